@@ -1,0 +1,75 @@
+/** What a revision is: its statuses, its stages, and which follows which. Pure. */
+
+export type RevisionStatus =
+  | "CREATING"
+  | "QUEUED"
+  | "AWAITING_BUILD"
+  | "BUILDING"
+  | "AWAITING_DEPLOY"
+  | "DEPLOYING"
+  | "CREATE_FAILED"
+  | "BUILD_FAILED"
+  | "DEPLOY_FAILED"
+  | "DEPLOYED"
+  | "SKIPPED"
+  | "INTERRUPTED"
+  | "UNKNOWN"
+
+/** The pipeline's steps in their order; each is idempotent, leased and resumable. */
+export const stages = ["queue", "fetch", "build", "deploy", "switch", "verify", "drain"] as const
+export type Stage = (typeof stages)[number]
+
+export type Trigger = "create" | "patch" | "api" | "push" | "redeploy" | "rollback" | "preview"
+
+const finalStatuses: ReadonlySet<RevisionStatus> = new Set([
+  "CREATE_FAILED",
+  "BUILD_FAILED",
+  "DEPLOY_FAILED",
+  "DEPLOYED",
+  "SKIPPED",
+  "INTERRUPTED",
+])
+
+/** A final status never changes; DEPLOYED stays when a newer revision takes over (control-plane §1.5). */
+export const isFinal = (status: RevisionStatus): boolean => finalStatuses.has(status)
+
+/** The status that a failure in this stage gives (control-plane §6.3, rule 4). */
+export function failedStatus(stage: Stage): "CREATE_FAILED" | "BUILD_FAILED" | "DEPLOY_FAILED" {
+  if (stage === "queue") return "CREATE_FAILED"
+  return stage === "fetch" || stage === "build" ? "BUILD_FAILED" : "DEPLOY_FAILED"
+}
+
+export const nextStage = (stage: Stage): Stage | null => stages[stages.indexOf(stage) + 1] ?? null
+
+/** `source_revision_config` on the wire; null and absent both mean "as before" in a PATCH. */
+export interface SourceRevisionConfig {
+  readonly repo_ref: string | null
+  readonly langgraph_config_path: string | null
+  readonly image_uri: string | null
+  readonly source_tarball_path: string | null
+  readonly repo_commit_sha: string | null
+}
+
+/** Slugs that say why a revision failed, each with a one-line hint in `pipeline/failures.ts`. */
+export type ErrorCode =
+  | "source_not_found"
+  | "source_auth"
+  | "ref_not_found"
+  | "config_missing"
+  | "config_invalid"
+  | "graph_missing"
+  | "node_version_unsupported"
+  | "python_unsupported"
+  | "source_unsupported"
+  | "install_failed"
+  | "build_command_failed"
+  | "build_timeout"
+  | "graph_load_failed"
+  | "crash_loop"
+  | "health_timeout"
+  | "db_unreachable"
+  | "secret_missing"
+  | "crash_loop_guard"
+  | "interrupted"
+  | "superseded"
+  | "internal"

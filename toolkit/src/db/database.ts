@@ -1,0 +1,92 @@
+/** A Postgres pool behind four verbs. Everything else about the database is in each package's `queries.ts`. */
+import pg from "pg"
+import type { Log } from "../log/log.js"
+import { listenOn, type Subscription } from "./listen.js"
+import { type Sql, statementName } from "./sql.js"
+
+/** Something that runs statements: the pool, or one transaction of it. */
+export interface Db {
+  /** All rows of a statement. */
+  rows<Row extends object>(statement: Sql): Promise<Row[]>
+  /** The first row, or undefined. */
+  row<Row extends object>(statement: Sql): Promise<Row | undefined>
+  /** Runs a statement for its effect. @returns how many rows it touched */
+  run(statement: Sql): Promise<number>
+}
+
+export interface Database extends Db, AsyncDisposable {
+  /** Runs `work` in one transaction on one connection; an error rolls it back and is thrown on. */
+  transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>
+  /**
+   * Calls `onNotify` for each `notify` on the channel, on one connection shared by all channels. After a lost
+   * connection it connects again and calls `onReconnect`, since notifications in between are gone.
+   */
+  listen(channel: string, onNotify: (payload: string) => void, onReconnect?: () => void): Promise<Subscription>
+  /** The connection string, for the few places that need a second pool. */
+  readonly uri: string
+  close(): Promise<void>
+}
+
+// json (114) keeps its text: state, input and metadata belong to users and pass through unparsed (architecture D9b).
+// jsonb (3802) is ours and is parsed. int8 (20) counts rows and sequences, far below 2^53.
+const parsers: Record<number, (text: string) => unknown> = { 20: Number, 114: (text) => text, 3802: JSON.parse }
+const types = {
+  getTypeParser: (oid: number, format?: "text" | "binary") =>
+    format === "binary" ? pg.types.getTypeParser(oid, "binary") : (parsers[oid] ?? pg.types.getTypeParser(oid, "text")),
+} as pg.CustomTypesConfig
+
+const runOn = async (target: pg.Pool | pg.PoolClient, statement: Sql): Promise<pg.QueryResult> => {
+  const { text, values } = statement.render()
+  return target.query({ name: statementName(text), text, values })
+}
+
+const dbOn = (target: pg.Pool | pg.PoolClient): Db => ({
+  rows: async <Row extends object>(statement: Sql) => (await runOn(target, statement)).rows as Row[],
+  row: async <Row extends object>(statement: Sql) => (await runOn(target, statement)).rows[0] as Row | undefined,
+  run: async (statement) => (await runOn(target, statement)).rowCount ?? 0,
+})
+
+/**
+ * Opens a pool. No connection is made before the first statement.
+ * @param uri       `postgres://…`, or with `?host=/folder` for a Unix socket
+ * @param poolSize  most connections at a time, the listening one not counted
+ */
+export function openDatabase({ uri, poolSize = 10, log }: { uri: string; poolSize?: number; log: Log }): Database {
+  const pool = new pg.Pool({ connectionString: uri, max: poolSize, types, idleTimeoutMillis: 30_000 })
+  pool.on("error", (err) => log.warn({ err }, "an idle database connection was lost"))
+  const listener = listenOn(uri, log)
+
+  const transaction = async <T>(work: (tx: Db) => Promise<T>): Promise<T> => {
+    const client = await pool.connect()
+    let broken: Error | undefined
+    try {
+      await client.query("begin")
+      const result = await work(dbOn(client))
+      await client.query("commit")
+      return result
+    } catch (error) {
+      // A rollback that fails means the connection is gone; it is destroyed, and the first error is the one to tell.
+      await client.query("rollback").catch((failure: Error) => {
+        broken = failure
+      })
+      throw error
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  const close = async () => {
+    await listener.close()
+    await pool.end()
+  }
+  return { ...dbOn(pool), uri, transaction, listen: listener.listen, close, [Symbol.asyncDispose]: close }
+}
+
+/** Postgres' own codes for what we expect to happen (appendix A of its manual). */
+export const sqlState = { uniqueViolation: "23505", foreignKeyViolation: "23503", undefinedTable: "42P01" } as const
+
+/** Tells whether an error is this SQLSTATE, and optionally of this constraint. */
+export function isSqlState(error: unknown, state: string, constraint?: string): boolean {
+  if (!(error instanceof pg.DatabaseError)) return false
+  return error.code === state && (constraint === undefined || error.constraint === constraint)
+}

@@ -1,0 +1,88 @@
+/**
+ * Errors that say what happened. They know nothing of HTTP or exit codes: `http/errors.ts` turns them into a reply,
+ * the CLI's `main.ts` into words. Anything that is not a KnownError is a bug.
+ */
+
+/** An error whose message is meant for the person who caused it, with a stable `code` for programs. */
+export abstract class KnownError extends Error {
+  abstract readonly code: string
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = new.target.name
+  }
+}
+
+/** One thing wrong with what was sent: where it is and what was expected there. */
+export interface Problem {
+  /** For example `["body", "source_config", "repo_url"]`. */
+  readonly path: readonly (string | number)[]
+  readonly message: string
+  /** FastAPI's vocabulary where it has a word (`missing`, `value_error`), since clients print it. */
+  readonly type: string
+}
+
+/** What was sent cannot be used; nothing was changed. Carries all problems at once. */
+export class InvalidInput extends KnownError {
+  readonly code: string
+  readonly problems: readonly Problem[]
+
+  constructor(problems: readonly Problem[] | string, code = "invalid_input") {
+    const list = typeof problems === "string" ? [{ path: ["body"], message: problems, type: "value_error" }] : problems
+    super(list.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "))
+    this.problems = list
+    this.code = code
+  }
+}
+
+export class Unauthenticated extends KnownError {
+  readonly code = "unauthenticated"
+}
+
+export class Forbidden extends KnownError {
+  readonly code: string
+  constructor(message: string, code = "forbidden") {
+    super(message)
+    this.code = code
+  }
+}
+
+export class NotFound extends KnownError {
+  readonly code = "not_found"
+}
+
+/** The state of the thing forbids it. `extra` goes into the reply's body, such as `conflicting_id`. */
+export class Conflict extends KnownError {
+  readonly code: string
+  readonly extra: Readonly<Record<string, unknown>>
+  constructor(message: string, code = "conflict", extra: Readonly<Record<string, unknown>> = {}) {
+    super(message)
+    this.code = code
+    this.extra = extra
+  }
+}
+
+/** A precondition the caller named (`If-Match`) does not hold any more. */
+export class PreconditionFailed extends KnownError {
+  readonly code = "precondition_failed"
+}
+
+/** Not now; trying again after `retryAfterMs` may work. */
+export class Unavailable extends KnownError {
+  readonly code = "unavailable"
+  readonly retryAfterMs: number
+  constructor(message: string, retryAfterMs = 1000, options?: ErrorOptions) {
+    super(message, options)
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** The body is larger than this server reads. */
+export class TooLarge extends KnownError {
+  readonly code = "too_large"
+}
+
+/** Ends a switch or an if-ladder over a union: the compiler proves that it is never reached. */
+export function assertNever(value: never): never {
+  throw new Error(`unexpected value: ${JSON.stringify(value)}`)
+}

@@ -1,0 +1,63 @@
+/** The one place where an error becomes an HTTP reply. */
+import type { Context } from "hono"
+import { HTTPException } from "hono/http-exception"
+import {
+  Conflict,
+  Forbidden,
+  InvalidInput,
+  KnownError,
+  NotFound,
+  PreconditionFailed,
+  TooLarge,
+  Unauthenticated,
+  Unavailable,
+} from "../errors/errors.js"
+import type { Log } from "../log/log.js"
+
+interface Reply {
+  readonly status: 401 | 403 | 404 | 409 | 412 | 413 | 422 | 500 | 503
+  readonly level: "debug" | "info" | "warn" | "error"
+}
+
+const replyFor = (error: KnownError): Reply => {
+  if (error instanceof InvalidInput) return { status: 422, level: "debug" }
+  if (error instanceof Unauthenticated) return { status: 401, level: "info" }
+  if (error instanceof Forbidden) return { status: 403, level: "info" }
+  if (error instanceof NotFound) return { status: 404, level: "debug" }
+  if (error instanceof Conflict) return { status: 409, level: "info" }
+  if (error instanceof PreconditionFailed) return { status: 412, level: "info" }
+  if (error instanceof TooLarge) return { status: 413, level: "info" }
+  if (error instanceof Unavailable) return { status: 503, level: "warn" }
+  return { status: 500, level: "error" }
+}
+
+/**
+ * How a 422 tells its problems: `text` is the agent server's `{"detail": "…"}`, `list` the control plane's
+ * FastAPI shape `{"detail": [{"loc", "msg", "type"}]}`.
+ */
+export type DetailStyle = "text" | "list"
+
+const detailOf = (error: KnownError, style: DetailStyle): unknown =>
+  error instanceof InvalidInput && style === "list"
+    ? error.problems.map(({ path, message, type }) => ({ loc: path, msg: message, type }))
+    : error.message
+
+/**
+ * Renders any error. Known ones show their message; a bug shows only the request's id, its stack goes to the log.
+ * @returns a handler for Hono's `app.onError`
+ */
+export const errorHandler =
+  ({ log, detail }: { log: Log; detail: DetailStyle }) =>
+  (error: Error, c: Context): Response => {
+    const requestId = c.res.headers.get("x-request-id") ?? undefined
+    if (error instanceof HTTPException) return error.getResponse()
+    if (!(error instanceof KnownError)) {
+      log.error({ err: error, request_id: requestId, method: c.req.method, path: c.req.path }, "request failed")
+      return c.json({ detail: "internal error", code: "internal", request_id: requestId }, 500)
+    }
+    const { status, level } = replyFor(error)
+    log[level]({ request_id: requestId, method: c.req.method, path: c.req.path, code: error.code }, error.message)
+    if (error instanceof Unavailable) c.header("retry-after", String(Math.ceil(error.retryAfterMs / 1000)))
+    const extra = error instanceof Conflict ? error.extra : {}
+    return c.json({ detail: detailOf(error, detail), code: error.code, request_id: requestId, ...extra }, status)
+  }

@@ -1,0 +1,115 @@
+/**
+ * One definition makes a route, its validation, its types and its place in the OpenAPI document. It differs from
+ * `app.openapi()` in reading bodies the way LangGraph's servers do: any non-empty body is JSON whatever its content
+ * type says, and an empty one is `{}` (agent-server-api §1.2; both official CLIs POST without a body).
+ */
+import { OpenAPIHono, type RouteConfig } from "@hono/zod-openapi"
+import type { Context } from "hono"
+import type { z } from "zod"
+import { InvalidInput, type Problem } from "../errors/errors.js"
+
+export type Api = OpenAPIHono
+
+type Shape = z.ZodType | undefined
+type Parsed<S extends Shape> = S extends z.ZodType ? z.output<S> : undefined
+
+export interface RouteSpec<P extends Shape, Q extends Shape, B extends Shape> {
+  readonly method: "get" | "post" | "put" | "patch" | "delete"
+  /** OpenAPI form: `/threads/{thread_id}/runs`. */
+  readonly path: string
+  readonly summary: string
+  readonly tags?: readonly string[]
+  readonly params?: P
+  readonly query?: Q
+  readonly body?: B
+  /** Replies by status: a schema, or only words where there is no JSON body. */
+  readonly responses: Readonly<Record<number, { description: string; schema?: z.ZodType; contentType?: string }>>
+}
+
+export interface RouteInput<P extends Shape, Q extends Shape, B extends Shape> {
+  readonly c: Context
+  readonly params: Parsed<P>
+  readonly query: Parsed<Q>
+  readonly body: Parsed<B>
+  /** The body's bytes as they came, when the route has a body. */
+  readonly bodyText: string
+}
+
+/** Makes an app whose document lists every route that was added with `addRoute`. */
+export const createApi = (): Api => new OpenAPIHono()
+
+/**
+ * Adds a route. The handler gets parsed parameters, or does not run.
+ * @throws InvalidInput  to the app's error handler, with every problem of path, query and body at once
+ */
+export function addRoute<P extends Shape = undefined, Q extends Shape = undefined, B extends Shape = undefined>(
+  api: Api,
+  spec: RouteSpec<P, Q, B>,
+  handler: (input: RouteInput<P, Q, B>) => Response | Promise<Response>,
+): void {
+  api.openAPIRegistry.registerPath(documented(spec))
+  api.on(spec.method.toUpperCase(), spec.path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
+    const problems: Problem[] = []
+    const bodyText = spec.body ? await c.req.text() : ""
+    const params = parse(spec.params, c.req.param(), "path", problems)
+    const query = parse(spec.query, queryOf(c), "query", problems)
+    const body = spec.body ? parse(spec.body, jsonOf(bodyText), "body", problems) : undefined
+    if (problems.length > 0) throw new InvalidInput(problems)
+    return handler({ c, params, query, body, bodyText } as RouteInput<P, Q, B>)
+  })
+}
+
+/** A repeated key becomes a list, a single one stays a text. */
+function queryOf(c: Context): Record<string, string | string[]> {
+  const entries = Object.entries(c.req.queries()).map(([key, values]) => [
+    key,
+    values.length === 1 ? values[0] : values,
+  ])
+  return Object.fromEntries(entries)
+}
+
+function jsonOf(text: string): unknown {
+  if (text.trim() === "") return {}
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    throw new InvalidInput([
+      { path: ["body"], message: `the body is not valid JSON: ${message}`, type: "json_invalid" },
+    ])
+  }
+}
+
+function parse(schema: Shape, value: unknown, where: string, problems: Problem[]): unknown {
+  if (!schema) return undefined
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  for (const issue of parsed.error.issues) {
+    const missing = issue.code === "invalid_type" && issue.message.includes("received undefined")
+    problems.push({
+      path: [where, ...issue.path.map((part) => (typeof part === "number" ? part : String(part)))],
+      message: missing ? "this field is required" : issue.message,
+      type: missing ? "missing" : "value_error",
+    })
+  }
+  return undefined
+}
+
+function documented(spec: RouteSpec<Shape, Shape, Shape>): RouteConfig {
+  const responses = Object.entries(spec.responses).map(([status, { description, schema, contentType }]) => [
+    status,
+    schema ? { description, content: { [contentType ?? "application/json"]: { schema } } } : { description },
+  ])
+  return {
+    method: spec.method,
+    path: spec.path,
+    summary: spec.summary,
+    tags: [...(spec.tags ?? [])],
+    request: {
+      ...(spec.params && { params: spec.params }),
+      ...(spec.query && { query: spec.query }),
+      ...(spec.body && { body: { content: { "application/json": { schema: spec.body } } } }),
+    },
+    responses: Object.fromEntries(responses),
+  } as RouteConfig
+}
