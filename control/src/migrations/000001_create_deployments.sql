@@ -1,15 +1,15 @@
 -- What users of the control plane see: workspaces and their keys, integrations, deployments, revisions, secrets, logs.
 
-create table workspace (
+create table workspaces (
   workspace_id uuid primary key,
   name text not null unique,
   created_at timestamptz not null default now()
 );
 
 -- A key is 256 random bits, so a plain hash is enough; without a workspace it belongs to the whole installation.
-create table api_key (
+create table api_keys (
   api_key_id uuid primary key,
-  workspace_id uuid references workspace on delete cascade,
+  workspace_id uuid references workspaces on delete cascade,
   name text not null,
   prefix text not null,
   sha256 text not null unique,
@@ -17,9 +17,9 @@ create table api_key (
   revoked_at timestamptz
 );
 
-create table integration (
+create table integrations (
   integration_id uuid primary key,
-  workspace_id uuid not null references workspace on delete cascade,
+  workspace_id uuid not null references workspaces on delete cascade,
   kind text not null check (kind in ('git')),
   name text not null,
   host text not null,
@@ -29,9 +29,9 @@ create table integration (
   updated_at timestamptz not null default now()
 );
 
-create table deployment (
+create table deployments (
   deployment_id uuid primary key,
-  workspace_id uuid not null references workspace,
+  workspace_id uuid not null references workspaces,
   name text not null,
   -- The name in the public URL: `name`, with a short suffix when another workspace has it.
   route_name text not null,
@@ -54,21 +54,21 @@ create table deployment (
   delete_requested_at timestamptz
 );
 -- A deleted deployment's name is free as soon as the 204 is sent.
-create unique index deployment_one_name_in_a_workspace on deployment (workspace_id, name) where delete_requested_at is null;
-create unique index deployment_one_route on deployment (route_name) where delete_requested_at is null;
+create unique index deployment_one_name_in_a_workspace on deployments (workspace_id, name) where delete_requested_at is null;
+create unique index deployment_one_route on deployments (route_name) where delete_requested_at is null;
 
 -- Every change of the secrets is a new version, which revisions pin.
-create table secret (
-  deployment_id uuid not null references deployment on delete cascade,
+create table secrets (
+  deployment_id uuid not null references deployments on delete cascade,
   secrets_version integer not null,
   name text not null,
   value_sealed text not null,
   primary key (deployment_id, secrets_version, name)
 );
 
-create table revision (
+create table revisions (
   revision_id uuid primary key,
-  deployment_id uuid not null references deployment on delete cascade,
+  deployment_id uuid not null references deployments on delete cascade,
   -- 1, 2 … within its deployment.
   seq integer not null,
   status text not null check (status in ('CREATING', 'QUEUED', 'AWAITING_BUILD', 'BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING',
@@ -100,24 +100,24 @@ create table revision (
   finished_at timestamptz,
   unique (deployment_id, seq)
 );
-create index revision_with_work on revision (not_before) where stage is not null;
+create index revision_with_work on revisions (not_before) where stage is not null;
 
-alter table deployment
-  add foreign key (latest_revision_id) references revision deferrable initially deferred,
-  add foreign key (active_revision_id) references revision deferrable initially deferred;
+alter table deployments
+  add foreign key (latest_revision_id) references revisions deferrable initially deferred,
+  add foreign key (active_revision_id) references revisions deferrable initially deferred;
 
-create table log_line (
+create table log_lines (
   log_line_id bigint generated always as identity primary key,
-  revision_id uuid not null references revision on delete cascade,
+  revision_id uuid not null references revisions on delete cascade,
   stream text not null check (stream in ('build', 'deploy')),
   at timestamptz not null default now(),
   level text not null check (level in ('DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL')),
   message text not null
 );
-create index log_line_of_a_revision on log_line (revision_id, stream, log_line_id);
+create index log_line_of_a_revision on log_lines (revision_id, stream, log_line_id);
 
-create table idempotency_key (
-  workspace_id uuid not null references workspace on delete cascade,
+create table idempotency_keys (
+  workspace_id uuid not null references workspaces on delete cascade,
   key text not null,
   request_sha256 text not null,
   status integer not null,

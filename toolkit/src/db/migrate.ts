@@ -25,10 +25,10 @@ export async function migrate({ uri, folder, log }: { uri: string; folder: strin
   await client.connect()
   try {
     await client.query("select pg_advisory_lock($1)", [migrationLock])
-    await client.query(`create table if not exists schema_migration (
+    await client.query(`create table if not exists schema_migrations (
       name text primary key, breaking boolean not null, applied_at timestamptz not null default now())`)
     const { rows } = await client.query<{ name: string; breaking: boolean }>(
-      "select name, breaking from schema_migration",
+      "select name, breaking from schema_migrations",
     )
     const unknown = rows.find(({ name, breaking }) => breaking && !files.includes(name))
     if (unknown) {
@@ -51,7 +51,7 @@ async function apply(client: pg.Client, folder: string, name: string, log: Log):
   await client.query("begin")
   try {
     await client.query(text)
-    await client.query("insert into schema_migration (name, breaking) values ($1, $2)", [
+    await client.query("insert into schema_migrations (name, breaking) values ($1, $2)", [
       name,
       /^-- breaking/m.test(text),
     ])

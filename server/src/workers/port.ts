@@ -1,0 +1,95 @@
+/**
+ * The processes that execute graphs, as the rest of the server sees them. The server hands a claimed run over, gets
+ * its events as bytes it never parses, and is told exactly once how the run ended: `onDone`, or `onLost` when the
+ * worker died or gave the claim up.
+ */
+
+/** A claimed run, ready to execute: the header and payload lines of the protocol's `run` frame. */
+export interface RunOrder {
+  readonly runId: string
+  readonly claimId: string
+  readonly threadId: string
+  readonly attempt: number
+  readonly graphId: string
+  readonly streamModes: readonly string[]
+  readonly streamSubgraphs: boolean
+  readonly durability: "sync" | "async" | "exit"
+  readonly interruptBefore: "*" | readonly string[] | undefined
+  readonly interruptAfter: "*" | readonly string[] | undefined
+  /** False when the thread cannot have a checkpoint yet, which saves the worker a question. */
+  readonly hasCheckpoint: boolean
+  /** JSON texts; an empty text is absent. */
+  readonly input: string
+  readonly command: string
+  readonly config: string
+  readonly context: string
+}
+
+export interface RunFailure {
+  /** Name of the error's class, such as `GraphRecursionError`. */
+  readonly error: string
+  readonly message: string
+}
+
+export interface RunResult {
+  readonly status: "success" | "interrupted" | "error" | "cancelled"
+  readonly error: RunFailure | undefined
+  /** Nodes that would run next. */
+  readonly next: readonly string[]
+  /** JSON text of the root state; undefined when the worker does not know it. */
+  readonly values: string | undefined
+  /** JSON text `{task_id: Interrupt[]}`. */
+  readonly interrupts: string
+}
+
+/** Called in the order in which things happened; none is called after `onDone` or `onLost`. */
+export interface RunListener {
+  /** @param data  one line of JSON, valid only during the call unless it is copied */
+  onEvent(event: string, data: Buffer): void
+  onDone(result: RunResult): void
+  /** The worker died, or its claim was lost: the run is not over, it only ended here. */
+  onLost(reason: "worker_died" | "claim_lost", detail: string): void
+}
+
+export interface GraphFailure {
+  readonly graphId: string
+  /** What a person reads: name, message and, where known, the lines around the fault. */
+  readonly message: string
+}
+
+export interface LoadReport {
+  readonly graphs: readonly string[]
+  readonly failed: readonly GraphFailure[]
+}
+
+/** A worker's answer to a call: the header's fields and its payload lines by position. */
+export interface Reply {
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly payload: readonly Buffer[]
+}
+
+export interface Workers {
+  /** Starts the processes and waits until each has told what it could load. */
+  start(): Promise<LoadReport>
+  /** What the serving workers have loaded; both lists are empty before `start` is done. */
+  report(): LoadReport
+  /** How many more runs may execute now. */
+  freeSlots(): number
+  /** Called whenever slots became free: a run ended, a worker came (back) up. One subscriber, the claimer. */
+  onFree(callback: () => void): void
+  /** Hands a run to the least busy worker that serves. Never throws: when no worker is up, `onLost` is called. */
+  execute(order: RunOrder, listener: RunListener): void
+  /** Asks the run's worker to stop it; ends in `onDone` with status `cancelled`, unless it was over already. */
+  cancel(runId: string): void
+  /**
+   * Asks any worker, for example `graph.state`.
+   * @throws Unavailable  when no worker is up, or the one asked died
+   */
+  call(
+    method: string,
+    fields: Readonly<Record<string, unknown>>,
+    payload: Readonly<Record<string, string>>,
+  ): Promise<Reply>
+  /** Asks all to stop, waits `graceMs` for runs in flight, then kills. Their listeners get `onLost`. */
+  stop(graceMs: number): Promise<void>
+}
