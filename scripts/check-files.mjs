@@ -1,0 +1,68 @@
+/** What holds for single files: their length, the names of migrations, and words that would tie the project to one machine. */
+import { posix } from "node:path"
+
+const maxLines = 400
+const measured = /\.(ts|tsx|mjs|js|py|css|sql|sh)$/
+// Within the first lines, in any comment form.
+const reason = /Long on purpose: \S+/
+
+/** @param files  `{ path, text }` @returns problems as `{ path, line, message }` */
+export function checkFiles(files) {
+  return [...files.flatMap(tooLong), ...files.flatMap(foreignWords), ...migrations(files)]
+}
+
+function tooLong({ path, text }) {
+  const count = text.split("\n").length - 1
+  if (count <= maxLines || !measured.test(path) || reason.test(text.slice(0, 1000))) return []
+  const message = `${count} lines: look for the second concept and give it a file (or say at the top "Long on purpose: …")`
+  return [{ path, line: maxLines, message }]
+}
+
+/** Where packages come from and where a clone lies are settings of each machine. */
+const foreign = [
+  {
+    pattern: /\bregistry\.[a-z]\w*\.[a-z]{2,}\b|\bpypi\.org\b|\bpythonhosted\.org\b|\bnpmmirror\.com\b/,
+    say: "names a package registry: leave that to the machine's own settings",
+  },
+  {
+    pattern:
+      /(?<![\w.$})~*:-])\/(?:work|root)\/[\w.]|(?<![\w.$})~*:-])\/(?:home|Users)\/(?!<|\$|you\b|me\b|node\b)\w+\//,
+    say: "is a path of one machine: name it relative to the repository, or make one with mkdtemp",
+  },
+]
+
+function foreignWords({ path, text }) {
+  if (posix.basename(path).startsWith("check-files.")) return []
+  return text.split("\n").flatMap((line, index) =>
+    foreign.flatMap(({ pattern, say }) => {
+      const match = pattern.exec(line)
+      return match ? [{ path, line: index + 1, message: `"${match[0]}" ${say}` }] : []
+    }),
+  )
+}
+
+const migrationName = /^(\d{6})_[a-z][a-z0-9_]*\.sql$/
+
+/** Numbers rise by one from 000001, so that two changes that met are seen before they are released. */
+function migrations(files) {
+  const byFolder = new Map()
+  for (const file of files.filter(({ path }) => /\/migrations\/[^/]+$/.test(path))) {
+    const folder = posix.dirname(file.path)
+    byFolder.set(folder, [...(byFolder.get(folder) ?? []), file])
+  }
+  return [...byFolder.values()].flatMap((list) => list.sort(byPath).flatMap(problemsOfMigration))
+}
+
+const byPath = (one, other) => (one.path < other.path ? -1 : 1)
+
+function problemsOfMigration({ path, text }, index) {
+  const name = posix.basename(path)
+  const number = migrationName.exec(name)?.[1]
+  const expected = String(index + 1).padStart(6, "0")
+  if (!number) return [{ path, line: 1, message: "a migration is named 000007_add_run_claims.sql" }]
+  if (number !== expected)
+    return [{ path, line: 1, message: `is number ${number} and should be ${expected}: numbers rise by one` }]
+  return text.startsWith("-- ")
+    ? []
+    : [{ path, line: 1, message: "a migration opens with its reason: -- why it is needed" }]
+}

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { checkFiles } from "./check-files.mjs"
+
+const messages = (...files) =>
+  checkFiles(files.map(([path, text]) => ({ path, text }))).map(
+    ({ path, line, message }) => `${path}:${line} ${message}`,
+  )
+
+test("a file of more than 400 lines needs a reason at its top", () => {
+  const lines = "x\n".repeat(401)
+
+  assert.match(messages(["server/src/a.ts", lines]).join(), /401 lines/)
+  assert.deepEqual(messages(["server/src/a.ts", `// Long on purpose: one table\n${lines}`]), [])
+  assert.deepEqual(messages(["docs/a.md", lines]), [])
+})
+
+test("migrations are numbered without a hole and open with their reason", () => {
+  const found = messages(
+    ["server/src/migrations/000001_create_runs.sql", "-- The queue.\n"],
+    ["server/src/migrations/000003_add.sql", "-- More.\n"],
+    ["control/src/migrations/000001_create.sql", "create table a ();\n"],
+    ["control/src/migrations/add.sql", "-- Less.\n"],
+  )
+
+  assert.equal(found.length, 3)
+  assert.match(found.join("\n"), /000003 and should be 000002/)
+  assert.match(found.join("\n"), /opens with its reason/)
+  assert.match(found.join("\n"), /add\.sql:1 a migration is named/)
+})
+
+test("a registry's host and a path of one machine are found in any file", () => {
+  const host = ["registry", "example", "org"].join(".")
+  const path = ["", "root", "project"].join("/")
+
+  const found = messages([".npmrc", `a=1\nb=https://${host}/\n`], ["docs/a.md", `cd ${path}\n`])
+
+  assert.equal(found.length, 2)
+  assert.match(found[0], /^\.npmrc:2 .*registry/)
+  assert.match(found[1], /^docs\/a\.md:1 .*one machine/)
+})
+
+test("paths inside a container, of a URL or below a variable are fine", () => {
+  const fine = ["http://localhost/root/a", "$HOME/root/x", "./home/a/b", "/home/node/app", "~/root/x"].join("\n")
+
+  assert.deepEqual(messages(["docs/a.md", fine]), [])
+})

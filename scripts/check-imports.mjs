@@ -1,0 +1,191 @@
+/**
+ * Proves that imports run one way. The rules are a table: each looks at one import and says what is wrong with it.
+ * TypeScript's compiler API is not needed: our formatter leaves import statements in one shape.
+ */
+import { posix } from "node:path"
+
+/** Which packages a package may import; inside itself it always may. */
+export const mayImport = {
+  protocol: [],
+  toolkit: [],
+  "workers/js": ["protocol"],
+  server: ["toolkit", "protocol"],
+  control: ["toolkit"],
+  cli: ["server", "control", "toolkit"],
+  tests: ["cli", "server", "control", "toolkit", "protocol", "workers/js"],
+  bench: ["server", "control", "toolkit", "protocol", "workers/js"],
+}
+
+const packageNames = {
+  "@superstep/protocol": "protocol",
+  "@superstep/toolkit": "toolkit",
+  "@superstep/worker-js": "workers/js",
+  "@superstep/server": "server",
+  "@superstep/control": "control",
+  superstep: "cli",
+}
+
+/** In a package: main → app → routes → operations → queries → model. The first pattern that fits names the layer. */
+const layers = [
+  ["main", /^(main|.+-main)\.ts$/],
+  ["app", /^app\.ts$/],
+  ["routes", /^(routes|.+-routes)\.ts$/],
+  ["operations", /^(operations|.+-operations)\.ts$/],
+  ["queries", /^(queries|claims|.+-queries)\.ts$/],
+]
+const order = ["main", "app", "routes", "operations", "queries", "model"]
+
+/** @returns one of `order`, or undefined for a file that stands beside the layers */
+export function layerOf(path) {
+  const file = posix.basename(path)
+  const named = layers.find(([, pattern]) => pattern.test(file))
+  if (named) return named[0]
+  // The model of a concept is named for one of it: runs/run.ts, deployments/deployment.ts.
+  const concept = posix.basename(posix.dirname(path))
+  return file === `${concept.replace(/s$/, "")}.ts` && concept.endsWith("s") ? "model" : undefined
+}
+
+/** A model, or the interface of a port: nothing but words for others to use. */
+const isPure = (path) => layerOf(path) === "model" || posix.basename(path) === "port.ts"
+const layered = (path) => /^(server|control)\/src\//.test(path)
+const isTest = (path) => /\.test\.tsx?$|\/testing\/|^tests\/|^bench\//.test(path)
+
+/** Each rule gets `{ from, to, toPackage, fromPackage }` and returns a sentence when the import breaks it. */
+export const importRules = [
+  function packagesRunOneWay({ fromPackage, toPackage }) {
+    if (fromPackage === toPackage || mayImport[fromPackage]?.includes(toPackage)) return undefined
+    const allowed = mayImport[fromPackage]?.join(", ") || "no package of ours"
+    return `${fromPackage} may import ${allowed}, and this imports ${toPackage}`
+  },
+  function layersRunOneWay({ from, to, fromPackage, toPackage }) {
+    if (fromPackage !== toPackage || !layered(from)) return undefined
+    const [upper, lower] = [layerOf(from), to && layerOf(to)]
+    if (!upper || !lower || order.indexOf(upper) <= order.indexOf(lower)) return undefined
+    return `${upper} may not import ${lower}: imports run ${order.join(" → ")}`
+  },
+  function modelsStandAlone({ from, to, fromPackage, toPackage }) {
+    if (fromPackage !== toPackage || !layered(from) || layerOf(from) !== "model" || isPure(to)) return undefined
+    return "a model imports nothing of its package but models and ports: pass in what it needs"
+  },
+  function nothingImportsMain({ to, fromPackage, toPackage }) {
+    if (fromPackage !== toPackage || !layered(to ?? "") || layerOf(to) !== "main") return undefined
+    return "main.ts is where things start: move what is needed into a file of its own"
+  },
+]
+
+/** Each rule is a pattern that may stand only in some files. */
+export const textRules = [
+  {
+    pattern: /\bprocess\.env\b/,
+    only: /\/(config|main|[\w-]+-main)\.ts$/,
+    within: /^(server|control|toolkit)\/src\//,
+    say: "read the environment in config.ts and pass the value in",
+  },
+  {
+    pattern: /\bsql`/,
+    only: /\/((.+-)?queries|claims|(.+-)?claims)\.ts$|^toolkit\/src\/(db|postgres|testing)\//,
+    within: /^(server|control|cli)\/src\//,
+    say: "SQL belongs into this concept's queries.ts",
+  },
+  {
+    pattern: /from "pg"/,
+    only: /^toolkit\/src\/(db|postgres|testing)\//,
+    within: /^(server|control|cli|toolkit)\/src\//,
+    say: "talk to Postgres through @superstep/toolkit/db/database",
+  },
+  {
+    pattern: /\b(c\.json|jsonResponse)\(\s*\{\s*detail\b/,
+    only: /^toolkit\/src\/http\/errors\.ts$/,
+    within: /^(server|control|toolkit)\/src\//,
+    say: "throw a KnownError: http/errors.ts alone renders errors (a recorded exception names its § on this line)",
+    unless: /§/,
+  },
+]
+
+/**
+ * @param files  every source as `{ path, text }`, paths from the repository's root
+ * @returns      problems as `{ path, line, message }`
+ */
+export function checkImports(files) {
+  const known = new Set(files.map(({ path }) => path))
+  const edges = files.flatMap((file) => importsOf(file, known))
+  return [...edges.flatMap(problemsOfImport), ...files.flatMap(problemsOfText), ...cycles(edges)]
+}
+
+const statement = /(?:^|\n)\s*(?:import|export)\b(?:[^"'`;]*?\bfrom\s*)?\s*"([^"]+)"|\bimport\("([^"]+)"\)/g
+
+/** The imports of our own files and packages; those of other people's packages are left out. */
+export function importsOf({ path, text }, known) {
+  return [...text.matchAll(statement)].flatMap((match) => {
+    const specifier = match[1] ?? match[2]
+    const target = targetOf(path, specifier, known)
+    if (!target) return []
+    const line = text.slice(0, match.index + match[0].indexOf(specifier)).split("\n").length
+    return [{ from: path, fromPackage: packageOf(path), line, ...target }]
+  })
+}
+
+function targetOf(path, specifier, known) {
+  if (specifier.startsWith(".")) {
+    const to = sourceOf(posix.join(posix.dirname(path), specifier), known)
+    return { to, toPackage: packageOf(to) }
+  }
+  const name = Object.keys(packageNames).find((one) => specifier === one || specifier.startsWith(`${one}/`))
+  if (!name) return undefined
+  const toPackage = packageNames[name]
+  return { toPackage, to: sourceOf(`${toPackage}/src${specifier.slice(name.length)}.js`, known) }
+}
+
+function sourceOf(path, known) {
+  const stem = path.replace(/\.jsx?$/, "")
+  return [`${stem}.ts`, `${stem}.tsx`].find((candidate) => known.has(candidate)) ?? path
+}
+
+const packageOf = (path) => /^(workers\/\w+|[^/]+)\//.exec(path)?.[1] ?? ""
+
+function problemsOfImport(edge) {
+  if (isTest(edge.from)) return importRules.slice(0, 1).flatMap((rule) => sentence(rule, edge))
+  return importRules.flatMap((rule) => sentence(rule, edge))
+}
+
+function sentence(rule, edge) {
+  const message = rule(edge)
+  return message ? [{ path: edge.from, line: edge.line, message }] : []
+}
+
+function problemsOfText({ path, text }) {
+  if (isTest(path)) return []
+  return textRules
+    .filter(({ within, only }) => within.test(path) && !only.test(path))
+    .flatMap(({ pattern, unless, say }) =>
+      text.split("\n").flatMap((line, index) => {
+        if (!pattern.test(line) || /^\s*(\*|\/\/|\/\*)/.test(line) || unless?.test(line)) return []
+        return [{ path, line: index + 1, message: say }]
+      }),
+    )
+}
+
+/** Each cycle once, named from its first file in the alphabet. */
+function cycles(edges) {
+  const next = new Map()
+  for (const edge of edges) next.set(edge.from, [...(next.get(edge.from) ?? []), edge])
+  const found = new Map()
+  const done = new Set()
+  const walk = (file, trail) => {
+    const start = trail.findIndex((edge) => edge.from === file)
+    if (start >= 0) return remember(found, trail.slice(start))
+    if (done.has(file)) return undefined
+    for (const edge of next.get(file) ?? []) if (edge.to && edge.to !== file) walk(edge.to, [...trail, edge])
+    done.add(file)
+  }
+  for (const file of [...next.keys()].sort()) walk(file, [])
+  return [...found.values()]
+}
+
+function remember(found, trail) {
+  const files = trail.map(({ from }) => from)
+  const first = files.indexOf([...files].sort()[0])
+  const turned = [...trail.slice(first), ...trail.slice(0, first)]
+  const message = `import cycle: ${[...turned.map(({ from }) => from), turned[0].from].join(" → ")}; move what both need below them`
+  found.set(message, { path: turned[0].from, line: turned[0].line, message })
+}

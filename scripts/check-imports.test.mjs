@@ -1,0 +1,108 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { checkImports, layerOf } from "./check-imports.mjs"
+
+const messages = (...files) =>
+  checkImports(files.map(([path, text]) => ({ path, text }))).map(
+    ({ path, line, message }) => `${path}:${line} ${message}`,
+  )
+
+test("the control plane cannot import the server", () => {
+  const found = messages(["control/src/a.ts", 'import { x } from "@superstep/server/runs/run"\n'])
+
+  assert.equal(found.length, 1)
+  assert.match(found[0], /^control\/src\/a\.ts:1 control may import toolkit, and this imports server/)
+})
+
+test("the CLI may import control, and anybody the toolkit", () => {
+  const found = messages(
+    ["cli/src/a.ts", 'import { x } from "@superstep/control/workspaces/operations"\n'],
+    ["server/src/a.ts", 'import { sql } from "@superstep/toolkit/db/sql"\n'],
+  )
+
+  assert.deepEqual(found, [])
+})
+
+test("queries cannot import operations, over several lines and in another folder", () => {
+  const found = messages(
+    ["server/src/runs/queries.ts", 'import {\n  a,\n  b,\n} from "../threads/operations.js"\n'],
+    ["server/src/threads/operations.ts", ""],
+  )
+
+  assert.equal(found.length, 1)
+  assert.match(found[0], /^server\/src\/runs\/queries\.ts:4 queries may not import operations/)
+})
+
+test("operations may import queries, and routes operations", () => {
+  const found = messages(
+    ["server/src/runs/routes.ts", 'import { a } from "./operations.js"\n'],
+    ["server/src/runs/operations.ts", 'import { b } from "./queries.js"\nexport const a = b\n'],
+    ["server/src/runs/queries.ts", "export const b = 1\n"],
+  )
+
+  assert.deepEqual(found, [])
+})
+
+test("a model imports models only", () => {
+  const found = messages(
+    ["server/src/runs/run.ts", 'import { t } from "../threads/thread.js"\nimport { q } from "../events/sse.js"\n'],
+    ["server/src/threads/thread.ts", ""],
+    ["server/src/events/sse.ts", ""],
+  )
+
+  assert.equal(found.length, 1)
+  assert.match(found[0], /run\.ts:2 a model imports nothing of its package but models and ports/)
+})
+
+test("nothing imports main", () => {
+  const found = messages(["control/src/edge/proxy.ts", 'import "../main.js"\n'], ["control/src/main.ts", ""])
+
+  assert.match(found.join("\n"), /main\.ts is where things start/)
+})
+
+test("the environment is read in config.ts alone, and main.ts may pass it on", () => {
+  const text = "export const port = process.env.PORT\n"
+
+  assert.equal(messages(["server/src/runs/operations.ts", text]).length, 1)
+  assert.deepEqual(messages(["server/src/config.ts", text], ["server/src/main.ts", text]), [])
+})
+
+test("SQL stands in queries and claims, and a word about it in a comment is no SQL", () => {
+  const text = "export const all = () => sql`select 1`\n"
+
+  assert.equal(messages(["server/src/runs/operations.ts", text]).length, 1)
+  assert.deepEqual(messages(["server/src/runs/claims.ts", text], ["server/src/a.ts", "// use sql`…` there\n"]), [])
+})
+
+test("an error is rendered in one place", () => {
+  const found = messages(["server/src/runs/routes.ts", 'return c.json({ detail: "no" }, 409)\n'])
+
+  assert.match(found.join(), /http\/errors\.ts alone renders errors/)
+})
+
+test("a cycle is told once, whichever file it is met from", () => {
+  const found = messages(
+    ["toolkit/src/a.ts", 'import "./b.js"\n'],
+    ["toolkit/src/b.ts", 'export { c } from "./c.js"\n'],
+    ["toolkit/src/c.ts", 'import type { A } from "./a.js"\n'],
+  )
+
+  assert.equal(found.length, 1)
+  assert.match(found[0], /a\.ts → toolkit\/src\/b\.ts → toolkit\/src\/c\.ts → toolkit\/src\/a\.ts/)
+})
+
+test("tests may reach across layers, but not across packages", () => {
+  const reach = 'import { o } from "./operations.js"\nimport { s } from "@superstep/server/app"\n'
+
+  const found = messages(["control/src/runs/queries.test.ts", reach], ["control/src/runs/operations.ts", ""])
+
+  assert.equal(found.length, 1)
+  assert.match(found[0], /imports server/)
+})
+
+test("a layer is known by the file's name", () => {
+  assert.equal(layerOf("server/src/runs/run.ts"), "model")
+  assert.equal(layerOf("server/src/runs/create-operations.ts"), "operations")
+  assert.equal(layerOf("control/src/edge/edge-main.ts"), "main")
+  assert.equal(layerOf("server/src/runs/multitask.ts"), undefined)
+})

@@ -1,0 +1,85 @@
+/**
+ * `npm run check`: everything that can be told without running the product. One line a problem, with the place and
+ * what to do. Parts run one after another, so that the first lines name the most basic trouble.
+ */
+import { execFileSync, spawn } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { checkFiles } from "./check-files.mjs"
+import { checkImports } from "./check-imports.mjs"
+import { explain, root, setUp } from "./setup.mjs"
+
+/** Each part resolves to its problems, as lines. */
+const parts = {
+  types: async () => {
+    const { output } = await run(process.execPath, ["node_modules/typescript/bin/tsc", "--build", "--pretty", "false"])
+    return typeProblems(output)
+  },
+  "style (biome)": async () => {
+    const { code, output } = await run("node_modules/.bin/biome", [
+      "check",
+      "--reporter=github",
+      "--max-diagnostics=none",
+      ".",
+    ])
+    const problems = styleProblems(output)
+    return code !== 0 && problems.length === 0 ? [output.trim()] : problems
+  },
+  imports: async () => lines(checkImports(sources().filter(({ path }) => /\/src\/.*\.tsx?$/.test(path)))),
+  files: async () => lines(checkFiles(sources())),
+}
+
+async function check() {
+  await setUp()
+  let count = 0
+  for (const [name, part] of Object.entries(parts)) {
+    const problems = await part()
+    count += problems.length
+    process.stdout.write(`${problems.length === 0 ? "✔" : "✖"} ${name}\n`)
+    for (const problem of problems) process.stdout.write(`  ${problem}\n`)
+  }
+  if (count > 0) process.exitCode = 1
+  process.stdout.write(count === 0 ? "\nall is well\n" : `\n${count} ${count === 1 ? "problem" : "problems"}\n`)
+}
+
+/** `a.ts(3,5): error TS1: text` becomes `a.ts:3 text (TS1)`. */
+export function typeProblems(output) {
+  return [...output.matchAll(/^(\S[^(\n]*)\((\d+),\d+\): error (TS\d+): (.+)$/gm)].map(
+    ([, path, line, code, text]) => `${path}:${line} ${text} (${code})`,
+  )
+}
+
+/** `::error title=lint/x,file=a.ts,line=3,…::text` becomes `a.ts:3 text (lint/x)`. */
+export function styleProblems(output) {
+  return [...output.matchAll(/^::(?:error|warning)(?:\s+([^\n]*?))?::(.+)$/gm)].map(([, fields = "", text]) => {
+    const field = (name) => new RegExp(`(?:^|,)${name}=([^,]*)`).exec(fields)?.[1]
+    const rule = field("title") ?? "biome"
+    const remedy = rule === "format" || rule.startsWith("assist/") ? ": npm run fix" : ""
+    const path = field("file")?.replace(`${root}/`, "")
+    return `${path}:${field("line") ?? 1} ${decodeURIComponent(text)}${remedy} (${rule})`
+  })
+}
+
+const lines = (problems) => problems.map(({ path, line, message }) => `${path}:${line} ${message}`)
+
+/** Files that git tracks or would track, with their text; binaries are left out. */
+function sources() {
+  const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], { cwd: root })
+  return [...new Set(listed.toString().split("\0"))]
+    .filter((path) => path !== "" && existsSync(join(root, path)))
+    .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }))
+    .filter(({ text }) => !text.includes("\0"))
+}
+
+function run(program, args) {
+  const child = spawn(program, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] })
+  const output = []
+  child.stdout.on("data", (chunk) => output.push(chunk))
+  child.stderr.on("data", (chunk) => output.push(chunk))
+  return new Promise((resolve, reject) => {
+    child.once("error", reject)
+    child.once("close", (code) => resolve({ code, output: Buffer.concat(output).toString() }))
+  })
+}
+
+if (process.argv[1]?.endsWith("check.mjs")) await check().catch(explain)

@@ -1,0 +1,38 @@
+/**
+ * Finds the processes that a test run left behind. Every process of the run has the run's own TMPDIR: it is one of the
+ * few variables that reach even the workers, whose environment is otherwise emptied.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { setTimeout as sleep } from "node:timers/promises"
+
+/**
+ * @param tmpdir  the folder that only this run uses
+ * @returns       pid and command line of each process that has it in its environment or arguments; none without /proc
+ */
+export function processesOf(tmpdir) {
+  if (!existsSync("/proc/self/environ")) return []
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((pid) => read(pid, "environ").includes(`TMPDIR=${tmpdir}\0`) || read(pid, "cmdline").includes(tmpdir))
+    .map((pid) => ({ pid: Number(pid), command: read(pid, "cmdline").replaceAll("\0", " ").trim() }))
+    .filter(({ command }) => command !== "")
+}
+
+/** Gives processes that were told to stop a moment to do so. */
+export async function processesLeftBehind(tmpdir, patienceMs) {
+  const deadline = Date.now() + patienceMs
+  for (;;) {
+    const left = processesOf(tmpdir)
+    if (left.length === 0 || Date.now() > deadline) return left
+    await sleep(100)
+  }
+}
+
+// A process that ends while we look, or one of another user, has nothing to read.
+function read(pid, file) {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "utf8")
+  } catch {
+    return ""
+  }
+}
