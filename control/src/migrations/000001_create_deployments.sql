@@ -22,11 +22,15 @@ create table integrations (
   workspace_id uuid not null references workspaces on delete cascade,
   kind text not null check (kind in ('git')),
   name text not null,
+  -- The only host that ever sees the token, with its port when the address had one.
   host text not null,
   username text,
   token_sealed text not null,
   created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now()
+  updated_at timestamptz not null default now(),
+  unique (workspace_id, name),
+  -- For the foreign key of deployments, which keeps them inside their workspace.
+  unique (workspace_id, integration_id)
 );
 
 create table deployments (
@@ -37,12 +41,17 @@ create table deployments (
   route_name text not null,
   display_name text,
   source text not null check (source in ('github', 'external_docker', 'internal_docker', 'internal_source', 'internal_template')),
-  -- Deployment-wide settings as requested, unknown keys included.
+  -- Repeats `source_config.integration_id`, so that an integration in use cannot go away.
+  integration_id uuid,
+  -- What the next revision starts from: all as requested last, unknown keys of `resource_spec` included.
   source_config jsonb not null,
+  source_revision_config jsonb not null,
+  -- The secrets of the next revision; 0 when there never were any.
+  secrets_version integer not null default 0,
   status text not null check (status in ('AWAITING_DATABASE', 'READY', 'UNUSED', 'AWAITING_DELETE', 'AWAITING_FINAL_DELETE', 'UNKNOWN')),
   latest_revision_id uuid,
   active_revision_id uuid,
-  -- Rises with each change; its ETag.
+  -- Rises with each change that a caller makes; its ETag.
   version integer not null default 1,
   -- The deployment's own database and role, once they exist; the password is sealed.
   database_name text,
@@ -51,7 +60,8 @@ create table deployments (
   uid_offset integer generated always as identity unique,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  delete_requested_at timestamptz
+  delete_requested_at timestamptz,
+  foreign key (workspace_id, integration_id) references integrations (workspace_id, integration_id)
 );
 -- A deleted deployment's name is free as soon as the 204 is sent.
 create unique index deployment_one_name_in_a_workspace on deployments (workspace_id, name) where delete_requested_at is null;
@@ -116,12 +126,14 @@ create table log_lines (
 );
 create index log_line_of_a_revision on log_lines (revision_id, stream, log_line_id);
 
+-- The reply is null only inside the transaction that is about to give it.
 create table idempotency_keys (
   workspace_id uuid not null references workspaces on delete cascade,
   key text not null,
   request_sha256 text not null,
-  status integer not null,
-  reply json not null,
+  status integer,
+  reply json,
   created_at timestamptz not null default now(),
   primary key (workspace_id, key)
 );
+create index idempotency_key_by_age on idempotency_keys (created_at);

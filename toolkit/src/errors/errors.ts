@@ -35,6 +35,15 @@ export class InvalidInput extends KnownError {
   }
 }
 
+/** Well formed, but a rule of the platform forbids it whatever the state of things. */
+export class Refused extends KnownError {
+  readonly code: string
+  constructor(message: string, code = "refused") {
+    super(message)
+    this.code = code
+  }
+}
+
 export class Unauthenticated extends KnownError {
   readonly code = "unauthenticated"
 }

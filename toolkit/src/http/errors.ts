@@ -8,6 +8,7 @@ import {
   KnownError,
   NotFound,
   PreconditionFailed,
+  Refused,
   TooLarge,
   Unauthenticated,
   Unavailable,
@@ -15,12 +16,13 @@ import {
 import type { Log } from "../log/log.js"
 
 interface Reply {
-  readonly status: 401 | 403 | 404 | 409 | 412 | 413 | 422 | 500 | 503
+  readonly status: 400 | 401 | 403 | 404 | 409 | 412 | 413 | 422 | 500 | 503
   readonly level: "debug" | "info" | "warn" | "error"
 }
 
 const replyFor = (error: KnownError): Reply => {
   if (error instanceof InvalidInput) return { status: 422, level: "debug" }
+  if (error instanceof Refused) return { status: 400, level: "debug" }
   if (error instanceof Unauthenticated) return { status: 401, level: "info" }
   if (error instanceof Forbidden) return { status: 403, level: "info" }
   if (error instanceof NotFound) return { status: 404, level: "debug" }

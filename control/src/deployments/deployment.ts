@@ -1,0 +1,111 @@
+/** What a deployment is: its sources, statuses and settings, and how a change is laid over them. Pure. */
+import type { SourceRevisionConfig } from "../revisions/revision.js"
+
+export const sources = ["github", "external_docker", "internal_docker", "internal_source", "internal_template"] as const
+export type Source = (typeof sources)[number]
+
+export const deploymentTypes = ["dev_free", "dev", "prod", "dev_zero", "dev_free_zero"] as const
+export type DeploymentType = (typeof deploymentTypes)[number]
+
+/** READY speaks of the deployment's database, not of its revisions (control-plane §1.5). */
+export const deploymentStatuses = [
+  "AWAITING_DATABASE",
+  "READY",
+  "UNUSED",
+  "AWAITING_DELETE",
+  "AWAITING_FINAL_DELETE",
+  "UNKNOWN",
+] as const
+export type DeploymentStatus = (typeof deploymentStatuses)[number]
+
+/** Keys that we do not know are kept: Terraform merges what it reads into what it writes (control-plane §1.3). */
+export type ResourceSpec = Readonly<Record<string, unknown>>
+
+/** `source_config` on the wire and in the table: settings of the whole deployment. */
+export interface SourceConfig {
+  readonly integration_id: string | null
+  readonly repo_url: string | null
+  readonly deployment_type: DeploymentType | null
+  readonly build_on_push: boolean | null
+  /** As set by the user; what readers get is the address that works (D3). */
+  readonly custom_url: string | null
+  readonly resource_spec: ResourceSpec | null
+  readonly listener_id: string | null
+  readonly listener_config: { readonly k8s_namespace: string | null } | null
+  readonly install_command: string | null
+  readonly build_command: string | null
+  readonly template_id: string | null
+}
+
+/** What a caller may send of a config: every field may be absent, and null says the same as absent. */
+export type Partially<T> = { readonly [K in keyof T]?: T[K] | undefined }
+
+export const emptySourceConfig: SourceConfig = {
+  integration_id: null,
+  repo_url: null,
+  deployment_type: null,
+  build_on_push: null,
+  custom_url: null,
+  resource_spec: null,
+  listener_id: null,
+  listener_config: null,
+  install_command: null,
+  build_command: null,
+  template_id: null,
+}
+
+export const emptySourceRevisionConfig: SourceRevisionConfig = {
+  repo_ref: null,
+  langgraph_config_path: null,
+  image_uri: null,
+  source_tarball_path: null,
+  repo_commit_sha: null,
+}
+
+/** Lays a change over a config: null and absent fields stay as they are, so nothing is cleared by null (§1.4). */
+export function overlay<T extends object>(current: T, change: Partially<T>): T {
+  const given = Object.entries(change).filter(([, value]) => value !== null && value !== undefined)
+  return { ...current, ...Object.fromEntries(given) }
+}
+
+/** Tells whether a change says anything at all. */
+export const saysSomething = (change: object | undefined): boolean =>
+  Object.values(change ?? {}).some((value) => value !== null && value !== undefined)
+
+/**
+ * The revision config that a PATCH asks for. A commit that an earlier push pinned is let go, else a new branch
+ * would build the old commit.
+ */
+export const nextRevisionConfig = (
+  current: SourceRevisionConfig,
+  change: Partially<SourceRevisionConfig>,
+): SourceRevisionConfig => overlay({ ...current, repo_commit_sha: null }, change)
+
+/**
+ * Tells whether creating a deployment gives it something to build. The two internal sources start empty: their
+ * CLIs ask for a push token or an upload address first and then PATCH (control-plane §1.4).
+ */
+export function startsWithARevision(source: Source, config: SourceRevisionConfig): boolean {
+  if (source === "internal_docker") return config.image_uri !== null
+  if (source === "internal_source") return config.source_tarball_path !== null
+  return true
+}
+
+/** What the original fills in for a ready-made image (control-plane §1.3). */
+const imageResources: ResourceSpec = { min_scale: 1, max_scale: 1, cpu: 1, memory_mb: 2048 }
+
+/** Fills the defaults in that readers expect back (Terraform compares them). */
+export function withDefaults(source: Source, config: SourceConfig): SourceConfig {
+  if (source === "external_docker") {
+    return { ...config, resource_spec: { ...imageResources, ...config.resource_spec } }
+  }
+  return {
+    ...config,
+    deployment_type: config.deployment_type ?? "prod",
+    build_on_push: config.build_on_push ?? (source === "github" ? false : null),
+  }
+}
+
+/** A path below the agents' address, one for each deployment of the installation. */
+export const publicUrl = (agentsUrl: string, routeName: string): string =>
+  `${agentsUrl.replace(/\/+$/, "")}/d/${routeName}`

@@ -1,0 +1,113 @@
+/** Makes workspaces and keys, and tells who a caller is. Used by the API, the CLI and the first start. */
+import type { Database, Db } from "@superstep/toolkit/db/database"
+import { Conflict, Forbidden, NotFound, Unauthenticated } from "@superstep/toolkit/errors/errors"
+import { v7 as newId } from "uuid"
+import { wakeRoutes } from "../revisions/wake-up.js"
+import {
+  allWorkspaces,
+  insertApiKey,
+  insertWorkspace,
+  keysOf,
+  lockFirstStart,
+  presentedKey,
+  revokeKey,
+  workspaceById,
+  workspaceByName,
+} from "./queries.js"
+import { type ApiKey, type Caller, isUuid, keyHash, newKey, type Workspace } from "./workspace.js"
+
+/** @throws Conflict  the name is taken */
+export async function createWorkspace(db: Db, name: string): Promise<Workspace> {
+  const workspace = await insertWorkspace(db, newId(), name)
+  if (workspace) return workspace
+  const other = await workspaceByName(db, name)
+  throw new Conflict(`a workspace named ${name} exists: choose another name`, "name_taken", {
+    conflicting_id: other?.workspace_id,
+  })
+}
+
+export interface CreatedKey {
+  readonly key: ApiKey
+  /** The key itself. It is not stored, so this is the only time to see it. */
+  readonly clearKey: string
+}
+
+/**
+ * @param workspaceId  null for a key of the whole installation, whose callers name a workspace with each request
+ * @throws NotFound    there is no such workspace
+ */
+export async function createApiKey(
+  db: Db,
+  { workspaceId, name }: { workspaceId: string | null; name: string },
+): Promise<CreatedKey> {
+  if (workspaceId !== null) await findWorkspace(db, workspaceId)
+  const { clearKey, prefix, sha256 } = newKey()
+  const key = await insertApiKey(db, { id: newId(), workspaceId, name, prefix, sha256 })
+  if (!key) throw new Error("the new key was not stored")
+  await wakeRoutes(db)
+  return { key, clearKey }
+}
+
+/**
+ * Ends a key: requests that begin after this one get a 401.
+ * @throws NotFound  no key in force has this id
+ */
+export async function revokeApiKey(db: Db, apiKeyId: string): Promise<void> {
+  const ended = isUuid(apiKeyId) ? await revokeKey(db, apiKeyId) : 0
+  if (ended === 0) throw new NotFound(`API key ID ${apiKeyId} not found.`)
+  await wakeRoutes(db)
+}
+
+export const listApiKeys = (db: Db, workspaceId: string | null): Promise<ApiKey[]> => keysOf(db, workspaceId)
+
+export const listWorkspaces = (db: Db): Promise<Workspace[]> => allWorkspaces(db)
+
+/** @throws NotFound */
+export async function findWorkspace(db: Db, workspaceId: string): Promise<Workspace> {
+  const workspace = isUuid(workspaceId) ? await workspaceById(db, workspaceId) : undefined
+  if (!workspace) throw new NotFound(`Workspace ID ${workspaceId} not found.`)
+  return workspace
+}
+
+/**
+ * Tells who asks (K1–K4). A tenant that does not exist and one of other people get the same answer, so that ids
+ * cannot be tried out.
+ * @param tenantId  as the header said; undefined when there was none
+ * @throws Unauthenticated  no key, an unknown one, or one that was revoked
+ * @throws Forbidden        the key has no rights on that workspace, or does not say which one it means
+ * @see control-plane §1.1; the CLIs look for "requires workspace specification"
+ */
+export async function findCaller(db: Db, clearKey: string | undefined, tenantId: string | undefined): Promise<Caller> {
+  if (!clearKey) throw new Unauthenticated("Invalid API key")
+  const named = tenantId && isUuid(tenantId) ? tenantId.toLowerCase() : null
+  const key = await presentedKey(db, keyHash(clearKey), named)
+  if (!key) throw new Unauthenticated("Invalid API key")
+  if (!tenantId && key.workspace_id === null) {
+    throw new Forbidden("This key requires workspace specification: send the X-Tenant-Id header", "workspace_required")
+  }
+  const workspaceId = tenantId ? key.named_workspace_id : key.workspace_id
+  if (workspaceId === null || (key.workspace_id !== null && key.workspace_id !== workspaceId)) {
+    throw new Forbidden("This key has no rights on the workspace that X-Tenant-Id names")
+  }
+  return { workspaceId, apiKeyId: key.api_key_id }
+}
+
+export interface FirstCredentials {
+  readonly tenant_id: string
+  readonly api_key: string
+  readonly org_api_key: string
+}
+
+/**
+ * Makes the workspace `default` with a key, and a key of the installation, when there is no workspace yet.
+ * @returns the credentials to show and keep, or undefined when there was a workspace already
+ */
+export const ensureDefaultWorkspace = (db: Database): Promise<FirstCredentials | undefined> =>
+  db.transaction(async (tx) => {
+    await lockFirstStart(tx)
+    if ((await allWorkspaces(tx)).length > 0) return undefined
+    const { workspace_id: workspaceId } = await createWorkspace(tx, "default")
+    const own = await createApiKey(tx, { workspaceId, name: "first start" })
+    const org = await createApiKey(tx, { workspaceId: null, name: "first start" })
+    return { tenant_id: workspaceId, api_key: own.clearKey, org_api_key: org.clearKey }
+  })

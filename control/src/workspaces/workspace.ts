@@ -1,0 +1,47 @@
+/** What a workspace and an API key are. Pure but for the randomness of a new key. */
+import { createHash, randomBytes } from "node:crypto"
+
+export interface Workspace {
+  readonly workspace_id: string
+  readonly name: string
+  readonly created_at: Date
+}
+
+export interface ApiKey {
+  readonly api_key_id: string
+  /** null: the key belongs to the installation and may name any workspace. */
+  readonly workspace_id: string | null
+  readonly name: string
+  /** The key's first characters, to recognise it by. */
+  readonly prefix: string
+  readonly created_at: Date
+  readonly revoked_at: Date | null
+}
+
+/** Who asks: the workspace that every query of the request is confined to. */
+export interface Caller {
+  readonly workspaceId: string
+  readonly apiKeyId: string
+}
+
+export interface NewKey {
+  /** Shown once; only its hash is stored. */
+  readonly clearKey: string
+  readonly prefix: string
+  readonly sha256: string
+}
+
+const shownCharacters = 10
+
+/** 256 random bits: nothing to guess, hence a plain hash is enough and a slow one would only cost time. */
+export function newKey(): NewKey {
+  const clearKey = `ssk_${randomBytes(32).toString("base64url")}`
+  return { clearKey, prefix: clearKey.slice(0, shownCharacters), sha256: keyHash(clearKey) }
+}
+
+/** The form in which keys are stored, and in which the edge knows them (protocol/edge). */
+export const keyHash = (clearKey: string): string => createHash("sha256").update(clearKey).digest("hex")
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+export const isUuid = (text: string): boolean => uuid.test(text)
