@@ -83,7 +83,14 @@ export function openDatabase({ uri, poolSize = 10, log }: { uri: string; poolSiz
 }
 
 /** Postgres' own codes for what we expect to happen (appendix A of its manual). */
-export const sqlState = { uniqueViolation: "23505", foreignKeyViolation: "23503", undefinedTable: "42P01" } as const
+export const sqlState = {
+  uniqueViolation: "23505",
+  foreignKeyViolation: "23503",
+  undefinedTable: "42P01",
+  duplicateObject: "42710",
+  duplicateDatabase: "42P04",
+  insufficientPrivilege: "42501",
+} as const
 
 /** Tells whether an error is this SQLSTATE, and optionally of this constraint. */
 export function isSqlState(error: unknown, state: string, constraint?: string): boolean {

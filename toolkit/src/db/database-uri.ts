@@ -1,0 +1,31 @@
+/** Connection strings: `postgres://user:password@host:port/database`, a Unix socket's folder as `?host=/folder`. */
+
+export interface Address {
+  /** A host name, or the folder of a Unix socket. */
+  readonly host: string
+  readonly port?: number
+  readonly user: string
+  readonly password: string
+  readonly database: string
+}
+
+/** @returns  a connection string that `pg`, libpq and psycopg read alike */
+export function databaseUri({ host, port = 5432, user, password, database }: Address): string {
+  const isSocket = host.startsWith("/")
+  const credentials = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`
+  // A URL needs a host to hold credentials; the parameter goes before it.
+  const uri = `postgres://${credentials}@${isSocket ? "localhost" : host}:${port}/${encodeURIComponent(database)}`
+  return isSocket ? `${uri}?host=${encodeURIComponent(host)}` : uri
+}
+
+/**
+ * The same server seen by somebody else or in another database; all else of the string (TLS, options) stays.
+ * @param change  what differs
+ */
+export function changeUri(uri: string, change: { database?: string; user?: string; password?: string }): string {
+  const url = new URL(uri)
+  if (change.database !== undefined) url.pathname = `/${encodeURIComponent(change.database)}`
+  if (change.user !== undefined) url.username = encodeURIComponent(change.user)
+  if (change.password !== undefined) url.password = encodeURIComponent(change.password)
+  return url.href
+}

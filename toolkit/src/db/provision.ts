@@ -1,0 +1,102 @@
+/**
+ * Databases and the roles that own them, on an embedded server or any other. A database and its role share one name;
+ * the role reaches no other database. Everything here may be called again after a kill half way.
+ */
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto"
+import pg from "pg"
+import { KnownError } from "../errors/errors.js"
+import { isSqlState, sqlState } from "./database.js"
+import { changeUri } from "./database-uri.js"
+import { identifier } from "./sql.js"
+
+export class MissingPrivilege extends KnownError {
+  readonly code = "missing_privilege"
+}
+
+export interface DatabaseOwner {
+  /** ASCII; the server gets only its SCRAM verifier, so it is in no statement log. */
+  readonly password: string
+  /** Most sessions of the role at a time; unlimited unless told. */
+  readonly connectionLimit?: number
+}
+
+/**
+ * Makes a database, and with `owner` a role of the same name that owns it and nothing else; then no other role may
+ * connect to it, superusers apart. What exists is kept, and its password and limit are set to these.
+ * @param adminUri  a role that may create databases, and roles when there is an owner
+ * @returns         the connection string for the database, the owner's if there is one
+ * @throws MissingPrivilege  naming what the admin's role lacks
+ */
+export async function createDatabase({
+  adminUri,
+  name,
+  owner,
+}: {
+  adminUri: string
+  name: string
+  owner?: DatabaseOwner
+}): Promise<string> {
+  await withClient(adminUri, async (client) => {
+    if (owner) await ensureRole(client, name, owner)
+    await ensureDatabase(client, name, owner !== undefined)
+  })
+  return changeUri(adminUri, { database: name, ...(owner && { user: name, password: owner.password }) })
+}
+
+/** Ends all sessions of a database, then removes it and the role of its name. What is not there is fine. */
+export async function dropDatabase({ adminUri, name }: { adminUri: string; name: string }): Promise<void> {
+  await withClient(adminUri, async (client) => {
+    await client.query(`drop database if exists ${quoted(name)} with (force)`)
+    await client.query(`drop role if exists ${quoted(name)}`)
+  })
+}
+
+async function ensureRole(client: pg.Client, name: string, owner: DatabaseOwner): Promise<void> {
+  const role = quoted(name)
+  await client.query(`create role ${role}`).catch(ignoring(sqlState.duplicateObject))
+  const password = pg.escapeLiteral(scramVerifier(owner.password))
+  await client.query(`alter role ${role} login password ${password} connection limit ${owner.connectionLimit ?? -1}`)
+  // A superuser may give a database to anybody, other roles only to one that they belong to.
+  await client.query(`grant ${role} to current_user`)
+}
+
+async function ensureDatabase(client: pg.Client, name: string, isOwned: boolean): Promise<void> {
+  const database = quoted(name)
+  await client
+    .query(`create database ${database} ${isOwned ? `owner ${database}` : ""}`)
+    .catch(ignoring(sqlState.duplicateDatabase))
+  if (isOwned) await client.query(`revoke connect, temporary on database ${database} from public`)
+}
+
+async function withClient(uri: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client({ connectionString: uri })
+  await client.connect()
+  try {
+    await work(client)
+  } catch (cause) {
+    if (!isSqlState(cause, sqlState.insufficientPrivilege)) throw cause
+    throw new MissingPrivilege(`the database role may not do this (${(cause as Error).message})`, { cause })
+  } finally {
+    await client.end()
+  }
+}
+
+const quoted = (name: string): string => identifier(name).render().text
+
+// Two callers at once may both find nothing; then the second gets a unique violation of the catalogue.
+const ignoring = (state: string) => (error: unknown) => {
+  if (!isSqlState(error, state) && !isSqlState(error, sqlState.uniqueViolation)) throw error
+}
+
+/**
+ * What Postgres stores of a password, computed here as `psql \\password` does, so that the password itself is never
+ * part of a statement.
+ * @see  RFC 5803, and `src/common/scram-common.c` of Postgres
+ */
+function scramVerifier(password: string): string {
+  const [iterations, salt] = [4096, randomBytes(16)]
+  const salted = pbkdf2Sync(password, salt, iterations, 32, "sha256")
+  const key = (label: string) => createHmac("sha256", salted).update(label).digest()
+  const stored = createHash("sha256").update(key("Client Key")).digest("base64")
+  return `SCRAM-SHA-256$${iterations}:${salt.toString("base64")}$${stored}:${key("Server Key").toString("base64")}`
+}

@@ -1,0 +1,75 @@
+/**
+ * Where a cluster lives. Everything of it is below one folder: `data` (the cluster), `run` (its socket), `password`
+ * and `postgres.log`.
+ */
+
+import { createHash } from "node:crypto"
+import { chmod, chown, lstat, mkdir, mkdtemp, realpath, symlink } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { KnownError } from "../errors/errors.js"
+import type { OsUser } from "../exec/spawn-detached.js"
+import { isReachable } from "./postgres-user.js"
+
+export class UnsafeFolder extends KnownError {
+  readonly code = "unsafe_folder"
+}
+
+/** The kernel keeps 108 bytes for a socket's path (104 on macOS), its end included. */
+const socketPathBytes = 100
+const socketName = ".s.PGSQL.5432"
+
+/** Where the clusters of a root process go whose own folder is closed to every other user, as all below /root is. */
+const openFolder = "/var/lib/superstep"
+
+/**
+ * Makes the folder of a cluster. When Postgres' user cannot reach it, the real folder is made elsewhere and this one
+ * becomes a link to it.
+ * @returns  the real path
+ */
+export async function makeClusterFolder(folder: string, user: OsUser | undefined): Promise<string> {
+  const parent = dirname(folder)
+  await mkdir(parent, { recursive: true })
+  if (!(await exists(folder))) {
+    if (await isReachable(await realpath(parent), user)) await mkdir(folder, { recursive: true, mode: 0o755 })
+    else await linkElsewhere(folder)
+  }
+  return realpath(folder)
+}
+
+async function linkElsewhere(folder: string): Promise<void> {
+  await mkdir(openFolder, { recursive: true, mode: 0o755 })
+  const elsewhere = await mkdtemp(join(openFolder, "postgres-"))
+  await chmod(elsewhere, 0o755)
+  await symlink(elsewhere, folder)
+}
+
+/**
+ * Makes the folder of the cluster's socket: `run` beside the data, or a short one below the system's folder for
+ * temporary files when the path would be too long for a socket.
+ * @throws UnsafeFolder  when somebody else has made the latter before us
+ */
+export async function makeSocketFolder(folder: string, user: OsUser | undefined): Promise<string> {
+  const near = join(folder, "run")
+  if (Buffer.byteLength(join(near, socketName)) < socketPathBytes) return makeOwned(near, user)
+  const hash = createHash("sha256").update(folder).digest("hex").slice(0, 16)
+  return makeOwned(join(await realpath(tmpdir()), `superstep-${hash}`), user)
+}
+
+async function makeOwned(folder: string, user: OsUser | undefined): Promise<string> {
+  const owner = user ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+  try {
+    await mkdir(folder, { mode: 0o755 })
+    await chmod(folder, 0o755)
+    await chown(folder, owner.uid, owner.gid)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
+  }
+  const found = await lstat(folder)
+  if (!found.isDirectory() || found.uid !== owner.uid || (found.mode & 0o022) !== 0) {
+    throw new UnsafeFolder(`${folder} belongs to somebody else: remove it, or choose another data folder`)
+  }
+  return folder
+}
+
+const exists = async (path: string): Promise<boolean> => (await lstat(path).catch(() => undefined)) !== undefined

@@ -1,0 +1,21 @@
+/** Postgres refuses to run as root, so a root process runs it as `nobody`, who exists everywhere and owns nothing. */
+import { stat } from "node:fs/promises"
+import { dirname } from "node:path"
+import type { OsUser } from "../exec/spawn-detached.js"
+
+const nobody: OsUser = { uid: 65_534, gid: 65_534 }
+
+/** @returns  the user Postgres must run as, or undefined when that is our own */
+export const postgresUser = (): OsUser | undefined => (process.getuid?.() === 0 ? nobody : undefined)
+
+/**
+ * Tells whether a user may pass through every folder on the way to a path, itself included. Asked of the permission
+ * bits, because Postgres checks its own binary with `access()`, which no capability can talk out of a refusal.
+ */
+export async function isReachable(path: string, user: OsUser | undefined): Promise<boolean> {
+  if (!user) return true
+  const { mode, uid, gid } = await stat(path)
+  const executable = uid === user.uid ? mode & 0o100 : gid === user.gid ? mode & 0o010 : mode & 0o001
+  if (!executable) return false
+  return path === dirname(path) || isReachable(dirname(path), user)
+}

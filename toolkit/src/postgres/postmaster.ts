@@ -1,0 +1,61 @@
+/** What a running Postgres says about itself in `postmaster.pid`, and whether it is still that process. */
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { commandLine, identify, isAlive, type ProcessIdentity } from "../exec/process-identity.js"
+
+export interface Postmaster {
+  readonly identity: ProcessIdentity
+  readonly socketFolder: string
+}
+
+interface PidFile {
+  readonly pid: number
+  readonly socketFolder: string
+  readonly isReady: boolean
+}
+
+// pg_ctl looks every 100 ms; a start takes about that long, so look more often.
+const pollMs = 10
+
+/**
+ * The lines of the file, as `src/include/utils/pidfile.h` of Postgres defines them: pid, data folder, start time, port,
+ * socket folder, listen address, shared memory key, status. The later ones appear while Postgres starts.
+ */
+export function parsePidFile(text: string): PidFile | undefined {
+  const [pid = "", , , , socketFolder = "", , , status = ""] = text.split("\n")
+  if (!/^\d+$/.test(pid)) return undefined
+  return { pid: Number(pid), socketFolder, isReady: status.trim() === "ready" }
+}
+
+/**
+ * @param data  the cluster's data folder
+ * @returns     the Postgres that runs on it, starting and stopping ones too. A file that a killed one left behind
+ *              does not count, even when another program has its pid by now
+ */
+export async function findPostmaster(data: string): Promise<Postmaster | undefined> {
+  const file = await readPidFile(data)
+  if (!file) return undefined
+  const identity = await identify(file.pid)
+  if (!identity || !(await commandLine(file.pid))?.includes(data)) return undefined
+  return { identity, socketFolder: file.socketFolder }
+}
+
+/** Waits until this Postgres takes connections. @returns it, or undefined when it ended before */
+export async function untilReady(data: string, identity: ProcessIdentity): Promise<Postmaster | undefined> {
+  while (await isAlive(identity)) {
+    const file = await readPidFile(data)
+    if (file?.isReady && file.pid === identity.pid) return { identity, socketFolder: file.socketFolder }
+    await sleep(pollMs)
+  }
+  return undefined
+}
+
+async function readPidFile(data: string): Promise<PidFile | undefined> {
+  try {
+    return parsePidFile(await readFile(join(data, "postmaster.pid"), "utf8"))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
+    throw error
+  }
+}
