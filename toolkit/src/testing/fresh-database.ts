@@ -1,0 +1,79 @@
+/** A database of its own for each test, on a real Postgres, migrated by copying a template. */
+import { createHash, randomBytes } from "node:crypto"
+import { readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import pg from "pg"
+import { type Database, openDatabase } from "../db/database.js"
+import { changeUri } from "../db/database-uri.js"
+import { migrate } from "../db/migrate.js"
+import { createDatabase, dropDatabase } from "../db/provision.js"
+import { identifier } from "../db/sql.js"
+import { silent, testCluster } from "./test-cluster.js"
+
+/**
+ * Makes a database that nobody else uses: `await using db = await freshDatabase({ migrations })`. Closing it drops it.
+ * @param migrations  a folder of migrations; without it the database is empty
+ */
+export async function freshDatabase({ migrations }: { migrations?: string } = {}): Promise<Database> {
+  const adminUri = await testCluster()
+  const name = `test_${randomBytes(8).toString("hex")}`
+  if (migrations === undefined) await createDatabase({ adminUri, name })
+  else await copyTemplate(adminUri, name, await ensureTemplate(adminUri, migrations))
+  const db = openDatabase({ uri: changeUri(adminUri, { database: name }), log: silent })
+  const close = async () => {
+    await db.close()
+    await dropDatabase({ adminUri, name })
+  }
+  return { ...db, close, [Symbol.asyncDispose]: close }
+}
+
+// One template a state of a migrations folder and process; the cluster may be shared with other test files.
+const templates = new Map<string, Promise<string>>()
+
+async function ensureTemplate(adminUri: string, folder: string): Promise<string> {
+  const name = `template_${await contentHash(folder)}`
+  let template = templates.get(name)
+  if (!template) {
+    template = makeTemplate(adminUri, name, folder).then(() => name)
+    templates.set(name, template)
+  }
+  return template
+}
+
+/** Makes a template unless it is there. It gets its name when it is whole, so a killed test leaves no half one. */
+async function makeTemplate(adminUri: string, name: string, folder: string): Promise<void> {
+  await withAdmin(adminUri, async (admin) => {
+    await admin.query("select pg_advisory_lock(hashtext($1))", [name])
+    const { rowCount } = await admin.query("select 1 from pg_database where datname = $1", [name])
+    if (rowCount) return
+    const draft = `${name}_draft`
+    await dropDatabase({ adminUri, name: draft })
+    await migrate({ uri: await createDatabase({ adminUri, name: draft }), folder, log: silent })
+    await admin.query(`alter database ${quoted(draft)} rename to ${quoted(name)}`)
+  })
+}
+
+const copyTemplate = (adminUri: string, name: string, template: string): Promise<void> =>
+  withAdmin(adminUri, async (admin) => {
+    await admin.query(`create database ${quoted(name)} template ${quoted(template)}`)
+  })
+
+async function withAdmin(uri: string, work: (admin: pg.Client) => Promise<void>): Promise<void> {
+  const admin = new pg.Client({ connectionString: uri })
+  await admin.connect()
+  try {
+    await work(admin)
+  } finally {
+    await admin.end()
+  }
+}
+
+async function contentHash(folder: string): Promise<string> {
+  const hash = createHash("sha256")
+  for (const name of (await readdir(folder)).sort()) {
+    if (name.endsWith(".sql")) hash.update(name).update(await readFile(join(folder, name)))
+  }
+  return hash.digest("hex").slice(0, 24)
+}
+
+const quoted = (name: string): string => identifier(name).render().text
