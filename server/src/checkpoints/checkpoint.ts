@@ -1,0 +1,63 @@
+/** What a saved checkpoint is made of, as it travels between a worker and the database. */
+
+/** Serialised by LangGraph: `json` is JSON text, `empty` is nothing, anything else is bytes that only it reads. */
+export interface Blob {
+  readonly channel: string
+  readonly version: string
+  readonly type: string
+  /** Null for an empty channel. */
+  readonly bytes: Buffer | null
+}
+
+/** A write of a task, kept until its super-step ends; a negative `idx` is one of LangGraph's own (error, interrupt). */
+export interface PendingWrite {
+  readonly taskId: string
+  readonly taskPath: string
+  readonly idx: number
+  readonly channel: string
+  readonly type: string
+  readonly bytes: Buffer
+}
+
+/** Where a checkpoint is: thread, namespace (empty for the root graph) and id. */
+export interface CheckpointAddress {
+  readonly threadId: string
+  readonly checkpointNs: string
+  readonly checkpointId: string
+}
+
+export interface NewCheckpoint extends CheckpointAddress {
+  readonly parentCheckpointId: string | null
+  /** JSON texts. The checkpoint has no channel values: those are the blobs. */
+  readonly checkpoint: string
+  readonly metadata: string
+  /** Those that are new since the parent. */
+  readonly blobs: readonly Blob[]
+}
+
+/** All that LangGraph needs to go on from a checkpoint. */
+export interface CheckpointTuple {
+  readonly checkpointNs: string
+  readonly checkpointId: string
+  readonly parentCheckpointId: string | null
+  readonly checkpoint: string
+  readonly metadata: string
+  readonly blobs: Blob[]
+  readonly writes: PendingWrite[]
+}
+
+/**
+ * The writes as they would stand after being saved one by one: of two for one place the last stays when writes replace
+ * each other, else the first. One statement may not touch a row twice.
+ */
+export function withoutRepeats(writes: readonly PendingWrite[], replaces: boolean): PendingWrite[] {
+  const byPlace = new Map<string, PendingWrite>()
+  for (const write of writes) {
+    const place = `${write.idx} ${write.taskId}`
+    if (replaces || !byPlace.has(place)) byPlace.set(place, write)
+  }
+  return [...byPlace.values()]
+}
+
+/** LangGraph's own writes (error, interrupt, resume …) replace what was there; those of nodes never do. */
+export const replaceEarlier = (writes: readonly PendingWrite[]): boolean => writes.every(({ idx }) => idx < 0)

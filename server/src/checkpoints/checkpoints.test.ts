@@ -1,0 +1,323 @@
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { InvalidInput } from "@superstep/toolkit/errors/errors"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { ClaimLost, type Fence } from "../workers/fence.js"
+import { checkpointCalls } from "./calls.js"
+import type { NewCheckpoint } from "./checkpoint.js"
+import {
+  deleteRunCheckpoints,
+  deleteThreadCheckpoints,
+  findCheckpoints,
+  hasCheckpoint,
+  putCheckpoint,
+  putWrites,
+} from "./queries.js"
+
+const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
+const threadId = "5f0f1c1e-0000-4000-8000-000000000001"
+
+const json = (channel: string, version: string, value: unknown) => ({
+  channel,
+  version,
+  type: "json",
+  bytes: Buffer.from(JSON.stringify(value)),
+})
+
+function checkpoint(id: string, over: Partial<NewCheckpoint> & { versions?: Record<string, string> } = {}) {
+  const { versions = { messages: "1" }, ...rest } = over
+  const body = { v: 4, id, ts: "2026-01-01T00:00:00Z", channel_versions: versions, versions_seen: {} }
+  return {
+    threadId,
+    checkpointNs: "",
+    checkpointId: id,
+    parentCheckpointId: null,
+    checkpoint: JSON.stringify(body),
+    metadata: JSON.stringify({ source: "loop", step: 1 }),
+    blobs: [json("messages", "1", ["hello"])],
+    ...rest,
+  }
+}
+
+const nodeWrite = (idx: number, channel: string, value: unknown, over = {}) => ({
+  taskId: "task-1",
+  taskPath: "~__pregel_pull, ask",
+  idx,
+  channel,
+  type: "json",
+  bytes: Buffer.from(JSON.stringify(value)),
+  ...over,
+})
+
+/** A run in the hands of a worker. */
+async function addRunningRun(db: Database): Promise<Fence> {
+  const fence = { runId: randomUUID(), claimId: randomUUID() }
+  await db.run(sql`insert into threads (thread_id) values (${threadId}) on conflict do nothing`)
+  await db.run(sql`
+    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, claim_id)
+    values (${fence.runId}, ${threadId}, ${randomUUID()}, 'chat', 'running', '{}', '{}', 'enqueue', ${fence.claimId})`)
+  return fence
+}
+
+test("a checkpoint comes back with its blobs and pending writes", async () => {
+  await using db = await freshDatabase({ migrations })
+  const versions = { messages: "1", state: "2", gone: "2" }
+  const bytes = { channel: "state", version: "2", type: "bytes", bytes: Buffer.from([0, 255, 10, 13]) }
+  const empty = { channel: "gone", version: "2", type: "empty", bytes: null }
+
+  await putCheckpoint(
+    db,
+    undefined,
+    checkpoint("a", { versions, blobs: [json("messages", "1", ["hello"]), bytes, empty] }),
+  )
+  await putWrites(db, undefined, { threadId, checkpointNs: "", checkpointId: "a" }, [nodeWrite(0, "messages", "hi")])
+
+  const [found] = await findCheckpoints(db, { threadId, checkpointNs: "", limit: 1 })
+  const byChannel = new Map(found?.blobs.map((blob) => [blob.channel, blob]))
+  assert.deepEqual(byChannel.get("messages"), json("messages", "1", ["hello"]))
+  assert.deepEqual(byChannel.get("state"), bytes)
+  assert.deepEqual(byChannel.get("gone"), empty)
+  assert.deepEqual(found?.writes, [nodeWrite(0, "messages", "hi")])
+  assert.deepEqual(JSON.parse(found?.metadata ?? ""), { source: "loop", step: 1 })
+})
+
+test("C1: a write whose claim was lost leaves nothing behind", async () => {
+  await using db = await freshDatabase({ migrations })
+  const { runId } = await addRunningRun(db)
+  const stale = { runId, claimId: randomUUID() }
+
+  await assert.rejects(putCheckpoint(db, stale, checkpoint("a")), ClaimLost)
+  await assert.rejects(
+    putWrites(db, stale, { threadId, checkpointNs: "", checkpointId: "a" }, [nodeWrite(0, "messages", "hi")]),
+    ClaimLost,
+  )
+
+  const rows = await db.rows(sql`
+    select checkpoint_id from checkpoints union all select channel from checkpoint_blobs
+    union all select task_id from checkpoint_writes`)
+  assert.deepEqual(rows, [])
+})
+
+test("C1: a claim that is taken away while a write waits for it stops that write", async () => {
+  await using db = await freshDatabase({ migrations })
+  const fence = await addRunningRun(db)
+
+  const late = await db.transaction(async (tx) => {
+    await tx.run(sql`update runs set claim_id = ${randomUUID()} where run_id = ${fence.runId}`)
+    const write = putCheckpoint(db, fence, checkpoint("a")).catch((error: unknown) => error)
+    await waitUntilBlocked(db)
+    return { write }
+  })
+
+  assert.ok((await late.write) instanceof ClaimLost)
+  assert.equal(await hasCheckpoint(db, threadId), false)
+})
+
+test("C1: nobody takes a claim away while a write of it is not committed", async () => {
+  await using db = await freshDatabase({ migrations })
+  const fence = await addRunningRun(db)
+
+  const { taking } = await db.transaction(async (tx) => {
+    await putCheckpoint(tx, fence, checkpoint("a"))
+    const taking = db
+      .run(sql`update runs set claim_id = ${randomUUID()} where run_id = ${fence.runId}`)
+      .then(() => hasCheckpoint(db, threadId))
+    await waitUntilBlocked(db)
+    return { taking }
+  })
+
+  assert.equal(await taking, true)
+})
+
+async function waitUntilBlocked(db: Database): Promise<void> {
+  await until(
+    async () => {
+      const row = await db.row<{ n: number }>(
+        sql`select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return (row?.n ?? 0) > 0
+    },
+    { what: "the other statement waits for the lock" },
+  )
+}
+
+test("C4: writes of a node stay as they were first saved, those of LangGraph itself replace earlier ones", async () => {
+  await using db = await freshDatabase({ migrations })
+  const address = { threadId, checkpointNs: "", checkpointId: "a" }
+  await putCheckpoint(db, undefined, checkpoint("a"))
+  await putWrites(db, undefined, address, [nodeWrite(0, "messages", "first"), nodeWrite(0, "messages", "same place")])
+  await putWrites(db, undefined, address, [nodeWrite(-4, "__resume__", "no"), nodeWrite(-4, "__resume__", "maybe")])
+
+  await putWrites(db, undefined, address, [nodeWrite(0, "messages", "second")])
+  await putWrites(db, undefined, address, [nodeWrite(-4, "__resume__", "yes")])
+
+  const [found] = await findCheckpoints(db, { threadId, checkpointNs: "" })
+  assert.deepEqual(
+    found?.writes.map(({ channel, bytes }) => [channel, bytes.toString()]),
+    [
+      ["__resume__", '"yes"'],
+      ["messages", '"first"'],
+    ],
+  )
+})
+
+test("C3: pending writes are ordered by the path of their task, then task and index", async () => {
+  await using db = await freshDatabase({ migrations })
+  const address = { threadId, checkpointNs: "", checkpointId: "a" }
+  await putCheckpoint(db, undefined, checkpoint("a"))
+
+  await putWrites(db, undefined, address, [
+    nodeWrite(1, "x", 4, { taskPath: "~b", taskId: "1" }),
+    nodeWrite(0, "x", 3, { taskPath: "~b", taskId: "1" }),
+    nodeWrite(0, "x", 2, { taskPath: "~a", taskId: "9" }),
+    nodeWrite(0, "x", 1, { taskPath: "~A", taskId: "9b" }),
+  ])
+
+  const [found] = await findCheckpoints(db, { threadId })
+  assert.deepEqual(
+    found?.writes.map(({ bytes }) => bytes.toString()),
+    ["1", "2", "3", "4"],
+  )
+})
+
+test("a list is newest first and keeps to namespace, cursor, filter and limit", async () => {
+  await using db = await freshDatabase({ migrations })
+  const metadata = (step: number) => JSON.stringify({ step, source: "loop" })
+  for (const [step, id] of ["a", "b", "c", "d"].entries()) {
+    await putCheckpoint(db, undefined, checkpoint(id, { metadata: metadata(step), blobs: [] }))
+  }
+  await putCheckpoint(db, undefined, checkpoint("bb", { checkpointNs: "sub:1", blobs: [] }))
+  const ids = async (query: object) =>
+    (await findCheckpoints(db, { threadId, ...query })).map(({ checkpointId }) => checkpointId)
+
+  assert.deepEqual(await ids({}), ["d", "c", "bb", "b", "a"])
+  assert.deepEqual(await ids({ checkpointNs: "", limit: 2 }), ["d", "c"])
+  assert.deepEqual(await ids({ checkpointNs: "", before: "c" }), ["b", "a"])
+  assert.deepEqual(await ids({ filter: { step: 2 } }), ["c"])
+  assert.deepEqual(await ids({ checkpointNs: "", checkpointId: "b" }), ["b"])
+  assert.deepEqual(await ids({ checkpointNs: "elsewhere" }), [])
+})
+
+test("C5: text that jsonb refuses is saved, and the values keep it exactly", async () => {
+  await using db = await freshDatabase({ migrations })
+  const text = "zero \u0000, half \ud800, escaped \\u0000"
+  const metadata = JSON.stringify({ writes: { text } })
+
+  await putCheckpoint(db, undefined, checkpoint("a", { metadata, blobs: [json("messages", "1", text)] }))
+
+  const [found] = await findCheckpoints(db, { threadId, filter: { writes: { text } } })
+  assert.equal(found?.blobs[0]?.bytes?.toString(), JSON.stringify(text))
+  assert.equal(JSON.parse(found?.metadata ?? "").writes.text, "zero \ufffd, half \ufffd, escaped \\u0000")
+})
+
+test("C6: a run's checkpoints can be deleted without touching those before it", async () => {
+  await using db = await freshDatabase({ migrations })
+  const fence = await addRunningRun(db)
+  await putCheckpoint(db, undefined, checkpoint("a"))
+  await putCheckpoint(db, fence, checkpoint("b", { parentCheckpointId: "a" }))
+  await putWrites(db, fence, { threadId, checkpointNs: "", checkpointId: "b" }, [nodeWrite(0, "messages", "x")])
+
+  await deleteRunCheckpoints(db, threadId, fence.runId)
+
+  assert.deepEqual(
+    (await findCheckpoints(db, { threadId })).map(({ checkpointId }) => checkpointId),
+    ["a"],
+  )
+  assert.deepEqual(await db.rows(sql`select from checkpoint_writes`), [])
+  await deleteThreadCheckpoints(db, threadId)
+  assert.equal(await hasCheckpoint(db, threadId), false)
+  assert.deepEqual(await db.rows(sql`select from checkpoint_blobs`), [])
+})
+
+test("C2: the official saver reads what was saved, and what it saves is read back", async () => {
+  await using db = await freshDatabase({ migrations })
+  const official = PostgresSaver.fromConnString(db.uri)
+  const fence = await addRunningRun(db)
+  await putCheckpoint(db, fence, checkpoint("a", { blobs: [json("messages", "1", ["hello"])] }))
+  await putWrites(db, fence, { threadId, checkpointNs: "", checkpointId: "a" }, [nodeWrite(0, "messages", "hi")])
+
+  await official.setup()
+  const config = { configurable: { thread_id: threadId, checkpoint_ns: "" } }
+  const tuple = await official.getTuple(config)
+  await official.put(
+    { configurable: { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a" } },
+    {
+      v: 4,
+      id: "b",
+      ts: "",
+      channel_values: { messages: "theirs" },
+      channel_versions: { messages: 2 },
+      versions_seen: {},
+    },
+    { source: "loop", step: 2, parents: {} },
+    { messages: 2 },
+  )
+  await official.end()
+
+  assert.deepEqual(tuple?.checkpoint.channel_values, { messages: ["hello"] })
+  assert.deepEqual(tuple?.pendingWrites, [["task-1", "messages", "hi"]])
+  assert.equal((tuple?.metadata as { run_id?: string } | undefined)?.run_id, fence.runId)
+  const [found] = await findCheckpoints(db, { threadId, checkpointNs: "", limit: 1 })
+  assert.equal(found?.parentCheckpointId, "a")
+  assert.equal(found?.blobs[0]?.bytes?.toString(), '"theirs"')
+})
+
+test("a worker's calls carry a checkpoint there and back, line by line", async () => {
+  await using db = await freshDatabase({ migrations })
+  const { runId, claimId } = await addRunningRun(db)
+  const order: string[] = []
+  const calls = checkpointCalls({ db, beforePut: async (id) => void order.push(`events of ${id} are kept`) })
+  const address = { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a", run_id: runId, claim_id: claimId }
+  const lines = (...texts: string[]) => texts.map((text) => Buffer.from(text))
+  const versions = { messages: "1", state: "1" }
+
+  await calls["checkpoint.put"]?.(
+    {
+      ...address,
+      blobs: [
+        { channel: "messages", version: "1", type: "json" },
+        { channel: "state", version: "1", type: "bytes" },
+      ],
+    },
+    lines(JSON.stringify({ id: "a", channel_versions: versions }), "{}", '["hello"]', "AP8="),
+  )
+  await calls["checkpoint.put_writes"]?.(
+    { ...address, writes: [{ task_id: "t", task_path: "~p", idx: 0, channel: "messages", type: "json" }] },
+    lines('"hi"'),
+  )
+  const got = await calls["checkpoint.get"]?.({ thread_id: threadId, checkpoint_ns: "" }, [])
+  const listed = await calls["checkpoint.list"]?.({ thread_id: threadId }, [])
+  const nothing = await calls["checkpoint.get"]?.({ thread_id: "none", checkpoint_ns: "" }, [])
+
+  const tuple = got?.fields?.tuple as { blobs: { channel: string }[]; writes: object[] }
+  assert.deepEqual(new Set(tuple.blobs.map(({ channel }) => channel)), new Set(["messages", "state"]))
+  assert.deepEqual(tuple.writes, [{ task_id: "t", task_path: "~p", idx: 0, channel: "messages", type: "json" }])
+  const data = got?.payload?.map((line) => String(line.data)) ?? []
+  assert.deepEqual(
+    got?.payload?.map(({ name }) => name),
+    ["checkpoint", "metadata", "blob", "blob", "write"],
+  )
+  assert.deepEqual(data.slice(2).sort(), ['"hi"', "AP8=", '["hello"]'].sort())
+  assert.deepEqual(listed?.fields?.tuples, [tuple])
+  assert.deepEqual(nothing, {})
+  assert.equal(order.length, 2)
+  await assert.rejects(async () => calls["checkpoint.get"]?.({ thread_id: 1 }, []), InvalidInput)
+})
+
+test("JSON that another tool saved with line breaks still fits on a payload line", async () => {
+  await using db = await freshDatabase({ migrations })
+  const bytes = Buffer.from(JSON.stringify({ a: "b\nc" }, null, 2))
+  await putCheckpoint(db, undefined, checkpoint("a", { blobs: [{ ...json("messages", "1", ""), bytes }] }))
+
+  const got = await checkpointCalls({ db })["checkpoint.get"]?.({ thread_id: threadId, checkpoint_ns: "" }, [])
+
+  const line = String(got?.payload?.[2]?.data)
+  assert.equal(line.includes("\n"), false)
+  assert.deepEqual(JSON.parse(line), { a: "b\nc" })
+})

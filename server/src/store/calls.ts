@@ -1,0 +1,91 @@
+/** Answers a worker's `store.batch` calls (protocol/worker, "Calls of a worker: store"). */
+import type { Db } from "@superstep/toolkit/db/database"
+import { InvalidInput } from "@superstep/toolkit/errors/errors"
+import { toJsonText } from "@superstep/toolkit/http/json"
+import { z } from "zod"
+import { type CallHandlers, fenceOf, parseFields } from "../workers/calls.js"
+import { executeBatch, type Operation } from "./operations.js"
+
+export const storeCalls = (db: Db): CallHandlers => ({
+  "store.batch": async (fields, [operations]) => {
+    const results = await executeBatch(db, fenceOf(fields), parseFields(operationList, jsonOf(operations)))
+    return { payload: [{ name: "results", data: toJsonText(results) }] }
+  },
+})
+
+const namespace = z.array(z.string())
+const page = (limit: number) => ({
+  limit: z
+    .int()
+    .nonnegative()
+    .nullish()
+    .transform((value) => value ?? limit),
+  offset: z
+    .int()
+    .nonnegative()
+    .nullish()
+    .transform((value) => value ?? 0),
+})
+
+const get = z.object({ op: z.literal("get"), namespace, key: z.string() }).transform(
+  ({ op, ...place }): Operation => ({
+    op,
+    place,
+  }),
+)
+
+// Without an index a `query` has nothing to compare with and is not read (S4).
+const search = z
+  .object({
+    op: z.literal("search"),
+    namespace_prefix: namespace,
+    filter: z.record(z.string(), z.unknown()).nullish(),
+    ...page(10),
+  })
+  .transform(
+    ({ op, namespace_prefix, filter, limit, offset }): Operation => ({
+      op,
+      search: { namespacePrefix: namespace_prefix, filter: filter ?? undefined, limit, offset },
+    }),
+  )
+
+const put = z
+  .object({
+    op: z.literal("put"),
+    namespace,
+    key: z.string(),
+    value: z.record(z.string(), z.unknown()).nullable(),
+    ttl: z.number().positive().nullish(),
+  })
+  .transform(
+    ({ op, value, ttl, ...place }): Operation => ({
+      op,
+      put: { ...place, value: value === null ? null : JSON.stringify(value), ttl: ttl ?? undefined },
+    }),
+  )
+
+const listNamespaces = z
+  .object({
+    op: z.literal("list_namespaces"),
+    match_conditions: z.array(z.object({ match_type: z.enum(["prefix", "suffix"]), path: namespace })).nullish(),
+    max_depth: z.int().positive().nullish(),
+    ...page(100),
+  })
+  .transform(
+    ({ op, match_conditions, max_depth, limit, offset }): Operation => ({
+      op,
+      search: {
+        matchConditions: (match_conditions ?? []).map(({ match_type, path }) => ({ matchType: match_type, path })),
+        maxDepth: max_depth ?? undefined,
+        limit,
+        offset,
+      },
+    }),
+  )
+
+const operationList = z.array(z.union([get, search, put, listNamespaces]))
+
+function jsonOf(line: Buffer | undefined): unknown {
+  if (!line) throw new InvalidInput("the line of operations is missing")
+  return JSON.parse(line.toString("utf8"))
+}

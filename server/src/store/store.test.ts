@@ -1,0 +1,195 @@
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { InvalidInput } from "@superstep/toolkit/errors/errors"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { ClaimLost } from "../workers/fence.js"
+import { storeCalls } from "./calls.js"
+
+const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
+
+async function batch(db: Database, operations: object[], fence: { run_id?: string; claim_id?: string } = {}) {
+  const reply = await storeCalls(db)["store.batch"]?.(fence, [Buffer.from(JSON.stringify(operations))])
+  return JSON.parse(String(reply?.payload?.[0]?.data))
+}
+
+const put = (namespace: string[], key: string, value: unknown, over = {}) => ({
+  op: "put",
+  namespace,
+  key,
+  value,
+  ...over,
+})
+const get = (namespace: string[], key: string) => ({ op: "get", namespace, key })
+const search = (prefix: string[], over = {}) => ({
+  op: "search",
+  namespace_prefix: prefix,
+  limit: 10,
+  offset: 0,
+  ...over,
+})
+const keysOf = (items: { key: string }[]) => items.map(({ key }) => key).sort()
+
+test("a batch reads what it wrote before", async () => {
+  await using db = await freshDatabase({ migrations })
+  const at = ["users", "u1"]
+
+  const results = await batch(db, [
+    get(at, "name"),
+    put(at, "name", { first: "Ada" }),
+    put(at, "name", { first: "Grace" }),
+    get(at, "name"),
+    put(at, "name", null),
+    get(at, "name"),
+  ])
+
+  assert.deepEqual([results[0], results[1], results[4], results[5]], [null, null, null, null])
+  assert.deepEqual(results[3].value, { first: "Grace" })
+  assert.deepEqual([results[3].namespace, results[3].key], [at, "name"])
+  assert.match(results[3].created_at, /^\d{4}-\d\d-\d\dT/)
+})
+
+test("S1: a put of a lost claim writes nothing", async () => {
+  await using db = await freshDatabase({ migrations })
+
+  const late = batch(db, [put(["a"], "k", {})], { run_id: randomUUID(), claim_id: randomUUID() })
+
+  await assert.rejects(late, ClaimLost)
+  assert.deepEqual(await batch(db, [get(["a"], "k")]), [null])
+})
+
+test("a put keeps the time of creation and renews that of change", async () => {
+  await using db = await freshDatabase({ migrations })
+  const [, before] = await batch(db, [put(["a"], "k", { n: 1 }), get(["a"], "k")])
+
+  const [, after] = await batch(db, [put(["a"], "k", { n: 2 }), get(["a"], "k")])
+
+  assert.equal(after.created_at, before.created_at)
+  assert.ok(after.updated_at >= before.updated_at)
+})
+
+test("S2: a value keeps its bytes, also those that jsonb refuses", async () => {
+  await using db = await freshDatabase({ migrations })
+  const value = { zz: "zero \u0000", a: "half \ud800", escaped: "\\u0000" }
+
+  const [, item, found] = await batch(db, [
+    put(["a"], "k", value),
+    get(["a"], "k"),
+    search(["a"], { filter: { zz: "zero \u0000" } }),
+  ])
+
+  assert.equal(JSON.stringify(item.value), JSON.stringify(value))
+  assert.deepEqual(keysOf(found), ["k"])
+})
+
+test("S3: a search stays below whole labels and compares values of one type", async () => {
+  await using db = await freshDatabase({ migrations })
+  await batch(db, [
+    put(["a"], "one", { n: 1, tag: "x" }),
+    put(["a", "b"], "two", { n: 2, tag: "y", nested: { deep: [1] } }),
+    put(["a", "b"], "text", { n: "2" }),
+    put(["ab"], "other", { n: 3 }),
+    put(["a_"], "wild", { n: 3 }),
+  ])
+  const found = async (prefix: string[], over = {}) => keysOf((await batch(db, [search(prefix, over)]))[0])
+
+  assert.deepEqual(await found([]), ["one", "other", "text", "two", "wild"])
+  assert.deepEqual(await found(["a"]), ["one", "text", "two"])
+  assert.deepEqual(await found(["a_"]), ["wild"])
+  assert.deepEqual(await found(["a"], { filter: { n: 2 } }), ["two"])
+  assert.deepEqual(await found(["a"], { filter: { n: { $eq: "2" } } }), ["text"])
+  assert.deepEqual(await found(["a"], { filter: { tag: { $ne: "x" } } }), ["text", "two"])
+  assert.deepEqual(await found([], { filter: { n: { $gt: 1, $lte: 3 } } }), ["other", "two", "wild"])
+  assert.deepEqual(await found([], { filter: { n: { $gte: 2, $lt: 3 } } }), ["two"])
+  assert.deepEqual(await found(["a"], { filter: { nested: { deep: [1] } } }), ["two"])
+  assert.equal((await found([], { limit: 2, offset: 4 })).length, 1)
+  await assert.rejects(found([], { filter: { n: { $like: "x" } } }), InvalidInput)
+})
+
+test("S4: a query without an index gives the items as if none had been asked", async () => {
+  await using db = await freshDatabase({ migrations })
+
+  const [, items] = await batch(db, [put(["a"], "k", { text: "cats" }), search(["a"], { query: "dogs" })])
+
+  assert.deepEqual(keysOf(items), ["k"])
+})
+
+test("S5: namespaces are listed by prefix, suffix and depth", async () => {
+  await using db = await freshDatabase({ migrations })
+  await batch(
+    db,
+    [
+      ["a", "b", "c"],
+      ["a", "x", "c"],
+      ["a", "b"],
+      ["d", "b"],
+      ["a+", "c"],
+    ].map((namespace) => put(namespace, "k", {})),
+  )
+  const list = async (over: object) => (await batch(db, [{ op: "list_namespaces", limit: 100, offset: 0, ...over }]))[0]
+  const matching = (match_type: string, path: string[]) => list({ match_conditions: [{ match_type, path }] })
+
+  assert.equal((await list({})).length, 5)
+  assert.deepEqual(await matching("prefix", ["a", "*", "c"]), [
+    ["a", "b", "c"],
+    ["a", "x", "c"],
+  ])
+  assert.deepEqual(await matching("prefix", ["a+"]), [["a+", "c"]])
+  assert.deepEqual(await matching("suffix", ["*", "b"]), [
+    ["a", "b"],
+    ["d", "b"],
+  ])
+  assert.deepEqual(await list({ max_depth: 1 }), [["a"], ["a+"], ["d"]])
+  assert.deepEqual(await list({ limit: 1, offset: 1, max_depth: 1 }), [["a+"]])
+})
+
+test("namespaces and keys that cannot be are refused", async () => {
+  await using db = await freshDatabase({ migrations })
+
+  await assert.rejects(batch(db, [put([], "k", {})]), /Namespace is required/)
+  await assert.rejects(batch(db, [put(["a.b"], "k", {})]), /cannot be empty or contain periods. Received: a\.b/)
+  await assert.rejects(batch(db, [get(["a", ""], "k")]), InvalidInput)
+  await assert.rejects(batch(db, [put(["a"], "k\u0000", {})]), InvalidInput)
+  await assert.rejects(batch(db, [{ op: "burn" }]), InvalidInput)
+})
+
+test("an item is gone when its time is over", async () => {
+  await using db = await freshDatabase({ migrations })
+  await batch(db, [put(["a"], "k", {}, { ttl: 0.5 }), put(["a"], "stays", {}, { ttl: 60 })])
+
+  await db.run(sql`update store set expires_at = expires_at - interval '1 minute'`)
+
+  const [item, items, namespaces] = await batch(db, [get(["a"], "k"), search([]), { op: "list_namespaces" }])
+  assert.equal(item, null)
+  assert.deepEqual(keysOf(items), ["stays"])
+  assert.deepEqual(namespaces, [["a"]])
+})
+
+test("S6: the official JavaScript store reads the items", async () => {
+  await using db = await freshDatabase({ migrations })
+  await batch(db, [put(["users", "u1"], "name", { first: "Ada" })])
+  const official = PostgresStore.fromConnString(db.uri)
+
+  await official.setup()
+  const item = await official.get(["users", "u1"], "name")
+  const found = await official.search(["users"], { filter: { first: "Ada" } })
+  await official.stop()
+
+  assert.deepEqual(item?.value, { first: "Ada" })
+  assert.deepEqual(item?.namespace, ["users", "u1"])
+  assert.deepEqual(keysOf(found), ["name"])
+})
+
+test("S6: a value that another tool changed is the one that is read", async () => {
+  await using db = await freshDatabase({ migrations })
+  await batch(db, [put(["a"], "k", { n: 1 })])
+
+  await db.run(sql`update store set value = '{"n": 2}' where key = 'k'`)
+
+  const [item] = await batch(db, [get(["a"], "k")])
+  assert.deepEqual(item.value, { n: 2 })
+})
