@@ -1,0 +1,81 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { temporaryFolder } from "../testing/temporary-folder.js"
+import { until } from "../testing/until.js"
+import { identify } from "./process-identity.js"
+import { CommandFailed, runCommand } from "./run-command.js"
+
+const shell = (script: string) => ({
+  argv: ["/bin/sh", "-c", script] as const,
+  cwd: temporaryFolder(),
+  env: { PATH: "/usr/bin:/bin" },
+  timeoutMs: 60_000,
+})
+
+/** Runs a script that starts a child, and ends it by `end` once the child's pid is printed. @returns the child's pid */
+async function endedWithChild(end: AbortController): Promise<number> {
+  let printed = ""
+  const onOutput = (chunk: Buffer) => {
+    printed += chunk.toString()
+    if (printed.includes("\n")) end.abort()
+  }
+  const command = { ...shell("sleep 600 & echo $!; wait"), onOutput, signal: end.signal }
+  await assert.rejects(runCommand(command), { name: "CommandFailed", killedBy: "abort" })
+  return Number(printed)
+}
+
+test("a command's output is given back when it ends well", async () => {
+  const { stdout, stderr, truncated } = await runCommand(shell("echo out; echo err >&2"))
+
+  assert.deepEqual({ stdout, stderr, truncated }, { stdout: "out\n", stderr: "err\n", truncated: false })
+})
+
+test("a command that fails tells its code and its last lines", async () => {
+  const failed = runCommand(shell("seq 1 100; echo broken >&2; exit 7"))
+
+  await assert.rejects(failed, (error) => {
+    assert.ok(error instanceof CommandFailed)
+    assert.equal(error.exitCode, 7)
+    assert.equal(error.killedBy, undefined)
+    assert.ok(error.lastLines.split("\n").length <= 20)
+    assert.match(error.lastLines, /broken/)
+    return true
+  })
+})
+
+test("only so much output is kept as was asked for, and all of it is seen", async () => {
+  let seen = 0
+
+  const onOutput = (chunk: Buffer) => {
+    seen += chunk.length
+  }
+  const { stdout, truncated } = await runCommand({ ...shell("seq 1 10000"), maxOutputBytes: 10, onOutput })
+
+  assert.equal(stdout, "1\n2\n3\n4\n5\n")
+  assert.equal(truncated, true)
+  assert.equal(seen, 48_894)
+})
+
+test("a command that takes too long is killed", async () => {
+  const slow = runCommand({ ...shell("echo waiting; sleep 600"), timeoutMs: 50 })
+
+  await assert.rejects(slow, { name: "CommandFailed", killedBy: "timeout" })
+})
+
+test("an aborted command takes the processes it started with it", async () => {
+  const child = await endedWithChild(new AbortController())
+
+  await until(async () => (await identify(child)) === undefined, { what: "the grandchild is gone" })
+})
+
+test("a command is not started when it was aborted before", async () => {
+  const aborted = runCommand({ ...shell("echo never"), signal: AbortSignal.abort(new Error("too late")) })
+
+  await assert.rejects(aborted, /too late/)
+})
+
+test("a program that is not there is told", async () => {
+  const missing = runCommand({ ...shell(""), argv: ["/no/such/program"] })
+
+  await assert.rejects(missing, { code: "ENOENT" })
+})

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { test } from "node:test"
+import { temporaryFolder } from "../testing/temporary-folder.js"
+import { until } from "../testing/until.js"
+import { identify, isAlive } from "./process-identity.js"
+import { spawnDetached } from "./spawn-detached.js"
+import { stopProcess } from "./stop-process.js"
+
+/** Starts a shell script and waits until it has printed so many lines. */
+async function startScript(script: string, lines: number) {
+  const cwd = temporaryFolder()
+  const outputFile = join(cwd, "output.log")
+  const identity = await spawnDetached({
+    argv: ["/bin/sh", "-c", script],
+    cwd,
+    env: { PATH: "/usr/bin:/bin" },
+    outputFile,
+  })
+  const printed = await until(
+    async () => {
+      const words = (await readFile(outputFile, "utf8")).split("\n").slice(0, -1)
+      return words.length >= lines && words
+    },
+    { what: "the script has started" },
+  )
+  return { identity, printed }
+}
+
+test("a process that ends when asked is not killed", async () => {
+  const { identity } = await startScript('trap "exit 0" TERM; echo up; while :; do sleep 0.01; done', 1)
+
+  const how = await stopProcess(identity, { graceMs: 20_000 })
+
+  assert.equal(how, "ended")
+  assert.equal(await isAlive(identity), false)
+})
+
+test("a process that does not listen is killed after its grace", async () => {
+  const { identity } = await startScript('trap "" TERM; echo up; while :; do sleep 0.01; done', 1)
+
+  const how = await stopProcess(identity, { graceMs: 50 })
+
+  assert.equal(how, "killed")
+  assert.equal(await isAlive(identity), false)
+})
+
+test("a group's stragglers end with their leader", async () => {
+  const deafChild = `sh -c 'trap "" TERM; echo $$; while :; do sleep 0.01; done' &`
+  const { identity, printed } = await startScript(
+    `${deafChild} trap "exit 0" TERM; echo up; while :; do sleep 0.01; done`,
+    2,
+  )
+  const child = await identify(Number(printed.find((line) => line !== "up")))
+  assert.ok(child)
+
+  const how = await stopProcess(identity, { graceMs: 20_000, group: true })
+
+  assert.equal(how, "ended")
+  await until(async () => !(await isAlive(child)), { what: "the child is gone" })
+})
+
+test("a process that only has the pid of the one that was meant is left alone", async () => {
+  const { identity } = await startScript("echo up; sleep 600", 1)
+
+  const how = await stopProcess({ ...identity, startTicks: identity.startTicks - 1 }, { graceMs: 0, group: true })
+
+  assert.equal(how, "gone")
+  assert.equal(await isAlive(identity), true)
+  await stopProcess(identity, { graceMs: 10_000, group: true })
+})
