@@ -17,6 +17,9 @@ create table assistants (
 create table threads (
   thread_id uuid primary key,
   status text not null default 'idle' check (status in ('idle', 'busy', 'interrupted', 'error')),
+  -- What ran here last; shown as part of the metadata, and kept apart so that the user's text stays as it is.
+  graph_id text,
+  assistant_id uuid,
   metadata json not null default '{}',
   config json not null default '{}',
   values json,
@@ -44,6 +47,8 @@ create table runs (
   is_resumable boolean not null default false,
   delete_thread_on_completion boolean not null default false,
   error json,
+  -- Servers with clients of this run: whoever executes it writes the event log when one of these is not itself.
+  watched_by uuid[] not null default '{}',
   cancel_action text check (cancel_action in ('interrupt', 'rollback')),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),

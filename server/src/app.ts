@@ -1,0 +1,60 @@
+/** The agent server's HTTP application: what is in front of every request, then one line a domain. */
+import { randomUUID } from "node:crypto"
+import type { Secret } from "@superstep/toolkit/config/settings"
+import { TooLarge } from "@superstep/toolkit/errors/errors"
+import { errorHandler } from "@superstep/toolkit/http/errors"
+import { type Api, createApi } from "@superstep/toolkit/http/route"
+import type { MiddlewareHandler } from "hono"
+import { bodyLimit } from "hono/body-limit"
+import { crossOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
+import { addMetaRoutes } from "./meta/routes.js"
+import type { Runs } from "./runs/operations.js"
+import { addRunRoutes } from "./runs/routes.js"
+import { addUnitRoutes } from "./serving/routes.js"
+import { addThreadRoutes } from "./threads/routes.js"
+
+export interface AppOptions extends Runs {
+  readonly version: string
+  readonly isDev: boolean
+  readonly unitToken: Secret | undefined
+  readonly maxBodyBytes: number
+  readonly isReady: () => boolean
+}
+
+export function createApp(options: AppOptions): Api {
+  const { db, log, workers, claimer, version } = options
+  const app = createApi()
+  app.onError(errorHandler({ log, detail: "text" }))
+  app.notFound((c) => c.json({ detail: "Not Found", code: "not_found" }, 404))
+
+  app.use(identify(claimer.revisionId))
+  app.use(crossOrigin(options.isDev))
+  if (options.isDev) app.use(requireLoopbackHost)
+  if (options.unitToken) app.use(requireUnitToken(options.unitToken))
+  app.use(limitBody(options.maxBodyBytes))
+
+  addMetaRoutes(app, { db, version })
+  addThreadRoutes(app, { db, workers })
+  addRunRoutes(app, options)
+  if (options.unitToken) addUnitRoutes(app, { ...options, revisionId: claimer.revisionId })
+  app.doc31("/openapi.json", { openapi: "3.1.0", info: { title: "Superstep agent server", version } })
+  return app
+}
+
+/** Every reply says which request it answers and which revision answered. */
+const identify =
+  (revisionId: string | null): MiddlewareHandler =>
+  async (c, next) => {
+    const asked = c.req.header("x-request-id")
+    c.header("x-request-id", asked && /^[\w-]{1,128}$/.test(asked) ? asked : randomUUID())
+    if (revisionId !== null) c.header("x-revision-id", revisionId)
+    await next()
+  }
+
+const limitBody = (maxBytes: number): MiddlewareHandler =>
+  bodyLimit({
+    maxSize: maxBytes,
+    onError: () => {
+      throw new TooLarge(`the body is larger than ${maxBytes} bytes`)
+    },
+  })

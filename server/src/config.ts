@@ -1,0 +1,128 @@
+/** Settings of the agent server. The names that LangGraph Platform knows too keep its spelling (agent-server-api §18). */
+import { randomUUID } from "node:crypto"
+import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
+import type { ListenAddress } from "@superstep/toolkit/http/listen"
+import { z } from "zod"
+
+const wholeNumber = (fallback: number, least = 0) =>
+  z
+    .string()
+    .regex(/^\d+$/, "expected a whole number")
+    .transform(Number)
+    .refine((value) => value >= least, `expected at least ${least}`)
+    .default(fallback)
+
+const flag = z
+  .enum(["0", "1", "true", "false"], "expected 1 or 0")
+  .transform((text) => text === "1" || text === "true")
+  .default(false)
+
+const address = z.string().transform((text, context): ListenAddress => {
+  if (text.startsWith("unix:")) return { socketPath: text.slice("unix:".length) }
+  const [, host, port] = /^(.+):(\d+)$/.exec(text) ?? []
+  if (host !== undefined) return { host, port: Number(port) }
+  context.addIssue({ code: "custom", message: "expected host:port or unix:/path" })
+  return z.NEVER
+})
+
+const environment = z.string().transform((text, context) => {
+  const parsed = z.record(z.string(), z.string()).safeParse(safeJson(text))
+  if (parsed.success) return parsed.data
+  context.addIssue({ code: "custom", message: "expected a JSON object of texts" })
+  return z.NEVER
+})
+
+function safeJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // What is not JSON is reported as a wrong value by the schema that reads it.
+    return undefined
+  }
+}
+
+export const settings = {
+  configPath: { env: "SUPERSTEP_CONFIG", describe: "Path of langgraph.json.", schema: z.string("expected a path") },
+  databaseUri: {
+    env: "DATABASE_URI",
+    describe: "Postgres database of this agent server, for example postgres://user:password@host/name.",
+    schema: z.string("expected a postgres:// address").transform((text) => new Secret(text)),
+  },
+  listen: {
+    env: "SUPERSTEP_LISTEN",
+    describe: "Where to listen: host:port, or unix:/path for a socket.",
+    schema: address.default({ host: "127.0.0.1", port: 2024 }),
+  },
+  serverId: {
+    env: "SUPERSTEP_SERVER_ID",
+    describe: "UUID that stays the same over restarts, so that a server takes its own lost runs back at once.",
+    schema: z.guid("expected a UUID").default(() => randomUUID()),
+  },
+  revisionId: {
+    env: "SUPERSTEP_REVISION_ID",
+    describe: "Revision this server belongs to; without one it executes runs from the start.",
+    schema: z.string().optional(),
+  },
+  unitToken: {
+    env: "SUPERSTEP_UNIT_TOKEN",
+    describe: "Credential that every request must carry as X-Superstep-Unit; without one, none is asked for.",
+    schema: z
+      .string()
+      .optional()
+      .transform((text) => (text === undefined ? undefined : new Secret(text))),
+  },
+  agentEnv: {
+    env: "SUPERSTEP_AGENT_ENV",
+    describe: "JSON object: environment of the graphs' code, over what langgraph.json sets.",
+    schema: environment.default({}),
+  },
+  isDev: {
+    env: "SUPERSTEP_DEV",
+    describe: "1 for development: only loopback hosts and known origins may call, the Studio header is understood.",
+    schema: flag,
+  },
+  reload: { env: "SUPERSTEP_RELOAD", describe: "1 to load changed sources while running.", schema: flag },
+  workers: {
+    env: "SUPERSTEP_WORKERS",
+    describe: "How many worker processes execute graphs.",
+    schema: wholeNumber(2, 1),
+  },
+  jobsPerWorker: {
+    env: "N_JOBS_PER_WORKER",
+    describe: "How many runs a worker process executes at a time.",
+    schema: wholeNumber(10, 1),
+  },
+  poolSize: {
+    env: "LANGGRAPH_POSTGRES_POOL_MAX_SIZE",
+    describe: "Most database connections of this server.",
+    schema: wholeNumber(10, 2),
+  },
+  shutdownGraceSeconds: {
+    env: "BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS",
+    describe: "How long runs may go on after a stop signal, in seconds; what is left goes back to the queue.",
+    schema: wholeNumber(180),
+  },
+  resumableTtlSeconds: {
+    env: "RESUMABLE_STREAM_TTL_SECONDS",
+    describe: "How long the events of a finished resumable run can be read again, in seconds.",
+    schema: wholeNumber(120),
+  },
+  maxBodyBytes: {
+    env: "HTTP_MAX_REQUEST_BODY_BYTES",
+    describe: "Largest request body in bytes.",
+    schema: wholeNumber(300 * 1024 * 1024, 1),
+  },
+  logLevel: {
+    env: "LOG_LEVEL",
+    describe: "debug, info, warn, error or silent.",
+    schema: z
+      .string()
+      .transform((text) => text.toLowerCase())
+      .pipe(z.enum(["debug", "info", "warn", "error", "silent"]))
+      .default("info"),
+  },
+} satisfies Settings
+
+export type Config = Values<typeof settings>
+
+export const readConfig = (env: NodeJS.ProcessEnv): Config => readSettings(settings, env)

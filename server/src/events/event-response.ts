@@ -1,0 +1,96 @@
+/** A subscriber that is an HTTP client: `text/event-stream` written to the raw response. */
+import type { ServerResponse } from "node:http"
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response"
+import type { Context } from "hono"
+import { heartbeat, modeOf } from "./event.js"
+import type { Subscriber } from "./run-stream.js"
+
+// Every 5 s of silence, as the SDKs' idle watchdogs expect (decisions, agent server 4).
+const heartbeatMs = 5_000
+
+// A reader this far behind would hold the server's memory; it is cut and may join again.
+const mostBufferedBytes = 16 * 1024 * 1024
+
+/**
+ * Collects events from the moment it is made and sends them once `respond` is called, so that a client can subscribe
+ * before its run exists and still get an ordinary HTTP error when the run cannot be made.
+ */
+export class EventResponse implements Subscriber {
+  readonly #outgoing: ServerResponse
+  readonly #modes: ReadonlySet<string> | undefined
+  readonly #heartbeat: NodeJS.Timeout
+  #early: Buffer[] | undefined = []
+  #hasEnded = false
+
+  /** @param modes  forwards only events of these modes; metadata, error and end always pass */
+  constructor(c: Context, modes?: readonly string[]) {
+    this.#outgoing = (c.env as { outgoing: ServerResponse }).outgoing
+    this.#modes = modes && new Set([...modes.map((mode) => (mode === "messages-tuple" ? "messages" : mode)), ...always])
+    this.#heartbeat = setTimeout(() => this.#beat(), heartbeatMs)
+    this.#heartbeat.unref()
+  }
+
+  accepts(event: string): boolean {
+    return this.#modes === undefined || this.#modes.has(modeOf(event))
+  }
+
+  write(bytes: Buffer): void {
+    if (this.#early) {
+      this.#early.push(bytes)
+      return
+    }
+    if (this.#outgoing.writableLength > mostBufferedBytes) {
+      this.#outgoing.destroy(new Error("the client reads too slowly"))
+      return
+    }
+    this.#outgoing.write(bytes)
+    this.#heartbeat.refresh()
+  }
+
+  end(): void {
+    this.#hasEnded = true
+    clearTimeout(this.#heartbeat)
+    if (!this.#early) this.#outgoing.end()
+  }
+
+  /** Gives up before anything was sent. */
+  abandon(): void {
+    clearTimeout(this.#heartbeat)
+  }
+
+  /**
+   * Sends the headers and what has come so far; from now on events go out as they come.
+   * @param onLeave  called once when the client goes away before the end
+   */
+  respond(c: Context, headers: Readonly<Record<string, string>>, onLeave: () => void): Response {
+    const early = this.#early ?? []
+    this.#early = undefined
+    this.#outgoing.writeHead(200, {
+      ...Object.fromEntries(c.res.headers),
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache",
+      "x-accel-buffering": "no",
+      ...headers,
+    })
+    // Nagle would hold a small event back until the last one was acknowledged.
+    this.#outgoing.socket?.setNoDelay(true)
+    if (early.length > 0) this.#outgoing.write(Buffer.concat(early))
+    else this.#outgoing.flushHeaders()
+    const left = () => {
+      clearTimeout(this.#heartbeat)
+      if (!this.#hasEnded) onLeave()
+    }
+    // The client may have gone while its run was being created.
+    if (this.#outgoing.closed) left()
+    else this.#outgoing.once("close", left)
+    if (this.#hasEnded) this.#outgoing.end()
+    return RESPONSE_ALREADY_SENT
+  }
+
+  #beat(): void {
+    this.write(heartbeat)
+    this.#heartbeat.refresh()
+  }
+}
+
+const always = ["metadata", "error", "end", "feedback"]

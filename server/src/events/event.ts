@@ -1,0 +1,68 @@
+/** One item of a run's stream, its id, and its bytes on the wire. Pure. */
+
+export interface RunEvent {
+  /**
+   * Rises within a run, over all its attempts: `(attempt - 1) · 10⁹ + n`. So ids of two attempts never meet, and a new
+   * attempt needs no look at what the last one sent.
+   */
+  readonly seq: number
+  /** Name on the wire: `updates`, or `updates|node:task` from a subgraph. */
+  readonly event: string
+  /** One line of JSON. */
+  readonly data: Buffer
+}
+
+const eventsPerAttempt = 1_000_000_000
+
+/** The id of an attempt's first event. */
+export const firstSeq = (attempt: number): number => (attempt - 1) * eventsPerAttempt
+
+/** The id of an end that no attempt wrote: after those of all attempts. */
+export const lastSeq = 999_999 * eventsPerAttempt
+
+/**
+ * What `Last-Event-ID` asks for: events after this one. `-1` is the beginning, as JS clients send it, and `-` the same
+ * as the thread stream's (agent-server-api §5.14, §7.10).
+ * @returns undefined when the header is absent or no id of ours: then only what is to come is sent
+ */
+export function parseLastEventId(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined
+  if (header === "-" || header === "-1") return -1
+  return /^\d{1,15}$/.test(header) ? Number(header) : undefined
+}
+
+/** The mode of an event: what stands before the first `|` or `/` of its name. */
+export const modeOf = (event: string): string => event.split(/[|/]/, 1)[0] ?? event
+
+const separator = Buffer.from("\ndata: ")
+const heads = new Map<string, Buffer>()
+
+// Names with a task id in them are new for each task: the cache is emptied before they fill the memory.
+const mostHeads = 1000
+
+function headOf(event: string): Buffer {
+  let head = heads.get(event)
+  if (!head) {
+    if (heads.size >= mostHeads) heads.clear()
+    head = Buffer.concat([Buffer.from(`event: ${event}`), separator])
+    heads.set(event, head)
+  }
+  return head
+}
+
+/**
+ * The bytes of an event in `text/event-stream`: `event`, `data`, `id`, an empty line, each ended by LF
+ * (agent-server-api §7.2, recordings `single-*.txt`). Stateless runs have ids too, unlike the JS server's (its part b.2).
+ */
+export function encodeEvent({ event, data, seq }: RunEvent): Buffer {
+  const tail = `\nid: ${seq}\n\n`
+  const head = headOf(event)
+  const bytes = Buffer.allocUnsafe(head.length + data.length + tail.length)
+  head.copy(bytes, 0)
+  data.copy(bytes, head.length)
+  bytes.write(tail, head.length + data.length, "latin1")
+  return bytes
+}
+
+/** A comment that clients skip; it keeps proxies and idle watchdogs content. */
+export const heartbeat = Buffer.from(": heartbeat\n\n")

@@ -1,0 +1,120 @@
+/**
+ * The live stream of one run inside this process: who listens, and what they get.
+ *
+ * S1 A subscriber gets every event that is published after it subscribed, in order, once.
+ * S2 An event's bytes are built once, however many listen; what is published in one tick goes out in one write.
+ * S3 Nothing is kept for those who are not here yet: a late joiner gets what is to come (decisions, agent server 8).
+ * S4 After `end` a subscriber gets nothing more.
+ */
+import { encodeEvent, type RunEvent } from "./event.js"
+
+export interface Subscriber {
+  /** Whether it wants events of this name; asked once an event. */
+  accepts(event: string): boolean
+  /** Bytes of one or several events. */
+  write(bytes: Buffer): void
+  /** The stream is over. */
+  end(): void
+}
+
+interface Encoded {
+  readonly event: string
+  readonly seq: number
+  readonly bytes: Buffer
+}
+
+interface Place {
+  /** Events up to this id are not for the subscriber: it has them already. */
+  after: number
+  /** What came while the subscriber was still reading the past. */
+  held: Encoded[] | undefined
+}
+
+export class RunStream {
+  readonly runId: string
+  readonly #places = new Map<Subscriber, Place>()
+  #tick: Encoded[] = []
+
+  constructor(runId: string) {
+    this.runId = runId
+  }
+
+  get isEmpty(): boolean {
+    return this.#places.size === 0
+  }
+
+  has(subscriber: Subscriber): boolean {
+    return this.#places.has(subscriber)
+  }
+
+  add(subscriber: Subscriber): void {
+    this.#place(subscriber, undefined)
+  }
+
+  /** Adds a subscriber that reads the past first: what comes meanwhile is kept for it until `release`. */
+  hold(subscriber: Subscriber): void {
+    this.#place(subscriber, [])
+  }
+
+  /** The subscriber has everything up to `after`: it gets the rest of what was held, and from now on all that comes. */
+  release(subscriber: Subscriber, after: number): void {
+    const place = this.#places.get(subscriber)
+    if (!place) return
+    this.#flush()
+    const held = place.held ?? []
+    place.after = after
+    place.held = undefined
+    deliver(subscriber, place, held)
+  }
+
+  remove(subscriber: Subscriber): void {
+    this.#places.delete(subscriber)
+  }
+
+  publish(event: RunEvent): void {
+    if (this.#places.size === 0) return
+    if (this.#tick.length === 0) process.nextTick(() => this.#flush())
+    this.#tick.push({ event: event.event, seq: event.seq, bytes: encodeEvent(event) })
+  }
+
+  /** Ends all who follow live; those who still read the past find the end in the log. */
+  end(): void {
+    this.#flush()
+    for (const [subscriber, place] of this.#places) {
+      if (place.held) continue
+      this.#places.delete(subscriber)
+      subscriber.end()
+    }
+  }
+
+  #place(subscriber: Subscriber, held: Encoded[] | undefined): void {
+    // What waits in this tick was published before: it is not for the newcomer (S3).
+    this.#flush()
+    this.#places.set(subscriber, { after: -1, held })
+  }
+
+  #flush(): void {
+    const events = this.#tick
+    if (events.length === 0) return
+    this.#tick = []
+    const all = joined(events)
+    for (const [subscriber, place] of this.#places) {
+      if (place.held) place.held.push(...events)
+      else if (events.every((event) => isFor(subscriber, place, event))) subscriber.write(all)
+      else deliver(subscriber, place, events)
+    }
+  }
+}
+
+const isFor = (subscriber: Subscriber, { after }: Place, { event, seq }: Encoded): boolean =>
+  seq > after && subscriber.accepts(event)
+
+function deliver(subscriber: Subscriber, place: Place, events: readonly Encoded[]): void {
+  const wanted = events.filter((event) => isFor(subscriber, place, event))
+  if (wanted.length > 0) subscriber.write(joined(wanted))
+}
+
+function joined(events: readonly Encoded[]): Buffer {
+  const [only] = events
+  return events.length === 1 && only ? only.bytes : Buffer.concat(events.map(({ bytes }) => bytes))
+}

@@ -1,0 +1,211 @@
+/**
+ * All live streams of this process. A run that executes here publishes into its stream directly; one that executes in
+ * another server is followed through the event log and its notifications. To a subscriber both look the same.
+ *
+ * B1 Who executes a run logs its events when the run is resumable or another server watches it (`watched_by`).
+ * B2 A server notes that it watches before it reads, so that no event falls between.
+ * B3 The end of a watched run is in the log, or the run is over in the table: a follower never waits in vain.
+ */
+import type { Database } from "@superstep/toolkit/db/database"
+import type { Subscription } from "@superstep/toolkit/db/listen"
+import type { Log } from "@superstep/toolkit/log/log"
+import { encodeEvent, firstSeq, lastSeq } from "./event.js"
+import { EventLog } from "./event-log.js"
+import { Follower } from "./follower.js"
+import { eventsAfter, lastLoggedSeq } from "./queries.js"
+import { RunStream, type Subscriber } from "./run-stream.js"
+
+// A page of the past: large enough to be quick, small enough not to hold much memory.
+const pageSize = 1000
+
+/** The writing end of a run that executes here. */
+export interface Publisher {
+  /** @param data  one line of JSON; a Buffer is used during the call only */
+  publish(event: string, data: Buffer | string): void
+  /** Sends `end` and closes the stream; resolves once the log, if there is one, has it. */
+  end(status: string): Promise<void>
+  /** Closes the writing end without an end event: the run goes on in another attempt. */
+  detach(): void
+  /** Starts logging, because another server watches. */
+  startLogging(): void
+}
+
+export interface StartedRun {
+  readonly runId: string
+  readonly attempt: number
+  readonly isResumable: boolean
+  readonly watchedBy: readonly string[]
+}
+
+export class RunStreams {
+  readonly #db: Database
+  readonly #serverId: string
+  readonly #eventLog: EventLog
+  readonly #log: Log
+  readonly #streams = new Map<string, RunStream>()
+  readonly #publishers = new Map<string, Publisher>()
+  readonly #followers = new Map<string, Follower>()
+  #subscriptions: Subscription[] = []
+
+  constructor({ db, log, serverId }: { db: Database; log: Log; serverId: string }) {
+    this.#db = db
+    this.#log = log
+    this.#serverId = serverId
+    this.#eventLog = new EventLog(db, log)
+  }
+
+  async start(): Promise<void> {
+    const lookAgain = () => {
+      for (const follower of this.#followers.values()) follower.wake()
+    }
+    this.#subscriptions = [
+      await this.#db.listen("run_events", (runId) => this.#followers.get(runId)?.wake(), lookAgain),
+      await this.#db.listen("run_watched", (payload) => this.#onWatched(payload)),
+    ]
+  }
+
+  async close(): Promise<void> {
+    for (const subscription of this.#subscriptions) await subscription.close()
+    for (const runId of this.#followers.keys()) this.#stopFollowing(runId)
+    for (const stream of this.#streams.values()) stream.end()
+    await this.#eventLog.close()
+  }
+
+  get openStreams(): number {
+    return this.#streams.size
+  }
+
+  isExecuting(runId: string): boolean {
+    return this.#publishers.has(runId)
+  }
+
+  hasSubscribers(runId: string): boolean {
+    return this.#streams.get(runId)?.isEmpty === false
+  }
+
+  /** Adds a subscriber to what comes from now on (S1). */
+  subscribe(runId: string, subscriber: Subscriber): void {
+    this.#open(runId).add(subscriber)
+  }
+
+  unsubscribe(runId: string, subscriber: Subscriber): void {
+    const stream = this.#streams.get(runId)
+    stream?.remove(subscriber)
+    if (!stream?.isEmpty) return
+    this.#streams.delete(runId)
+    this.#stopFollowing(runId)
+  }
+
+  /** Ends one subscriber with an end event, if nothing has ended it yet. */
+  endSubscriber(runId: string, subscriber: Subscriber, status: string): void {
+    if (!this.#streams.get(runId)?.has(subscriber)) return
+    subscriber.write(encodeEvent({ seq: lastSeq, event: "end", data: endData(runId, status) }))
+    this.unsubscribe(runId, subscriber)
+    subscriber.end()
+  }
+
+  /** Follows a run that executes elsewhere, from the log's present end. Call before telling its server (B2). */
+  async follow(runId: string): Promise<void> {
+    if (this.#followers.has(runId) || this.#publishers.has(runId)) return
+    const position = await lastLoggedSeq(this.#db, runId)
+    if (this.#followers.has(runId) || this.#publishers.has(runId) || !this.#streams.has(runId)) return
+    const follower = new Follower({
+      position,
+      log: this.#log,
+      read: (after) => eventsAfter(this.#db, runId, after, pageSize),
+      onEvent: (event) => this.#streams.get(runId)?.publish(event),
+      onEnd: () => this.#endStream(runId),
+    })
+    this.#followers.set(runId, follower)
+    // A notification may have come while the position was being read.
+    follower.wake()
+  }
+
+  /**
+   * Gives a subscriber the log after an id, then what comes live, without hole or repeat.
+   * @param after  the last id it has; -1 for the beginning
+   * @returns false when the log ends with the run's end and the subscriber was ended
+   */
+  async replay(runId: string, subscriber: Subscriber, after: number): Promise<boolean> {
+    const stream = this.#open(runId)
+    stream.hold(subscriber)
+    await this.follow(runId)
+    let position = after
+    for (;;) {
+      await this.#eventLog.flushed()
+      const page = await eventsAfter(this.#db, runId, position, pageSize)
+      for (const { seq, event, data } of page) {
+        if (subscriber.accepts(event)) subscriber.write(encodeEvent({ seq, event, data: Buffer.from(data) }))
+        position = seq
+        if (event !== "end") continue
+        this.unsubscribe(runId, subscriber)
+        subscriber.end()
+        return false
+      }
+      if (page.length < pageSize) break
+    }
+    stream.release(subscriber, position)
+    return true
+  }
+
+  /** Opens the writing end: the run executes here from now on. */
+  begin({ runId, attempt, isResumable, watchedBy }: StartedRun): Publisher {
+    this.#stopFollowing(runId)
+    let seq = firstSeq(attempt)
+    let isLogged = isResumable || watchedBy.some((serverId) => serverId !== this.#serverId)
+    const publish = (event: string, data: Buffer | string) => {
+      const item = { seq: seq++, event, data: typeof data === "string" ? Buffer.from(data) : data }
+      if (isLogged) this.#eventLog.append(runId, item)
+      this.#streams.get(runId)?.publish(item)
+    }
+    const detach = () => {
+      this.#publishers.delete(runId)
+    }
+    const end = async (status: string) => {
+      publish("end", endData(runId, status))
+      detach()
+      this.#endStream(runId)
+      if (isLogged) await this.#eventLog.flushed()
+    }
+    const startLogging = () => {
+      isLogged = true
+    }
+    const publisher: Publisher = { publish, end, detach, startLogging }
+    this.#publishers.set(runId, publisher)
+    return publisher
+  }
+
+  /** Tells everybody, also clients of other servers, that a run which was not executing is over. */
+  async announceEnd(runId: string, status: string): Promise<void> {
+    const event = { seq: lastSeq, event: "end", data: endData(runId, status) }
+    this.#streams.get(runId)?.publish(event)
+    this.#endStream(runId)
+    this.#eventLog.append(runId, event)
+    await this.#eventLog.flushed()
+  }
+
+  #open(runId: string): RunStream {
+    const stream = this.#streams.get(runId) ?? new RunStream(runId)
+    this.#streams.set(runId, stream)
+    return stream
+  }
+
+  #endStream(runId: string): void {
+    const stream = this.#streams.get(runId)
+    stream?.end()
+    if (stream?.isEmpty) this.#streams.delete(runId)
+    this.#stopFollowing(runId)
+  }
+
+  #stopFollowing(runId: string): void {
+    this.#followers.get(runId)?.stop()
+    this.#followers.delete(runId)
+  }
+
+  #onWatched(payload: string): void {
+    const [runId = "", watcher] = payload.split(" ")
+    if (watcher !== this.#serverId) this.#publishers.get(runId)?.startLogging()
+  }
+}
+
+const endData = (runId: string, status: string): Buffer => Buffer.from(JSON.stringify({ run_id: runId, status }))

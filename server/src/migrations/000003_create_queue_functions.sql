@@ -1,0 +1,173 @@
+-- The queue's steps that must see what happened while they waited for the thread's lock. A function in plpgsql takes
+-- a new snapshot for each statement, a common table expression does not: two runs could both find the thread idle.
+-- Every step locks the thread first and its runs second, so no two of them can wait for each other.
+
+create function delete_checkpoints(_thread_id uuid) returns void language sql as $$
+  delete from checkpoint_writes where thread_id = _thread_id::text;
+  delete from checkpoint_blobs where thread_id = _thread_id::text;
+  delete from checkpoints where thread_id = _thread_id::text;
+$$;
+
+-- Blobs stay: those of older checkpoints share the table, and versions of a rolled back run are never asked for again.
+create function delete_checkpoints_of_run(_thread_id uuid, _run_id uuid) returns void language sql as $$
+  delete from checkpoint_writes w using checkpoints c
+  where c.thread_id = _thread_id::text and c.metadata ->> 'run_id' = _run_id::text
+    and w.thread_id = c.thread_id and w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id;
+  delete from checkpoints where thread_id = _thread_id::text and metadata ->> 'run_id' = _run_id::text;
+$$;
+
+-- A unit claims only while `serving` names its revision; a server without a revision always may.
+create function may_claim(_revision_id text) returns boolean language sql stable as $$
+  select _revision_id is null or exists (select from serving where revision_id = _revision_id)
+$$;
+
+-- Puts a run into the queue, or straight into the hands of the server that asks when nothing stands in its way.
+-- outcome: created | no_thread | thread_busy
+create function create_run(
+  _run_id uuid, _thread_id uuid, _thread_rule text, _assistant_id uuid, _graph_id text, _metadata json, _kwargs json,
+  _multitask_strategy text, _is_resumable boolean, _delete_thread boolean, _after_seconds double precision,
+  _server_id uuid, _can_execute boolean, _is_streamed boolean, _lease_ms integer, _revision_id text
+) returns table (outcome text, claim_id uuid, has_checkpoint boolean, stopped uuid[], created_at timestamptz)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  _in_flight uuid[] := '{}';
+  _stopped uuid[] := '{}';
+  _claim_id uuid;
+  _has_checkpoint boolean := false;
+  _not_before timestamptz := now() + make_interval(secs => _after_seconds);
+begin
+  if _thread_rule <> 'ephemeral' then
+    perform from threads t where t.thread_id = _thread_id for update;
+    if not found and _thread_rule = 'must_exist' then
+      return query select 'no_thread', null::uuid, false, '{}'::uuid[], null::timestamptz;
+      return;
+    end if;
+  end if;
+  insert into threads (thread_id, status, graph_id, assistant_id, is_ephemeral)
+    values (_thread_id, 'busy', _graph_id, _assistant_id, _thread_rule = 'ephemeral')
+    on conflict (thread_id) do update
+      set graph_id = excluded.graph_id, assistant_id = excluded.assistant_id, updated_at = now();
+
+  if _thread_rule <> 'ephemeral' then
+    _in_flight := array(select r.run_id from runs r where r.thread_id = _thread_id and r.status in ('pending', 'running'));
+    _has_checkpoint := exists (select from checkpoints c where c.thread_id = _thread_id::text);
+    if _multitask_strategy = 'reject' and cardinality(_in_flight) > 0 then
+      return query select 'thread_busy', null::uuid, false, '{}'::uuid[], null::timestamptz;
+      return;
+    end if;
+    update threads t set status = 'busy' where t.thread_id = _thread_id and t.status <> 'busy';
+  end if;
+  if _multitask_strategy in ('interrupt', 'rollback') then
+    _stopped := stop_runs(_thread_id, _in_flight, _multitask_strategy);
+  end if;
+
+  if _can_execute and cardinality(_in_flight) = 0 and _after_seconds <= 0 and may_claim(_revision_id) then
+    _claim_id := gen_random_uuid();
+  end if;
+  insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, is_resumable,
+      delete_thread_on_completion, not_before, attempt, claim_id, claimed_by, lease_until, watched_by)
+    values (_run_id, _thread_id, _assistant_id, _graph_id, case when _claim_id is null then 'pending' else 'running' end,
+      _metadata, _kwargs, _multitask_strategy, _is_resumable, _delete_thread, _not_before,
+      case when _claim_id is null then 0 else 1 end, _claim_id,
+      case when _claim_id is not null then _server_id end,
+      case when _claim_id is not null then now() + make_interval(secs => _lease_ms / 1000.0) end,
+      case when _claim_id is null and _is_streamed then array[_server_id] else '{}' end);
+  if _claim_id is null then
+    perform pg_notify('runs_pending', '');
+  end if;
+  return query select 'created', _claim_id, _has_checkpoint, _stopped, now();
+end
+$$;
+
+-- Stops runs of a thread whose row is locked: a running one is asked to stop, a waiting one is over at once.
+-- Returns those that are over, whose streams must be told.
+create function stop_runs(_thread_id uuid, _run_ids uuid[], _action text) returns uuid[] language plpgsql as $$
+declare
+  _running uuid;
+  _over uuid[];
+begin
+  for _running in
+    update runs set cancel_action = _action
+    where thread_id = _thread_id and run_id = any (_run_ids) and status = 'running' returning run_id
+  loop
+    perform pg_notify('run_cancel', _running::text);
+  end loop;
+  _over := array(select run_id from runs where thread_id = _thread_id and run_id = any (_run_ids) and status = 'pending');
+  if _action = 'rollback' then
+    delete from runs where run_id = any (_over);
+  else
+    update runs set status = 'interrupted', updated_at = now() where run_id = any (_over);
+  end if;
+  return _over;
+end
+$$;
+
+-- What a thread is when no run of it is executing.
+create function settle_thread(_thread_id uuid, _at_rest text) returns void language sql as $$
+  update threads t set updated_at = now(), status = case
+    when _at_rest <> 'error' and exists (select from runs r where r.thread_id = _thread_id and r.status in ('pending', 'running'))
+    then 'busy' else _at_rest end
+  where t.thread_id = _thread_id
+$$;
+
+-- outcome: none (no such run) | over (it had ended before) | stopped (it was waiting) | stopping (its worker was asked)
+create function cancel_run(_thread_id uuid, _run_id uuid, _action text) returns text language plpgsql as $$
+declare
+  _status text;
+begin
+  perform from threads t where t.thread_id = _thread_id for update;
+  select r.status into _status from runs r where r.thread_id = _thread_id and r.run_id = _run_id;
+  if _status is null then
+    return 'none';
+  end if;
+  if _status not in ('pending', 'running') then
+    return 'over';
+  end if;
+  perform stop_runs(_thread_id, array[_run_id], _action);
+  if _status = 'running' then
+    return 'stopping';
+  end if;
+  perform settle_thread(_thread_id, case when t.interrupts::text = '{}' then 'idle' else 'interrupted' end)
+    from threads t where t.thread_id = _thread_id;
+  return 'stopped';
+end
+$$;
+
+-- The last write of an attempt, fenced by its claim. A rollback that was asked for wins over however the run ended.
+-- outcome: finished | rolled_back | claim_lost
+create function finish_run(
+  _run_id uuid, _claim_id uuid, _status text, _error json, _values json, _interrupts json, _thread_status text
+) returns table (outcome text, watched_by uuid[]) language plpgsql as $$
+#variable_conflict use_column
+declare
+  _run runs;
+begin
+  perform from threads t where t.thread_id = (select r.thread_id from runs r where r.run_id = _run_id) for update;
+  select * into _run from runs r where r.run_id = _run_id and r.claim_id = _claim_id for update;
+  if not found then
+    return query select 'claim_lost', '{}'::uuid[];
+    return;
+  end if;
+  if _run.cancel_action = 'rollback' then
+    delete from runs r where r.run_id = _run_id;
+    perform delete_checkpoints_of_run(_run.thread_id, _run_id);
+    perform settle_thread(_run.thread_id, case when t.interrupts::text = '{}' then 'idle' else 'interrupted' end)
+      from threads t where t.thread_id = _run.thread_id;
+  else
+    update runs r set status = _status, error = _error, claim_id = null, claimed_by = null, lease_until = null, updated_at = now()
+      where r.run_id = _run_id;
+    update threads t set values = coalesce(_values, t.values), interrupts = _interrupts, error = _error, state_updated_at = now()
+      where t.thread_id = _run.thread_id;
+    perform settle_thread(_run.thread_id, _thread_status);
+  end if;
+  if _run.delete_thread_on_completion then
+    perform delete_checkpoints(_run.thread_id);
+    delete from threads t where t.thread_id = _run.thread_id;
+  end if;
+  if exists (select from runs r where r.thread_id = _run.thread_id and r.status = 'pending') then
+    perform pg_notify('runs_pending', '');
+  end if;
+  return query select case when _run.cancel_action = 'rollback' then 'rolled_back' else 'finished' end, _run.watched_by;
+end
+$$;

@@ -1,0 +1,110 @@
+/** Statements on runs that are not the queue's own. One exported function a statement. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import type { CancelAction, MultitaskStrategy, RunStatus } from "./run.js"
+
+export interface RunRow {
+  readonly run_id: string
+  readonly thread_id: string
+  readonly assistant_id: string
+  readonly status: RunStatus
+  readonly attempt: number
+  /** JSON texts. */
+  readonly metadata: string
+  readonly kwargs: string
+  readonly error: string | null
+  readonly multitask_strategy: MultitaskStrategy
+  readonly is_resumable: boolean
+  readonly claimed_by: string | null
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+export const findRun = (db: Db, threadId: string, runId: string): Promise<RunRow | undefined> =>
+  db.row<RunRow>(sql`
+    select run_id, thread_id, assistant_id, status, attempt, metadata, kwargs, error, multitask_strategy, is_resumable,
+      claimed_by, created_at, updated_at
+    from runs where thread_id = ${threadId} and run_id = ${runId}`)
+
+export interface NewRun {
+  readonly runId: string
+  readonly threadId: string
+  /** What to do about the thread: it is there, it may be made, or it is made for this run alone. */
+  readonly threadRule: "must_exist" | "create_if_missing" | "ephemeral"
+  readonly assistantId: string
+  readonly graphId: string
+  readonly metadata: string
+  readonly kwargs: string
+  readonly multitaskStrategy: MultitaskStrategy
+  readonly isResumable: boolean
+  readonly deleteThreadOnCompletion: boolean
+  readonly afterSeconds: number
+  readonly serverId: string
+  readonly revisionId: string | null
+  /** Whether this server has a free slot, so that the run need not wait in the queue. */
+  readonly canExecute: boolean
+  /** Whether a client of this server listens from the start. */
+  readonly isStreamed: boolean
+  readonly leaseMs: number
+}
+
+export interface CreatedRun {
+  readonly outcome: "created" | "no_thread" | "thread_busy"
+  /** The claim of this server when the run starts at once. */
+  readonly claim_id: string | null
+  readonly has_checkpoint: boolean
+  /** Waiting runs that the multitask strategy ended. */
+  readonly stopped: readonly string[]
+  readonly created_at: Date
+}
+
+/** Inserts a run, applies the multitask strategy and claims the run where it can start: one round trip. */
+export const insertRun = async (db: Db, run: NewRun): Promise<CreatedRun> => {
+  const row = await db.row<CreatedRun>(sql`
+    select * from create_run(${run.runId}, ${run.threadId}, ${run.threadRule}, ${run.assistantId}, ${run.graphId},
+      ${run.metadata}, ${run.kwargs}, ${run.multitaskStrategy}, ${run.isResumable}, ${run.deleteThreadOnCompletion},
+      ${run.afterSeconds}, ${run.serverId}, ${run.canExecute}, ${run.isStreamed}, ${run.leaseMs}, ${run.revisionId})`)
+  if (!row) throw new Error("create_run returned nothing")
+  return row
+}
+
+export interface FinishedRun {
+  readonly runId: string
+  readonly claimId: string
+  readonly status: "success" | "error" | "interrupted" | "timeout"
+  readonly threadStatus: "idle" | "interrupted" | "error"
+  readonly error: string | null
+  readonly values: string | null
+  readonly interrupts: string
+}
+
+/** The fenced last write of an attempt: run, thread and what is left of a stateless run, in one round trip. */
+export const finishRun = async (db: Db, run: FinishedRun) => {
+  const row = await db.row<{ outcome: "finished" | "rolled_back" | "claim_lost"; watched_by: string[] }>(sql`
+    select * from finish_run(${run.runId}, ${run.claimId}, ${run.status}, ${run.error}, ${run.values},
+      ${run.interrupts}, ${run.threadStatus})`)
+  if (!row) throw new Error("finish_run returned nothing")
+  return row
+}
+
+/** Ends a waiting run at once and asks the worker of a running one to stop. */
+export const cancelRun = async (db: Db, threadId: string, runId: string, action: CancelAction) => {
+  const row = await db.row<{ outcome: "none" | "over" | "stopped" | "stopping" }>(
+    sql`select cancel_run(${threadId}, ${runId}, ${action}) as outcome`,
+  )
+  if (!row) throw new Error("cancel_run returned nothing")
+  return row.outcome
+}
+
+/**
+ * Notes that a server has clients of a run that executes elsewhere, and tells the one that executes it.
+ * @returns the run's state at this moment; undefined when it is gone
+ */
+export const watchRun = (db: Db, runId: string, serverId: string) =>
+  db.row<{ status: RunStatus; claimed_by: string | null }>(sql`
+    with watched as (
+      update runs set watched_by = watched_by || ${serverId}::uuid
+      where run_id = ${runId} and status in ('pending', 'running') and not ${serverId}::uuid = any (watched_by)
+      returning run_id)
+    select r.status, r.claimed_by, (select pg_notify('run_watched', run_id || ' ' || ${serverId}::text) from watched)
+    from runs r where r.run_id = ${runId}`)

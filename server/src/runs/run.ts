@@ -1,0 +1,66 @@
+/** What a run is: its statuses, stream modes and strategies, and what follows from how it ended. Pure. */
+import type { RunResult } from "../workers/port.js"
+
+export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted"
+
+/** Statuses that no run leaves again. */
+export const isFinal = (status: RunStatus): boolean => status !== "pending" && status !== "running"
+
+/** Stream modes as clients name them (agent-server-api §6.1). */
+export const streamModes = [
+  "values",
+  "updates",
+  "messages",
+  "messages-tuple",
+  "events",
+  "tasks",
+  "checkpoints",
+  "debug",
+  "custom",
+] as const
+export type StreamMode = (typeof streamModes)[number]
+
+export const multitaskStrategies = ["reject", "enqueue", "interrupt", "rollback"] as const
+export type MultitaskStrategy = (typeof multitaskStrategies)[number]
+
+export type CancelAction = "interrupt" | "rollback"
+
+/** A lost worker is no fault of the input until it happens this often (R5). */
+export const maxAttempts = 3
+
+/** What the graph's outcome makes of the run and of its thread (agent-server-api §19). */
+export interface Outcome {
+  readonly runStatus: "success" | "error" | "interrupted"
+  readonly threadStatus: "idle" | "interrupted" | "error"
+}
+
+export function outcomeOf(result: Pick<RunResult, "status" | "next" | "interrupts">): Outcome {
+  switch (result.status) {
+    case "success":
+      return { runStatus: "success", threadStatus: "idle" }
+    case "interrupted":
+      return { runStatus: "interrupted", threadStatus: "interrupted" }
+    case "error":
+      return { runStatus: "error", threadStatus: "error" }
+    case "cancelled":
+      return { runStatus: "interrupted", threadStatus: result.interrupts === "{}" ? "idle" : "interrupted" }
+  }
+}
+
+/** The `status` of a stream's last event; a run that was rolled back is gone and only its stream can say so. */
+export type EndStatus = "success" | "error" | "timeout" | "interrupted" | "rollback"
+
+/** A claim: the right to execute one attempt of a run, named by every write that follows from it. */
+export interface Claim {
+  readonly runId: string
+  readonly claimId: string
+  readonly threadId: string
+  readonly graphId: string
+  readonly attempt: number
+  /** JSON text of the run's kwargs. */
+  readonly kwargs: string
+  readonly hasCheckpoint: boolean
+  readonly isResumable: boolean
+  /** Servers that have clients of this run. */
+  readonly watchedBy: readonly string[]
+}

@@ -1,0 +1,49 @@
+/** What the control plane asks a unit: its state, and to take over (protocol/unit). Not part of the public API. */
+import type { Database } from "@superstep/toolkit/db/database"
+import type { Api } from "@superstep/toolkit/http/route"
+import { insertSystemAssistants } from "../assistants/queries.js"
+import type { RunStreams } from "../events/run-streams.js"
+import type { Executor } from "../runs/executor.js"
+import type { Workers } from "../workers/port.js"
+import { isServing, setServingRevision } from "./queries.js"
+
+export interface Unit {
+  readonly db: Database
+  readonly workers: Workers
+  readonly executor: Executor
+  readonly streams: RunStreams
+  readonly revisionId: string | null
+  /** Whether everything that must happen before requests make sense has happened. */
+  readonly isReady: () => boolean
+}
+
+export function addUnitRoutes(app: Api, unit: Unit): void {
+  const { db, workers, executor, streams, revisionId, isReady } = unit
+  app.get("/internal/status", async (c) => {
+    const { graphs, failed } = workers.report()
+    return c.json({
+      revision_id: revisionId,
+      pid: process.pid,
+      ready: isReady(),
+      graphs,
+      failed: failed.map(({ graphId, message }) => ({ graph_id: graphId, message })),
+      serving: await isServing(db, revisionId),
+      running_runs: executor.running,
+      open_streams: streams.openStreams,
+    })
+  })
+  app.post("/internal/activate", async () => {
+    await activate(unit)
+    return new Response(null, { status: 204 })
+  })
+}
+
+/** From now on this revision claims runs; its graphs get their assistants. Idempotent. */
+export async function activate({
+  db,
+  workers,
+  revisionId,
+}: Pick<Unit, "db" | "workers" | "revisionId">): Promise<void> {
+  await insertSystemAssistants(db, workers.report().graphs)
+  if (revisionId !== null) await setServingRevision(db, revisionId)
+}

@@ -1,0 +1,95 @@
+/** An agent server without HTTP: queue, streams and scripted workers on a real database. */
+import { randomUUID } from "node:crypto"
+import { fileURLToPath } from "node:url"
+import type { Database } from "@superstep/toolkit/db/database"
+import { openDatabase } from "@superstep/toolkit/db/database"
+import { createLog } from "@superstep/toolkit/log/log"
+import type { Subscriber } from "../events/run-stream.js"
+import { RunStreams } from "../events/run-streams.js"
+import { ClaimLoop } from "../runs/claim-loop.js"
+import { Executor } from "../runs/executor.js"
+import type { Runs } from "../runs/operations.js"
+import { ScriptedWorkers } from "./scripted-workers.js"
+
+export const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
+
+export interface TestServer extends Runs, AsyncDisposable {
+  readonly workers: ScriptedWorkers
+  readonly loop: ClaimLoop
+  /** Stops without giving anything back, as a killed process does. */
+  crash(): Promise<void>
+}
+
+export interface TestServerOptions {
+  readonly slots?: number
+  readonly leaseMs?: number
+  readonly revisionId?: string
+  readonly serverId?: string
+}
+
+/** Starts a server on a test's database; several may share one. */
+export async function startTestServer(shared: Database, options: TestServerOptions = {}): Promise<TestServer> {
+  const log = createLog({ process: "server", level: "silent" })
+  const db = openDatabase({ uri: shared.uri, poolSize: 4, log })
+  const { slots = 10, leaseMs = 30_000, revisionId = null, serverId = randomUUID() } = options
+  const claimer = { serverId, revisionId, leaseMs }
+  const workers = new ScriptedWorkers({ slots })
+  const streams = new RunStreams({ db, log, serverId })
+  const executor = new Executor({ db, log, workers, streams, claimer })
+  const loop = new ClaimLoop({ db, log, executor, claimer, sweepMs: 50 })
+  workers.onFree(() => loop.wake())
+  await streams.start()
+  await executor.start()
+  await loop.start()
+  const stop = async () => {
+    await loop.stop()
+    await workers.stop()
+    await executor.close()
+    await streams.close()
+    await db.close()
+  }
+  const crash = async () => {
+    // Nothing that still happens reaches the database.
+    await db.close()
+    await loop.stop()
+  }
+  return { db, log, workers, streams, executor, claimer, loop, crash, [Symbol.asyncDispose]: stop }
+}
+
+export interface ReceivedEvent {
+  readonly event: string
+  readonly data: unknown
+  readonly id: string | undefined
+}
+
+/** A subscriber that keeps what it gets. */
+export class Listening implements Subscriber {
+  readonly events: ReceivedEvent[] = []
+  hasEnded = false
+
+  accepts(): boolean {
+    return true
+  }
+  write(bytes: Buffer): void {
+    this.events.push(...parseEvents(bytes.toString("utf8")))
+  }
+  end(): void {
+    this.hasEnded = true
+  }
+  get names(): string[] {
+    return this.events.map(({ event }) => event)
+  }
+}
+
+/** Parses whole events of a `text/event-stream`; comments are skipped. */
+export function parseEvents(text: string): ReceivedEvent[] {
+  const blocks = text.split("\n\n").filter((block) => block !== "" && !block.startsWith(":"))
+  return blocks.map((block) => {
+    const field = (name: string) =>
+      block
+        .split("\n")
+        .find((line) => line.startsWith(`${name}: `))
+        ?.slice(name.length + 2)
+    return { event: field("event") ?? "", data: JSON.parse(field("data") ?? "null"), id: field("id") }
+  })
+}

@@ -1,0 +1,49 @@
+/** What a request and a reply about threads look like (agent-server-api §2.4, §2.6, §5). */
+import { z } from "zod"
+
+// LangGraph's ids are UUIDs of any version, which `z.uuid()` would not all accept.
+const uuid = z.guid("expected a UUID")
+
+/** Query booleans come as `true`, `True`, `1` or `yes`; everything else is false (agent-server-api §1.2). */
+export const queryFlag = z
+  .string()
+  .optional()
+  .transform((text) => /^(true|1|yes)$/i.test(text ?? ""))
+
+export const threadParams = z.object({ thread_id: uuid })
+
+export const newThread = z.object({
+  thread_id: uuid.nullish(),
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+  if_exists: z.enum(["raise", "do_nothing"]).nullish(),
+})
+
+export const stateQuery = z.object({ subgraphs: queryFlag })
+
+export const thread = z
+  .object({
+    thread_id: z.string(),
+    created_at: z.string(),
+    updated_at: z.string(),
+    state_updated_at: z.string(),
+    metadata: z.record(z.string(), z.unknown()),
+    config: z.record(z.string(), z.unknown()),
+    status: z.enum(["idle", "busy", "interrupted", "error"]),
+    values: z.unknown().nullable(),
+    interrupts: z.record(z.string(), z.array(z.unknown())),
+    error: z.unknown().nullable(),
+  })
+  .meta({ id: "Thread" })
+
+export const threadState = z
+  .object({
+    values: z.unknown(),
+    next: z.array(z.string()),
+    tasks: z.array(z.unknown()),
+    metadata: z.unknown().optional(),
+    created_at: z.string().nullable(),
+    checkpoint: z.unknown().nullable(),
+    parent_checkpoint: z.unknown().nullable(),
+    interrupts: z.array(z.unknown()).optional(),
+  })
+  .meta({ id: "ThreadState" })

@@ -1,0 +1,35 @@
+/** A thread as clients see it. Pure. */
+import { RawJson, rawJson } from "@superstep/toolkit/http/json"
+import type { ThreadRow } from "./queries.js"
+
+/** The metadata with what ran last in it, as LangGraph's servers show it (recording `interrupt-thread.txt`). */
+export function shownMetadata({ metadata, graph_id, assistant_id }: ThreadRow): RawJson | Record<string, unknown> {
+  if (graph_id === null) return new RawJson(metadata)
+  return { ...JSON.parse(metadata), graph_id, assistant_id }
+}
+
+/** The Thread resource; `values` is null until a run has ended. */
+export const renderThread = (row: ThreadRow) => ({
+  thread_id: row.thread_id,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  state_updated_at: row.state_updated_at,
+  metadata: shownMetadata(row),
+  config: new RawJson(row.config),
+  status: row.status,
+  values: rawJson(row.values),
+  interrupts: new RawJson(row.interrupts),
+  error: rawJson(row.error),
+})
+
+/** The state of a thread on which nothing ran yet (agent-server-api §2.6). */
+export const emptyState = {
+  values: {},
+  next: [],
+  tasks: [],
+  metadata: {},
+  created_at: null,
+  checkpoint: null,
+  parent_checkpoint: null,
+  interrupts: [],
+}
