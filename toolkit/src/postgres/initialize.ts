@@ -1,6 +1,6 @@
 /** Makes a cluster where there is none. A kill at any moment leaves either none or a whole one. */
 import { randomBytes } from "node:crypto"
-import { chown, link, lstat, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { chown, link, lstat, mkdtemp, open, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { KnownError } from "../errors/errors.js"
 import { CommandFailed, runCommand } from "../exec/run-command.js"
@@ -53,6 +53,8 @@ async function initialize(folder: string, bin: string, user: OsUser | undefined,
     await writeFile(join(draft, "pg_hba.conf"), whoMayConnect)
     // It fails when another process was quicker; then its cluster is the one.
     await rename(draft, join(folder, "data")).catch(ignoreExisting)
+    await using directory = await open(folder)
+    await directory.sync()
   } finally {
     await rm(passwordFile, { force: true })
     await rm(draft, { recursive: true, force: true })
@@ -81,8 +83,8 @@ async function initdb({
     "--locale=C",
     "--locale-provider=builtin",
     "--builtin-locale=C.UTF-8",
-    // There is nothing in it yet that a power failure could lose; Postgres itself syncs as ever.
-    "--no-sync",
+    // Without `--no-sync`: Postgres later syncs only what it changes, so after a power failure the first commits would be
+    // there and the files below them not. It costs a tenth of a second.
   ] as const
   try {
     await runCommand({

@@ -1,5 +1,5 @@
 /** What a running Postgres says about itself in `postmaster.pid`, and whether it is still that process. */
-import { readFile } from "node:fs/promises"
+import { readFile, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { commandLine, identify, isAlive, type ProcessIdentity } from "../exec/process-identity.js"
@@ -35,10 +35,14 @@ export function parsePidFile(text: string): PidFile | undefined {
  */
 export async function findPostmaster(data: string): Promise<Postmaster | undefined> {
   const file = await readPidFile(data)
-  if (!file) return undefined
-  const identity = await identify(file.pid)
-  if (!identity || !(await commandLine(file.pid))?.includes(data)) return undefined
-  return { identity, socketFolder: file.socketFolder }
+  const identity = file && (await identify(file.pid))
+  if (!identity) return undefined
+  const command = await commandLine(file.pid)
+  if (!command) return undefined
+  if (`${command} `.includes(` ${data} `)) return { identity, socketFolder: file.socketFolder }
+  // Another program has the pid. Postgres itself would take it for a Postgres and refuse to start.
+  await rm(join(data, "postmaster.pid"), { force: true })
+  return undefined
 }
 
 /** Waits until this Postgres takes connections. @returns it, or undefined when it ended before */

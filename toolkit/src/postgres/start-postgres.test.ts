@@ -1,0 +1,243 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { lstat, mkdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { test } from "node:test"
+import pg from "pg"
+import { openDatabase } from "../db/database.js"
+import { changeUri } from "../db/database-uri.js"
+import { createDatabase } from "../db/provision.js"
+import { sql } from "../db/sql.js"
+import { identify, isAlive } from "../exec/process-identity.js"
+import { createLog } from "../log/log.js"
+import { temporaryFolder } from "../testing/temporary-folder.js"
+import { until } from "../testing/until.js"
+import { PasswordLost } from "./initialize.js"
+import { PostgresFailed, startPostgres } from "./start-postgres.js"
+
+const log = createLog({ process: "test", level: "silent" })
+const start = (folder: string) => startPostgres({ folder, log, stopWithParent: true })
+
+/** Runs one statement as the superuser, or as whom the string names. */
+async function ask<Row extends object>(uri: string, statement: Parameters<ReturnType<typeof openDatabase>["row"]>[0]) {
+  await using db = openDatabase({ uri, log })
+  return db.row<Row>(statement)
+}
+
+/** A program that starts Postgres in the folder, prints its pid and waits. */
+const starter = (folder: string, stopWithParent: boolean): string => `
+  const { startPostgres } = await import(${JSON.stringify(new URL("./start-postgres.js", import.meta.url).href)})
+  const { createLog } = await import(${JSON.stringify(new URL("../log/log.js", import.meta.url).href)})
+  const log = createLog({ process: "test", level: "silent" })
+  const { pid } = await startPostgres({ folder: ${JSON.stringify(folder)}, log, stopWithParent: ${stopWithParent} })
+  console.log(pid)
+  process.stdin.resume()`
+
+async function startInAnotherProcess(folder: string, stopWithParent: boolean) {
+  const parent = spawn(process.execPath, ["--input-type=module", "--eval", starter(folder, stopWithParent)])
+  const [line] = (await once(parent.stdout, "data")) as [Buffer]
+  const identity = (await identify(Number(line))) ?? assert.fail("Postgres does not run")
+  const kill = async () => {
+    const gone = once(parent, "close")
+    parent.kill("SIGKILL")
+    await gone
+  }
+  return { identity, kill }
+}
+
+test("a first start makes a cluster, and after a stop a second finds what was written", async () => {
+  const folder = join(temporaryFolder(), "postgres")
+  const first = await start(folder)
+  await ask(first.superuserUri, sql`create table kept as select 7 as seven`)
+
+  await first.stop()
+  const second = await start(folder)
+  const row = await ask(second.superuserUri, sql`select seven from kept`)
+  await second.stop()
+
+  assert.deepEqual(row, { seven: 7 })
+  assert.equal(second.adopted, false)
+  assert.notEqual(second.pid, first.pid)
+})
+
+test("it listens on a socket only, keeps every commit and needs a password", async () => {
+  const postgres = await start(temporaryFolder())
+
+  const settings = await ask(
+    postgres.superuserUri,
+    sql`select current_setting('listen_addresses') as tcp, current_setting('fsync') as fsync`,
+  )
+  const withoutPassword = ask(changeUri(postgres.superuserUri, { password: "guessed" }), sql`select 1`)
+
+  assert.deepEqual(settings, { tcp: "", fsync: "on" })
+  await assert.rejects(withoutPassword, { code: "28P01" })
+  await postgres.stop()
+})
+
+test("a role reaches no database but its own", async () => {
+  const postgres = await start(temporaryFolder())
+  const adminUri = postgres.superuserUri
+  const mine = await createDatabase({ adminUri, name: "mine", owner: { password: "secret" } })
+  await createDatabase({ adminUri, name: "theirs", owner: { password: "other" } })
+
+  const own = await ask(mine, sql`select current_user as who`)
+  const elsewhere = ["theirs", "postgres", "template1"].map((database) =>
+    ask(changeUri(mine, { database }), sql`select 1`),
+  )
+
+  assert.deepEqual(own, { who: "mine" })
+  for (const attempt of await Promise.allSettled(elsewhere)) {
+    assert.equal(attempt.status === "rejected" && attempt.reason.code, "28000")
+  }
+  await postgres.stop()
+})
+
+test("nobody but its owner may read the password or the data", async () => {
+  const folder = temporaryFolder()
+  const postgres = await start(folder)
+
+  assert.equal((await stat(join(folder, "password"))).mode & 0o777, 0o600)
+  assert.equal((await stat(join(folder, "data"))).mode & 0o777, 0o700)
+  await postgres.stop()
+})
+
+test("it outlives a killed parent, and the next start takes it over (P1, P2)", async () => {
+  const folder = temporaryFolder()
+  const { identity, kill } = await startInAnotherProcess(folder, false)
+  await kill()
+
+  const postgres = await start(folder)
+
+  assert.equal(postgres.adopted, true)
+  assert.equal(postgres.pid, identity.pid)
+  assert.deepEqual(await ask(postgres.superuserUri, sql`select 1 as one`), { one: 1 })
+  await postgres.stop()
+  assert.equal(await isAlive(identity), false)
+})
+
+test("it stops with its parent when it was asked to", { skip: process.platform !== "linux" }, async () => {
+  const { identity, kill } = await startInAnotherProcess(temporaryFolder(), true)
+
+  await kill()
+
+  await until(async () => !(await isAlive(identity)), { what: "Postgres is gone" })
+})
+
+test("starts at the same moment end with one Postgres (P3)", async () => {
+  const folder = temporaryFolder()
+
+  const started = await Promise.all([start(folder), start(folder), start(folder)])
+
+  assert.equal(new Set(started.map(({ pid }) => pid)).size, 1)
+  for (const { superuserUri } of started) assert.deepEqual(await ask(superuserUri, sql`select 1 as one`), { one: 1 })
+  await Promise.all(started.map((postgres) => postgres.stop()))
+})
+
+test("after Postgres itself was killed the next start recovers what was committed", async () => {
+  const folder = temporaryFolder()
+  const first = await start(folder)
+  await ask(first.superuserUri, sql`create table kept as select 7 as seven`)
+  const identity = (await identify(first.pid)) ?? assert.fail("Postgres does not run")
+
+  process.kill(first.pid, "SIGKILL")
+  await until(async () => !(await isAlive(identity)), { what: "Postgres is gone" })
+  const second = await start(folder)
+
+  assert.equal(second.adopted, false)
+  assert.deepEqual(await ask(second.superuserUri, sql`select seven from kept`), { seven: 7 })
+  await second.stop()
+})
+
+test("a pid file that names another program is no running Postgres", async () => {
+  const folder = temporaryFolder()
+  const first = await start(folder)
+  const pidFile = join(folder, "data", "postmaster.pid")
+  const text = await readFile(pidFile, "utf8")
+  await first.stop()
+  await writeFile(pidFile, text.replace(/^\d+/, String(process.pid)))
+
+  const second = await start(folder)
+
+  assert.equal(second.adopted, false)
+  await second.stop()
+})
+
+test("a start while the former Postgres stops waits for its end", async () => {
+  const folder = temporaryFolder()
+  const first = await start(folder)
+  const session = new pg.Client({ connectionString: first.superuserUri })
+  await session.connect()
+  // This signal lets open sessions end by themselves, so Postgres is stopping for as long as the test wants.
+  process.kill(first.pid, "SIGTERM")
+  const status = () => readFile(join(folder, "data", "postmaster.pid"), "utf8")
+  await until(async () => (await status()).includes("stopping"), { what: "Postgres is stopping" })
+
+  const starting = start(folder)
+  await session.end()
+  const second = await starting
+
+  assert.equal(second.adopted, false)
+  assert.deepEqual(await ask(second.superuserUri, sql`select 1 as one`), { one: 1 })
+  await second.stop()
+})
+
+test("what is left of an initialization that was killed does not matter", async () => {
+  const folder = temporaryFolder()
+  await mkdir(join(folder, "data.killed"))
+  await writeFile(join(folder, "data.killed", "PG_VERSION"), "18\n")
+
+  const postgres = await start(folder)
+
+  assert.deepEqual(await ask(postgres.superuserUri, sql`select 1 as one`), { one: 1 })
+  await postgres.stop()
+})
+
+test("a folder with a long path gets its socket elsewhere", async () => {
+  const folder = join(temporaryFolder(), "a".repeat(60), "b".repeat(60))
+
+  const postgres = await start(folder)
+
+  const socketFolder = new URL(postgres.superuserUri).searchParams.get("host") ?? ""
+  assert.ok(Buffer.byteLength(join(socketFolder, ".s.PGSQL.5432")) < 100)
+  assert.deepEqual(await ask(postgres.superuserUri, sql`select 1 as one`), { one: 1 })
+  await postgres.stop()
+  await rm(socketFolder, { recursive: true })
+})
+
+test("a cluster whose password is gone is not begun anew", async () => {
+  const folder = temporaryFolder()
+  const postgres = await start(folder)
+  await postgres.stop()
+  await rm(join(folder, "password"))
+
+  await assert.rejects(start(folder), PasswordLost)
+})
+
+test("a Postgres that cannot start says why", async () => {
+  const folder = temporaryFolder()
+  const postgres = await start(folder)
+  await postgres.stop()
+  await writeFile(join(folder, "data", "PG_VERSION"), "9.6\n")
+
+  await assert.rejects(start(folder), (error) => {
+    assert.ok(error instanceof PostgresFailed)
+    assert.match(error.message, /9\.6/)
+    return true
+  })
+})
+
+const asRoot = { skip: process.getuid?.() !== 0 && "only root must give Postgres to another user" }
+
+test("as root, a folder that is closed to others links to one that Postgres reaches", asRoot, async () => {
+  const closed = join(temporaryFolder(), "closed")
+  await mkdir(closed, { mode: 0o700 })
+  const folder = join(closed, "postgres")
+
+  const postgres = await start(folder)
+
+  assert.equal((await lstat(folder)).isSymbolicLink(), true)
+  assert.deepEqual(await ask(postgres.superuserUri, sql`select 1 as one`), { one: 1 })
+  await postgres.stop()
+  await rm(await realpath(folder), { recursive: true })
+})
