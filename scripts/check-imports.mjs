@@ -78,7 +78,7 @@ export const textRules = [
   {
     pattern: /\bprocess\.env\b/,
     only: /\/(config|main|[\w-]+-main)\.ts$/,
-    within: /^(server|control|toolkit)\/src\//,
+    within: /^(server|control|cli)\/src\//,
     say: "read the environment in config.ts and pass the value in",
   },
   {

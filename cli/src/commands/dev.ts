@@ -1,0 +1,28 @@
+import { Option } from "commander"
+import type { CliCommand } from "../command.js"
+import { homeOption, hostOption, portOption } from "../options.js"
+import { serveProject } from "./serve-project.js"
+
+interface DevOptions {
+  readonly config: string
+  readonly port: number
+  readonly host: string
+  readonly home?: string
+  readonly reload: boolean
+}
+
+export const configOption = (): Option =>
+  new Option("-c, --config <file>", "the project's configuration").default("langgraph.json")
+
+export const dev: CliCommand<DevOptions> = {
+  words: "dev",
+  summary: "run the project in this folder and load its changes",
+  options: [
+    configOption(),
+    portOption("-p, --port <port>", "port of the API", 2024),
+    hostOption(),
+    homeOption(),
+    new Option("--no-reload", "do not load changed sources"),
+  ],
+  run: ({ options, ...context }) => serveProject({ ...options, isDev: true }, context),
+}

@@ -1,0 +1,84 @@
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import type { CliCommand } from "../command.js"
+import type { Config } from "../config.js"
+import { startHomeDatabase } from "../home/database.js"
+import { type Home, openHome } from "../home/home.js"
+import { isOwned, takeOwnership } from "../home/owner.js"
+import { homeOption } from "../options.js"
+import { assertPortFree } from "../processes/ports.js"
+
+interface Finding {
+  readonly ok: boolean
+  readonly words: string
+}
+
+/** Something that an installation needs is not there; the findings say what. */
+export class NotReady extends KnownError {
+  readonly code = "not_ready"
+}
+
+export const doctor: CliCommand<{ readonly home?: string }> = {
+  words: "doctor",
+  summary: "look whether this machine has what Superstep needs",
+  options: [homeOption()],
+  async run({ options, config, out }) {
+    const home = await openHome(options.home ?? config.home)
+    const findings = [nodeFinding(), await gitFinding(), ...(await installationFindings(home, config)), userFinding()]
+    for (const { ok, words } of findings) out.line(`${ok ? out.style("green", "✔") : out.style("red", "✖")} ${words}`)
+    const missing = findings.filter(({ ok }) => !ok).length
+    if (missing > 0) throw new NotReady(`${missing} of ${findings.length} things need attention`)
+  },
+}
+
+const nodeFinding = (): Finding => ({ ok: true, words: `Node ${process.versions.node}` })
+
+async function gitFinding(): Promise<Finding> {
+  try {
+    const { stdout } = await promisify(execFile)("git", ["--version"])
+    return { ok: true, words: stdout.trim() }
+  } catch {
+    // Any failure means the same to the reader.
+    return { ok: false, words: "git is not installed: deployments from a repository need it" }
+  }
+}
+
+/** A running installation has its ports and its Postgres already. */
+async function installationFindings(home: Home, config: Config): Promise<Finding[]> {
+  const writable = { ok: true, words: `data folder ${home.folder}` }
+  if (await isOwned(home)) return [writable, { ok: true, words: "Superstep runs on it" }]
+  const ports = await Promise.all([portFinding(8900, "--port"), portFinding(8901, "--agents-port")])
+  return [writable, ...ports, await databaseFinding(home, config)]
+}
+
+async function portFinding(port: number, option: string): Promise<Finding> {
+  try {
+    await assertPortFree({ host: "127.0.0.1", port, option })
+    return { ok: true, words: `port ${port} is free` }
+  } catch (error) {
+    return { ok: false, words: messageOf(error) }
+  }
+}
+
+async function databaseFinding(home: Home, config: Config): Promise<Finding> {
+  try {
+    await using _ownership = await takeOwnership(home, "superstep doctor")
+    const database = await startHomeDatabase({ home, config, name: "superstep" })
+    if (database.isOurs) await database.stop()
+    return { ok: true, words: `${database.words} starts` }
+  } catch (error) {
+    return { ok: false, words: messageOf(error) }
+  }
+}
+
+/** What keeps deployments apart depends on who starts us (architecture D12). */
+const userFinding = (): Finding => ({
+  ok: true,
+  words:
+    process.getuid?.() === 0
+      ? "started as root: each deployment runs under a user of its own"
+      : "not root: deployments share this user and can read each other's files",
+})
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,85 @@
+import { createApiKey, listApiKeys, revokeApiKey } from "@superstep/control/workspaces/operations"
+import type { ApiKey } from "@superstep/control/workspaces/workspace"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { Option } from "commander"
+import type { CliCommand } from "../command.js"
+import { withControlDatabase } from "../home/control-database.js"
+import { openHome } from "../home/home.js"
+import { homeOption, jsonOption } from "../options.js"
+
+interface KeyOptions {
+  readonly home?: string
+  readonly json?: boolean
+  readonly workspace?: string
+  readonly org?: boolean
+  readonly name?: string
+}
+
+export class WhoseKey extends KnownError {
+  readonly code = "whose_key"
+  constructor() {
+    super("whose key? name one of --workspace <id> and --org (superstep workspaces list shows the ids)")
+  }
+}
+
+const command = "superstep keys"
+const whose = () => [
+  new Option("--workspace <id>", "the workspace it belongs to"),
+  new Option("--org", "a key of the whole installation; its callers name a workspace with X-Tenant-Id"),
+]
+
+/** @throws WhoseKey  unless exactly one of the two is there */
+function ownerOf({ workspace, org }: KeyOptions): string | null {
+  if ((workspace !== undefined) === (org === true)) throw new WhoseKey()
+  return workspace ?? null
+}
+
+const shown = ({ api_key_id, workspace_id, name, prefix, created_at, revoked_at }: ApiKey) => ({
+  id: api_key_id,
+  workspace_id,
+  name,
+  prefix,
+  created_at,
+  revoked_at,
+})
+
+export const createKey: CliCommand<KeyOptions> = {
+  words: "keys create",
+  summary: "make an API key; it is shown once",
+  options: [...whose(), new Option("--name <name>", "what it is for").default("cli"), jsonOption(), homeOption()],
+  async run({ options, config, out }) {
+    const workspaceId = ownerOf(options)
+    const home = await openHome(options.home ?? config.home)
+    const { key, clearKey } = await withControlDatabase({ home, config, command }, (db) =>
+      createApiKey(db, { workspaceId, name: options.name ?? "cli" }),
+    )
+    if (options.json) return out.line(JSON.stringify({ ...shown(key), key: clearKey }))
+    out.line(clearKey)
+  },
+}
+
+export const listKeys: CliCommand<KeyOptions> = {
+  words: "keys list",
+  summary: "show keys by their first characters",
+  options: [...whose(), jsonOption(), homeOption()],
+  async run({ options, config, out }) {
+    const workspaceId = ownerOf(options)
+    const home = await openHome(options.home ?? config.home)
+    const keys = await withControlDatabase({ home, config, command }, (db) => listApiKeys(db, workspaceId))
+    if (options.json) return out.line(JSON.stringify(keys.map(shown)))
+    for (const { api_key_id, prefix, name, revoked_at } of keys) {
+      out.line(`${api_key_id}  ${prefix}…  ${name}${revoked_at ? "  revoked" : ""}`)
+    }
+  },
+}
+
+export const revokeKey: CliCommand<KeyOptions> = {
+  words: "keys revoke <id>",
+  summary: "end a key: requests from now on get a 401",
+  options: [homeOption()],
+  async run({ args, options, config, out }) {
+    const home = await openHome(options.home ?? config.home)
+    await withControlDatabase({ home, config, command }, (db) => revokeApiKey(db, args[0] ?? ""))
+    out.line(`${out.style("green", "✔")} revoked`)
+  },
+}

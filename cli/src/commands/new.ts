@@ -1,0 +1,18 @@
+import { relative } from "node:path"
+import type { CliCommand } from "../command.js"
+import { createProject } from "../project/template.js"
+
+export const newProject: CliCommand = {
+  words: "new <name>",
+  summary: "make a folder with a first agent (TypeScript, needs no key)",
+  options: [],
+  async run({ args, out }) {
+    const { folder, name } = await createProject(args[0] ?? "", "chat")
+    const way = relative(process.cwd(), folder) || "."
+    out.line(`${out.style("green", "✔")} ${name} is ready. Next:`)
+    out.line()
+    out.line(`  cd ${way}`)
+    out.line("  npm install")
+    out.line("  npx superstep dev")
+  },
+}

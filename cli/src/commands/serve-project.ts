@@ -1,0 +1,114 @@
+/** `dev` and `serve`: one agent server for a project folder, in the foreground, with its own Postgres unless told. */
+import { resolve } from "node:path"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import type { Context } from "../command.js"
+import { startHomeDatabase } from "../home/database.js"
+import { type Home, openHome } from "../home/home.js"
+import { type Ownership, takeOwnership } from "../home/owner.js"
+import { formatLogLine } from "../output/log-lines.js"
+import { withProgress } from "../output/progress.js"
+import { curlCommand, indented } from "../output/try-it.js"
+import { type Child, startChild } from "../processes/child.js"
+import { createParts, type Parts } from "../processes/parts.js"
+import { assertPortFree } from "../processes/ports.js"
+import { listenForStop, type StopSignals } from "../processes/stop-signals.js"
+import { untilAnswers } from "../processes/until-answers.js"
+import { type AgentServerOptions, serverEnvironment, serverScript } from "../project/agent-server.js"
+import { type Project, readProject } from "../project/project.js"
+
+export interface ServeOptions extends AgentServerOptions {
+  readonly config: string
+  readonly home?: string
+}
+
+export class ServerFailed extends KnownError {
+  readonly code = "server_failed"
+}
+
+// The server's own limit (BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS, at most an hour) comes first; this one is for a stuck one.
+const stopMs = 3_700_000
+
+/**
+ * Runs until a signal comes or the server ends.
+ * @throws ServerFailed  when the server ended by itself
+ */
+export async function serveProject(options: ServeOptions, context: Context): Promise<void> {
+  const project = await readProject(options.config)
+  const home = await openHome(options.home ?? resolve(project.folder, context.config.home))
+  await using ownership = await takeOwnership(home, `superstep ${options.isDev ? "dev" : "serve"}`)
+  const stop = listenForStop()
+  const parts = createParts()
+  stop.onSecond(() => parts.kill())
+  const startup = bringUp({ project, options, context, home, ownership, parts, stop })
+  try {
+    const child = await Promise.race([startup, stop.requested.then(() => undefined)])
+    const exit = child && (await Promise.race([child.exited, stop.requested.then(() => undefined)]))
+    if (exit) throw new ServerFailed(`the server ${exit.words}`)
+  } finally {
+    await parts.stop()
+    // What was half started when the stop came has been told to end by its part.
+    if (stop.first.aborted) await startup.catch(() => undefined)
+    stop.release()
+  }
+}
+
+interface Start {
+  readonly project: Project
+  readonly options: ServeOptions
+  readonly context: Context
+  readonly home: Home
+  readonly ownership: Ownership
+  readonly parts: Parts
+  readonly stop: StopSignals
+}
+
+async function bringUp({ project, options, context, home, ownership, parts, stop }: Start): Promise<Child> {
+  const startedAt = performance.now()
+  await assertPortFree({ ...options, option: "--port" })
+  const database = await withProgress(context.err, "starting Postgres", () =>
+    startHomeDatabase({ home, config: context.config, name: "superstep", stopWithParent: true }),
+  )
+  await parts.add({ name: "Postgres", stop: () => database.stop(), kill: () => undefined })
+  const child = await startChild({
+    script: serverScript(),
+    cwd: project.folder,
+    env: serverEnvironment(project, options, { databaseUri: database.uri, environment: context.config.environment }),
+    onLine: printer(options, context),
+  })
+  await parts.add({ name: "agent server", stop: () => child.stop(stopMs), kill: () => child.kill() })
+  await ownership.noteChild(child.identity)
+  const url = `http://${reachable(options.host)}:${options.port}`
+  const gaveUp = Promise.race([child.exited, stop.requested])
+  const isUp = await withProgress(context.err, "starting the agent server", () => untilAnswers(`${url}/ok`, gaveUp))
+  if (isUp)
+    greet({ url, project, context, data: `${home.folder} (${database.words})`, ms: performance.now() - startedAt })
+  return child
+}
+
+/** `serve` into a file or a collector keeps the JSON lines as they are. */
+function printer({ isDev }: ServeOptions, { out }: Context): (line: string) => void {
+  if (!isDev && !out.isTerminal) return (line) => out.line(line)
+  return (line) => out.line(formatLogLine(line, out.style))
+}
+
+/** An address that means "every one" can be listened on, but not be called. */
+const reachable = (host: string): string => (host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host)
+
+interface Greeting {
+  readonly url: string
+  readonly project: Project
+  readonly context: Context
+  readonly data: string
+  readonly ms: number
+}
+
+function greet({ url, project, context: { err }, data, ms }: Greeting): void {
+  const label = (text: string) => err.style("dim", text.padEnd(7))
+  const curl = curlCommand({ url, graph: project.graphs[0] ?? "" })
+  err.line()
+  err.line(`  ${label("API")}${err.style("bold", url)}${err.style("dim", `   ready in ${Math.round(ms)} ms`)}`)
+  err.line(`  ${label("Docs")}${url}/docs`)
+  err.line(`  ${label("Data")}${data}`)
+  err.line(`  ${label("Try")}${indented(curl, "         ").trimStart()}`)
+  err.line()
+}

@@ -1,0 +1,112 @@
+/** `superstep up`, which `npm start` runs: the whole installation in the foreground. */
+import { openDatabase } from "@superstep/toolkit/db/database"
+import { Option } from "commander"
+import type { CliCommand, Context } from "../command.js"
+import { controlApi } from "../first-start/control-api.js"
+import { ensureExample } from "../first-start/example-deployment.js"
+import { ensureCredentials } from "../first-start/first-credentials.js"
+import { showInstallation, showRestart, showTryIt } from "../first-start/greeting.js"
+import { showRevision } from "../first-start/show-revision.js"
+import { controlDatabaseName } from "../home/control-database.js"
+import { startControl, untilControlReady } from "../home/control-process.js"
+import type { Credentials } from "../home/credentials.js"
+import { startHomeDatabase } from "../home/database.js"
+import { type Home, openHome } from "../home/home.js"
+import { type Ownership, takeOwnership } from "../home/owner.js"
+import { homeOption, hostOption, portOption } from "../options.js"
+import { withProgress } from "../output/progress.js"
+import { createParts, type Parts } from "../processes/parts.js"
+import { assertPortFree } from "../processes/ports.js"
+import { listenForStop, type StopSignals } from "../processes/stop-signals.js"
+
+interface UpOptions {
+  readonly home?: string
+  readonly port: number
+  readonly agentsPort: number
+  readonly host: string
+  readonly example: boolean
+}
+
+export const up: CliCommand<UpOptions> = {
+  words: "up",
+  summary: "start the control plane, the agents and Postgres",
+  options: [
+    homeOption(),
+    portOption("-p, --port <port>", "port of the control plane", 8900),
+    portOption("--agents-port <port>", "port that agents are reached at", 8901),
+    hostOption(),
+    new Option("--no-example", "do not deploy the example on the first start"),
+  ],
+  async run({ options, ...context }) {
+    const home = await openHome(options.home ?? context.config.home)
+    await using ownership = await takeOwnership(home, "superstep up")
+    const stop = listenForStop()
+    const parts = createParts()
+    stop.onSecond(() => parts.kill())
+    const startup = bringUp({ options, context, home, ownership, parts, stop })
+    try {
+      await Promise.race([startup, stop.requested])
+      await stop.requested
+      context.err.line(context.err.style("dim", "\n  stopping …"))
+    } finally {
+      await parts.stop()
+      // What was half started when the stop came found its part stopped; that is no news.
+      if (stop.first.aborted) await startup.catch(() => undefined)
+      stop.release()
+    }
+  },
+}
+
+interface Start {
+  readonly options: UpOptions
+  readonly context: Context
+  readonly home: Home
+  readonly ownership: Ownership
+  readonly parts: Parts
+  readonly stop: StopSignals
+}
+
+// The control plane hands its claims back; a pipeline stage that cannot stop at once goes on at the next start.
+const controlStopMs = 20_000
+
+async function bringUp(start: Start): Promise<void> {
+  const { options, context, home, ownership, parts, stop } = start
+  const startedAt = performance.now()
+  await assertPortFree({ ...options, option: "--port" })
+  const database = await withProgress(context.err, "starting Postgres", () =>
+    startHomeDatabase({ home, config: context.config, name: controlDatabaseName }),
+  )
+  await parts.add({ name: "Postgres", stop: () => database.stop(), kill: () => undefined })
+  const control = await startControl({
+    ...options,
+    home,
+    ownership,
+    config: context.config,
+    databaseUri: database.uri,
+    onEnd: showRestart(context.err),
+  })
+  await parts.add({ name: "control plane", stop: () => control.stop(controlStopMs), kill: () => control.kill() })
+  const url = `http://${options.host}:${options.port}`
+  const isReady = await withProgress(context.err, "starting the control plane", () =>
+    untilControlReady({ home, control, url, stop: stop.requested }),
+  )
+  if (!isReady) return
+  await using db = openDatabase({ uri: database.uri, poolSize: 2, log: home.log })
+  const credentials = await ensureCredentials({ db, home, url })
+  showInstallation(context.err, { credentials, home, agentsUrl: agentsUrl(options), ms: performance.now() - startedAt })
+  await deployExample(start, credentials)
+}
+
+const agentsUrl = ({ host, agentsPort }: UpOptions): string => `http://${host}:${agentsPort}`
+
+async function deployExample({ options, context, home, stop }: Start, credentials: Credentials): Promise<void> {
+  const { err, config } = context
+  if (!options.example) return
+  const api = controlApi(credentials)
+  const searchPath = config.environment.PATH ?? ""
+  const deployment = await ensureExample({ home, api, searchPath })
+  if (!deployment) return
+  const revision = await showRevision(err, { api, deployment, signal: stop.first })
+  const url = deployment.source_config.custom_url ?? `${agentsUrl(options)}/d/${deployment.name}`
+  if (revision?.status === "DEPLOYED") showTryIt(context, { url, graph: deployment.name, apiKey: credentials.api_key })
+}

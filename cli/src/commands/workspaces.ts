@@ -1,0 +1,41 @@
+import { createWorkspace, listWorkspaces } from "@superstep/control/workspaces/operations"
+import type { Workspace } from "@superstep/control/workspaces/workspace"
+import type { CliCommand } from "../command.js"
+import { withControlDatabase } from "../home/control-database.js"
+import { openHome } from "../home/home.js"
+import { homeOption, jsonOption } from "../options.js"
+
+interface WorkspaceOptions {
+  readonly home?: string
+  readonly json?: boolean
+}
+
+/** The fields of the HTTP API, by which scripts know a workspace: its id is the `X-Tenant-Id` of requests. */
+const shown = ({ workspace_id, name, created_at }: Workspace) => ({ id: workspace_id, name, created_at })
+
+export const createWorkspaceCommand: CliCommand<WorkspaceOptions> = {
+  words: "workspaces create <name>",
+  summary: "make a workspace",
+  options: [jsonOption(), homeOption()],
+  async run({ args, options, config, out }) {
+    const home = await openHome(options.home ?? config.home)
+    const workspace = await withControlDatabase({ home, config, command: "superstep workspaces" }, (db) =>
+      createWorkspace(db, args[0] ?? ""),
+    )
+    if (options.json) return out.line(JSON.stringify(shown(workspace)))
+    out.line(`${out.style("green", "✔")} workspace ${workspace.name}: ${workspace.workspace_id}`)
+    out.line(`  a key for it: superstep keys create --workspace ${workspace.workspace_id}`)
+  },
+}
+
+export const listWorkspacesCommand: CliCommand<WorkspaceOptions> = {
+  words: "workspaces list",
+  summary: "show all workspaces",
+  options: [jsonOption(), homeOption()],
+  async run({ options, config, out }) {
+    const home = await openHome(options.home ?? config.home)
+    const workspaces = await withControlDatabase({ home, config, command: "superstep workspaces" }, listWorkspaces)
+    if (options.json) return out.line(JSON.stringify(workspaces.map(shown)))
+    for (const { workspace_id, name } of workspaces) out.line(`${workspace_id}  ${name}`)
+  },
+}

@@ -1,0 +1,29 @@
+/** Settings of the command line, read from the environment; options of a command go before them. */
+import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
+import { z } from "zod"
+
+export const settings = {
+  home: {
+    env: "SUPERSTEP_HOME",
+    describe: "Data folder: the embedded Postgres, credentials, logs, git repositories.",
+    schema: z.string().default(".superstep"),
+  },
+  databaseUri: {
+    env: "DATABASE_URI",
+    describe: "Postgres server to use in place of the embedded one; its role must be able to create databases.",
+    schema: z
+      .string()
+      .optional()
+      .transform((text) => (text === undefined ? undefined : new Secret(text))),
+  },
+} satisfies Settings
+
+/** The settings, and the environment as a whole for the processes that are started with it. */
+export interface Config extends Values<typeof settings> {
+  readonly environment: Readonly<Record<string, string>>
+}
+
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const present = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return { ...readSettings(settings, env), environment: Object.fromEntries(present) }
+}

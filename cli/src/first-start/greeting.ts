@@ -1,0 +1,52 @@
+/** What `superstep up` says: where everything is, and commands to paste. */
+import { relative } from "node:path"
+import type { Context } from "../command.js"
+import type { Credentials } from "../home/credentials.js"
+import type { Home } from "../home/home.js"
+import type { Output } from "../output/output.js"
+import { seconds } from "../output/progress.js"
+import { curlCommand, indented, javascriptSnippet, pythonSnippet, type Target } from "../output/try-it.js"
+import type { Exit } from "../processes/child.js"
+
+interface Installation {
+  readonly credentials: Credentials
+  readonly home: Home
+  readonly agentsUrl: string
+  readonly ms: number
+}
+
+export function showInstallation(err: Output, { credentials, home, agentsUrl, ms }: Installation): void {
+  const row = (label: string, text: string) => err.line(`  ${err.style("dim", label.padEnd(15))}${text}`)
+  err.line()
+  err.line(`  ${err.style("bold", "Superstep")} ${err.style("dim", `is up after ${seconds(ms)}`)}`)
+  err.line()
+  row("Control plane", err.style("bold", credentials.url))
+  row("Agents", `${agentsUrl}/d/<name>`)
+  row("API key", credentials.api_key)
+  row("Workspace", credentials.tenant_id)
+  row("Data", `${shortest(home.folder)} (credentials.json, logs, Postgres)`)
+  err.line()
+}
+
+const shortest = (folder: string): string => {
+  const near = relative(process.cwd(), folder)
+  return near.startsWith("..") ? folder : near || "."
+}
+
+export function showTryIt({ out, err }: Context, target: Target): void {
+  const title = (text: string, note = "") => out.line(`  ${out.style("bold", text)}${out.style("dim", note)}\n`)
+  const code = (text: string) => out.line(`${indented(text)}\n`)
+  title("Ask it", "   paste this into another terminal")
+  code(curlCommand(target))
+  title("JavaScript", "   npm install @langchain/langgraph-sdk@1")
+  code(javascriptSnippet(target))
+  title("Python", "   pip install langgraph-sdk")
+  code(pythonSnippet(target))
+  err.line(err.style("dim", "  Ctrl-C stops everything; the next start finds it again."))
+}
+
+/** The control plane restarts by itself: agents went on meanwhile. */
+export const showRestart =
+  (err: Output) =>
+  (exit: Exit, delayMs: number): void =>
+    err.line(`  ${err.style("yellow", "!")} the control plane ${exit.words}; starting it again in ${seconds(delayMs)}`)

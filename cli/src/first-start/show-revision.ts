@@ -1,0 +1,34 @@
+/** Shows a revision's way to its end: each status as it changes, one line on a terminal. */
+import type { Output } from "../output/output.js"
+import { seconds } from "../output/progress.js"
+import type { ControlApi, Deployment, Revision } from "./control-api.js"
+import { followRevision } from "./example-deployment.js"
+
+interface Shown {
+  readonly api: ControlApi
+  readonly deployment: Deployment
+  readonly signal: AbortSignal
+}
+
+/** @returns the revision as it ended; undefined when the signal came first */
+export async function showRevision(err: Output, { api, deployment, signal }: Shown): Promise<Revision | undefined> {
+  const startedAt = performance.now()
+  let isFirst = true
+  const onStatus = ({ status }: Revision) => {
+    // Deployed long ago: nothing to tell but that it is there.
+    if (isFirst && status === "DEPLOYED") return
+    err.write(isFirst ? `  deploying the example ${err.style("bold", deployment.name)}: ` : err.style("dim", " → "))
+    err.write(colored(err, status))
+    isFirst = false
+  }
+  const revision = await followRevision(api, deployment, { signal, onStatus })
+  if (!isFirst) err.line(err.style("dim", `  ${seconds(performance.now() - startedAt)}\n`))
+  if (revision?.status.includes("FAILED"))
+    err.line(`  ${err.style("red", "✖")} ${revision.status_message ?? revision.status}`)
+  return revision
+}
+
+function colored(err: Output, status: string): string {
+  if (status === "DEPLOYED") return err.style("green", status)
+  return status.includes("FAILED") ? err.style("red", status) : err.style("dim", status)
+}

@@ -1,0 +1,108 @@
+/** Runs the control plane for a data folder, watches over it, and knows when it is ready. */
+import { readFile, rename, stat } from "node:fs/promises"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import type { Config } from "../config.js"
+import { formatLogLine } from "../output/log-lines.js"
+import type { Exit } from "../processes/child.js"
+import { startChild } from "../processes/child.js"
+import { type Supervised, supervise } from "../processes/supervise.js"
+import { untilAnswers } from "../processes/until-answers.js"
+import type { Home } from "./home.js"
+import type { Ownership } from "./owner.js"
+
+export interface ControlOptions {
+  readonly home: Home
+  readonly config: Config
+  readonly ownership: Ownership
+  readonly databaseUri: string
+  readonly host: string
+  readonly port: number
+  readonly agentsPort: number
+  /** Told when it ended by itself and is started again. */
+  readonly onEnd: (exit: Exit, delayMs: number) => void
+}
+
+/** The control plane ended before it was ready. */
+export class ControlPlaneFailed extends KnownError {
+  readonly code = "control_plane_failed"
+}
+
+const controlScript = (): string => fileURLToPath(import.meta.resolve("@superstep/control/main"))
+
+/** The variables that control/src/config.ts reads; all others of the shell go along, such as SUPERSTEP_PUBLIC_URL. */
+export const controlEnvironment = ({
+  home,
+  config,
+  databaseUri,
+  host,
+  port,
+  agentsPort,
+}: Omit<ControlOptions, "ownership" | "onEnd">): Record<string, string> => ({
+  ...config.environment,
+  SUPERSTEP_HOME: home.folder,
+  DATABASE_URI: databaseUri,
+  SUPERSTEP_HOST: host,
+  SUPERSTEP_PORT: String(port),
+  SUPERSTEP_AGENTS_PORT: String(agentsPort),
+})
+
+const logFile = (home: Home): string => join(home.logs, "control.log")
+
+export async function startControl(options: ControlOptions): Promise<Supervised> {
+  const { home, ownership } = options
+  await keepLogSmall(logFile(home))
+  const start = async () => {
+    const child = await startChild({
+      script: controlScript(),
+      cwd: home.folder,
+      env: controlEnvironment(options),
+      logFile: logFile(home),
+    })
+    await ownership.noteChild(child.identity)
+    return child
+  }
+  return supervise({ start, log: home.log, onEnd: options.onEnd })
+}
+
+/**
+ * Waits until the API answers.
+ * @returns whether it does; false when the stop came first
+ * @throws ControlPlaneFailed  with the last lines of its log
+ */
+export async function untilControlReady({
+  home,
+  control,
+  url,
+  stop,
+}: {
+  home: Home
+  control: Supervised
+  url: string
+  stop: Promise<unknown>
+}): Promise<boolean> {
+  const failed = control.first.then((exit) => exit)
+  if (await untilAnswers(`${url}/health`, Promise.race([failed, stop]))) return true
+  const exit = await Promise.race([failed, stop.then(() => undefined)])
+  if (!exit) return false
+  throw new ControlPlaneFailed(`the control plane ${exit.words}:\n${await lastLines(logFile(home))}`)
+}
+
+const shownLines = 5
+
+async function lastLines(file: string): Promise<string> {
+  const lines = (await readFile(file, "utf8")).trim().split("\n").slice(-shownLines)
+  return lines.map((line) => `  ${formatLogLine(line, (_, text) => text)}`).join("\n")
+}
+
+const largestLogBytes = 10 * 1024 * 1024
+
+/** One older part is kept. The file is open for as long as the process runs, so this is the moment. */
+async function keepLogSmall(file: string): Promise<void> {
+  const size = await stat(file).then(
+    (found) => found.size,
+    () => 0,
+  )
+  if (size > largestLogBytes) await rename(file, `${file}.1`)
+}

@@ -1,0 +1,43 @@
+/** The Postgres of a data folder: the embedded one, or the server that DATABASE_URI names. */
+import { createDatabase } from "@superstep/toolkit/db/provision"
+import { startPostgres } from "@superstep/toolkit/postgres/start-postgres"
+import type { Config } from "../config.js"
+import type { Home } from "./home.js"
+
+export interface HomeDatabase {
+  readonly uri: string
+  /** False when the server is the user's own, or was already running for somebody else. */
+  readonly isOurs: boolean
+  /** How a person calls it. */
+  readonly words: string
+  /** Stops the embedded Postgres; does nothing for a server of the user's own. */
+  stop(): Promise<void>
+}
+
+/**
+ * @param name          database to make if it is missing; the user's own server is used as its address says
+ * @param stopWithParent  whether a kill of this program should take Postgres along (Linux)
+ */
+export async function startHomeDatabase({
+  home,
+  config,
+  name,
+  stopWithParent = false,
+}: {
+  home: Home
+  config: Config
+  name: string
+  stopWithParent?: boolean
+}): Promise<HomeDatabase> {
+  if (config.databaseUri) {
+    return {
+      uri: config.databaseUri.reveal(),
+      isOurs: false,
+      words: "Postgres at DATABASE_URI",
+      stop: async () => undefined,
+    }
+  }
+  const postgres = await startPostgres({ folder: home.postgres, log: home.log, stopWithParent })
+  const uri = await createDatabase({ adminUri: postgres.superuserUri, name })
+  return { uri, isOurs: !postgres.adopted, words: "Postgres", stop: () => postgres.stop() }
+}

@@ -1,0 +1,49 @@
+/** The data folder: where everything of an installation lies. */
+import { appendFileSync } from "node:fs"
+import { mkdir } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { createLog, type Log } from "@superstep/toolkit/log/log"
+
+export interface Home {
+  readonly folder: string
+  readonly postgres: string
+  readonly logs: string
+  readonly git: string
+  readonly credentials: string
+  /** Who runs on this folder at the moment. */
+  readonly owner: string
+  /** What is told of Postgres and of this program goes into `logs/cli.log`. */
+  readonly log: Log
+}
+
+export class HomeNotWritable extends KnownError {
+  readonly code = "home_not_writable"
+}
+
+/**
+ * Makes the folder when it is missing.
+ * @throws HomeNotWritable  naming the folder and the option that chooses another
+ */
+export async function openHome(path: string): Promise<Home> {
+  const folder = resolve(path)
+  const logs = join(folder, "logs")
+  try {
+    await mkdir(logs, { recursive: true })
+  } catch (cause) {
+    const reason = (cause as Error).message
+    throw new HomeNotWritable(`the data folder ${folder} cannot be made (${reason}): choose another with --home`, {
+      cause,
+    })
+  }
+  const write = (line: string) => appendFileSync(join(logs, "cli.log"), line)
+  return {
+    folder,
+    logs,
+    postgres: join(folder, "postgres"),
+    git: join(folder, "git"),
+    credentials: join(folder, "credentials.json"),
+    owner: join(folder, "running.json"),
+    log: createLog({ process: "cli", level: "info" }, { write }),
+  }
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env node
+/** The command line: errors become words and an exit code here, and nowhere else. */
+import { createRequire } from "node:module"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { Command, CommanderError } from "commander"
+import { addCommand, type CliCommand, type Context } from "./command.js"
+import { dev } from "./commands/dev.js"
+import { doctor } from "./commands/doctor.js"
+import { createKey, listKeys, revokeKey } from "./commands/keys.js"
+import { newProject } from "./commands/new.js"
+import { serve } from "./commands/serve.js"
+import { up } from "./commands/up.js"
+import { createWorkspaceCommand, listWorkspacesCommand } from "./commands/workspaces.js"
+import { readConfig } from "./config.js"
+import { outputTo } from "./output/output.js"
+
+const commands: readonly CliCommand[] = [
+  up,
+  newProject,
+  dev,
+  serve,
+  createWorkspaceCommand,
+  listWorkspacesCommand,
+  createKey,
+  listKeys,
+  revokeKey,
+  doctor,
+]
+
+const groups = { workspaces: "who shares deployments", keys: "API keys of a workspace or the installation" }
+
+function createProgram(context: Context): Command {
+  const { version } = createRequire(import.meta.url)("../package.json") as { version: string }
+  const program = new Command("superstep")
+    .description("Puts LangGraph agents on your own machines.")
+    .version(version, "-v, --version")
+    .showHelpAfterError("(superstep --help tells more)")
+    .exitOverride()
+  for (const command of commands) addCommand(program, command, { context, groups })
+  return program
+}
+
+function report(error: unknown): void {
+  if (error instanceof CommanderError) {
+    // It has said what is wrong; help and version are no errors.
+    process.exitCode = error.exitCode
+    return
+  }
+  const err = outputTo(process.stderr)
+  const words =
+    error instanceof KnownError
+      ? error.message
+      : error instanceof Error
+        ? (error.stack ?? error.message)
+        : String(error)
+  err.line(`${err.style("red", "✖")} ${words}`)
+  process.exitCode = 1
+}
+
+try {
+  const context = { config: readConfig(process.env), out: outputTo(process.stdout), err: outputTo(process.stderr) }
+  await createProgram(context).parseAsync()
+} catch (error) {
+  report(error)
+}

@@ -1,0 +1,18 @@
+/** Options that several commands have, each with one parser, so that they mean the same everywhere. */
+import { InvalidArgumentError, Option } from "commander"
+
+/** @throws InvalidArgumentError  in words that commander puts behind the option's name */
+export function parsePort(text: string): number {
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port
+  throw new InvalidArgumentError("a port is a number from 1 to 65535.")
+}
+
+export const portOption = (flags: string, description: string, fallback: number): Option =>
+  new Option(flags, description).argParser(parsePort).default(fallback)
+
+export const hostOption = (): Option => new Option("--host <address>", "address to listen on").default("127.0.0.1")
+
+export const homeOption = (): Option => new Option("--home <folder>", "data folder (default: .superstep)")
+
+export const jsonOption = (): Option => new Option("--json", "print JSON")

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { formatLogLine, lineReader } from "./log-lines.js"
+
+const plain = (_: unknown, text: string): string => text
+const format = (line: string): string => formatLogLine(line, plain)
+const localTime = (iso: string): string => new Date(iso).toTimeString().slice(0, 8)
+
+test("a line of ours becomes time, level, phrase and fields", () => {
+  const time = "2026-11-20T12:03:04.000Z"
+  const line = { level: "info", time, process: "server", pid: 7, run_id: "r1", duration_ms: 3, msg: "run finished" }
+
+  assert.equal(format(JSON.stringify(line)), `${localTime(time)}  info   run finished  run_id=r1  duration_ms=3`)
+})
+
+test("a text of several lines stands below, as it is", () => {
+  const frame = "> 3 | const x =\n    |          ^"
+
+  const lines = format(JSON.stringify({ level: "error", msg: "graph does not load", code_frame: frame })).split("\n")
+
+  assert.match(lines[0] ?? "", /graph does not load$/)
+  assert.deepEqual(lines.slice(1), ["    > 3 | const x =", "        |          ^"])
+})
+
+test("an error shows its reason, and its stack only when it is one", () => {
+  const err = { message: "connection lost", stack: "Error: connection lost\n    at connect (a.ts:1:1)" }
+
+  const warning = format(JSON.stringify({ level: "warn", msg: "trying again", err }))
+  const error = format(JSON.stringify({ level: "error", msg: "request failed", err }))
+
+  assert.match(warning, /trying again {2}connection lost$/)
+  assert.match(error, /request failed {2}connection lost\n {8}at connect \(a\.ts:1:1\)$/)
+})
+
+test("what is no line of ours stays as it is", () => {
+  for (const text of ["plain words", "{ not: json", '{"a":1}', ""]) assert.equal(format(text), text)
+})
+
+test("lines are told whole, however their bytes arrive", () => {
+  const lines: string[] = []
+  const reader = lineReader((line) => lines.push(line))
+
+  for (const chunk of ["one\ntw", "o\n", "\nthr", "ee"]) reader.push(chunk)
+  reader.end()
+
+  assert.deepEqual(lines, ["one", "two", "", "three"])
+})

@@ -1,0 +1,86 @@
+/** Makes the JSON lines of our processes readable: time, level, phrase, fields; longer texts below as they are. */
+import type { Output } from "./output.js"
+
+type Fields = Readonly<Record<string, unknown>>
+
+// Told by the line's place already, or of no use to a reader.
+const hidden = new Set(["level", "time", "msg", "pid", "hostname", "process", "err"])
+
+/** @returns one or more lines without the last line end; text that is no line of our log stays as it is */
+export function formatLogLine(line: string, style: Output["style"]): string {
+  const fields = parse(line)
+  if (!fields) return line
+  const shown = Object.entries(fields).filter(([name, value]) => !hidden.has(name) && value !== undefined)
+  const short = shown.filter(([, value]) => !isBlock(value))
+  const blocks = [...shown.map(([, value]) => value).filter(isBlock), ...stackOf(fields.err, fields.level)]
+  const head = [
+    style("dim", timeOf(fields.time)),
+    levelOf(String(fields.level), style),
+    String(fields.msg ?? ""),
+    ...short.map(([name, value]) => style("dim", `${name}=${plain(value)}`)),
+    ...reasonOf(fields.err, style),
+  ]
+  return [head.join("  "), ...blocks.map(indent)].join("\n")
+}
+
+function parse(line: string): Fields | undefined {
+  if (!line.startsWith("{")) return undefined
+  try {
+    const value: unknown = JSON.parse(line)
+    return typeof value === "object" && value !== null && "level" in value && "msg" in value ? { ...value } : undefined
+  } catch {
+    // A user's own output may begin with a brace.
+    return undefined
+  }
+}
+
+const isBlock = (value: unknown): value is string => typeof value === "string" && value.includes("\n")
+
+const plain = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""))
+
+function timeOf(time: unknown): string {
+  const date = new Date(typeof time === "string" || typeof time === "number" ? time : Number.NaN)
+  if (Number.isNaN(date.getTime())) return "--:--:--"
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":")
+}
+
+function levelOf(level: string, style: Output["style"]): string {
+  const padded = level.padEnd(5)
+  if (level === "error" || level === "fatal") return style("red", padded)
+  return level === "warn" ? style("yellow", padded) : style("dim", padded)
+}
+
+const messageOf = (err: unknown): string | undefined =>
+  typeof err === "object" && err !== null && "message" in err ? String(err.message) : undefined
+
+function reasonOf(err: unknown, style: Output["style"]): string[] {
+  const message = messageOf(err)?.split("\n")[0]
+  return message ? [style("red", message)] : []
+}
+
+/** A stack helps with a bug; a warning's message is enough. */
+function stackOf(err: unknown, level: unknown): string[] {
+  if (typeof err !== "object" || err === null || !("stack" in err) || level !== "error") return []
+  const frames = String(err.stack)
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line))
+  return frames.length > 0 ? [frames.join("\n")] : []
+}
+
+const indent = (block: string): string => block.replace(/\s+$/, "").replaceAll(/^/gm, "    ")
+
+/** Splits chunks of a stream into lines. `end` gives what came after the last line end. */
+export function lineReader(onLine: (line: string) => void): { push(chunk: string): void; end(): void } {
+  let rest = ""
+  return {
+    push: (chunk) => {
+      const lines = (rest + chunk).split("\n")
+      rest = lines.pop() ?? ""
+      for (const line of lines) onLine(line)
+    },
+    end: () => {
+      if (rest !== "") onLine(rest)
+      rest = ""
+    },
+  }
+}

@@ -1,0 +1,25 @@
+/** Where a command writes: a stream and the styles it can show. Colours only on a terminal that wants them. */
+import { styleText } from "node:util"
+
+type Format = Parameters<typeof styleText>[0]
+
+export interface Output {
+  readonly isTerminal: boolean
+  /** Writes one line. */
+  line(text?: string): void
+  /** Writes text as it is. */
+  write(text: string): void
+  /** The text in a style, or as it is where there are no colours. */
+  style(format: Format, text: string): string
+}
+
+/** A terminal's `hasColors` looks at NO_COLOR, FORCE_COLOR and TERM; a file or pipe has none. */
+export function outputTo(stream: NodeJS.WriteStream): Output {
+  const colored = stream.isTTY === true && stream.hasColors()
+  return {
+    isTerminal: stream.isTTY === true,
+    line: (text = "") => stream.write(`${text}\n`),
+    write: (text) => stream.write(text),
+    style: (format, text) => (colored ? styleText(format, text) : text),
+  }
+}

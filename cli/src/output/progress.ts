@@ -1,0 +1,26 @@
+/** Tells what takes its time, and keeps quiet about what does not. */
+import type { Output } from "./output.js"
+
+// Below this nobody wonders.
+const patienceMs = 1000
+
+/**
+ * Runs a step. When it takes longer than a second its name is shown, and how long it took at its end.
+ * @param name  what is being done: "starting Postgres"
+ */
+export async function withProgress<T>(err: Output, name: string, work: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now()
+  let announced = false
+  const announce = setTimeout(() => {
+    announced = true
+    err.write(err.style("dim", `  ${name} …`))
+  }, patienceMs)
+  try {
+    return await work()
+  } finally {
+    clearTimeout(announce)
+    if (announced) err.line(err.style("dim", ` ${seconds(performance.now() - startedAt)}`))
+  }
+}
+
+export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`

@@ -1,0 +1,49 @@
+/** Complete commands to paste: the real address, the real key, a real question. */
+
+export interface Target {
+  /** Base address of the agent server. */
+  readonly url: string
+  readonly graph: string
+  /** Left out where no key is asked for. */
+  readonly apiKey?: string
+}
+
+const question = { messages: [{ role: "user", content: "Hello! What can you do?" }] }
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** Streams one answer; `-N` shows it as it comes. */
+export function curlCommand({ url, graph, apiKey }: Target): string {
+  const body = { assistant_id: graph, input: question, stream_mode: ["messages-tuple"] }
+  return [
+    `curl -N ${url}/runs/stream`,
+    ...(apiKey ? [`  -H ${quoted(`x-api-key: ${apiKey}`)}`] : []),
+    "  -H 'content-type: application/json'",
+    `  -d ${quoted(JSON.stringify(body))}`,
+  ].join(" \\\n")
+}
+
+/** `npm install @langchain/langgraph-sdk@1`: the tag `latest` names an older line, see docs. */
+export function javascriptSnippet({ url, graph, apiKey }: Target): string {
+  const options = [`apiUrl: "${url}"`, ...(apiKey ? [`apiKey: "${apiKey}"`] : [])].join(", ")
+  return [
+    'import { Client } from "@langchain/langgraph-sdk"',
+    `const client = new Client({ ${options} })`,
+    `const input = ${JSON.stringify(question)}`,
+    `for await (const { event, data } of client.runs.stream(null, "${graph}", { input, streamMode: "messages-tuple" }))`,
+    "  console.log(event, data)",
+  ].join("\n")
+}
+
+export function pythonSnippet({ url, graph, apiKey }: Target): string {
+  const options = [`url="${url}"`, ...(apiKey ? [`api_key="${apiKey}"`] : [])].join(", ")
+  return [
+    "from langgraph_sdk import get_sync_client",
+    `client = get_sync_client(${options})`,
+    `question = ${JSON.stringify(question)}`,
+    `for chunk in client.runs.stream(None, "${graph}", input=question, stream_mode="messages-tuple"):`,
+    "    print(chunk.event, chunk.data)",
+  ].join("\n")
+}
+
+export const indented = (text: string, by = "    "): string => text.replaceAll(/^/gm, by)

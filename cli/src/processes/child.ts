@@ -1,0 +1,84 @@
+/** Starts one of our programs as a child in its own session: a terminal's Ctrl-C reaches only the CLI, which decides. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { constants } from "node:fs"
+import { access, open } from "node:fs/promises"
+import { identifyNewChild, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { stopProcess } from "@superstep/toolkit/exec/stop-process"
+import { lineReader } from "../output/log-lines.js"
+
+export interface Child {
+  readonly identity: ProcessIdentity
+  /** How it ended: in words, and 0 only for an orderly end. */
+  readonly exited: Promise<Exit>
+  /** Asks it to end, and kills it when `graceMs` are over. */
+  stop(graceMs: number): Promise<void>
+  kill(): void
+}
+
+export interface Exit {
+  readonly code: number
+  readonly words: string
+}
+
+export interface ChildCommand {
+  /** Absolute path of the script that our Node runs. */
+  readonly script: string
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  /** A file that its output is appended to: it goes on when this program is killed. */
+  readonly logFile?: string
+  /** Gets its output instead; then it ends with this program, whose pipe it would lose. */
+  readonly onLine?: (line: string) => void
+}
+
+export async function startChild({ script, cwd, env, logFile, onLine }: ChildCommand): Promise<Child> {
+  const node = [process.execPath, "--enable-source-maps", script]
+  const [program = "", ...args] = onLine ? [...(await endWithParent()), ...node] : node
+  const log = logFile === undefined ? undefined : await open(logFile, "a")
+  const output = log ? log.fd : "pipe"
+  const child = spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", output, output] })
+  const exited = exitOf(child)
+  const identity = child.pid === undefined ? undefined : await identifyNewChild(child.pid)
+  await log?.close()
+  if (!identity) throw new Error((await exited).words)
+  for (const stream of [child.stdout, child.stderr]) if (stream && onLine) readLines(stream, onLine)
+  return {
+    identity,
+    exited,
+    stop: async (graceMs) => {
+      await stopProcess(identity, { graceMs })
+      await exited
+    },
+    kill: () => child.kill("SIGKILL"),
+  }
+}
+
+function exitOf(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once("error", (error) => resolve({ code: 1, words: `cannot be started: ${error.message}` }))
+    // `close` comes after its last output, `exit` may come before it.
+    child.once("close", (code, signal) =>
+      resolve(
+        signal ? { code: 1, words: `was ended by ${signal}` } : { code: code ?? 1, words: `ended with code ${code}` },
+      ),
+    )
+  })
+}
+
+function readLines(stream: NodeJS.ReadableStream, onLine: (line: string) => void): void {
+  const reader = lineReader(onLine)
+  stream.setEncoding("utf8")
+  stream.on("data", (chunk: string) => reader.push(chunk))
+  stream.once("end", () => reader.end())
+}
+
+/** On Linux the kernel can tell a child that its parent has died, even by `kill -9`. */
+async function endWithParent(): Promise<string[]> {
+  const setpriv = "/usr/bin/setpriv"
+  if (process.platform !== "linux") return []
+  const isThere = await access(setpriv, constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+  return isThere ? [setpriv, "--pdeathsig=TERM", "--"] : []
+}

@@ -1,0 +1,85 @@
+/**
+ * Keeps a process running: when it ends by itself it is started again, sooner when it had run well, later when it keeps
+ * ending. Stops for good by `stop`. What the process itself started is none of its business.
+ */
+import type { Log } from "@superstep/toolkit/log/log"
+import type { Child, Exit } from "./child.js"
+
+const firstDelayMs = 200
+const longestDelayMs = 10_000
+// Who ran this long was well; its next end is a new story.
+const settledMs = 30_000
+
+/** How long to wait before the next start. `failures` counts ends in a row without a settled run, from 1. */
+export const restartDelayMs = (failures: number): number => Math.min(longestDelayMs, firstDelayMs * 2 ** (failures - 1))
+
+export interface Supervised {
+  /** How the first process ended: for who waits for it to become ready, a failed start. */
+  readonly first: Promise<Exit>
+  stop(graceMs: number): Promise<void>
+  kill(): void
+}
+
+interface Supervision {
+  /** Starts the process; called again for each restart. */
+  readonly start: () => Promise<Child>
+  readonly log: Log
+  /** Told each time that it ended by itself. */
+  readonly onEnd: (exit: Exit, delayMs: number) => void
+}
+
+export async function supervise({ start, log, onEnd }: Supervision): Promise<Supervised> {
+  let child = await start()
+  const first = child.exited
+  const stopping = new AbortController()
+  let graceMsAtStop = 0
+
+  const restart = async (): Promise<void> => {
+    try {
+      child = await start()
+    } catch (err) {
+      // No memory or no disk: the ended child stays in place, so the next round waits longer and tries again.
+      log.error({ err }, "a process cannot be started again")
+    }
+  }
+  const loop = async (): Promise<void> => {
+    let startedAt = performance.now()
+    for (let failures = 1; ; failures += 1) {
+      const exit = await child.exited
+      if (stopping.signal.aborted) return
+      if (performance.now() - startedAt > settledMs) failures = 1
+      const delayMs = restartDelayMs(failures)
+      log.warn({ exit: exit.words, delay_ms: delayMs }, "a process ended and is started again")
+      onEnd(exit, delayMs)
+      await delayUnlessStopped(delayMs, stopping.signal)
+      if (stopping.signal.aborted) return
+      startedAt = performance.now()
+      await restart()
+      if (stopping.signal.aborted) return child.stop(graceMsAtStop)
+    }
+  }
+  const running = loop()
+  return {
+    first,
+    stop: async (graceMs) => {
+      graceMsAtStop = graceMs
+      stopping.abort()
+      await child.stop(graceMs)
+      await running
+    },
+    kill: () => {
+      stopping.abort()
+      child.kill()
+    },
+  }
+}
+
+function delayUnlessStopped(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

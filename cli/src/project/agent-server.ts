@@ -1,0 +1,41 @@
+/** How the agent server is started for a project folder (protocol/unit names the variables). */
+import { fileURLToPath } from "node:url"
+import type { Config } from "../config.js"
+import type { Project } from "./project.js"
+
+export interface AgentServerOptions {
+  readonly host: string
+  readonly port: number
+  readonly isDev: boolean
+  readonly reload: boolean
+}
+
+export const serverScript = (): string => fileURLToPath(import.meta.resolve("@superstep/server/main"))
+
+/** Variables of ours; the project's code has no use for them, and must not see the database's password. */
+const ours = /^(SUPERSTEP_|DATABASE_URI$|npm_)/
+
+/** The shell's variables are the project's environment, as under any dev server: that is where keys of models are. */
+export function agentEnvironment(environment: Config["environment"]): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !ours.test(name)))
+}
+
+// Ctrl-C during development hands runs back at once: the next start goes on with them.
+const devDefaults = { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "0" }
+
+export function serverEnvironment(
+  project: Project,
+  { host, port, isDev, reload }: AgentServerOptions,
+  { databaseUri, environment }: { databaseUri: string; environment: Config["environment"] },
+): Record<string, string> {
+  return {
+    ...(isDev ? devDefaults : {}),
+    ...environment,
+    SUPERSTEP_AGENT_ENV: JSON.stringify(agentEnvironment(environment)),
+    SUPERSTEP_CONFIG: project.configPath,
+    DATABASE_URI: databaseUri,
+    SUPERSTEP_LISTEN: `${host}:${port}`,
+    SUPERSTEP_DEV: isDev ? "1" : "0",
+    SUPERSTEP_RELOAD: reload ? "1" : "0",
+  }
+}

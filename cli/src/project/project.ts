@@ -1,0 +1,49 @@
+/** The folder of a project: where its `langgraph.json` is, and which graphs it names. The server checks the rest. */
+import { readFile } from "node:fs/promises"
+import { dirname, resolve } from "node:path"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+
+export interface Project {
+  readonly configPath: string
+  readonly folder: string
+  /** In the order of the file. */
+  readonly graphs: readonly string[]
+}
+
+export class NoProject extends KnownError {
+  readonly code = "no_project"
+}
+
+/** @throws NoProject  when there is no such file, or it is not JSON or names no graph */
+export async function readProject(config: string): Promise<Project> {
+  const configPath = resolve(config)
+  const graphs = graphsOf(configPath, await readConfigFile(configPath))
+  return { configPath, folder: dirname(configPath), graphs }
+}
+
+async function readConfigFile(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8")
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause
+    const advice = "name it with --config, or begin a project with: superstep new my-agent"
+    throw new NoProject(`there is no ${path}: ${advice}`, { cause })
+  }
+}
+
+function graphsOf(path: string, text: string): string[] {
+  const config = parse(path, text)
+  const graphs = typeof config === "object" && config !== null && "graphs" in config ? config.graphs : undefined
+  const names = typeof graphs === "object" && graphs !== null ? Object.keys(graphs) : []
+  if (names.length === 0)
+    throw new NoProject(`${path} names no graph: it needs "graphs": {"chat": "./src/graph.ts:graph"}`)
+  return names
+}
+
+function parse(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new NoProject(`${path} is not valid JSON: ${(cause as Error).message}`, { cause })
+  }
+}

@@ -1,0 +1,81 @@
+/** Makes a project out of a template: the folders below `examples/`, which the published package carries along. */
+import { existsSync } from "node:fs"
+import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises"
+import { basename, join, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+
+export class BadProjectName extends KnownError {
+  readonly code = "bad_project_name"
+}
+
+export class FolderNotEmpty extends KnownError {
+  readonly code = "folder_not_empty"
+}
+
+/**
+ * What npm takes as a package's name, without a scope. The last part of the path is the name.
+ * @throws BadProjectName
+ */
+export function projectName(path: string): string {
+  const name = basename(resolve(path))
+  if (/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name)) return name
+  throw new BadProjectName(
+    `"${name}" cannot be a project's name: it is up to 64 of a-z, 0-9, dot, dash and underscore, and begins with a letter or digit`,
+  )
+}
+
+/** npm leaves some dotfiles out of a package, so the package carries them under another name. */
+const carried = "dot-"
+
+/** In a published package `templates` is beside `dist`; in the repository the examples themselves are used. */
+export function templateFolder(name: string): string {
+  const places = [`../../templates/${name}`, `../../../examples/${name}`]
+  const folders = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))
+  const found = folders.find((folder) => existsSync(join(folder, "langgraph.json")))
+  if (!found) throw new Error(`the template ${name} is missing from this installation`)
+  return found
+}
+
+// What running an example leaves in its folder.
+const leftovers = new Set(["node_modules", ".superstep", "dist", "package-lock.json", ".langgraph_api"])
+
+/** Copies a template; its leftovers stay behind. `target` must be missing or empty. */
+export async function copyTemplate(name: string, target: string): Promise<void> {
+  const source = templateFolder(name)
+  await mkdir(target, { recursive: true })
+  for (const entry of await readdir(source)) {
+    if (leftovers.has(entry)) continue
+    const to = entry.startsWith(carried) ? `.${entry.slice(carried.length)}` : entry
+    await cp(join(source, entry), join(target, to), { recursive: true })
+  }
+}
+
+/**
+ * Makes the folder of a new project.
+ * @returns  its absolute path and name
+ * @throws BadProjectName, FolderNotEmpty
+ */
+export async function createProject(path: string, template: string): Promise<{ folder: string; name: string }> {
+  const name = projectName(path)
+  const folder = resolve(path)
+  if (existsSync(folder) && (await readdir(folder)).length > 0) {
+    throw new FolderNotEmpty(`${folder} is not empty: choose another name, or empty it first`)
+  }
+  await copyTemplate(template, folder)
+  await nameProject(folder, name)
+  await ignoreGenerated(folder)
+  return { folder, name }
+}
+
+async function nameProject(folder: string, name: string): Promise<void> {
+  const file = join(folder, "package.json")
+  const manifest = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>
+  await writeFile(file, `${JSON.stringify({ ...manifest, name }, null, 2)}\n`)
+}
+
+/** Secrets and data do not belong into anybody's repository. */
+async function ignoreGenerated(folder: string): Promise<void> {
+  const file = join(folder, ".gitignore")
+  if (!existsSync(file)) await writeFile(file, "node_modules/\n.superstep/\n.env\n")
+}

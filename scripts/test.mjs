@@ -1,0 +1,100 @@
+/**
+ * `npm test [-- words]`: compiles, starts one embedded Postgres for the run, and gives the test files to Node's test
+ * runner, whose summary ends the output. Words select files by a part of their path: `npm test -- edge`.
+ */
+import { spawn } from "node:child_process"
+import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs"
+import { availableParallelism, tmpdir } from "node:os"
+import { join, relative } from "node:path"
+import { processesLeftBehind } from "./processes.mjs"
+import { explain, filesBelow, packages, root, SetupFailed, setUp } from "./setup.mjs"
+
+// A file that hangs fails; the slowest end-to-end file takes about a minute on two shared cores.
+const fileTimeoutMs = 300_000
+// How long a process that was told to stop may take before it counts as left behind.
+const patienceMs = 5000
+
+async function test(words) {
+  await setUp()
+  const files = testFiles().filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
+  if (files.length === 0) throw new SetupFailed(`no test file has ${words.join(" or ")} in its path`)
+  const tmp = temporaryFolder()
+  const stop = await startPostgres(tmp)
+  const onSignal = () => undefined
+  process.on("SIGINT", onSignal)
+  try {
+    const code = await runFiles(files, tmp)
+    if (code !== 0) process.exitCode = 1
+  } finally {
+    await stop()
+    await endLeftovers(tmp)
+    rmSync(tmp, { recursive: true, force: true })
+  }
+}
+
+/** Compiled tests of the packages and those of these scripts, relative to the root. */
+function testFiles() {
+  const compiled = packages().flatMap((folder) => filesBelow(join(root, folder, "dist")))
+  return [...compiled, ...filesBelow(join(root, "scripts"))]
+    .filter((file) => /\.test\.m?js$/.test(file))
+    .map((file) => relative(root, file))
+}
+
+/**
+ * Everything that the run writes goes here. A short path, because sockets below it must stay under 100 bytes, and open
+ * to all users as /tmp is: a root run starts Postgres and deployments under other users.
+ */
+function temporaryFolder() {
+  const folder = mkdtempSync(join(tmpdir(), "st-"))
+  chmodSync(folder, 0o1777)
+  return folder
+}
+
+/** @returns what stops it again */
+async function startPostgres(tmp) {
+  if (process.env.SUPERSTEP_TEST_DATABASE_URI) return () => undefined
+  const toolkit = join(root, "toolkit/dist")
+  if (!existsSync(join(toolkit, "postgres/start-postgres.js")))
+    throw new SetupFailed("toolkit is not compiled: npm run build")
+  const { createLog } = await import(join(toolkit, "log/log.js"))
+  const postgres = await import(join(toolkit, "postgres/start-postgres.js"))
+  const log = createLog({ process: "test", level: "silent" })
+  const running = await postgres.startPostgres({ folder: join(tmp, "pg"), log, stopWithParent: true })
+  process.env.SUPERSTEP_TEST_DATABASE_URI = running.superuserUri
+  return () => running.stop()
+}
+
+function runFiles(files, tmp) {
+  const concurrency = Math.max(1, Math.min(2, availableParallelism()))
+  const args = [
+    "--enable-source-maps",
+    "--test",
+    `--test-concurrency=${concurrency}`,
+    `--test-timeout=${fileTimeoutMs}`,
+    "--test-reporter=spec",
+    ...files,
+  ]
+  // A test must not notice which runner started it, nor take the settings of whoever runs it.
+  const { NODE_TEST_CONTEXT, SUPERSTEP_HOME, DATABASE_URI, ...env } = process.env
+  const child = spawn(process.execPath, args, { cwd: root, stdio: "inherit", env: { ...env, TMPDIR: tmp } })
+  return new Promise((resolve, reject) => {
+    child.once("error", reject)
+    child.once("exit", (code) => resolve(code ?? 1))
+  })
+}
+
+/** A process that a test left behind is a fault of that test: it is named, ended, and fails the run. */
+async function endLeftovers(tmp) {
+  const left = await processesLeftBehind(tmp, patienceMs)
+  for (const { pid, command } of left) {
+    process.stderr.write(`left behind by a test: process ${pid} ${command}\n`)
+    process.exitCode = 1
+    try {
+      process.kill(pid, "SIGKILL")
+    } catch (error) {
+      if (error.code !== "ESRCH") throw error
+    }
+  }
+}
+
+await test(process.argv.slice(2)).catch(explain)
