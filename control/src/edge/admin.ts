@@ -1,0 +1,85 @@
+/** What the control plane says to the edge, over a Unix socket (protocol/edge, "Admin socket"). */
+import { once } from "node:events"
+import { rm } from "node:fs/promises"
+import type { Server } from "node:http"
+import { createAdaptorServer } from "@hono/node-server"
+import { Conflict } from "@superstep/toolkit/errors/errors"
+import { errorHandler } from "@superstep/toolkit/http/errors"
+import { addRoute, createApi } from "@superstep/toolkit/http/route"
+import { z } from "zod"
+import type { Edge } from "./edge.js"
+import { type Table, tableSchema } from "./table.js"
+import { writeTableFile } from "./table-file.js"
+
+const counts = z.object({ requests: z.number(), streams: z.number(), websockets: z.number() })
+
+export const statusSchema = z.object({ pid: z.number(), generation: z.number(), units: z.record(z.string(), counts) })
+export const takenSchema = z.object({ generation: z.number() })
+
+export function adminApp(edge: Edge) {
+  const api = createApi()
+  api.onError(errorHandler({ log: edge.log, detail: "list" }))
+  const take = tableTaker(edge)
+
+  addRoute(
+    api,
+    {
+      method: "put",
+      path: "/table",
+      summary: "Use this table for every request that arrives from now on",
+      body: tableSchema,
+      responses: { 200: { description: "in use", schema: takenSchema }, 409: { description: "a newer one is in use" } },
+    },
+    async ({ c, body }) => {
+      await take(body)
+      return c.json({ generation: body.generation })
+    },
+  )
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/status",
+      summary: "What is open at this moment, also on units that left the table",
+      responses: { 200: { description: "the status", schema: statusSchema } },
+    },
+    ({ c }) => {
+      const units = edge.counters.snapshot(edge.table.units.map(({ unit_id }) => unit_id))
+      return c.json({ pid: process.pid, generation: edge.table.generation, units })
+    },
+  )
+  return api
+}
+
+/** Tables are taken one after the other; each is on disk before it is used, so that a restart never goes back. */
+function tableTaker(edge: Edge): (table: Table) => Promise<void> {
+  let last: Promise<unknown> = Promise.resolve()
+  const take = async (table: Table) => {
+    const current = edge.table.generation
+    if (table.generation < current) {
+      throw new Conflict(`generation ${table.generation} is older than ${current}, which is in use`, "stale_generation")
+    }
+    await writeTableFile(edge.config.tablePath, table)
+    edge.swapTable(table)
+    edge.log.info({ generation: table.generation, routes: table.routes.length }, "table taken")
+  }
+  return (table) => {
+    const taken = last.then(() => take(table))
+    // The next in line does not care how this one ended; its own caller is told.
+    last = taken.catch(() => undefined)
+    return taken
+  }
+}
+
+/** Listens where only this user may connect: who can send a table decides where every request goes. */
+export async function listenForAdmin(edge: Edge): Promise<Server> {
+  const server = createAdaptorServer({ fetch: adminApp(edge).fetch }) as Server
+  await rm(edge.config.adminSocket, { force: true })
+  const listening = once(server, "listening")
+  // Node binds a path within this call, so no other file is made under this mask.
+  const mask = process.umask(0o177)
+  server.listen(edge.config.adminSocket)
+  process.umask(mask)
+  await listening
+  return server
+}

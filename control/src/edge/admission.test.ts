@@ -1,0 +1,64 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { type Admission, type Asked, admit } from "./admission.js"
+import { indexTable } from "./table.js"
+import { key, route } from "./testing/harness.js"
+
+const table = indexTable({ generation: 1, routes: [route("chat", []), route("closed", [], { keys: [] })] })
+const limitBytes = 100
+
+const ask = (url: string, change: Partial<Asked> = {}): Admission =>
+  admit({ method: "GET", url, headers: { "x-api-key": [key] }, ...change }, table, limitBytes)
+
+const statusOf = (admission: Admission) => ("refusal" in admission ? admission.refusal.status : "in")
+
+test("a known key lets in, and none or another one does not", () => {
+  assert.equal(statusOf(ask("/d/chat/threads")), "in")
+  assert.equal(statusOf(ask("/d/chat/threads", { headers: {} })), 401)
+  assert.equal(statusOf(ask("/d/chat/threads", { headers: { "x-api-key": ["other"] } })), 401)
+  assert.equal(statusOf(ask("/d/chat/threads", { headers: { "x-api-key": [""] } })), 401)
+  assert.equal(statusOf(ask("/d/chat/threads", { headers: { "x-api-key": [key, "other"] } })), 401)
+})
+
+test("a route without keys lets nobody in", () => {
+  assert.equal(statusOf(ask("/d/closed/threads")), 401)
+})
+
+test("the health check and CORS preflights need no key, other OPTIONS do", () => {
+  const preflight = { "access-control-request-method": ["POST"] }
+
+  assert.equal(statusOf(ask("/d/chat/ok", { headers: {} })), "in")
+  assert.equal(statusOf(ask("/d/chat/threads", { method: "OPTIONS", headers: preflight })), "in")
+  assert.equal(statusOf(ask("/d/chat/threads", { method: "OPTIONS", headers: {} })), 401)
+  assert.equal(statusOf(ask("/d/chat/threads", { method: "POST", headers: preflight })), 401)
+})
+
+test("an unknown name is 404 and says which", () => {
+  const admission = ask("/d/nobody/threads")
+
+  assert.ok("refusal" in admission)
+  assert.equal(admission.refusal.status, 404)
+  assert.equal(admission.refusal.detail, "No deployment is reachable at /d/nobody")
+  assert.equal(statusOf(ask("/")), 404)
+  assert.equal(statusOf(ask("/d/chat%2F..%2Fchat/ok")), 404)
+})
+
+test("the control plane's paths are hidden from a caller with a key, and from a preflight", () => {
+  const preflight = { "access-control-request-method": ["POST"] }
+
+  assert.equal(statusOf(ask("/d/chat/internal/activate", { method: "POST" })), 404)
+  assert.equal(statusOf(ask("/d/chat//internal/status")), 404)
+  assert.equal(statusOf(ask("/d/chat/internal/activate", { method: "OPTIONS", headers: preflight })), 404)
+})
+
+test("a body that says it is too large is not let through, one at the limit is", () => {
+  const sized = (bytes: number) => ({ headers: { "x-api-key": [key], "content-length": [String(bytes)] } })
+
+  assert.equal(statusOf(ask("/d/chat/threads", sized(limitBytes))), "in")
+  assert.equal(statusOf(ask("/d/chat/threads", sized(limitBytes + 1))), 413)
+})
+
+test("two hosts and dot segments are malformed", () => {
+  assert.equal(statusOf(ask("/d/chat/x", { headers: { "x-api-key": [key], host: ["a", "b"] } })), 400)
+  assert.equal(statusOf(ask("/d/chat/../other/x")), 400)
+})

@@ -1,0 +1,37 @@
+/** Decides what becomes of a request before anything is sent anywhere. Pure. */
+import { isKnownKey } from "./authorise.js"
+import type { HeaderLists } from "./headers.js"
+import { malformed, noSuchPath, notReachable, type Refusal, tooLarge, unauthenticated } from "./refusal.js"
+import type { Route, RoutingTable } from "./table.js"
+import { hasDotSegment, isHealthCheck, isInternal, parseTarget, type Target } from "./target.js"
+
+export interface Asked {
+  readonly method: string
+  readonly url: string
+  readonly headers: HeaderLists
+}
+
+export type Admission = { readonly route: Route; readonly target: Target } | { readonly refusal: Refusal }
+
+/** @param bodyLimitBytes  largest body that is let through, by what `Content-Length` says of it */
+export function admit(asked: Asked, table: RoutingTable, bodyLimitBytes: number): Admission {
+  const target = parseTarget(asked.url)
+  const route = target && table.find(target.name)
+  if (!target || !route) return { refusal: notReachable(target?.prefix ?? asked.url) }
+  // Two hosts are the beginning of most request-smuggling tricks (RFC 9112 §3.2 asks for a 400).
+  if ((asked.headers.host?.length ?? 0) > 1) return { refusal: malformed("the header Host is there twice") }
+  if (hasDotSegment(target.path)) return { refusal: malformed("the path has a segment . or ..: resolve it first") }
+  if (!isOpen(asked, target) && !hasKey(asked.headers, route)) return { refusal: unauthenticated }
+  if (isInternal(target.path)) return { refusal: noSuchPath(target.path) }
+  if (Number(asked.headers["content-length"]?.[0] ?? 0) > bodyLimitBytes) return { refusal: tooLarge(bodyLimitBytes) }
+  return { route, target }
+}
+
+/** A CORS preflight cannot carry a key, browsers see to that. */
+const isOpen = ({ method, headers }: Asked, target: Target): boolean =>
+  isHealthCheck(target.path) || (method === "OPTIONS" && headers["access-control-request-method"] !== undefined)
+
+function hasKey(headers: HeaderLists, route: Route): boolean {
+  const [key, ...more] = headers["x-api-key"] ?? []
+  return key !== undefined && more.length === 0 && isKnownKey(key, route.keys)
+}

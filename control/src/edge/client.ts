@@ -1,0 +1,90 @@
+/** The control plane's side of the edge: how to start one, how to give it a table, what is open on it. */
+import { request as httpRequest } from "node:http"
+import { text } from "node:stream/consumers"
+import { fileURLToPath } from "node:url"
+import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
+import type { LogLevel } from "@superstep/toolkit/log/log"
+import type { z } from "zod"
+import { statusSchema, takenSchema } from "./admin.js"
+import { settings } from "./config.js"
+import type { Table } from "./table.js"
+
+export type EdgeStatus = z.infer<typeof statusSchema>
+
+// An edge answers in milliseconds; after this it hangs.
+const timeoutMs = 5000
+
+/**
+ * Gives the edge a table. When this returns, every new request uses it, also after a restart of the edge.
+ * @throws Conflict     the edge has a newer generation: another control plane has taken over
+ * @throws Unavailable  the edge does not answer; pushing the same table again is safe
+ */
+export async function pushTable(adminSocket: string, table: Table): Promise<{ generation: number }> {
+  const { status, body } = await ask(adminSocket, "PUT", "/table", JSON.stringify(table))
+  if (status === 409) throw new Conflict(detailOf(body), "stale_generation")
+  if (status !== 200) throw new Error(`the edge refused table ${table.generation} with ${status}: ${body}`)
+  return takenSchema.parse(JSON.parse(body))
+}
+
+/** @throws Unavailable  the edge does not answer */
+export async function edgeStatus(adminSocket: string): Promise<EdgeStatus> {
+  const { status, body } = await ask(adminSocket, "GET", "/status")
+  if (status !== 200) throw new Error(`the edge answered ${status}: ${body}`)
+  return statusSchema.parse(JSON.parse(body))
+}
+
+export interface EdgeSpec {
+  readonly host: string
+  /** 0 lets the system choose; the log line "edge listens" tells which. */
+  readonly port: number
+  /** Absolute, below 100 bytes. */
+  readonly adminSocket: string
+  /** Absolute. */
+  readonly tablePath: string
+  readonly logLevel?: LogLevel
+  /** Addresses or networks of reverse proxies in front, by comma. */
+  readonly trustedProxies?: string
+  readonly graceSeconds?: number
+}
+
+/** How to start an edge: command and whole environment. */
+export function edgeProcess(spec: EdgeSpec): { argv: [string, ...string[]]; env: Record<string, string> } {
+  const host = spec.host.includes(":") ? `[${spec.host}]` : spec.host
+  return {
+    argv: [process.execPath, "--enable-source-maps", fileURLToPath(new URL("main.js", import.meta.url))],
+    env: {
+      [settings.listen.env]: `${host}:${spec.port}`,
+      [settings.adminSocket.env]: spec.adminSocket,
+      [settings.tablePath.env]: spec.tablePath,
+      ...(spec.logLevel && { [settings.logLevel.env]: spec.logLevel }),
+      ...(spec.trustedProxies && { [settings.trustedProxies.env]: spec.trustedProxies }),
+      ...(spec.graceSeconds !== undefined && { [settings.graceSeconds.env]: String(spec.graceSeconds) }),
+    },
+  }
+}
+
+async function ask(
+  socketPath: string,
+  method: string,
+  path: string,
+  body = "",
+): Promise<{ status: number; body: string }> {
+  const signal = AbortSignal.timeout(timeoutMs)
+  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) }
+  try {
+    return await new Promise((resolve, reject) => {
+      const request = httpRequest({ socketPath, method, path, headers, signal, agent: false }, (response) => {
+        text(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject)
+      })
+      request.once("error", reject)
+      request.end(body)
+    })
+  } catch (cause) {
+    throw new Unavailable("the edge does not answer on its admin socket", 1000, { cause })
+  }
+}
+
+function detailOf(body: string): string {
+  const parsed: unknown = JSON.parse(body)
+  return typeof parsed === "object" && parsed !== null && "detail" in parsed ? String(parsed.detail) : body
+}

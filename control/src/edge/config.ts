@@ -1,0 +1,88 @@
+/** Settings of the edge. `client.ts` sets them for an edge that the control plane starts. */
+import { BlockList, isIP, isIPv6 } from "node:net"
+import { readSettings, type Settings, type Values } from "@superstep/toolkit/config/settings"
+import { z } from "zod"
+import { plainAddress } from "./headers.js"
+
+const wholeNumber = (fallback: number) =>
+  z.string().regex(/^\d+$/, "expected a whole number").transform(Number).default(fallback)
+
+const path = z.string("expected a path").startsWith("/", "expected an absolute path")
+
+const address = z.string("expected host:port").transform((text, context) => {
+  const [, host, port] = /^\[?(.+?)\]?:(\d+)$/.exec(text) ?? []
+  if (host !== undefined) return { host, port: Number(port) }
+  context.addIssue({ code: "custom", message: "expected host:port" })
+  return z.NEVER
+})
+
+const networks = z
+  .string()
+  .default("")
+  .transform((text, context) => {
+    const list = new BlockList()
+    for (const entry of text.split(",").map((part) => part.trim())) {
+      if (entry !== "" && !addNetwork(list, entry)) {
+        context.addIssue({ code: "custom", message: `${entry} is no address or network such as 10.0.0.0/8` })
+      }
+    }
+    return list
+  })
+
+function addNetwork(list: BlockList, entry: string): boolean {
+  const [address = "", bits] = entry.split("/")
+  const version = isIP(address)
+  const widest = version === 6 ? 128 : 32
+  if (version === 0 || (bits !== undefined && !(/^\d+$/.test(bits) && Number(bits) <= widest))) return false
+  list.addSubnet(address, Number(bits ?? widest), version === 6 ? "ipv6" : "ipv4")
+  return true
+}
+
+export const settings = {
+  listen: { env: "SUPERSTEP_EDGE_LISTEN", describe: "host:port where agents answer.", schema: address },
+  adminSocket: {
+    env: "SUPERSTEP_EDGE_ADMIN",
+    describe: "Path of the Unix socket over which the control plane sends the table.",
+    schema: path,
+  },
+  tablePath: {
+    env: "SUPERSTEP_EDGE_TABLE",
+    describe: "Path of the file that keeps the last table over a restart.",
+    schema: path,
+  },
+  trustedProxies: {
+    env: "SUPERSTEP_TRUSTED_PROXIES",
+    describe: "Addresses or networks, by comma, of reverse proxies in front whose X-Forwarded headers are believed.",
+    schema: networks,
+  },
+  maxBodyBytes: {
+    env: "SUPERSTEP_EDGE_MAX_BODY_BYTES",
+    describe: "Largest request body in bytes.",
+    schema: wholeNumber(25 * 1024 * 1024),
+  },
+  graceSeconds: {
+    env: "SUPERSTEP_EDGE_GRACE_SECONDS",
+    describe: "How long open requests and streams may go on after a stop signal, in seconds.",
+    schema: wholeNumber(10),
+  },
+  logLevel: {
+    env: "LOG_LEVEL",
+    describe: "debug, info, warn, error or silent.",
+    schema: z
+      .string()
+      .transform((text) => text.toLowerCase())
+      .pipe(z.enum(["debug", "info", "warn", "error", "silent"]))
+      .default("info"),
+  },
+} satisfies Settings
+
+export type Config = Values<typeof settings>
+
+/** @throws InvalidSettings  naming every problem */
+export const readConfig = (): Config => readSettings(settings, process.env)
+
+/** Tells whether an address is that of a trusted proxy. */
+export function isTrusted(proxies: BlockList, address: string): boolean {
+  const plain = plainAddress(address)
+  return isIP(plain) !== 0 && proxies.check(plain, isIPv6(plain) ? "ipv6" : "ipv4")
+}

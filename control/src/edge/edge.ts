@@ -1,0 +1,41 @@
+/**
+ * What an edge knows: its settings, its table and what is open.
+ * A swap of the table is one assignment. A request reads the table when it arrives, so it sees one or the other.
+ */
+import type { Log } from "@superstep/toolkit/log/log"
+import type { Config } from "./config.js"
+import { type Counters, createCounters } from "./counters.js"
+import { indexTable, type RoutingTable, type Table } from "./table.js"
+import { createUnitConnections, type UnitConnections } from "./unit-connections.js"
+
+/** Most bytes of all headers of a request, and of an answer. */
+export const maxHeaderBytes = 64 * 1024
+
+export interface Edge {
+  readonly config: Config
+  readonly log: Log
+  readonly counters: Counters
+  readonly connections: UnitConnections
+  /** The table of this moment. */
+  readonly table: RoutingTable
+  /** Every request that arrives from now on uses this table; what is under way goes on. */
+  swapTable(table: Table): void
+}
+
+export function createEdge({ config, log, table }: { config: Config; log: Log; table: Table }): Edge {
+  const connections = createUnitConnections()
+  let current = indexTable(table)
+  return {
+    config,
+    log,
+    counters: createCounters(),
+    connections,
+    get table() {
+      return current
+    },
+    swapTable: (next) => {
+      current = indexTable(next)
+      connections.keepOnly(current.units)
+    },
+  }
+}

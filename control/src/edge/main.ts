@@ -1,0 +1,45 @@
+/** Starts the edge. SIGTERM and SIGINT end it: open requests and streams go on for a grace, then it exits 0. */
+import type { AddressInfo } from "node:net"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { AddressInUse, bind } from "@superstep/toolkit/http/listen"
+import { createLog } from "@superstep/toolkit/log/log"
+import { listenForAdmin } from "./admin.js"
+import { readConfig } from "./config.js"
+import { createEdge } from "./edge.js"
+import { createEdgeServer } from "./server.js"
+import { readTableFile } from "./table-file.js"
+
+async function main(): Promise<void> {
+  const config = readConfig()
+  const log = createLog({ process: "edge", level: config.logLevel })
+  const edge = createEdge({ config, log, table: await readTableFile(config.tablePath, log) })
+  const { server, close } = createEdgeServer(edge)
+  await bind(server, config.listen)
+  const admin = await listenForAdmin(edge)
+  const { address, port } = server.address() as AddressInfo
+  log.info({ host: address, port, generation: edge.table.generation }, "edge listens")
+
+  let isStopping = false
+  const stop = async (signal: NodeJS.Signals) => {
+    if (isStopping) return
+    isStopping = true
+    log.info({ signal }, "edge stops")
+    // The control plane may ask to the end how much is still open.
+    await close(config.graceSeconds * 1000)
+    admin.close()
+    admin.closeAllConnections()
+  }
+  process.on("SIGTERM", stop)
+  process.on("SIGINT", stop)
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${explain(error)}\n`)
+  process.exit(1)
+})
+
+function explain(error: unknown): string {
+  if (error instanceof AddressInUse) return error.message.replace("--port", "--agents-port")
+  if (error instanceof KnownError) return error.message
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

@@ -1,0 +1,64 @@
+/** What the edge answers itself, in the words of LangGraph's clients: they read `detail`. Pure. */
+
+export interface Refusal {
+  readonly status: 400 | 401 | 404 | 413 | 500 | 502 | 503
+  readonly code: string
+  readonly detail: string
+  /** Seconds after which trying again may work. */
+  readonly retryAfterSeconds?: number
+}
+
+export const notReachable = (path: string): Refusal => ({
+  status: 404,
+  code: "not_found",
+  detail: `No deployment is reachable at ${path}`,
+})
+
+export const noSuchPath = (path: string): Refusal => ({ status: 404, code: "not_found", detail: `${path} not found` })
+
+export const malformed = (detail: string): Refusal => ({ status: 400, code: "invalid_input", detail })
+
+export const unauthenticated: Refusal = {
+  status: 401,
+  code: "unauthenticated",
+  detail: "send an API key of the deployment's workspace in the header x-api-key",
+}
+
+export const tooLarge = (limitBytes: number): Refusal => ({
+  status: 413,
+  code: "too_large",
+  detail: `the request's body is larger than ${limitBytes} bytes`,
+})
+
+/** Nothing was sent: the same request may safely be sent again. */
+export const unreachable = (name: string): Refusal => ({
+  status: 503,
+  code: "unavailable",
+  detail: `the agent at /d/${name} cannot be reached at the moment: nothing was done, try again`,
+  retryAfterSeconds: 1,
+})
+
+/** The request was sent and the connection broke before an answer began: nobody knows what was done. */
+export const brokenOff = (name: string): Refusal => ({
+  status: 502,
+  code: "bad_gateway",
+  detail: `the agent at /d/${name} broke the connection off before it answered: look before trying again`,
+  retryAfterSeconds: 1,
+})
+
+export const internalError: Refusal = { status: 500, code: "internal", detail: "internal error" }
+
+/** A refusal as status line, headers and body. */
+export function renderRefusal({ status, code, detail, retryAfterSeconds }: Refusal, requestId: string) {
+  const body = JSON.stringify({ detail, code, request_id: requestId })
+  const headers: Record<string, string> = {
+    "content-type": "application/json",
+    "content-length": String(Buffer.byteLength(body)),
+    // The agent's own CORS settings cannot speak for a request that never reached it. Without this a browser would
+    // show "CORS error" where the reason is a wrong key; nothing here is worth hiding from a page.
+    "access-control-allow-origin": "*",
+    "x-request-id": requestId,
+  }
+  if (retryAfterSeconds !== undefined) headers["retry-after"] = String(retryAfterSeconds)
+  return { status, headers, body }
+}

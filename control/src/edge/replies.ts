@@ -1,0 +1,38 @@
+/** Sends what the edge says itself: through Node's response, or as bytes where there is only a socket. */
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
+import type { Duplex } from "node:stream"
+import { type Refusal, renderRefusal } from "./refusal.js"
+
+// Long enough for a caller to stop sending and read the answer.
+const lingerMs = 2000
+
+export function refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal, requestId: string): void {
+  const { status, headers, body } = renderRefusal(refusal, requestId)
+  response.writeHead(status, headers)
+  response.end(body)
+  discardRest(request)
+}
+
+/**
+ * Reads a body on that nobody wants. Closing at once would reset the connection, and the caller would lose the answer
+ * that says why; reading without end would let anybody keep us busy.
+ */
+export function discardRest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return
+  request.unpipe()
+  request.resume()
+  const cut = setTimeout(() => request.destroy(), lingerMs)
+  request.once("close", () => clearTimeout(cut))
+}
+
+/** Refuses an upgrade, for which Node gives no response, and closes the connection. */
+export function refuseOnSocket(socket: Duplex, refusal: Refusal, requestId: string): void {
+  const { status, headers, body } = renderRefusal(refusal, requestId)
+  if (socket.writable) socket.end(`${renderHead(status, { ...headers, connection: "close" })}${body}`)
+}
+
+/** The first lines of an HTTP/1.1 answer, with the empty line. */
+export function renderHead(status: number, headers: Readonly<Record<string, string | readonly string[]>>): string {
+  const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((line) => `${name}: ${line}`))
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n`
+}

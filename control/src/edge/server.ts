@@ -1,0 +1,51 @@
+/** The edge's server for the world, and its end. */
+import { createServer, type Server } from "node:http"
+import type { Duplex } from "node:stream"
+import { type Edge, maxHeaderBytes } from "./edge.js"
+import { proxyRequest } from "./proxy.js"
+import { proxyUpgrade } from "./upgrade.js"
+
+// A caller that is slow with its headers is an attack, one that is slow with its body is on a train.
+const headersTimeoutMs = 60_000
+const keepAliveMs = 75_000
+
+export interface EdgeServer {
+  readonly server: Server
+  /** Stops accepting and waits until everything open has ended, at most `graceMs`; then cuts. */
+  close(graceMs: number): Promise<void>
+}
+
+export function createEdgeServer(edge: Edge): EdgeServer {
+  const server = createServer({
+    maxHeaderSize: maxHeaderBytes,
+    requestTimeout: 0,
+    headersTimeout: headersTimeoutMs,
+    keepAliveTimeout: keepAliveMs,
+    keepAlive: true,
+    noDelay: true,
+  })
+  // Node forgets a connection once it is upgraded, so we remember it.
+  const upgraded = new Set<Duplex>()
+  server.on("request", (request, response) => {
+    // Once the server is closing, a kept-alive connection whose answer has ended must go too.
+    response.once("close", () => setImmediate(() => server.listening || server.closeIdleConnections()))
+    void proxyRequest(edge, request, response)
+  })
+  server.on("upgrade", (request, socket, early) => {
+    upgraded.add(socket)
+    socket.once("close", () => upgraded.delete(socket))
+    void proxyUpgrade(edge, request, socket, early)
+  })
+
+  const close = async (graceMs: number): Promise<void> => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    const cut = setTimeout(() => {
+      server.closeAllConnections()
+      for (const socket of upgraded) socket.destroy()
+    }, graceMs)
+    await closed
+    clearTimeout(cut)
+    edge.connections.destroy()
+  }
+  return { server, close }
+}

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http"
+import test from "node:test"
+import { edgeStatus } from "./client.js"
+import { edgeWithUnit, gate, readBody, readNext, until, withKey } from "./testing/harness.js"
+
+const eventStream = { "content-type": "text/event-stream" }
+
+test("an event reaches the caller before the next one is made", async () => {
+  const secondWanted = gate()
+  await using setup = await edgeWithUnit(async (_, response) => {
+    response.writeHead(200, eventStream)
+    response.write("data: 1\n\n")
+    await secondWanted.passed
+    response.end("data: 2\n\n")
+  })
+
+  const response = await fetch(`${setup.chat}/runs/stream`, { method: "POST", headers: withKey, body: "{}" })
+  const reader = response.body?.getReader()
+  assert.ok(reader)
+
+  assert.equal(await readNext(reader), "data: 1\n\n")
+  secondWanted.open()
+  assert.equal(await readNext(reader), "data: 2\n\n")
+  assert.equal(await readNext(reader), undefined)
+  assert.equal(response.headers.get("x-accel-buffering"), "no")
+})
+
+test("the head of a stream reaches the caller before its first event", async () => {
+  const firstWanted = gate()
+  await using setup = await edgeWithUnit(async (_, response) => {
+    response.writeHead(200, { ...eventStream, "content-location": "/threads/t/runs/r", location: "/threads/t/x" })
+    response.flushHeaders()
+    await firstWanted.passed
+    response.end("data: 1\n\n")
+  })
+
+  const response = await fetch(`${setup.chat}/runs/stream`, { method: "POST", headers: withKey })
+  firstWanted.open()
+
+  assert.equal(response.headers.get("content-location"), "/threads/t/runs/r")
+  assert.equal(response.headers.get("location"), "/threads/t/x")
+  assert.equal(await response.text(), "data: 1\n\n")
+})
+
+test("large bodies pass whole both ways, with and without a length", async () => {
+  await using setup = await edgeWithUnit((request, response) => {
+    request.pipe(response)
+  })
+  const body = randomBytes(8 * 1024 * 1024)
+  const inPieces = new ReadableStream({
+    start(controller) {
+      for (let at = 0; at < body.length; at += 1_000_000) controller.enqueue(body.subarray(at, at + 1_000_000))
+      controller.close()
+    },
+  })
+
+  const known = await fetch(`${setup.chat}/echo`, { method: "POST", headers: withKey, body })
+  const chunked = await fetch(`${setup.chat}/echo`, { method: "PUT", headers: withKey, body: inPieces, duplex: "half" })
+
+  assert.ok(Buffer.from(await known.arrayBuffer()).equals(body))
+  assert.ok(Buffer.from(await chunked.arrayBuffer()).equals(body))
+})
+
+test("a unit writes no faster than its caller reads", async () => {
+  const pieces = 400
+  const piece = Buffer.alloc(100_000)
+  let written = 0
+  await using setup = await edgeWithUnit(async (_, response) => {
+    response.writeHead(200, eventStream)
+    for (; written < pieces; written++) if (!response.write(piece)) await once(response, "drain")
+    response.end()
+  })
+  const request = httpRequest(`${setup.chat}/x`, { headers: withKey }).end()
+  const [response] = (await once(request, "response")) as [IncomingMessage]
+  response.pause()
+
+  // Buffers of the kernel fill up; what matters is that somebody waits long before the end.
+  let before = -1
+  await until(async () => {
+    const isSteady = before === written && written > 0
+    before = written
+    await edgeStatus(setup.edge.adminSocket)
+    return isSteady
+  })
+
+  assert.ok(written < pieces, `${written} of ${pieces} pieces were written though nobody read`)
+  let bytes = 0
+  for await (const chunk of response) bytes += (chunk as Buffer).length
+  assert.equal(bytes, pieces * piece.length)
+})
+
+test("P1: a caller that leaves a stream ends the unit's request", async () => {
+  const left = gate()
+  await using setup = await edgeWithUnit((_, response) => {
+    response.once("close", left.open)
+    response.writeHead(200, eventStream)
+    response.write("data: 1\n\n")
+  })
+  const leave = new AbortController()
+  const response = await fetch(`${setup.chat}/x`, { headers: withKey, signal: leave.signal })
+  const reader = response.body?.getReader()
+  assert.ok(reader)
+  await readNext(reader)
+  assert.deepEqual((await edgeStatus(setup.edge.adminSocket)).units.u1, { requests: 0, streams: 1, websockets: 0 })
+
+  leave.abort()
+
+  await left.passed
+  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1?.streams === 0)
+})
+
+test("P1: a caller that leaves before the answer or while sending ends the unit's request", async () => {
+  const seen: IncomingMessage[] = []
+  await using setup = await edgeWithUnit((request) => {
+    seen.push(request)
+    request.resume()
+  })
+  const waiting = httpRequest(`${setup.chat}/wait`, { headers: withKey }).end()
+  const sending = httpRequest(`${setup.chat}/send`, { method: "POST", headers: withKey })
+  sending.write("half of it")
+  for (const request of [waiting, sending]) request.on("error", () => undefined)
+  await until(() => seen.length === 2)
+
+  waiting.destroy()
+  sending.destroy()
+
+  await until(() => seen.every(({ socket }) => socket.destroyed))
+  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1?.requests === 0)
+})
+
+test("P2: an answer that breaks off at the unit breaks off for the caller", async () => {
+  const cut = async (response: ServerResponse) => {
+    response.write("data: 1\n\n")
+    await until(() => response.writableLength === 0)
+    response.destroy()
+  }
+  await using setup = await edgeWithUnit((request, response) => {
+    response.writeHead(200, request.url === "/sized" ? { "content-length": 1000 } : eventStream)
+    void cut(response)
+  })
+
+  for (const path of ["stream", "sized"]) {
+    const response = await fetch(`${setup.chat}/${path}`, { headers: withKey })
+    await assert.rejects(response.text(), /terminated/, path)
+  }
+})
+
+test("connections are kept on both sides", async () => {
+  const connections = new Set<unknown>()
+  await using setup = await edgeWithUnit(async (request, response) => {
+    connections.add(request.socket)
+    await readBody(request)
+    response.end("{}")
+  })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const mine = new Set<unknown>()
+
+  for (let count = 0; count < 10; count++) {
+    const request = httpRequest(`${setup.chat}/x`, { method: "POST", headers: withKey, agent }).end("{}")
+    const [response] = (await once(request, "response")) as [IncomingMessage]
+    mine.add(response.socket)
+    assert.equal((await readBody(response)).toString(), "{}")
+  }
+  agent.destroy()
+
+  assert.equal(connections.size, 1)
+  assert.equal(mine.size, 1)
+})

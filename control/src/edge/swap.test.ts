@@ -1,0 +1,158 @@
+import assert from "node:assert/strict"
+import { readFile, writeFile } from "node:fs/promises"
+import type { RequestListener } from "node:http"
+import test from "node:test"
+import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
+import { edgeStatus, pushTable } from "./client.js"
+import {
+  edgeWithUnit,
+  gate,
+  readNext,
+  route,
+  startEdge,
+  startUnit,
+  temporaryFolder,
+  until,
+  withKey,
+} from "./testing/harness.js"
+
+/** A unit that tells its revision, and at `/stream` one event when asked. */
+function revision(id: string, next: Promise<void>): RequestListener {
+  return async (request, response) => {
+    if (request.url !== "/stream") return void response.end(id)
+    response.writeHead(200, { "content-type": "text/event-stream" })
+    response.write(`data: ${id} 1\n\n`)
+    await next
+    response.end(`data: ${id} 2\n\n`)
+  }
+}
+
+test("tables are swapped under open streams and steady requests without one failed request", async () => {
+  const finish = gate()
+  await using setup = await edgeWithUnit(revision("u1", finish.passed))
+  await using next = await startUnit(setup.folder, "u2", revision("u2", finish.passed))
+  const stream = await fetch(`${setup.chat}/stream`, { headers: withKey })
+  const reader = stream.body?.getReader()
+  assert.ok(reader)
+  assert.equal(await readNext(reader), "data: u1 1\n\n")
+
+  let isOver = false
+  const failures: string[] = []
+  const answers = new Map<string, number>()
+  const steady = async () => {
+    while (!isOver) {
+      const response = await fetch(`${setup.chat}/x`, { method: "POST", headers: withKey, body: "{}" })
+      const text = await response.text()
+      if (response.status === 200) answers.set(text, (answers.get(text) ?? 0) + 1)
+      else failures.push(`${response.status} ${text}`)
+    }
+  }
+  const callers = [steady(), steady(), steady(), steady()]
+  for (let generation = 2; generation <= 41; generation++) {
+    const { unit } = generation % 2 === 0 ? next : setup.unit
+    await setup.edge.take({ generation, routes: [route("chat", [unit])] })
+    const before = answers.get(unit.unit_id) ?? 0
+    await until(() => (answers.get(unit.unit_id) ?? 0) > before + 4)
+  }
+  await setup.edge.take({ generation: 42, routes: [route("chat", [next.unit])] })
+  const afterAck = await Promise.all([1, 2, 3].map(() => fetch(`${setup.chat}/x`, { headers: withKey })))
+  isOver = true
+  await Promise.all(callers)
+
+  assert.deepEqual(failures, [])
+  assert.deepEqual(await Promise.all(afterAck.map((response) => response.text())), ["u2", "u2", "u2"])
+  const { units } = await edgeStatus(setup.edge.adminSocket)
+  assert.deepEqual(units.u1, { requests: 0, streams: 1, websockets: 0 })
+  finish.open()
+  assert.equal(await readNext(reader), "data: u1 2\n\n")
+  assert.equal(await readNext(reader), undefined)
+  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1 === undefined)
+})
+
+test("a name that passes to another deployment does not take a waiting caller along", async () => {
+  await using setup = await edgeWithUnit((_, response) => void response.end("mine"))
+  await setup.unit.close()
+  await using other = await startUnit(setup.folder, "u2", (_, response) => void response.end("another's"))
+
+  const waiting = fetch(`${setup.chat}/x`, { headers: withKey })
+  await until(async () => (await edgeStatus(setup.edge.adminSocket)).generation === 1)
+  await setup.edge.take({ generation: 2, routes: [route("chat", [other.unit], { deployment_id: "other", keys: [] })] })
+
+  const response = await waiting
+  assert.ok([401, 503].includes(response.status), String(response.status))
+})
+
+test("an older table is refused, the same one again is not", async () => {
+  await using setup = await edgeWithUnit((_, response) => void response.end())
+  const { adminSocket } = setup.edge
+  const table = { generation: 5, routes: [] }
+
+  assert.deepEqual(await pushTable(adminSocket, table), { generation: 5 })
+  assert.deepEqual(await pushTable(adminSocket, table), { generation: 5 })
+  await assert.rejects(pushTable(adminSocket, { ...table, generation: 4 }), Conflict)
+  assert.equal((await edgeStatus(adminSocket)).generation, 5)
+})
+
+test("a broken table is refused and changes nothing", async () => {
+  await using setup = await edgeWithUnit((_, response) => void response.end("still here"))
+  const broken = { generation: 9, routes: [route("a b", [])] }
+
+  await assert.rejects(pushTable(setup.edge.adminSocket, broken), /422/)
+
+  assert.equal(await (await fetch(`${setup.chat}/x`, { headers: withKey })).text(), "still here")
+})
+
+test("an edge that was killed begins with its last table", async () => {
+  await using setup = await edgeWithUnit((_, response) => void response.end("here"))
+  await setup.edge.end("SIGKILL")
+  await assert.rejects(edgeStatus(setup.edge.adminSocket), Unavailable)
+
+  await using again = await startEdge(setup.folder)
+
+  assert.equal((await edgeStatus(again.adminSocket)).generation, 1)
+  assert.equal(await (await fetch(`${again.url}/d/chat/x`, { headers: withKey })).text(), "here")
+})
+
+test("an edge starts without a table, and with a broken file, and takes the next table", async () => {
+  await using folder = await temporaryFolder()
+  await using unit = await startUnit(folder.path, "u1", (_, response) => void response.end("here"))
+  await writeFile(`${folder.path}/routes.json`, '{"generation": 7, "rou')
+  await using edge = await startEdge(folder.path)
+  assert.equal((await edgeStatus(edge.adminSocket)).generation, 0)
+
+  await edge.take({ generation: 1, routes: [route("chat", [unit.unit])] })
+
+  assert.equal(await (await fetch(`${edge.url}/d/chat/x`, { headers: withKey })).text(), "here")
+  assert.equal(JSON.parse(await readFile(edge.tablePath, "utf8")).generation, 1)
+})
+
+test("a stop signal lets open streams end, takes nothing new and exits 0", async () => {
+  const finish = gate()
+  await using setup = await edgeWithUnit(revision("u1", finish.passed))
+  const stream = await fetch(`${setup.chat}/stream`, { headers: withKey })
+  const reader = stream.body?.getReader()
+  assert.ok(reader)
+  await readNext(reader)
+
+  const ended = setup.edge.end("SIGTERM")
+  await until(() =>
+    fetch(`${setup.edge.url}/`).then(
+      () => false,
+      () => true,
+    ),
+  )
+  finish.open()
+
+  assert.equal(await readNext(reader), "data: u1 2\n\n")
+  assert.equal(await readNext(reader), undefined)
+  assert.equal(await ended, 0)
+})
+
+test("after the grace an endless stream is cut, and the exit code is 0 still", async () => {
+  await using setup = await edgeWithUnit(revision("u1", gate().passed), { SUPERSTEP_EDGE_GRACE_SECONDS: "0" })
+  const stream = await fetch(`${setup.chat}/stream`, { headers: withKey })
+
+  assert.equal(await setup.edge.end("SIGTERM"), 0)
+
+  await assert.rejects(stream.text(), /terminated/)
+})

@@ -1,0 +1,60 @@
+/** The edge's one table: which names answer, who may call them, and which units serve them. Pure. */
+import { z } from "zod"
+
+// Unreserved characters of a URL only: a name is compared as it stands in the path, and is never decoded.
+const routeName = /^[A-Za-z0-9][A-Za-z0-9._~-]*$/
+
+const unit = z.object({
+  unit_id: z.string().min(1),
+  /** The kernel takes 107 bytes at most. */
+  socket_path: z.string().startsWith("/").max(100),
+  /** Becomes a header's value. */
+  token: z.string().regex(/^[\x21-\x7e]+$/, "expected visible ASCII characters"),
+})
+
+const route = z.object({
+  name: z.string().regex(routeName, "expected letters, digits and . _ ~ -"),
+  deployment_id: z.string().min(1),
+  revision_id: z.string().min(1),
+  /** SHA-256 of each key that may call, in hex. An empty list lets nobody in. */
+  keys: z.array(z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 in lower-case hex")),
+  units: z.array(unit),
+})
+
+export const tableSchema = z
+  .object({ generation: z.number().int().min(0), routes: z.array(route) })
+  .superRefine(({ routes }, context) => {
+    const names = new Set<string>()
+    routes.forEach(({ name }, index) => {
+      if (names.has(name))
+        context.addIssue({ code: "custom", message: `${name} is there twice`, path: ["routes", index] })
+      names.add(name)
+    })
+  })
+
+export type Unit = Readonly<z.infer<typeof unit>>
+export type Route = Readonly<z.infer<typeof route>>
+export type Table = Readonly<z.infer<typeof tableSchema>>
+
+/** What an edge that was never told anything knows. */
+export const emptyTable: Table = { generation: 0, routes: [] }
+
+/** A table made ready for requests. */
+export interface RoutingTable {
+  readonly table: Table
+  readonly generation: number
+  /** The route that answers below `/d/<name>`. */
+  find(name: string): Route | undefined
+  /** Every unit that gets new requests. */
+  readonly units: readonly Unit[]
+}
+
+export function indexTable(table: Table): RoutingTable {
+  const byName = new Map(table.routes.map((entry) => [entry.name, entry]))
+  return {
+    table,
+    generation: table.generation,
+    find: (name) => byName.get(name),
+    units: table.routes.flatMap(({ units }) => units),
+  }
+}

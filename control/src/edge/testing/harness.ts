@@ -1,0 +1,166 @@
+/** A real edge in a process of its own, and real units: HTTP servers on Unix sockets. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { createHash } from "node:crypto"
+import { once } from "node:events"
+import { mkdtemp, rm } from "node:fs/promises"
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { setTimeout as sleep } from "node:timers/promises"
+import { edgeProcess, pushTable } from "../client.js"
+import type { Route, Table, Unit } from "../table.js"
+
+export const key = "lsv2_test_key"
+export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex")
+
+export const route = (name: string, units: readonly Unit[], change: Partial<Route> = {}): Route => ({
+  name,
+  deployment_id: `deployment-of-${name}`,
+  revision_id: "revision-1",
+  keys: [sha256(key)],
+  units: [...units],
+  ...change,
+})
+
+export async function temporaryFolder() {
+  const path = await mkdtemp(join(tmpdir(), "edge-"))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+export interface RunningEdge extends AsyncDisposable {
+  readonly port: number
+  readonly url: string
+  readonly adminSocket: string
+  readonly tablePath: string
+  readonly process: ChildProcess
+  take(table: Table): Promise<void>
+  /** Sends a signal and waits for the end. @returns the exit code, or null when the signal ended it */
+  end(signal: NodeJS.Signals): Promise<number | null>
+}
+
+/** Starts an edge whose files are in `folder`, and waits until it listens. */
+export async function startEdge(folder: string, env: Record<string, string> = {}): Promise<RunningEdge> {
+  const files = { adminSocket: join(folder, "admin.sock"), tablePath: join(folder, "routes.json") }
+  const spec = edgeProcess({ host: "127.0.0.1", port: 0, ...files })
+  const [program, ...args] = spec.argv
+  const child = spawn(program, args, { env: { ...spec.env, ...env }, stdio: ["ignore", "pipe", "inherit"] })
+  const exited = once(child, "exit") as Promise<[number | null]>
+  const port = await listeningPort(child)
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    const [code] = await exited
+    return code
+  }
+  return {
+    ...files,
+    port,
+    url: `http://127.0.0.1:${port}`,
+    process: child,
+    take: async (table) => {
+      await pushTable(files.adminSocket, table)
+    },
+    end,
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode === null && child.signalCode === null) await end("SIGKILL")
+    },
+  }
+}
+
+async function listeningPort({ stdout }: ChildProcess): Promise<number> {
+  if (!stdout) throw new Error("the edge has no standard output")
+  const lines = createInterface({ input: stdout })
+  return new Promise((resolve, reject) => {
+    lines.on("line", (line) => {
+      const entry = JSON.parse(line) as { msg: string; port?: number }
+      if (entry.msg === "edge listens" && entry.port) resolve(entry.port)
+    })
+    lines.once("close", () => reject(new Error("the edge ended before it listened")))
+  })
+}
+
+export interface RunningUnit extends AsyncDisposable {
+  readonly unit: Unit
+  readonly server: Server
+  /** Cuts everything and frees the path. */
+  close(): Promise<void>
+}
+
+/** Starts a unit that answers on `<folder>/<id>.sock`. */
+export async function startUnit(folder: string, id: string, handler: RequestListener): Promise<RunningUnit> {
+  const unit: Unit = { unit_id: id, socket_path: join(folder, `${id}.sock`), token: `token-of-${id}` }
+  const server = createServer({ maxHeaderSize: 128 * 1024 }, handler)
+  server.listen(unit.socket_path)
+  await once(server, "listening")
+  const close = async () => {
+    if (!server.listening) return
+    const closed = once(server, "close")
+    server.close()
+    server.closeAllConnections()
+    await closed
+  }
+  return { unit, server, close, [Symbol.asyncDispose]: close }
+}
+
+/** An edge with one route `chat` that is served by one unit. */
+export async function edgeWithUnit(handler: RequestListener, env: Record<string, string> = {}) {
+  const folder = await temporaryFolder()
+  const unit = await startUnit(folder.path, "u1", handler)
+  const edge = await startEdge(folder.path, env)
+  await edge.take({ generation: 1, routes: [route("chat", [unit.unit])] })
+  const dispose = async () => {
+    await edge[Symbol.asyncDispose]()
+    await unit.close()
+    await folder[Symbol.asyncDispose]()
+  }
+  return { edge, unit, folder: folder.path, chat: `${edge.url}/d/chat`, [Symbol.asyncDispose]: dispose }
+}
+
+export const withKey = { "x-api-key": key }
+
+/** Waits for a fact. The limit only turns a fact that never comes into a failure. */
+export async function until(fact: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 20_000
+  while (!(await fact())) {
+    if (Date.now() > deadline) throw new Error(`never became true: ${fact}`)
+    await sleep(5)
+  }
+}
+
+export interface Gate {
+  readonly passed: Promise<void>
+  open(): void
+}
+
+/** A promise that someone else fulfils. */
+export function gate(): Gate {
+  let open = (): void => undefined
+  const passed = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { passed, open }
+}
+
+/** The next piece of a body as text, or undefined at its end. */
+export async function readNext(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string | undefined> {
+  const { value } = await reader.read()
+  return value && Buffer.from(value).toString("utf8")
+}
+
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+/** Sends bytes as they are and gives back all that comes until the other side ends. */
+export async function sendRaw(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1")
+  const chunks: Buffer[] = []
+  socket.on("data", (chunk) => chunks.push(chunk))
+  const closed = once(socket, "close")
+  socket.write(bytes)
+  await closed
+  return Buffer.concat(chunks).toString("latin1")
+}

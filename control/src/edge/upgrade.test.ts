@@ -1,0 +1,121 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import type { IncomingMessage } from "node:http"
+import test from "node:test"
+import { type RawData, WebSocket, WebSocketServer } from "ws"
+import { edgeStatus } from "./client.js"
+import { edgeWithUnit, key, route, sendRaw, until, withKey } from "./testing/harness.js"
+
+/** An edge before a unit that echoes what comes over a WebSocket, and declines `/no`. */
+async function echoEdge() {
+  const setup = await edgeWithUnit((_, response) => void response.end("plain"))
+  const accepted: IncomingMessage[] = []
+  const sockets = new WebSocketServer({ noServer: true })
+  setup.unit.server.on("upgrade", (request, socket, head) => {
+    if (request.url === "/no") {
+      socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 16\r\nx-why: because\r\n\r\n{"detail":"no"}\n')
+      return
+    }
+    if (request.url === "/cut") return void socket.destroy()
+    accepted.push(request)
+    sockets.handleUpgrade(request, socket, head, (client) => {
+      client.send("hello")
+      client.on("message", (data, isBinary) => client.send(data, { binary: isBinary }))
+    })
+  })
+  return Object.assign(setup, { accepted, sockets, socketUrl: setup.chat.replace("http", "ws") })
+}
+
+const nextMessage = async (client: WebSocket): Promise<RawData> => ((await once(client, "message")) as [RawData])[0]
+
+test("a WebSocket passes text and large binaries, and what the unit says first", async () => {
+  await using setup = await echoEdge()
+  const client = new WebSocket(`${setup.socketUrl}/ws?a=1`, { headers: { ...withKey, "x-superstep-unit": "forged" } })
+  assert.equal(String(await nextMessage(client)), "hello")
+
+  client.send("text")
+  assert.equal(String(await nextMessage(client)), "text")
+  const bytes = randomBytes(2_000_000)
+  client.send(bytes)
+  assert.ok(bytes.equals((await nextMessage(client)) as Buffer))
+
+  const [request] = setup.accepted
+  assert.equal(request?.url, "/ws?a=1")
+  assert.equal(request?.headers["x-superstep-unit"], "token-of-u1")
+  assert.equal(request?.headers["x-api-key"], undefined)
+  const { units } = await edgeStatus(setup.edge.adminSocket)
+  assert.deepEqual(units.u1, { requests: 0, streams: 0, websockets: 1 })
+  client.close(4001, "done")
+  const [code, reason] = (await once(client, "close")) as [number, Buffer]
+  assert.deepEqual([code, String(reason)], [4001, "done"])
+  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1?.websockets === 0)
+})
+
+test("a WebSocket outlives its unit's place in the table, and either end ends both", async () => {
+  await using setup = await echoEdge()
+  const client = new WebSocket(`${setup.socketUrl}/ws`, { headers: withKey })
+  await nextMessage(client)
+  await setup.edge.take({ generation: 2, routes: [] })
+
+  client.send("still here")
+  assert.equal(String(await nextMessage(client)), "still here")
+
+  for (const atUnit of setup.sockets.clients) atUnit.terminate()
+  await once(client, "close")
+  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1 === undefined)
+
+  await setup.edge.take({ generation: 3, routes: [route("chat", [setup.unit.unit])] })
+  const second = new WebSocket(`${setup.socketUrl}/ws`, { headers: withKey })
+  await nextMessage(second)
+  const [atUnit] = setup.sockets.clients
+  assert.ok(atUnit)
+  const ended = once(atUnit, "close")
+  second.terminate()
+  await ended
+})
+
+async function refusal(url: string, headers: Record<string, string>): Promise<{ status?: number; body: string }> {
+  const client = new WebSocket(url, { headers })
+  const [, response] = (await once(client, "unexpected-response")) as [unknown, IncomingMessage]
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk as Buffer)
+  return { ...(response.statusCode && { status: response.statusCode }), body: Buffer.concat(chunks).toString() }
+}
+
+test("a handshake is refused as a request would be", async () => {
+  await using setup = await echoEdge()
+  const { edge, socketUrl } = setup
+
+  const noKey = await refusal(`${socketUrl}/ws`, {})
+  const noRoute = await refusal(`${socketUrl}x/ws`, withKey)
+  const declined = await refusal(`${socketUrl}/no`, withKey)
+  const cut = await refusal(`${socketUrl}/cut`, withKey)
+  const internal = await refusal(`${socketUrl}/internal/status`, withKey)
+  await setup.unit.close()
+  const down = await refusal(`${socketUrl}/ws`, withKey)
+
+  assert.equal(noKey.status, 401)
+  assert.match(noKey.body, /x-api-key/)
+  assert.equal(noRoute.status, 404)
+  assert.deepEqual(declined, { status: 403, body: '{"detail":"no"}\n' })
+  assert.equal(cut.status, 502)
+  assert.equal(internal.status, 404)
+  assert.equal(down.status, 503)
+  assert.equal((await edgeStatus(edge.adminSocket)).units.u1?.websockets, 0)
+})
+
+test("nothing but WebSocket is upgraded, so no tunnel reaches a unit", async () => {
+  await using setup = await echoEdge()
+  const head = `GET /d/chat/x HTTP/1.1\r\nHost: a\r\nx-api-key: ${key}\r\nConnection: Upgrade`
+
+  const h2c = await sendRaw(
+    setup.edge.port,
+    `${head}, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n`,
+  )
+  const withBody = await sendRaw(setup.edge.port, `${head}\r\nUpgrade: websocket\r\nContent-Length: 5\r\n\r\nabcde`)
+
+  assert.match(h2c, /^HTTP\/1\.1 400 /)
+  assert.match(withBody, /^HTTP\/1\.1 400 /)
+  assert.equal(setup.accepted.length, 0)
+})
