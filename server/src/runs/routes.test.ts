@@ -1,0 +1,214 @@
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+
+const idOf = (value: unknown, key: string): string => String((value as Record<string, unknown>)[key])
+
+const newThread = async (http: TestHttp) => idOf((await http.send("POST", "/threads", {})).json, "thread_id")
+
+const nextRun = (http: TestHttp, n = 0) => until(() => http.server.workers.started[n], { what: "the run to start" })
+
+test("a stream has the exact bytes of the wire format and ends with the run's status", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+
+  const stream = await http.stream("POST", `/threads/${threadId}/runs/stream`, { assistant_id: "agent", input: {} })
+  const run = await nextRun(http)
+  run.emit("updates|sub:1234", { node: { text: "héllo\n" } })
+  run.done()
+  await stream.ended
+
+  const runId = run.order.runId
+  assert.equal(
+    stream.text(),
+    `event: metadata\ndata: {"run_id":"${runId}","attempt":1}\nid: 0\n\n` +
+      `event: updates|sub:1234\ndata: {"node":{"text":"héllo\\n"}}\nid: 1\n\n` +
+      `event: end\ndata: {"run_id":"${runId}","status":"success"}\nid: 2\n\n`,
+  )
+  assert.equal(stream.headers.get("content-type"), "text/event-stream")
+  assert.equal(stream.headers.get("cache-control"), "no-cache")
+  assert.equal(stream.headers.get("content-location"), `/threads/${threadId}/runs/${runId}`)
+  assert.equal(stream.headers.get("location"), `/threads/${threadId}/runs/${runId}/stream`)
+  assert.match(stream.headers.get("x-request-id") ?? "", /^[\w-]+$/)
+})
+
+test("an event reaches the client before the next one exists", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+
+  const stream = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })
+  const run = await nextRun(http)
+  for (let n = 0; n < 5; n++) {
+    run.emit("custom", n)
+    await until(() => stream.events().at(-1)?.data === n, { what: `event ${n}` })
+  }
+  run.done()
+  await stream.ended
+
+  assert.equal(stream.headers.get("content-location"), `/runs/${run.order.runId}`)
+  assert.equal(stream.events().length, 7)
+})
+
+test("a background run is joined by two clients, one of which wants fewer modes", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const created = await http.send("POST", `/threads/${threadId}/runs`, {
+    assistant_id: "agent",
+    input: {},
+    stream_mode: ["values", "messages-tuple"],
+  })
+  const runId = idOf(created.json, "run_id")
+  const run = await nextRun(http)
+  run.emit("values", { before: true })
+
+  const all = await http.stream("GET", `/threads/${threadId}/runs/${runId}/stream?cancel_on_disconnect=0`)
+  const path = `/threads/${threadId}/runs/${runId}/stream?stream_mode=${encodeURIComponent('["messages-tuple"]')}`
+  const messages = await http.stream("GET", path)
+  run.emit("values", { n: 1 })
+  run.emit("messages", [{ content: "a" }, {}])
+  run.done()
+  await Promise.all([all.ended, messages.ended])
+
+  assert.equal(created.status, 200)
+  assert.equal(created.headers.get("content-location"), `/threads/${threadId}/runs/${runId}`)
+  assert.deepEqual(
+    all.events().map(({ event }) => event),
+    ["values", "messages", "end"],
+  )
+  assert.deepEqual(
+    messages.events().map(({ event }) => event),
+    ["messages", "end"],
+  )
+})
+
+test("joining a run that is over gives its end", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const first = await http.stream("POST", `/threads/${threadId}/runs/stream`, { assistant_id: "agent", input: {} })
+  const run = await nextRun(http)
+  run.done({ status: "error", error: { error: "TypeError", message: "node exploded" } })
+  await first.ended
+
+  const late = await http.stream("GET", `/threads/${threadId}/runs/${run.order.runId}/stream`)
+  await late.ended
+
+  assert.deepEqual(first.events().at(-2)?.data, { error: "TypeError", message: "node exploded" })
+  assert.deepEqual(
+    late.events().map(({ event, data }) => ({ event, data })),
+    [{ event: "end", data: { run_id: run.order.runId, status: "error" } }],
+  )
+})
+
+test("a client that leaves stops its run only when it asked for that", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+
+  const patient = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })
+  const goesOn = await nextRun(http, 0)
+  const hasty = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {}, on_disconnect: "cancel" })
+  const stops = await nextRun(http, 1)
+  patient.leave()
+  hasty.leave()
+  await until(() => stops.isCancelled, { what: "the run to be cancelled" })
+
+  assert.equal(goesOn.isCancelled, false)
+  goesOn.done()
+})
+
+test("cancel answers 202 at once and 204 when it was asked to wait", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const create = async () =>
+    idOf((await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {} })).json, "run_id")
+
+  const first = await create()
+  const replies = [await http.send("POST", `/threads/${threadId}/runs/${first}/cancel?wait=0&action=interrupt`)]
+  const second = await create()
+  replies.push(await http.send("POST", `/threads/${threadId}/runs/${second}/cancel?wait=1`))
+  const run = await http.send("GET", `/threads/${threadId}/runs/${second}`)
+
+  assert.deepEqual(
+    replies.map(({ status }) => status),
+    [202, 204],
+  )
+  assert.equal(idOf(run.json, "status"), "interrupted")
+})
+
+test("what cannot be understood is refused with words and changes nothing", async (t) => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { maxBodyBytes: 2_000 })
+  const threadId = await newThread(http)
+  const run = { assistant_id: "agent", input: {} }
+  const cases: [string, string, string, unknown, number, RegExp][] = [
+    ["no assistant", "POST", "/runs/stream", {}, 422, /assistant_id: this field is required/],
+    ["unknown assistant", "POST", "/runs/stream", { assistant_id: "nope" }, 404, /^No assistant found for "nope"/],
+    ["unknown mode", "POST", "/runs/stream", { ...run, stream_mode: "everything" }, 422, /stream_mode/],
+    ["a list with an unknown mode", "POST", "/runs/stream", { ...run, stream_mode: ["values", 1] }, 422, /stream_mode/],
+    ["not JSON", "POST", "/runs/stream", "{", 422, /not valid JSON/],
+    ["a JSON list", "POST", "/runs/stream", [], 422, /object/],
+    ["no UUID", "POST", "/threads/abc/runs/stream", run, 422, /thread_id: expected a UUID/],
+    ["unknown thread", "POST", `/threads/${randomUUID()}/runs`, run, 404, /^Thread with ID .* not found$/],
+    ["unknown thread's state", "GET", `/threads/${randomUUID()}/state`, undefined, 404, /not found/],
+    ["unknown run", "GET", `/threads/${threadId}/runs/${randomUUID()}`, undefined, 404, /not found/],
+    ["unknown run to join", "GET", `/threads/${threadId}/runs/${randomUUID()}/stream`, undefined, 404, /not found/],
+    [
+      "unknown strategy",
+      "POST",
+      `/threads/${threadId}/runs`,
+      { ...run, multitask_strategy: "panic" },
+      422,
+      /multitask/,
+    ],
+    ["a negative delay", "POST", `/threads/${threadId}/runs`, { ...run, after_seconds: -1 }, 422, /after_seconds/],
+    ["too large", "POST", "/runs/stream", { ...run, input: "x".repeat(3_000) }, 413, /larger than 2000 bytes/],
+    ["unknown route", "GET", "/nothing/here", undefined, 404, /^Not Found$/],
+    ["a thread id that is taken", "POST", "/threads", { thread_id: threadId }, 409, /^Thread already exists$/],
+  ]
+
+  for (const [name, method, path, body, status, detail] of cases) {
+    await t.test(name, async () => {
+      const reply = await http.send(method, path, body)
+
+      assert.equal(reply.status, status, reply.text)
+      assert.match(idOf(reply.json, "detail"), detail)
+    })
+  }
+  assert.equal(http.server.workers.started.length, 0)
+})
+
+test("a unit answers nobody without its token", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "r1" })
+  const token = { "x-superstep-unit": "sesame" }
+
+  const refused = await http.send("GET", "/ok")
+  const served = await http.send("GET", "/ok?check_db=1", undefined, token)
+  const before = await http.send("GET", "/internal/status", undefined, token)
+  await http.send("POST", "/internal/activate", undefined, token)
+  const after = await http.send("GET", "/internal/status", undefined, token)
+
+  assert.equal(refused.status, 401)
+  assert.deepEqual(served.json, { ok: true })
+  assert.equal(served.headers.get("x-revision-id"), "r1")
+  assert.equal(idOf(before.json, "serving"), "false")
+  assert.equal(idOf(after.json, "serving"), "true")
+})
+
+test("a development server answers this machine and known pages only", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { isDev: true })
+  const originOf = async (origin: string) =>
+    (await http.send("GET", "/ok", undefined, { origin })).headers.get("access-control-allow-origin")
+
+  assert.equal(await originOf("http://localhost:3000"), "http://localhost:3000")
+  assert.equal(await originOf("https://smith.langchain.com"), "https://smith.langchain.com")
+  assert.equal(await originOf("https://evil.example"), null)
+})

@@ -1,0 +1,109 @@
+/** The whole HTTP application on a real socket, with scripted workers behind it. */
+
+import { Secret } from "@superstep/toolkit/config/settings"
+import type { Database } from "@superstep/toolkit/db/database"
+import { listen } from "@superstep/toolkit/http/listen"
+import { createApp } from "../app.js"
+import { fetchOf } from "../http/raw-response.js"
+import {
+  parseEvents,
+  type ReceivedEvent,
+  startTestServer,
+  type TestServer,
+  type TestServerOptions,
+} from "./test-server.js"
+
+export interface TestHttp extends AsyncDisposable {
+  readonly server: TestServer
+  readonly url: string
+  /** Sends JSON and gives the reply with its body read. */
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<SentReply>
+  /** Opens a stream and reads it as it comes. */
+  stream(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<OpenStream>
+}
+
+export interface SentReply {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly json: unknown
+}
+
+export interface OpenStream {
+  readonly status: number
+  readonly headers: Headers
+  /** Bytes so far. */
+  readonly text: () => string
+  readonly events: () => ReceivedEvent[]
+  readonly ended: Promise<void>
+  leave(): void
+}
+
+export interface TestHttpOptions extends TestServerOptions {
+  readonly isDev?: boolean
+  readonly unitToken?: string
+  readonly maxBodyBytes?: number
+}
+
+export async function startTestHttp(db: Database, options: TestHttpOptions = {}): Promise<TestHttp> {
+  const server = await startTestServer(db, options)
+  const app = createApp({
+    ...server,
+    version: "0.0.0",
+    isDev: options.isDev ?? false,
+    unitToken: options.unitToken === undefined ? undefined : new Secret(options.unitToken),
+    maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
+    isReady: () => true,
+  })
+  const listening = await listen(fetchOf(app), { host: "127.0.0.1", port: 0 })
+  const url = `http://127.0.0.1:${listening.port}`
+  const request = (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+    signal?: AbortSignal,
+  ) =>
+    fetch(`${url}${path}`, {
+      method,
+      headers: { "content-type": "application/json", ...headers },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      ...(signal && { signal }),
+    })
+
+  const send: TestHttp["send"] = async (method, path, body, headers) => {
+    const response = await request(method, path, body, headers)
+    const text = await response.text()
+    const isJson = response.headers.get("content-type")?.startsWith("application/json")
+    return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined }
+  }
+
+  const stream: TestHttp["stream"] = async (method, path, body, headers) => {
+    const abort = new AbortController()
+    const response = await request(method, path, body, headers, abort.signal)
+    let text = ""
+    const read = async () => {
+      for await (const chunk of response.body ?? []) text += Buffer.from(chunk).toString("utf8")
+    }
+    // Leaving ends the reading with an abort error, which is what the test asked for.
+    const ended = read().catch((error: unknown) => {
+      if (!abort.signal.aborted) throw error
+    })
+    const whole = () => text.slice(0, text.lastIndexOf("\n\n") + 2)
+    return {
+      status: response.status,
+      headers: response.headers,
+      text: () => text,
+      events: () => parseEvents(whole()),
+      ended,
+      leave: () => abort.abort(),
+    }
+  }
+
+  const stop = async () => {
+    const closed = listening.close(0)
+    await server[Symbol.asyncDispose]()
+    await closed
+  }
+  return { server, url, send, stream, [Symbol.asyncDispose]: stop }
+}
