@@ -2,7 +2,8 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { request as httpRequest, type IncomingMessage } from "node:http"
 import test from "node:test"
-import { edgeWithUnit, gate, key, readBody, route, sendRaw, startUnit, until, withKey } from "./testing/harness.js"
+import { until } from "@superstep/toolkit/testing/until"
+import { edgeWithUnit, gate, key, readBody, route, sendRaw, startUnit, withKey } from "./testing/harness.js"
 
 const limited = { SUPERSTEP_EDGE_MAX_BODY_BYTES: "1000" }
 
@@ -125,7 +126,7 @@ test("a body above the limit is refused by what it says and by what comes", asyn
     assert.equal(response.status, 413)
     assert.match((await detailOf(response)).detail, /1000 bytes/)
   }
-  await until(() => setup.seen.length === 2)
+  assert.equal(setup.seen.length, 2)
 })
 
 test("a caller that keeps sending after an early answer still reads it", async () => {
@@ -213,7 +214,7 @@ test("the unit with the fewest open requests gets the next", async () => {
   const asked: Promise<Response>[] = []
   for (let count = 1; count <= 6; count++) {
     asked.push(fetch(`${setup.chat}/x`, { headers: withKey }))
-    await until(() => held.length === count)
+    await until(() => held.length === count, { what: `request ${count} is at a unit` })
   }
   wanted.open()
   await Promise.all(asked)

@@ -3,8 +3,9 @@ import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http"
 import test from "node:test"
+import { until } from "@superstep/toolkit/testing/until"
 import { edgeStatus } from "./client.js"
-import { edgeWithUnit, gate, readBody, readNext, until, withKey } from "./testing/harness.js"
+import { edgeWithUnit, gate, readBody, readNext, withKey } from "./testing/harness.js"
 
 const eventStream = { "content-type": "text/event-stream" }
 
@@ -79,12 +80,15 @@ test("a unit writes no faster than its caller reads", async () => {
 
   // Buffers of the kernel fill up; what matters is that somebody waits long before the end.
   let before = -1
-  await until(async () => {
-    const isSteady = before === written && written > 0
-    before = written
-    await edgeStatus(setup.edge.adminSocket)
-    return isSteady
-  })
+  await until(
+    async () => {
+      const isSteady = before === written && written > 0
+      before = written
+      await edgeStatus(setup.edge.adminSocket)
+      return isSteady
+    },
+    { what: "the unit waits for its reader" },
+  )
 
   assert.ok(written < pieces, `${written} of ${pieces} pieces were written though nobody read`)
   let bytes = 0
@@ -109,7 +113,9 @@ test("P1: a caller that leaves a stream ends the unit's request", async () => {
   leave.abort()
 
   await left.passed
-  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1?.streams === 0)
+  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1?.streams === 0, {
+    what: "the stream is counted as over",
+  })
 })
 
 test("P1: a caller that leaves before the answer or while sending ends the unit's request", async () => {
@@ -122,19 +128,21 @@ test("P1: a caller that leaves before the answer or while sending ends the unit'
   const sending = httpRequest(`${setup.chat}/send`, { method: "POST", headers: withKey })
   sending.write("half of it")
   for (const request of [waiting, sending]) request.on("error", () => undefined)
-  await until(() => seen.length === 2)
+  await until(() => seen.length === 2, { what: "both requests are at the unit" })
 
   waiting.destroy()
   sending.destroy()
 
-  await until(() => seen.every(({ socket }) => socket.destroyed))
-  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1?.requests === 0)
+  await until(() => seen.every(({ socket }) => socket.destroyed), { what: "both have ended at the unit" })
+  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1?.requests === 0, {
+    what: "both are counted as over",
+  })
 })
 
 test("P2: an answer that breaks off at the unit breaks off for the caller", async () => {
   const cut = async (response: ServerResponse) => {
     response.write("data: 1\n\n")
-    await until(() => response.writableLength === 0)
+    await until(() => response.writableLength === 0, { what: "the first event is sent" })
     response.destroy()
   }
   await using setup = await edgeWithUnit((request, response) => {

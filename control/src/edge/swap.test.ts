@@ -3,18 +3,10 @@ import { readFile, writeFile } from "node:fs/promises"
 import type { RequestListener } from "node:http"
 import test from "node:test"
 import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
 import { edgeStatus, pushTable } from "./client.js"
-import {
-  edgeWithUnit,
-  gate,
-  readNext,
-  route,
-  startEdge,
-  startUnit,
-  temporaryFolder,
-  until,
-  withKey,
-} from "./testing/harness.js"
+import { edgeWithUnit, gate, readNext, route, startEdge, startUnit, withKey } from "./testing/harness.js"
 
 /** A unit that tells its revision, and at `/stream` one event when asked. */
 function revision(id: string, next: Promise<void>): RequestListener {
@@ -52,7 +44,7 @@ test("tables are swapped under open streams and steady requests without one fail
     const { unit } = generation % 2 === 0 ? next : setup.unit
     await setup.edge.take({ generation, routes: [route("chat", [unit])] })
     const before = answers.get(unit.unit_id) ?? 0
-    await until(() => (answers.get(unit.unit_id) ?? 0) > before + 4)
+    await until(() => (answers.get(unit.unit_id) ?? 0) > before + 4, { what: `requests arrive at ${unit.unit_id}` })
   }
   await setup.edge.take({ generation: 42, routes: [route("chat", [next.unit])] })
   const afterAck = await Promise.all([1, 2, 3].map(() => fetch(`${setup.chat}/x`, { headers: withKey })))
@@ -66,7 +58,9 @@ test("tables are swapped under open streams and steady requests without one fail
   finish.open()
   assert.equal(await readNext(reader), "data: u1 2\n\n")
   assert.equal(await readNext(reader), undefined)
-  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1 === undefined)
+  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1 === undefined, {
+    what: "the old unit is drained",
+  })
 })
 
 test("a name that passes to another deployment does not take a waiting caller along", async () => {
@@ -75,11 +69,10 @@ test("a name that passes to another deployment does not take a waiting caller al
   await using other = await startUnit(setup.folder, "u2", (_, response) => void response.end("another's"))
 
   const waiting = fetch(`${setup.chat}/x`, { headers: withKey })
-  await until(async () => (await edgeStatus(setup.edge.adminSocket)).generation === 1)
+  await until(() => setup.edge.hasLogged("unit not reached"), { what: "the caller waits for the unit" })
   await setup.edge.take({ generation: 2, routes: [route("chat", [other.unit], { deployment_id: "other", keys: [] })] })
 
-  const response = await waiting
-  assert.ok([401, 503].includes(response.status), String(response.status))
+  assert.equal((await waiting).status, 503)
 })
 
 test("an older table is refused, the same one again is not", async () => {
@@ -114,10 +107,10 @@ test("an edge that was killed begins with its last table", async () => {
 })
 
 test("an edge starts without a table, and with a broken file, and takes the next table", async () => {
-  await using folder = await temporaryFolder()
-  await using unit = await startUnit(folder.path, "u1", (_, response) => void response.end("here"))
-  await writeFile(`${folder.path}/routes.json`, '{"generation": 7, "rou')
-  await using edge = await startEdge(folder.path)
+  const folder = temporaryFolder()
+  await using unit = await startUnit(folder, "u1", (_, response) => void response.end("here"))
+  await writeFile(`${folder}/routes.json`, '{"generation": 7, "rou')
+  await using edge = await startEdge(folder)
   assert.equal((await edgeStatus(edge.adminSocket)).generation, 0)
 
   await edge.take({ generation: 1, routes: [route("chat", [unit.unit])] })
@@ -135,11 +128,13 @@ test("a stop signal lets open streams end, takes nothing new and exits 0", async
   await readNext(reader)
 
   const ended = setup.edge.end("SIGTERM")
-  await until(() =>
-    fetch(`${setup.edge.url}/`).then(
-      () => false,
-      () => true,
-    ),
+  await until(
+    () =>
+      fetch(`${setup.edge.url}/`).then(
+        () => false,
+        () => true,
+      ),
+    { what: "it takes nothing new" },
   )
   finish.open()
 

@@ -3,9 +3,10 @@ import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
 import test from "node:test"
+import { until } from "@superstep/toolkit/testing/until"
 import { type RawData, WebSocket, WebSocketServer } from "ws"
 import { edgeStatus } from "./client.js"
-import { edgeWithUnit, key, route, sendRaw, until, withKey } from "./testing/harness.js"
+import { edgeWithUnit, key, route, sendRaw, withKey } from "./testing/harness.js"
 
 /** An edge before a unit that echoes what comes over a WebSocket, and declines `/no`. */
 async function echoEdge() {
@@ -49,7 +50,9 @@ test("a WebSocket passes text and large binaries, and what the unit says first",
   client.close(4001, "done")
   const [code, reason] = (await once(client, "close")) as [number, Buffer]
   assert.deepEqual([code, String(reason)], [4001, "done"])
-  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1?.websockets === 0)
+  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1?.websockets === 0, {
+    what: "it is counted as over",
+  })
 })
 
 test("a WebSocket outlives its unit's place in the table, and either end ends both", async () => {
@@ -63,7 +66,9 @@ test("a WebSocket outlives its unit's place in the table, and either end ends bo
 
   for (const atUnit of setup.sockets.clients) atUnit.terminate()
   await once(client, "close")
-  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1 === undefined)
+  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1 === undefined, {
+    what: "it is counted as over",
+  })
 
   await setup.edge.take({ generation: 3, routes: [route("chat", [setup.unit.unit])] })
   const second = new WebSocket(`${setup.socketUrl}/ws`, { headers: withKey })

@@ -2,13 +2,11 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { createHash } from "node:crypto"
 import { once } from "node:events"
-import { mkdtemp, rm } from "node:fs/promises"
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http"
 import { connect } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import { setTimeout as sleep } from "node:timers/promises"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { edgeProcess, pushTable } from "../client.js"
 import type { Route, Table, Unit } from "../table.js"
 
@@ -24,11 +22,6 @@ export const route = (name: string, units: readonly Unit[], change: Partial<Rout
   ...change,
 })
 
-export async function temporaryFolder() {
-  const path = await mkdtemp(join(tmpdir(), "edge-"))
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
-}
-
 export interface RunningEdge extends AsyncDisposable {
   readonly port: number
   readonly url: string
@@ -36,6 +29,8 @@ export interface RunningEdge extends AsyncDisposable {
   readonly tablePath: string
   readonly process: ChildProcess
   take(table: Table): Promise<void>
+  /** Tells whether a log line has this message. */
+  hasLogged(message: string): boolean
   /** Sends a signal and waits for the end. @returns the exit code, or null when the signal ended it */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
@@ -47,7 +42,8 @@ export async function startEdge(folder: string, env: Record<string, string> = {}
   const [program, ...args] = spec.argv
   const child = spawn(program, args, { env: { ...spec.env, ...env }, stdio: ["ignore", "pipe", "inherit"] })
   const exited = once(child, "exit") as Promise<[number | null]>
-  const port = await listeningPort(child)
+  const log = readLog(child)
+  const port = await log.port
   const end = async (signal: NodeJS.Signals) => {
     child.kill(signal)
     const [code] = await exited
@@ -61,6 +57,7 @@ export async function startEdge(folder: string, env: Record<string, string> = {}
     take: async (table) => {
       await pushTable(files.adminSocket, table)
     },
+    hasLogged: (message) => log.lines.some(({ msg }) => msg === message),
     end,
     [Symbol.asyncDispose]: async () => {
       if (child.exitCode === null && child.signalCode === null) await end("SIGKILL")
@@ -68,16 +65,25 @@ export async function startEdge(folder: string, env: Record<string, string> = {}
   }
 }
 
-async function listeningPort({ stdout }: ChildProcess): Promise<number> {
+interface LogLine {
+  readonly msg: string
+  readonly port?: number
+}
+
+/** Keeps all log lines, and tells the port once the edge listens. */
+function readLog({ stdout }: ChildProcess): { lines: LogLine[]; port: Promise<number> } {
   if (!stdout) throw new Error("the edge has no standard output")
-  const lines = createInterface({ input: stdout })
-  return new Promise((resolve, reject) => {
-    lines.on("line", (line) => {
-      const entry = JSON.parse(line) as { msg: string; port?: number }
-      if (entry.msg === "edge listens" && entry.port) resolve(entry.port)
+  const input = createInterface({ input: stdout })
+  const lines: LogLine[] = []
+  const port = new Promise<number>((resolve, reject) => {
+    input.on("line", (text) => {
+      const line = JSON.parse(text) as LogLine
+      lines.push(line)
+      if (line.msg === "edge listens" && line.port) resolve(line.port)
     })
-    lines.once("close", () => reject(new Error("the edge ended before it listened")))
+    input.once("close", () => reject(new Error("the edge ended before it listened")))
   })
+  return { lines, port }
 }
 
 export interface RunningUnit extends AsyncDisposable {
@@ -105,28 +111,18 @@ export async function startUnit(folder: string, id: string, handler: RequestList
 
 /** An edge with one route `chat` that is served by one unit. */
 export async function edgeWithUnit(handler: RequestListener, env: Record<string, string> = {}) {
-  const folder = await temporaryFolder()
-  const unit = await startUnit(folder.path, "u1", handler)
-  const edge = await startEdge(folder.path, env)
+  const folder = temporaryFolder()
+  const unit = await startUnit(folder, "u1", handler)
+  const edge = await startEdge(folder, env)
   await edge.take({ generation: 1, routes: [route("chat", [unit.unit])] })
   const dispose = async () => {
     await edge[Symbol.asyncDispose]()
     await unit.close()
-    await folder[Symbol.asyncDispose]()
   }
-  return { edge, unit, folder: folder.path, chat: `${edge.url}/d/chat`, [Symbol.asyncDispose]: dispose }
+  return { edge, unit, folder, chat: `${edge.url}/d/chat`, [Symbol.asyncDispose]: dispose }
 }
 
 export const withKey = { "x-api-key": key }
-
-/** Waits for a fact. The limit only turns a fact that never comes into a failure. */
-export async function until(fact: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000
-  while (!(await fact())) {
-    if (Date.now() > deadline) throw new Error(`never became true: ${fact}`)
-    await sleep(5)
-  }
-}
 
 export interface Gate {
   readonly passed: Promise<void>
