@@ -1,0 +1,62 @@
+/** The control plane's API: one line a domain, served at the root and below `/api-host` (control-plane §1.1). */
+import type { Database } from "@superstep/toolkit/db/database"
+import { TooLarge, Unavailable } from "@superstep/toolkit/errors/errors"
+import { errorHandler } from "@superstep/toolkit/http/errors"
+import { createApi } from "@superstep/toolkit/http/route"
+import type { Log } from "@superstep/toolkit/log/log"
+import { Hono } from "hono"
+import { bodyLimit } from "hono/body-limit"
+import type { GitProtocol } from "./deployments/repository.js"
+import { addDeploymentRoutes } from "./deployments/routes.js"
+import { authenticate } from "./http/authenticate.js"
+import { notFound } from "./http/not-found.js"
+import { addReference } from "./http/reference.js"
+import { requestId } from "./http/request-id.js"
+import { addIntegrationRoutes } from "./integrations/routes.js"
+import { addLogRoutes } from "./logs/routes.js"
+import { addRevisionRoutes } from "./revisions/routes.js"
+import type { MasterKey } from "./secrets/seal.js"
+
+export interface AppOptions {
+  readonly db: Database
+  readonly log: Log
+  /** Seals secrets and tokens. */
+  readonly key: MasterKey
+  /** Where the edge is reached from outside, such as `http://127.0.0.1:8901`. */
+  readonly agentsUrl: string
+  readonly gitProtocols: readonly GitProtocol[]
+  /** Answers 503 while it says true; the default never does. */
+  readonly isStopping?: () => boolean
+}
+
+// Room for 500 secrets of ordinary size; archives do not travel through these routes.
+const maxBodyBytes = 1024 * 1024
+
+/** @returns an app whose `fetch` serves the whole API; it owns nothing that has to be closed */
+export function createApp(options: AppOptions): Hono {
+  const { db, log, isStopping = () => false } = options
+  const api = createApi()
+  for (const version of ["/v1/*", "/v2/*"]) api.use(version, authenticate(db))
+  addDeploymentRoutes(api, options)
+  addRevisionRoutes(api, options)
+  addLogRoutes(api, options)
+  addIntegrationRoutes(api, options)
+  addReference(api, db)
+
+  const app = new Hono()
+  app.use(requestId)
+  app.use(async (_, next) => {
+    if (isStopping()) throw new Unavailable("the control plane is stopping: try again in a moment", 2000)
+    await next()
+  })
+  app.use(bodyLimit({ maxSize: maxBodyBytes, onError: refuseBody }))
+  app.onError(errorHandler({ log, detail: "list" }))
+  app.route("/", api)
+  app.route("/api-host", api)
+  app.notFound(notFound(app))
+  return app
+}
+
+const refuseBody = (): never => {
+  throw new TooLarge(`the body is larger than ${maxBodyBytes} bytes`)
+}

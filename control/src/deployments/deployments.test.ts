@@ -1,0 +1,376 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { until } from "@superstep/toolkit/testing/until"
+import { exampleDeployment, startApi, type TestApi } from "../http/test-api.js"
+
+const unknownId = "00000000-0000-4000-8000-000000000000"
+
+async function created(api: TestApi, body: object = exampleDeployment()) {
+  const reply = await api.call("POST", "/v2/deployments", { body })
+  assert.equal(reply.status, 201, reply.text)
+  return reply.body
+}
+
+const revisionIds = async (api: TestApi, id: string): Promise<string[]> => {
+  const { body } = await api.call("GET", `/v2/deployments/${id}/revisions`)
+  return body.resources.map((revision: { id: string }) => revision.id)
+}
+
+test("the example client's flow works as far as it goes without a pipeline", async () => {
+  await using api = await startApi()
+
+  const post = await api.call("POST", "/api-host/v2/deployments", { body: exampleDeployment() })
+  const { id, latest_revision_id: first } = post.body
+  const revisions = await api.call("GET", `/api-host/v2/deployments/${id}/revisions`)
+  const revision = await api.call("GET", `/v2/deployments/${id}/revisions/${first}`)
+  const patch = await api.call("PATCH", `/v2/deployments/${id}`, {
+    body: {
+      source_config: { build_on_push: true },
+      source_revision_config: { repo_ref: "main", graph_config_path: "langgraph.json" },
+    },
+  })
+  const after = await revisionIds(api, id)
+  const deleted = await api.call("DELETE", `/v2/deployments/${id}`)
+
+  assert.equal(post.status, 201)
+  assert.equal(revisions.status, 200)
+  assert.equal(revisions.body.resources[0].id, first)
+  assert.equal(revision.body.status, "CREATING")
+  assert.equal(patch.status, 200)
+  assert.equal(patch.body.source_config.build_on_push, true)
+  assert.deepEqual(after, [patch.body.latest_revision_id, first])
+  assert.equal(deleted.status, 204)
+  assert.equal(deleted.text, "")
+})
+
+test("a deployment that was created reads back with every field", async () => {
+  await using api = await startApi()
+  const { id, latest_revision_id, created_at, updated_at, ...post } = await created(api)
+
+  const read = await api.call("GET", `/v2/deployments/${id}`)
+
+  assert.deepEqual(post, {
+    tenant_id: api.workspaceId,
+    name: "shop-bot",
+    display_name: null,
+    source: "github",
+    source_config: {
+      integration_id: null,
+      repo_url: "https://github.com/acme/shop",
+      deployment_type: "dev",
+      build_on_push: false,
+      custom_url: "http://agents.test:8901/d/shop-bot",
+      resource_spec: null,
+      listener_id: null,
+      listener_config: null,
+      install_command: null,
+      build_command: null,
+      template_id: null,
+      repo_branch: "main",
+    },
+    source_revision_config: {
+      repo_ref: "main",
+      langgraph_config_path: "langgraph.json",
+      graph_config_path: "langgraph.json",
+      image_uri: null,
+      source_tarball_path: null,
+      repo_commit_sha: null,
+    },
+    secrets: [{ name: "MODEL_KEY", value: "********" }],
+    secret_references: [],
+    status: "AWAITING_DATABASE",
+    active_revision_id: null,
+    image_version: null,
+    is_preview: false,
+    agent_id: null,
+    agent_environment: null,
+  })
+  assert.deepEqual(read.body, { ...post, id, latest_revision_id, created_at, updated_at })
+  assert.equal(read.headers.get("etag"), '"2"')
+  assert.ok(!read.text.includes("sk-very-secret"))
+})
+
+test("only what a revision is made of makes a revision (D2)", async () => {
+  await using api = await startApi()
+  const { id } = await created(api)
+  const makes: Record<string, { body: object; revisions: number }> = {
+    "build_on_push alone": { body: { source_config: { build_on_push: true } }, revisions: 0 },
+    "a display name": { body: { display_name: "Shop" }, revisions: 0 },
+    "an empty body": { body: {}, revisions: 0 },
+    nulls: { body: { source_config: null, source_revision_config: { repo_ref: null }, secrets: null }, revisions: 0 },
+    "no secrets": { body: { secrets: [] }, revisions: 0 },
+    "a ref": { body: { source_revision_config: { repo_ref: "next" } }, revisions: 1 },
+    "the same ref again": { body: { source_revision_config: { repo_ref: "next" } }, revisions: 1 },
+    "a secret": { body: { secrets: [{ name: "A", value: "1" }] }, revisions: 1 },
+    resources: { body: { source_config: { resource_spec: { cpu: 2 } } }, revisions: 1 },
+  }
+  for (const [what, { body, revisions }] of Object.entries(makes)) {
+    const before = await revisionIds(api, id)
+
+    const reply = await api.call("PATCH", `/v2/deployments/${id}`, { body })
+
+    assert.equal(reply.status, 200, `${what}: ${reply.text}`)
+    assert.equal((await revisionIds(api, id)).length - before.length, revisions, what)
+  }
+})
+
+test("a revision is the whole specification: the one before it as requested, and the change (D4)", async () => {
+  await using api = await startApi()
+  const { id } = await created(api)
+  const patch = (body: object) => api.call("PATCH", `/v2/deployments/${id}`, { body })
+
+  await patch({ source_revision_config: { repo_ref: "next" } })
+  await patch({ source_config: { build_on_push: true, resource_spec: { cpu: 2, colour: "blue" } } })
+  await patch({ source_revision_config: { langgraph_config_path: "apps/agent/langgraph.json" } })
+
+  const row = await api.db.row<{ source_config: object; source_revision_config: object; seq: number }>(
+    sql`select * from revisions order by seq desc limit 1`,
+  )
+  assert.equal(row?.seq, 4)
+  assert.deepEqual(row?.source_revision_config, {
+    repo_ref: "next",
+    langgraph_config_path: "apps/agent/langgraph.json",
+    image_uri: null,
+    source_tarball_path: null,
+    repo_commit_sha: null,
+  })
+  assert.deepEqual(row?.source_config, {
+    integration_id: null,
+    repo_url: "https://github.com/acme/shop",
+    deployment_type: "dev",
+    build_on_push: true,
+    custom_url: null,
+    resource_spec: { cpu: 2, colour: "blue" },
+    listener_id: null,
+    listener_config: null,
+    install_command: null,
+    build_command: null,
+    template_id: null,
+  })
+})
+
+test("names are free again as soon as the 204 is sent, and unique until then (D5)", async () => {
+  await using api = await startApi()
+  const { id } = await created(api)
+
+  const taken = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
+  await api.call("DELETE", `/v2/deployments/${id}`)
+  const again = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
+
+  assert.equal(taken.status, 409)
+  assert.equal(taken.body.conflicting_id, id)
+  assert.equal(again.status, 201)
+  assert.equal(again.body.source_config.custom_url, "http://agents.test:8901/d/shop-bot")
+})
+
+test("the same name in two workspaces gives two addresses (D3)", async () => {
+  await using api = await startApi()
+  await created(api)
+
+  const other = await api.callAsOther("POST", "/v2/deployments", { body: exampleDeployment() })
+
+  assert.equal(other.status, 201)
+  assert.equal(other.body.name, "shop-bot")
+  assert.match(other.body.source_config.custom_url, /^http:\/\/agents\.test:8901\/d\/shop-bot-[0-9a-f]{6}$/)
+})
+
+test("of many that create one name at once, one succeeds and no other leaves anything", async () => {
+  await using api = await startApi()
+
+  const replies = await Promise.all(
+    Array.from({ length: 6 }, () => api.call("POST", "/v2/deployments", { body: exampleDeployment() })),
+  )
+
+  assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409])
+  const list = await api.call("GET", "/v2/deployments")
+  assert.equal(list.headers.get("x-total-count"), "1")
+})
+
+test("patches at once each make their revision, with numbers that do not tie", async () => {
+  await using api = await startApi()
+  const { id } = await created(api)
+
+  const replies = await Promise.all(
+    ["a", "b", "c", "d"].map((repo_ref) =>
+      api.call("PATCH", `/v2/deployments/${id}`, { body: { source_revision_config: { repo_ref } } }),
+    ),
+  )
+
+  assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
+  assert.equal((await revisionIds(api, id)).length, 5)
+})
+
+test("a deleted deployment is shown as such until it is gone, and hidden from lists (D5)", async () => {
+  await using api = await startApi()
+  const { id } = await created(api)
+  const path = `/v2/deployments/${id}`
+
+  const early = await api.call("DELETE", `${path}?force=true`)
+  await api.call("DELETE", `${path}?delete_tracing_project=true`)
+  const read = await api.call("GET", path)
+  const patched = await api.call("PATCH", path, { body: { display_name: "x" } })
+  const again = await api.call("DELETE", path)
+  const listed = await api.call("GET", "/v2/deployments")
+  const asked = await api.call("GET", "/v2/deployments?status=AWAITING_DELETE")
+  const forced = await api.call("DELETE", `${path}?force=true`)
+  const final = await api.call("GET", path)
+
+  assert.equal(early.status, 400)
+  assert.equal(read.body.status, "AWAITING_DELETE")
+  assert.equal(patched.status, 409)
+  assert.equal(again.status, 204)
+  assert.deepEqual(listed.body.resources, [])
+  assert.equal(asked.body.resources[0].id, id)
+  assert.equal(forced.status, 204)
+  assert.equal(final.body.status, "AWAITING_FINAL_DELETE")
+})
+
+test("a deployment that is not there is 404, a malformed id 422, whatever the method", async () => {
+  await using api = await startApi()
+  const requests: [string, string][] = [
+    ["GET", ""],
+    ["PATCH", ""],
+    ["DELETE", ""],
+    ["GET", "/revisions"],
+    ["GET", `/revisions/${unknownId}`],
+    ["GET", `/revisions/${unknownId}/logs?type=build`],
+  ]
+  for (const [method, path] of requests) {
+    const unknown = await api.call(method, `/v2/deployments/${unknownId}${path}`)
+    const malformed = await api.call(method, `/v2/deployments/shop-bot${path}`)
+
+    assert.equal(unknown.status, 404, `${method} ${path}`)
+    assert.equal(unknown.body.detail, `Deployment ID ${unknownId} not found.`)
+    assert.equal(malformed.status, 422, `${method} ${path}`)
+    assert.deepEqual(malformed.body.detail[0].loc, ["path", "deployment_id"])
+  }
+})
+
+test("a change made on an old version is refused, and changes nothing (D6)", async () => {
+  await using api = await startApi()
+  const { id } = await created(api)
+  const path = `/v2/deployments/${id}`
+  const etag = (await api.call("GET", path)).headers.get("etag") ?? ""
+  const rename = (display_name: string, ifMatch: string) =>
+    api.call("PATCH", path, { body: { display_name }, headers: { "if-match": ifMatch } })
+
+  const first = await rename("one", etag)
+  const stale = await rename("two", etag)
+  const any = await rename("three", "*")
+  const listed = await rename("four", `"99", ${any.headers.get("etag")}`)
+  const odd = await rename("five", 'W/"1", nonsense')
+  const deleted = await api.call("DELETE", path, { headers: { "if-match": etag } })
+
+  assert.deepEqual(
+    [first, stale, any, listed, odd, deleted].map(({ status }) => status),
+    [200, 412, 200, 200, 412, 412],
+  )
+  assert.equal((await api.call("GET", path)).body.display_name, "four")
+})
+
+test("what is fixed at creation cannot be changed, and may be sent again as it is", async () => {
+  await using api = await startApi()
+  const { id, source_config } = await created(api)
+  const path = `/v2/deployments/${id}`
+
+  const same = await api.call("PATCH", path, { body: { source_config } })
+  const moved = await api.call("PATCH", path, { body: { source_config: { repo_url: "https://github.com/acme/b" } } })
+  const typed = await api.call("PATCH", path, { body: { source_config: { deployment_type: "prod" } } })
+
+  assert.equal(same.status, 200, same.text)
+  assert.equal(same.body.latest_revision_id, (await revisionIds(api, id))[0])
+  assert.deepEqual([moved.status, typed.status], [400, 400])
+  assert.equal(moved.body.code, "immutable")
+})
+
+test("sources that start empty have no revision until there is something to build (D1)", async () => {
+  await using api = await startApi()
+  const start = (name: string, source: string) =>
+    created(api, { name, source, source_config: { deployment_type: "dev" }, source_revision_config: {} })
+
+  const archive = await start("by-archive", "internal_source")
+  const image = await start("by-image", "internal_docker")
+  const secrets = await api.call("PATCH", `/v2/deployments/${image.id}`, {
+    body: { secrets: [{ name: "A", value: "1" }] },
+  })
+  const pushed = await api.call("PATCH", `/v2/deployments/${image.id}`, {
+    body: { revision_source: "internal_docker", source_revision_config: { image_uri: "registry.test/a@sha256:00" } },
+  })
+  const foreign = await api.call("PATCH", `/v2/deployments/${archive.id}`, {
+    body: { revision_source: "internal_source", source_revision_config: { source_tarball_path: "other/a.tgz" } },
+  })
+
+  assert.equal(archive.latest_revision_id, null)
+  assert.equal(image.latest_revision_id, null)
+  assert.equal(secrets.body.latest_revision_id, null)
+  assert.deepEqual(await revisionIds(api, image.id), [pushed.body.latest_revision_id])
+  assert.equal(foreign.status, 400)
+})
+
+test("a ready-made image gets its defaults, and no deployment type", async () => {
+  await using api = await startApi()
+  const image = {
+    name: "image",
+    source: "external_docker",
+    source_config: { resource_spec: { cpu: 2, labels: { team: "a" } }, custom_url: "https://agent.acme.test" },
+    source_revision_config: { image_uri: "registry.test/agent:1" },
+  }
+
+  const { source_config, latest_revision_id } = await created(api, image)
+  const typed = await api.call("POST", "/v2/deployments", {
+    body: { ...image, name: "typed", source_config: { deployment_type: "dev", resource_spec: {} } },
+  })
+
+  const spec = { min_scale: 1, max_scale: 1, cpu: 2, memory_mb: 2048, labels: { team: "a" } }
+  assert.deepEqual(source_config.resource_spec, spec)
+  assert.equal(source_config.custom_url, "https://agent.acme.test")
+  assert.equal(source_config.deployment_type, null)
+  assert.ok(latest_revision_id)
+  assert.equal(typed.status, 400)
+})
+
+test("unknown fields are ignored and named", async () => {
+  await using api = await startApi()
+  const example = exampleDeployment()
+  const body = { ...example, colour: "blue", "a\nb": 1, source_config: { ...example.source_config, speed: 1 } }
+
+  const reply = await api.call("POST", "/v2/deployments", { body })
+
+  assert.equal(reply.status, 201)
+  assert.equal(reply.headers.get("x-ignored-fields"), "colour, a_b, source_config.speed")
+  assert.ok(!("colour" in reply.body) && !("speed" in reply.body.source_config))
+})
+
+test("both addresses of a config path may be given when they agree", async () => {
+  await using api = await startApi()
+  const revision = (name: string, source_revision_config: object) => ({
+    ...exampleDeployment(name),
+    source_revision_config: { repo_ref: "main", ...source_revision_config },
+  })
+
+  const both = await api.call("POST", "/v2/deployments", {
+    body: revision("a", { graph_config_path: "a.json", langgraph_config_path: "a.json" }),
+  })
+  const seed = await api.call("POST", "/v2/deployments", { body: revision("b", { graph_config_path: "b.json" }) })
+  const differ = await api.call("POST", "/v2/deployments", {
+    body: revision("c", { graph_config_path: "a.json", langgraph_config_path: "b.json" }),
+  })
+
+  assert.equal(both.status, 201)
+  assert.equal(seed.body.source_revision_config.langgraph_config_path, "b.json")
+  assert.equal(differ.status, 422)
+  assert.deepEqual(differ.body.detail[0].loc, ["body", "source_revision_config", "graph_config_path"])
+})
+
+test("a new revision wakes the pipeline after it can be seen", async () => {
+  await using api = await startApi()
+  const woken: string[] = []
+  const subscription = await api.db.listen("superstep_pipeline", (payload) => woken.push(payload))
+
+  const { id } = await created(api)
+
+  await until(() => woken.includes(id), { what: "the pipeline is woken" })
+  assert.equal((await revisionIds(api, id)).length, 1)
+  await subscription.close()
+})

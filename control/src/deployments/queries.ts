@@ -1,0 +1,142 @@
+/** The table `deployments`, each statement confined to a workspace. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import type { SourceRevisionConfig } from "../revisions/revision.js"
+import type { DeploymentStatus, DeploymentType, Source, SourceConfig } from "./deployment.js"
+
+export interface DeploymentRow {
+  readonly deployment_id: string
+  readonly workspace_id: string
+  readonly name: string
+  readonly route_name: string
+  readonly display_name: string | null
+  readonly source: Source
+  readonly source_config: SourceConfig
+  readonly source_revision_config: SourceRevisionConfig
+  readonly secrets_version: number
+  readonly status: DeploymentStatus
+  readonly latest_revision_id: string | null
+  readonly active_revision_id: string | null
+  readonly version: number
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly delete_requested_at: Date | null
+  /** Of the latest revision, with what its stages found out. */
+  readonly latest_source: Source | null
+  readonly latest_revision_config: SourceRevisionConfig | null
+  readonly latest_commit_sha: string | null
+  readonly secret_names: readonly string[]
+}
+
+const selectDeployments = sql`
+  select d.*, r.source as latest_source, r.source_revision_config as latest_revision_config,
+    r.commit_sha as latest_commit_sha,
+    array(select s.name from secrets s
+      where s.deployment_id = d.deployment_id and s.secrets_version = d.secrets_version order by s.name) as secret_names
+  from deployments d left join revisions r on r.revision_id = d.latest_revision_id`
+
+export const deploymentById = (db: Db, workspaceId: string, deploymentId: string): Promise<DeploymentRow | undefined> =>
+  db.row(sql`${selectDeployments} where d.workspace_id = ${workspaceId} and d.deployment_id = ${deploymentId}`)
+
+/** Holds the row, and with it the right to add revisions and secrets, until the transaction ends. */
+export async function lockDeployment(
+  tx: Db,
+  workspaceId: string,
+  deploymentId: string,
+): Promise<DeploymentRow | undefined> {
+  // Locked first and read second: one statement would show the joined revision as it was before the wait.
+  await tx.run(sql`
+    select 1 from deployments where workspace_id = ${workspaceId} and deployment_id = ${deploymentId} for update`)
+  return deploymentById(tx, workspaceId, deploymentId)
+}
+
+export const idOfName = async (db: Db, workspaceId: string, name: string): Promise<string | undefined> => {
+  const row = await db.row<{ deployment_id: string }>(sql`
+    select deployment_id from deployments
+    where workspace_id = ${workspaceId} and name = ${name} and delete_requested_at is null`)
+  return row?.deployment_id
+}
+
+export interface NewDeployment {
+  readonly deploymentId: string
+  readonly workspaceId: string
+  readonly name: string
+  readonly routeName: string
+  readonly source: Source
+  readonly sourceConfig: SourceConfig
+  readonly sourceRevisionConfig: SourceRevisionConfig
+}
+
+/** @returns false when the name or the route's name is taken; waits for others who are taking it */
+export const insertDeployment = async (tx: Db, it: NewDeployment): Promise<boolean> => {
+  const inserted = await tx.run(sql`
+    insert into deployments (deployment_id, workspace_id, name, route_name, source, integration_id, source_config,
+      source_revision_config, status)
+    values (${it.deploymentId}, ${it.workspaceId}, ${it.name}, ${it.routeName}, ${it.source},
+      ${it.sourceConfig.integration_id}, ${JSON.stringify(it.sourceConfig)}::jsonb,
+      ${JSON.stringify(it.sourceRevisionConfig)}::jsonb, 'AWAITING_DATABASE')
+    on conflict do nothing`)
+  return inserted > 0
+}
+
+/** What the next revision starts from, after a change. */
+export interface DesiredState {
+  readonly displayName: string | null
+  readonly sourceConfig: SourceConfig
+  readonly sourceRevisionConfig: SourceRevisionConfig
+  readonly secretsVersion: number
+  readonly latestRevisionId: string | null
+}
+
+export const updateDesired = (tx: Db, deploymentId: string, desired: DesiredState): Promise<number> =>
+  tx.run(sql`
+    update deployments set display_name = ${desired.displayName},
+      source_config = ${JSON.stringify(desired.sourceConfig)}::jsonb,
+      source_revision_config = ${JSON.stringify(desired.sourceRevisionConfig)}::jsonb,
+      secrets_version = ${desired.secretsVersion}, latest_revision_id = ${desired.latestRevisionId},
+      version = version + 1, updated_at = now()
+    where deployment_id = ${deploymentId}`)
+
+/** Marks for deletion: the name is free, lists hide it, and the pipeline removes what it has. */
+export const markForDeletion = (tx: Db, deploymentId: string, status: DeploymentStatus): Promise<number> =>
+  tx.run(sql`
+    update deployments set status = ${status}, delete_requested_at = coalesce(delete_requested_at, now()),
+      version = version + 1, updated_at = now()
+    where deployment_id = ${deploymentId}`)
+
+export interface DeploymentFilter {
+  readonly workspaceId: string
+  readonly name?: string | undefined
+  readonly nameContains?: string | undefined
+  readonly status?: DeploymentStatus | undefined
+  readonly deploymentType?: DeploymentType | undefined
+  readonly deploymentIds?: readonly string[] | undefined
+}
+
+/** Those that are being deleted are hidden unless a status is asked for (CP-D9). */
+function conditions(filter: DeploymentFilter): Sql {
+  const where: Sql[] = [sql`d.workspace_id = ${filter.workspaceId}`]
+  if (filter.name) where.push(sql`d.name = ${filter.name}`)
+  if (filter.nameContains) where.push(sql`position(lower(${filter.nameContains}) in d.name) > 0`)
+  where.push(filter.status ? sql`d.status = ${filter.status}` : sql`d.delete_requested_at is null`)
+  if (filter.deploymentType) where.push(sql`d.source_config ->> 'deployment_type' = ${filter.deploymentType}`)
+  if (filter.deploymentIds) where.push(sql`d.deployment_id = any(${filter.deploymentIds}::uuid[])`)
+  return joinSql(where, " and ")
+}
+
+/** An exact match first, since the CLIs look for one on the first page only (§1.4); then newest first. */
+export const findDeployments = (
+  db: Db,
+  filter: DeploymentFilter,
+  page: { limit: number; offset: number },
+): Promise<DeploymentRow[]> =>
+  db.rows(sql`${selectDeployments} where ${conditions(filter)}
+    order by (d.name = ${filter.nameContains ?? ""}) desc, d.created_at desc, d.uid_offset desc
+    limit ${page.limit} offset ${page.offset}`)
+
+export const countDeployments = async (db: Db, filter: DeploymentFilter): Promise<number> => {
+  const row = await db.row<{ total: number }>(
+    sql`select count(*) as total from deployments d where ${conditions(filter)}`,
+  )
+  return row?.total ?? 0
+}

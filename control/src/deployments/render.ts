@@ -1,0 +1,42 @@
+/** A deployment as a reply shows it. Pure. */
+import type { z } from "@hono/zod-openapi"
+import { renderSourceRevisionConfig } from "../revisions/schema.js"
+import { masked } from "../secrets/secret.js"
+import { publicUrl } from "./deployment.js"
+import type { DeploymentRow } from "./queries.js"
+import type { deploymentReply } from "./schema.js"
+
+/**
+ * @param agentsUrl  where the edge is reached; the deployment answers below it from its first DEPLOYED on (D3)
+ */
+export const renderDeployment = (row: DeploymentRow, agentsUrl: string): z.input<typeof deploymentReply> => ({
+  id: row.deployment_id,
+  tenant_id: row.workspace_id,
+  name: row.name,
+  display_name: row.display_name,
+  source: row.source,
+  source_config: {
+    ...row.source_config,
+    custom_url: row.source_config.custom_url ?? publicUrl(agentsUrl, row.route_name),
+    // The branch that is configured, apart from the commit it led to; Terraform's imports read it (§1.3).
+    repo_branch: row.source === "github" ? row.source_revision_config.repo_ref : null,
+  },
+  source_revision_config: renderSourceRevisionConfig(
+    row.latest_revision_config ?? row.source_revision_config,
+    row.latest_commit_sha,
+  ),
+  secrets: masked(row.secret_names),
+  secret_references: [],
+  status: row.status,
+  latest_revision_id: row.latest_revision_id,
+  active_revision_id: row.active_revision_id,
+  image_version: null,
+  is_preview: false,
+  agent_id: null,
+  agent_environment: null,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})
+
+/** Changes with each change that a caller makes, not with what the pipeline does about it (D6). */
+export const etagOf = (row: DeploymentRow): string => `"${row.version}"`

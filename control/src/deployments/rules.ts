@@ -1,0 +1,109 @@
+/** What each source asks for and forbids, beyond the form of single fields (D7–D10). Pure. */
+import { InvalidInput, type Problem, Refused } from "@superstep/toolkit/errors/errors"
+import type { SourceRevisionConfig } from "../revisions/revision.js"
+import type { Partially, Source, SourceConfig } from "./deployment.js"
+import { type GitProtocol, repoUrlProblem } from "./repository.js"
+
+const inSourceConfig = (field: keyof SourceConfig, message: string, type = "value_error"): Problem => ({
+  path: ["body", "source_config", field],
+  message,
+  type,
+})
+
+const inRevisionConfig = (field: keyof SourceRevisionConfig, message: string, type = "value_error"): Problem => ({
+  path: ["body", "source_revision_config", field],
+  message,
+  type,
+})
+
+const required = "this field is required"
+
+/** The fields that say where the code is, by source; `internal_*` sources get theirs later. */
+function missing(source: Source, config: SourceConfig, revision: SourceRevisionConfig): Problem[] {
+  switch (source) {
+    case "github":
+      return [
+        ...(config.repo_url ? [] : [inSourceConfig("repo_url", required, "missing")]),
+        ...(revision.repo_ref ? [] : [inRevisionConfig("repo_ref", required, "missing")]),
+        ...(revision.langgraph_config_path ? [] : [inRevisionConfig("langgraph_config_path", required, "missing")]),
+      ]
+    case "external_docker":
+      return [
+        ...(revision.image_uri ? [] : [inRevisionConfig("image_uri", required, "missing")]),
+        ...(config.resource_spec ? [] : [inSourceConfig("resource_spec", required, "missing")]),
+      ]
+    case "internal_template":
+      return config.template_id ? [] : [inSourceConfig("template_id", required, "missing")]
+    case "internal_docker":
+    case "internal_source":
+      return []
+  }
+}
+
+function misplaced(source: Source, config: SourceConfig, revision: SourceRevisionConfig): Problem[] {
+  const isImage = source === "external_docker" || source === "internal_docker"
+  return [
+    ...(config.repo_url && source !== "github" ? [inSourceConfig("repo_url", "belongs to github sources")] : []),
+    ...(revision.repo_ref && source !== "github" ? [inRevisionConfig("repo_ref", "belongs to github sources")] : []),
+    ...(revision.image_uri && !isImage ? [inRevisionConfig("image_uri", "belongs to sources that are images")] : []),
+    ...(config.listener_id ? [inSourceConfig("listener_id", `Listener ID ${config.listener_id} not found.`)] : []),
+  ]
+}
+
+/** A tag does not move, so nothing could be pushed to it (control-plane §3.5). */
+const pushOnTag = (config: SourceConfig, revision: SourceRevisionConfig): Problem[] =>
+  config.build_on_push && revision.repo_ref?.startsWith("refs/tags/")
+    ? [inSourceConfig("build_on_push", "must be false when repo_ref is a tag")]
+    : []
+
+/**
+ * @throws InvalidInput  with every problem at once
+ * @throws Refused       what the original answers 400 to (CP-D14)
+ */
+export function checkSource(
+  source: Source,
+  config: SourceConfig,
+  revision: SourceRevisionConfig,
+  gitProtocols: readonly GitProtocol[],
+): void {
+  const urlProblem = config.repo_url ? repoUrlProblem(config.repo_url, gitProtocols) : undefined
+  const problems = [
+    ...missing(source, config, revision),
+    ...misplaced(source, config, revision),
+    ...(urlProblem ? [inSourceConfig("repo_url", urlProblem)] : []),
+    ...pushOnTag(config, revision),
+  ]
+  if (problems.length > 0) throw new InvalidInput(problems)
+  if (source === "external_docker" && config.deployment_type) {
+    throw new Refused("deployment_type does not apply to external_docker deployments: leave it out")
+  }
+}
+
+/**
+ * An archive is named by what the upload address was given for, and only for this deployment. No address has been
+ * handed out for a path that we do not know.
+ * @throws Refused
+ */
+export function checkTarball(change: Partially<SourceRevisionConfig>): void {
+  if (!change.source_tarball_path) return
+  throw new Refused("source_tarball_path is no object_path that was handed out for this deployment", "unknown_upload")
+}
+
+const immutable = [
+  "repo_url",
+  "integration_id",
+  "deployment_type",
+  "listener_id",
+  "listener_config",
+  "template_id",
+] as const satisfies readonly (keyof SourceConfig)[]
+
+/** @throws Refused  a field that is fixed at creation would change; sending its present value is fine */
+export function checkUnchanged(current: SourceConfig, change: Partially<SourceConfig>): void {
+  for (const field of immutable) {
+    const wanted = change[field]
+    if (wanted === null || wanted === undefined) continue
+    if (JSON.stringify(wanted) === JSON.stringify(current[field])) continue
+    throw new Refused(`source_config.${field} is fixed when a deployment is created: create another one`, "immutable")
+  }
+}

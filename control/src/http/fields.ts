@@ -1,0 +1,49 @@
+/** Field types that requests share. */
+import { z } from "@hono/zod-openapi"
+
+// A lone surrogate has no UTF-8 form, and Postgres keeps no NUL: such a text could not come back as it was sent.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what this finds
+const unstorable = /[\u0000\ud800-\udfff]/u
+
+// Far above any real setting; deeper values would exhaust the stack of whoever walks them.
+const maxDepth = 40
+
+/** Says why a JSON value cannot be stored, or undefined when it can. */
+export function storageProblem(value: unknown, depth = 0): string | undefined {
+  if (depth > maxDepth) return `is nested deeper than ${maxDepth} levels`
+  if (typeof value === "string") return unstorable.test(value) ? "contains NUL or half a surrogate pair" : undefined
+  if (value === null || typeof value !== "object") return undefined
+  for (const [key, item] of Object.entries(value)) {
+    const problem = storageProblem(key) ?? storageProblem(item, depth + 1)
+    if (problem) return problem
+  }
+  return undefined
+}
+
+/** A text that can be stored. */
+export const text = z.string().superRefine((value, ctx) => {
+  const problem = storageProblem(value)
+  if (problem) ctx.addIssue({ code: "custom", message: problem })
+})
+
+export const uuid = z.guid("expected a UUID")
+
+/** Parses a query parameter. An empty value counts as absent: the CLI's `list` sends `name_contains=` (§1.4). */
+export const optionalParameter = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value) => (value === "" ? undefined : value), schema.optional())
+
+/** A whole number in a query string; digits only, so that neither `1e3` nor `0x10` is one. */
+export const wholeNumber = ({ min, max }: { min: number; max: number }) =>
+  z
+    .string("expected a whole number")
+    .regex(/^\d{1,12}$/, "expected a whole number")
+    .transform(Number)
+    .refine((number) => number >= min && number <= max, `expected a number from ${min} to ${max}`)
+
+/** `a,b`, or the parameter repeated; empty parts are left out. */
+export const commaSeparated = z
+  .union([z.string(), z.array(z.string())])
+  .transform((value) => [value].flat().flatMap((part) => part.split(",")))
+  .transform((parts) => parts.map((part) => part.trim()).filter((part) => part !== ""))
+
+export const trueOrFalse = z.enum(["true", "false"], "expected true or false").transform((value) => value === "true")

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { exampleDeployment, startApi } from "./test-api.js"
+
+test("every path answers at the root and below /api-host alike", async () => {
+  await using api = await startApi()
+  const { body: deployment } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
+  for (const path of [
+    `/v2/deployments/${deployment.id}`,
+    "/v2/deployments",
+    "/health",
+    "/v1/integrations/github/install",
+  ]) {
+    const root = await api.call("GET", path)
+    const below = await api.call("GET", `/api-host${path}`)
+
+    assert.equal(root.status, 200, path)
+    assert.equal(below.text, root.text, path)
+  }
+})
+
+test("a reply has a request id: the caller's when it is plain, else a new one", async () => {
+  await using api = await startApi()
+  const idFor = async (id: string) =>
+    (await api.call("GET", "/v2/deployments", { headers: { "x-request-id": id } })).headers.get("x-request-id")
+
+  assert.equal(await idFor("ci-42:a.b"), "ci-42:a.b")
+  for (const odd of ["", "a b", "<script>", "x".repeat(129)]) assert.match((await idFor(odd)) ?? "", /^[0-9a-f-]{36}$/)
+})
+
+test("an error tells what happened, a code and the request's id", async () => {
+  await using api = await startApi()
+
+  const reply = await api.call("GET", "/v2/deployments/x", { headers: { "x-request-id": "r1" } })
+
+  assert.deepEqual(reply.body, {
+    detail: [{ loc: ["path", "deployment_id"], msg: "expected a UUID", type: "value_error" }],
+    code: "invalid_input",
+    request_id: "r1",
+  })
+})
+
+test("a wrong method is 405 and names the right ones; an unknown path is 404", async () => {
+  await using api = await startApi()
+  const id = "00000000-0000-4000-8000-000000000000"
+  const wrong: [method: string, path: string, allow: string][] = [
+    ["PUT", "/v2/deployments", "GET, POST, HEAD"],
+    ["DELETE", "/api-host/v2/deployments", "GET, POST, HEAD"],
+    ["POST", `/v2/deployments/${id}`, "DELETE, GET, PATCH, HEAD"],
+    ["PATCH", `/v2/deployments/${id}/revisions/${id}`, "GET, HEAD"],
+    ["GET", `/v1/projects/${id}/deploy_logs`, "POST"],
+    ["POST", "/health", "GET, HEAD"],
+  ]
+  for (const [method, path, allow] of wrong) {
+    const reply = await api.call(method, path)
+
+    assert.equal(reply.status, 405, `${method} ${path}`)
+    assert.equal(reply.headers.get("allow"), allow)
+    assert.equal(reply.body.code, "method_not_allowed")
+  }
+  for (const path of ["/", "/v2", "/v2/deploymentsx", "/v3/deployments", `/v2/deployments/${id}/other`]) {
+    const reply = await api.call("GET", path)
+
+    assert.equal(reply.status, 404, path)
+    assert.equal(reply.body.detail, "Not Found")
+  }
+})
+
+test("a body over the limit is 413", async () => {
+  await using api = await startApi()
+  const text = JSON.stringify({ ...exampleDeployment(), padding: "x".repeat(1024 * 1024) })
+
+  const reply = await api.call("POST", "/v2/deployments", { text })
+  const declared = await api.call("POST", "/v2/deployments", { text: "{}", headers: { "content-length": "9999999" } })
+
+  assert.deepEqual([reply.status, declared.status], [413, 413])
+  assert.equal(reply.body.code, "too_large")
+})
+
+test("a stopping control plane answers 503 and when to come back", async () => {
+  await using api = await startApi({ isStopping: () => true })
+
+  const reply = await api.call("GET", "/v2/deployments")
+  const health = await api.call("GET", "/health")
+
+  assert.deepEqual([reply.status, health.status], [503, 503])
+  assert.equal(reply.headers.get("retry-after"), "2")
+})
+
+test("health, the document and the page need no key", async () => {
+  await using api = await startApi()
+  const open = { headers: { "x-api-key": "" } }
+
+  const health = await api.call("GET", "/health", open)
+  const document = await api.call("GET", "/api-host/openapi.json", open)
+  const page = await api.call("GET", "/api-host/docs", open)
+
+  assert.deepEqual(health.body, { status: "ok" })
+  const { paths, openapi } = document.body
+  assert.equal(openapi, "3.1.0")
+  assert.deepEqual(Object.keys(paths["/v2/deployments"]).sort(), ["get", "post"])
+  assert.deepEqual(Object.keys(paths["/v2/deployments/{deployment_id}"]).sort(), ["delete", "get", "patch"])
+  assert.ok(paths["/v2/deployments/{deployment_id}/revisions/{revision_id}"].get)
+  assert.match(page.headers.get("content-type") ?? "", /^text\/html/)
+  assert.ok(page.text.includes("/v2/deployments/{deployment_id}/revisions"))
+  assert.ok(!/<script|https?:\/\//.test(page.text), "the page loads nothing")
+})

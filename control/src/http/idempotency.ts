@@ -1,0 +1,81 @@
+/**
+ * `Idempotency-Key` on POST and PATCH (CP-D11): the effect and its reply are stored in one transaction, so a repeated
+ * request gets the first one's reply, also when both arrive at once and when the process died before it answered.
+ * A request that failed left nothing behind and may be tried again under its key.
+ */
+import { createHash } from "node:crypto"
+import type { Database, Db } from "@superstep/toolkit/db/database"
+import { InvalidInput } from "@superstep/toolkit/errors/errors"
+import type { Context } from "hono"
+import { answeredRequest, forgetOldKeys, storeReply, takeIdempotencyKey } from "./queries.js"
+
+export interface Answer {
+  readonly status: 200 | 201
+  readonly body: object
+  /** Called when the effect is stored, and not for a repeated request: the place to log it. */
+  readonly committed: () => void
+}
+
+const maxKeyLength = 255
+
+/**
+ * Runs `work` in a transaction, or repeats what it answered before under the request's key.
+ * @throws InvalidInput  the key came with another request before, or is too long
+ */
+export async function answerOnce(
+  db: Database,
+  { c, bodyText, workspaceId }: { c: Context; bodyText: string; workspaceId: string },
+  work: (tx: Db) => Promise<Answer>,
+): Promise<Response> {
+  const key = keyOf(c)
+  const answer = await db.transaction(async (tx) => {
+    if (key === undefined) return work(tx)
+    await forgetOldKeys(tx)
+    const sha256 = fingerprint(c, bodyText)
+    if (!(await takeIdempotencyKey(tx, { workspaceId, key, sha256 }))) return repeated(tx, { workspaceId, key, sha256 })
+    const first = await work(tx)
+    await storeReply(tx, { workspaceId, key, status: first.status, reply: JSON.stringify(first.body) })
+    return first
+  })
+  if ("text" in answer) {
+    return c.body(answer.text, answer.status, { "content-type": "application/json", "idempotent-replayed": "true" })
+  }
+  answer.committed()
+  return c.json(answer.body, answer.status)
+}
+
+function keyOf(c: Context): string | undefined {
+  const key = c.req.header("idempotency-key")
+  if (!key) return undefined
+  if (key.length <= maxKeyLength) return key
+  throw new InvalidInput([
+    {
+      path: ["header", "Idempotency-Key"],
+      message: `is longer than ${maxKeyLength} characters`,
+      type: "string_too_long",
+    },
+  ])
+}
+
+/** Both addresses of the API are one: a retry may come through the other. */
+const fingerprint = (c: Context, bodyText: string): string =>
+  createHash("sha256")
+    .update(`${c.req.method} ${c.req.path.replace(/^\/api-host/, "")}\n${bodyText}`)
+    .digest("hex")
+
+async function repeated(tx: Db, { workspaceId, key, sha256 }: { workspaceId: string; key: string; sha256: string }) {
+  const earlier = await answeredRequest(tx, workspaceId, key)
+  if (earlier?.request_sha256 !== sha256) {
+    throw new InvalidInput(
+      [
+        {
+          path: ["header", "Idempotency-Key"],
+          message: "was used for another request: choose a new key",
+          type: "value_error",
+        },
+      ],
+      "idempotency_key_reused",
+    )
+  }
+  return { text: earlier.reply, status: earlier.status as Answer["status"] }
+}

@@ -1,0 +1,33 @@
+/** Unknown fields are ignored, as the original does, but named in `X-Ignored-Fields` (CP-D13). */
+import type { z } from "@hono/zod-openapi"
+import type { Context } from "hono"
+
+// A header has to stay short and plain, whatever the names are.
+const maxNames = 20
+const maxNameLength = 60
+const plain = (name: string): string => name.slice(0, maxNameLength).replaceAll(/[^\w.-]/g, "_")
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The top-level names of a body, and those inside the named parts, that their schemas do not know. */
+export function ignoredFields(
+  body: unknown,
+  known: z.ZodRawShape,
+  parts: Readonly<Record<string, readonly string[]>> = {},
+): string[] {
+  if (!isObject(body)) return []
+  const top = Object.keys(body).filter((name) => !(name in known))
+  const inside = Object.entries(parts).flatMap(([part, names]) => {
+    const value = body[part]
+    return isObject(value)
+      ? Object.keys(value).flatMap((name) => (names.includes(name) ? [] : [`${part}.${name}`]))
+      : []
+  })
+  return [...top, ...inside]
+}
+
+/** Names the fields in the reply, if there are any. */
+export function tellIgnored(c: Context, names: readonly string[]): void {
+  if (names.length > 0) c.header("x-ignored-fields", names.slice(0, maxNames).map(plain).join(", "))
+}

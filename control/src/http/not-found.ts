@@ -1,0 +1,26 @@
+/** What a request gets that no route takes: 405 when another method would be right there, else 404. */
+import type { Context, Hono, NotFoundHandler } from "hono"
+
+/** Turns a router's pattern (`/v2/deployments/:deployment_id`) into a test for paths. */
+function matcher(pattern: string): RegExp {
+  const parts = pattern.split("/").map((part) => (part.startsWith(":") ? "[^/]+" : escapeRegExp(part)))
+  return new RegExp(`^${parts.join("/")}$`)
+}
+
+const escapeRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+
+/** @param app  with all its routes; middleware (method ALL) answers nothing and is left out */
+export function notFound(app: Hono): NotFoundHandler {
+  const routes = app.routes
+    .filter(({ method }) => method !== "ALL")
+    .map(({ method, path }) => ({ method, test: matcher(path) }))
+  return (c: Context) => {
+    const request_id = c.res.headers.get("x-request-id") ?? undefined
+    const methods = [...new Set(routes.filter(({ test }) => test.test(c.req.path)).map(({ method }) => method))].sort()
+    if (methods.length === 0) return c.json({ detail: "Not Found", code: "not_found", request_id }, 404)
+    const allow = methods.includes("GET") ? [...methods, "HEAD"] : methods
+    return c.json({ detail: "Method Not Allowed", code: "method_not_allowed", request_id }, 405, {
+      allow: allow.join(", "),
+    })
+  }
+}

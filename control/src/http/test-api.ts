@@ -1,0 +1,103 @@
+/** For tests: the whole API on a fresh database, with two workspaces that must not see each other. */
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { fileURLToPath } from "node:url"
+import type { Database } from "@superstep/toolkit/db/database"
+import { createLog } from "@superstep/toolkit/log/log"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { type AppOptions, createApp } from "../app.js"
+import { type MasterKey, masterKey } from "../secrets/seal.js"
+import { createApiKey, createWorkspace } from "../workspaces/operations.js"
+
+export const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
+
+/** A reply whose JSON has been read; `body` is undefined when there was none. */
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert on what came, whatever its type
+  readonly body: any
+}
+
+export interface Call {
+  readonly body?: unknown
+  /** Sent as it is, in place of `body`. */
+  readonly text?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface TestApi extends AsyncDisposable {
+  readonly db: Database
+  readonly key: MasterKey
+  readonly workspaceId: string
+  readonly apiKey: string
+  readonly orgKey: string
+  readonly other: { readonly workspaceId: string; readonly apiKey: string }
+  /** Asks as the first workspace, unless the headers say otherwise; `x-api-key: ""` asks without a key. */
+  call(method: string, path: string, call?: Call): Promise<Reply>
+  /** The same, as the other workspace. */
+  callAsOther(method: string, path: string, call?: Call): Promise<Reply>
+}
+
+export async function startApi(options: Partial<AppOptions> = {}): Promise<TestApi> {
+  const db = await freshDatabase({ migrations })
+  const key = masterKey(randomBytes(32))
+  const app = createApp({
+    db,
+    key,
+    log: createLog({ process: "control", level: "silent" }),
+    agentsUrl: "http://agents.test:8901",
+    gitProtocols: ["https", "ssh"],
+    ...options,
+  })
+  const one = await workspaceWithKey(db, "one")
+  const other = await workspaceWithKey(db, "other")
+  const org = await createApiKey(db, { workspaceId: null, name: "org" })
+  const callWith =
+    (apiKey: string) =>
+    async (method: string, path: string, { body, text, headers }: Call = {}): Promise<Reply> => {
+      const sent = text ?? (body === undefined ? undefined : JSON.stringify(body))
+      const init = { method, headers: { "x-api-key": apiKey, ...headers }, ...(sent !== undefined && { body: sent }) }
+      return readReply(await app.request(path, init))
+    }
+  return {
+    db,
+    key,
+    ...one,
+    orgKey: org.clearKey,
+    other,
+    call: callWith(one.apiKey),
+    callAsOther: callWith(other.apiKey),
+    [Symbol.asyncDispose]: () => db[Symbol.asyncDispose](),
+  }
+}
+
+async function workspaceWithKey(db: Database, name: string) {
+  const { workspace_id: workspaceId } = await createWorkspace(db, name)
+  const { clearKey: apiKey } = await createApiKey(db, { workspaceId, name: "test" })
+  return { workspaceId, apiKey }
+}
+
+async function readReply(response: Response): Promise<Reply> {
+  const text = await response.text()
+  const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false
+  assert.ok(response.headers.has("x-request-id"), "every reply has a request id")
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+}
+
+/** The body of the example that creates a deployment (seed, parts 2 and 4). */
+export const exampleDeployment = (name = "shop-bot") => ({
+  name,
+  source: "github",
+  source_config: {
+    integration_id: null,
+    repo_url: "https://github.com/acme/shop",
+    deployment_type: "dev",
+    build_on_push: false,
+    custom_url: null,
+    resource_spec: null,
+  },
+  source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json", image_uri: null },
+  secrets: [{ name: "MODEL_KEY", value: "sk-very-secret" }],
+})

@@ -1,0 +1,27 @@
+/** What an integration is: a name for credentials that are good for one host. Pure. */
+
+export interface Integration {
+  readonly integration_id: string
+  readonly workspace_id: string
+  readonly kind: "git"
+  readonly name: string
+  /** `github.com` or `git.example.org:3000`. */
+  readonly host: string
+  readonly username: string | null
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+// What GitHub calls a token's user; GitLab, Gitea and Bitbucket's repository tokens take any name.
+export const defaultUsername = "x-access-token"
+
+const hostName = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/i
+
+/**
+ * The host that an address or a bare host name means, in lower case, with its port if it has one.
+ * @returns undefined when it is neither
+ */
+export function hostOf(address: string): string | undefined {
+  const host = /^https?:\/\//i.test(address) && URL.canParse(address) ? new URL(address).host : address
+  return host.length <= 255 && hostName.test(host) ? host.toLowerCase() : undefined
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { exampleDeployment, startApi, type TestApi } from "../http/test-api.js"
+import { credentialsOf } from "./operations.js"
+
+const path = "/v2/integrations/git"
+const github = { name: "acme", host: "GitHub.com", token: "ghp_in_clear" }
+
+async function created(api: TestApi, body: object = github) {
+  const reply = await api.call("POST", path, { body })
+  assert.equal(reply.status, 201, reply.text)
+  return reply.body
+}
+
+test("an integration is made, read, listed and forgotten", async () => {
+  await using api = await startApi()
+
+  const integration = await created(api)
+  const read = await api.call("GET", `${path}/${integration.id}`)
+  const list = await api.call("GET", path)
+  const github_list = await api.call("GET", "/v1/integrations/github/install")
+  const deleted = await api.call("DELETE", `${path}/${integration.id}`)
+  const gone = await api.call("GET", `${path}/${integration.id}`)
+
+  assert.equal(integration.host, "github.com")
+  assert.equal(integration.username, null)
+  assert.deepEqual(read.body, integration)
+  assert.deepEqual(list.body, { resources: [integration], offset: 1 })
+  assert.deepEqual(github_list.body, [{ id: integration.id, installation_id: null, name: "acme" }])
+  assert.equal(deleted.status, 204)
+  assert.equal(gone.status, 404)
+})
+
+test("a token is never shown or stored in clear, and opens for who fetches (I1)", async () => {
+  await using api = await startApi()
+  const integration = await created(api, { ...github, username: "bot" })
+
+  const row = await api.db.row<{ token_sealed: string }>(sql`select token_sealed from integrations`)
+  const credentials = await credentialsOf(api.db, api.key, {
+    workspaceId: api.workspaceId,
+    integrationId: integration.id,
+  })
+
+  assert.ok(!JSON.stringify([integration, row]).includes("ghp_in_clear"))
+  assert.equal(credentials.token.reveal(), "ghp_in_clear")
+  assert.deepEqual([credentials.host, credentials.username], ["github.com", "bot"])
+})
+
+test("an integration that a deployment uses stays (I2)", async () => {
+  await using api = await startApi()
+  const { id } = await created(api)
+  const example = exampleDeployment()
+  const body = { ...example, source_config: { ...example.source_config, integration_id: id } }
+
+  const deployment = await api.call("POST", "/v2/deployments", { body })
+  const deleted = await api.call("DELETE", `${path}/${id}`)
+
+  assert.equal(deployment.body.source_config.integration_id, id)
+  assert.equal(deleted.status, 409)
+  assert.equal(deleted.body.code, "in_use")
+})
+
+test("a name is unique in its workspace", async () => {
+  await using api = await startApi()
+  const { id } = await created(api)
+
+  const taken = await api.call("POST", path, { body: github })
+  const other = await api.callAsOther("POST", path, { body: github })
+
+  assert.equal(taken.status, 409)
+  assert.equal(taken.body.conflicting_id, id)
+  assert.equal(other.status, 201)
+})
+
+test("a host may be given as an address, and only one host", async () => {
+  await using api = await startApi()
+
+  const byUrl = await created(api, { name: "url", url: "https://git.acme.test:3000/acme/shop", token: "t" })
+  const both = await created(api, { name: "both", url: "https://github.com/acme", host: "github.com", token: "t" })
+
+  assert.equal(byUrl.host, "git.acme.test:3000")
+  assert.equal(both.host, "github.com")
+})
+
+test("malformed integrations are 422", async () => {
+  await using api = await startApi()
+  const malformed = [
+    { ...github, token: undefined },
+    { ...github, token: "" },
+    { ...github, token: "a\nb" },
+    { ...github, host: undefined },
+    { ...github, host: "git hub.com" },
+    { ...github, host: "-oProxyCommand=x" },
+    { ...github, host: "user@github.com" },
+    { ...github, host: "github.com", url: "https://gitlab.com" },
+    { ...github, username: "a:b" },
+    { ...github, username: "a\nb" },
+    { ...github, name: "" },
+    { ...github, name: "a\u0000" },
+    [],
+  ]
+  for (const body of malformed) {
+    const reply = await api.call("POST", path, { body })
+
+    assert.equal(reply.status, 422, `${JSON.stringify(body)}: ${reply.text}`)
+  }
+  assert.deepEqual((await api.call("GET", path)).body.resources, [])
+})

@@ -1,0 +1,98 @@
+/** Stores credentials for git hosts, and opens them for whoever fetches. */
+
+import { Secret } from "@superstep/toolkit/config/settings"
+import { type Db, isSqlState, sqlState } from "@superstep/toolkit/db/database"
+import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+import { v7 as newId } from "uuid"
+import { type MasterKey, open, seal } from "../secrets/seal.js"
+import { defaultUsername, type Integration } from "./integration.js"
+import {
+  countIntegrations,
+  holdIntegration,
+  insertIntegration,
+  integrationById,
+  integrationByName,
+  integrationsOf,
+  removeIntegration,
+  sealedToken,
+} from "./queries.js"
+
+const contextOf = (workspaceId: string, integrationId: string) => ["integration", workspaceId, integrationId] as const
+
+/** @throws Conflict  the name is taken */
+export async function createIntegration(
+  db: Db,
+  key: MasterKey,
+  workspaceId: string,
+  wanted: { name: string; host: string; username: string | null; token: string },
+): Promise<Integration> {
+  const { token, ...fields } = wanted
+  const id = newId()
+  const tokenSealed = seal(key, token, contextOf(workspaceId, id))
+  const integration = await insertIntegration(db, { ...fields, id, workspaceId, tokenSealed })
+  if (integration) return integration
+  const other = await integrationByName(db, workspaceId, wanted.name)
+  throw new Conflict(`An integration named ${wanted.name} exists: choose another name`, "name_taken", {
+    conflicting_id: other?.integration_id,
+  })
+}
+
+const notFound = (integrationId: string) => new NotFound(`Integration ID ${integrationId} not found.`)
+
+/** @throws NotFound */
+export async function findIntegration(db: Db, workspaceId: string, integrationId: string): Promise<Integration> {
+  const integration = await integrationById(db, workspaceId, integrationId)
+  if (!integration) throw notFound(integrationId)
+  return integration
+}
+
+/** Inside a transaction it also stays until the transaction has ended. */
+export const integrationExists = async (tx: Db, workspaceId: string, integrationId: string): Promise<boolean> =>
+  (await holdIntegration(tx, workspaceId, integrationId)) > 0
+
+export const allIntegrations = (db: Db, workspaceId: string): Promise<Integration[]> =>
+  integrationsOf(db, workspaceId, { limit: null, offset: 0 })
+
+export async function listIntegrations(
+  db: Db,
+  workspaceId: string,
+  page: { limit: number; offset: number },
+): Promise<{ rows: Integration[]; total: number }> {
+  const [rows, total] = await Promise.all([integrationsOf(db, workspaceId, page), countIntegrations(db, workspaceId)])
+  return { rows, total }
+}
+
+/**
+ * @throws NotFound
+ * @throws Conflict  a deployment names it, also one that is still being deleted
+ */
+export async function deleteIntegration(db: Db, workspaceId: string, integrationId: string): Promise<void> {
+  try {
+    if ((await removeIntegration(db, workspaceId, integrationId)) === 0) throw notFound(integrationId)
+  } catch (error) {
+    if (!isSqlState(error, sqlState.foreignKeyViolation)) throw error
+    throw new Conflict(`Integration ID ${integrationId} is in use: delete its deployments first`, "in_use")
+  }
+}
+
+/** Who to be on the integration's host. No other host may see the token. */
+export interface GitCredentials {
+  readonly host: string
+  readonly username: string
+  readonly token: Secret
+}
+
+/**
+ * @throws NotFound    the integration is gone
+ * @throws CannotOpen  the master key is another one than the token was sealed with
+ */
+export async function credentialsOf(
+  db: Db,
+  key: MasterKey,
+  { workspaceId, integrationId }: { workspaceId: string; integrationId: string },
+): Promise<GitCredentials> {
+  const row = await sealedToken(db, workspaceId, integrationId)
+  if (!row) throw notFound(integrationId)
+  const token = new Secret(open(key, row.token_sealed, contextOf(workspaceId, integrationId)))
+  return { host: row.host, username: row.username ?? defaultUsername, token }
+}

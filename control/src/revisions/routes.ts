@@ -1,0 +1,53 @@
+/** HTTP for revisions: reading them. They come into being with a deployment's POST and PATCH. */
+import { z } from "@hono/zod-openapi"
+import type { Db } from "@superstep/toolkit/db/database"
+import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import { findDeployment } from "../deployments/operations.js"
+import { uuid } from "../http/fields.js"
+import { pageOf, pageQuery, pageReply, sendPage } from "../http/page.js"
+import { findRevision, listRevisions } from "./operations.js"
+import { renderRevision, revisionReply } from "./schema.js"
+
+export function addRevisionRoutes(api: Api, { db }: { db: Db }): void {
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/v2/deployments/{deployment_id}/revisions",
+      summary: "Lists a deployment's revisions, newest first.",
+      params: z.object({ deployment_id: uuid }),
+      query: z.object(pageQuery),
+      responses: {
+        200: { description: "a page of revisions", schema: pageReply(revisionReply) },
+        404: { description: "the workspace has no such deployment" },
+      },
+    },
+    async ({ c, params, query }) => {
+      const { workspaceId } = c.get("caller")
+      await findDeployment(db, workspaceId, params.deployment_id)
+      const page = pageOf(query)
+      const { rows, total } = await listRevisions(db, { workspaceId, deploymentId: params.deployment_id, ...page })
+      return sendPage(c, page, { resources: rows.map(renderRevision), total })
+    },
+  )
+
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/v2/deployments/{deployment_id}/revisions/{revision_id}",
+      summary: "Reads one revision: poll it until its status is DEPLOYED or contains FAILED.",
+      params: z.object({ deployment_id: uuid, revision_id: uuid }),
+      responses: {
+        200: { description: "the revision", schema: revisionReply },
+        404: { description: "the workspace has no such deployment, or the deployment no such revision" },
+      },
+    },
+    async ({ c, params }) => {
+      const { workspaceId } = c.get("caller")
+      await findDeployment(db, workspaceId, params.deployment_id)
+      const ids = { workspaceId, deploymentId: params.deployment_id, revisionId: params.revision_id }
+      return c.json(renderRevision(await findRevision(db, ids)))
+    },
+  )
+}

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { exampleDeployment, startApi, type TestApi } from "../http/test-api.js"
+import { secretsOfRevision } from "./operations.js"
+import { CannotOpen, masterKey, open, seal } from "./seal.js"
+
+const context = ["secret", "workspace", "deployment", "NAME", 1]
+
+test("what was sealed opens with the same key and context, and looks different each time (S1)", () => {
+  const key = masterKey(randomBytes(32))
+  for (const value of ["", "sk-1", "ä\n😀", "x".repeat(100_000)]) {
+    const sealed = seal(key, value, context)
+
+    assert.equal(open(key, sealed, context), value)
+    assert.notEqual(seal(key, value, context), sealed)
+    assert.ok(value === "" || !sealed.includes(value))
+  }
+})
+
+test("a sealed value that was changed in any byte does not open (S1)", () => {
+  const key = masterKey(randomBytes(32))
+  const [format, id, text] = seal(key, "secret", context).split(".")
+  const bytes = Buffer.from(text ?? "", "base64url")
+  for (let index = 0; index < bytes.length; index += 1) {
+    const changed = Buffer.from(bytes)
+    changed[index] = (changed[index] ?? 0) ^ 1
+
+    assert.throws(() => open(key, [format, id, changed.toString("base64url")].join("."), context), CannotOpen)
+  }
+})
+
+test("a sealed value opens in no other place, under no other key, and not in part (S1)", () => {
+  const key = masterKey(randomBytes(32))
+  const sealed = seal(key, "secret", context)
+  const places = [
+    ["secret", "other", "deployment", "NAME", 1],
+    ["secret", "workspace", "other", "NAME", 1],
+    ["secret", "workspace", "deployment", "OTHER", 1],
+    ["secret", "workspace", "deployment", "NAME", 2],
+    ["secret", "workspace", "deploymentNAME", 1],
+  ]
+
+  for (const place of places) assert.throws(() => open(key, sealed, place), CannotOpen)
+  assert.throws(() => open(masterKey(randomBytes(32)), sealed, context), CannotOpen)
+  for (const broken of ["", "1", "2.a.b", sealed.slice(0, 30), "nonsense"]) {
+    assert.throws(() => open(key, broken, context), CannotOpen)
+  }
+  assert.throws(() => masterKey(Buffer.from("password")), RangeError)
+})
+
+async function deploy(api: TestApi, secrets: object[]) {
+  const { body } = await api.call("POST", "/v2/deployments", { body: { ...exampleDeployment(), secrets } })
+  const patch = (body_: object) => api.call("PATCH", `/v2/deployments/${body.id}`, { body: body_ })
+  const environment = (revisionId: string) => secretsOfRevision(api.db, api.key, { revision_id: revisionId })
+  return { deployment: body, patch, environment }
+}
+
+test("a list replaces all secrets, the mask keeps one, and an empty list changes nothing (S2)", async () => {
+  await using api = await startApi()
+  const given = [
+    { name: "A", value: "1" },
+    { name: "B", value: "2" },
+  ]
+  const { deployment, patch, environment } = await deploy(api, given)
+
+  const kept = await patch({
+    secrets: [
+      { name: "B", value: "********" },
+      { name: "C", value: "3" },
+    ],
+  })
+  const empty = await patch({ secrets: [], source_revision_config: { repo_ref: "next" } })
+
+  assert.deepEqual(kept.body.secrets, [
+    { name: "B", value: "********" },
+    { name: "C", value: "********" },
+  ])
+  assert.deepEqual(await environment(kept.body.latest_revision_id), { B: "2", C: "3" })
+  assert.deepEqual(await environment(empty.body.latest_revision_id), { B: "2", C: "3" })
+  assert.deepEqual(await environment(deployment.latest_revision_id), { A: "1", B: "2" }, "a revision pins its version")
+})
+
+test("no reply and no row shows a value (S3)", async () => {
+  await using api = await startApi()
+  const { deployment, patch } = await deploy(api, [{ name: "A", value: "sk-in-clear" }])
+  const patched = await patch({ secrets: [{ name: "A", value: "sk-in-clear-too" }] })
+  const read = await api.call("GET", `/v2/deployments/${deployment.id}`)
+  const revisions = await api.call("GET", `/v2/deployments/${deployment.id}/revisions`)
+  const rows = await api.db.rows(sql`
+    select row_to_json(s)::text as text from secrets s union all select row_to_json(r)::text from revisions r
+    union all select row_to_json(d)::text from deployments d`)
+
+  const shown = JSON.stringify([deployment, patched.body, read.body, revisions.body, rows])
+  assert.ok(!shown.includes("sk-in-clear"))
+})
+
+test("names that the platform sets itself are 400 and named; tracing variables are free (S4)", async () => {
+  await using api = await startApi()
+  const send = (...names: string[]) =>
+    api.call("POST", "/v2/deployments", {
+      body: { ...exampleDeployment(), secrets: names.map((name) => ({ name, value: "x" })) },
+    })
+
+  const reserved = await send("OK", "DATABASE_URI", "PORT")
+  const ours = await send("SUPERSTEP_UNIT_TOKEN")
+  const free = await send("LANGSMITH_API_KEY", "LANGCHAIN_TRACING_V2", "OPENAI_API_KEY")
+
+  assert.equal(reserved.status, 400)
+  assert.match(reserved.body.detail, /DATABASE_URI, PORT/)
+  assert.equal(ours.status, 400)
+  assert.equal(free.status, 201)
+})

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { exampleDeployment, migrations, startApi } from "../http/test-api.js"
+import { createApiKey, createWorkspace, ensureDefaultWorkspace, listApiKeys, revokeApiKey } from "./operations.js"
+
+const unknownId = "00000000-0000-4000-8000-000000000000"
+
+test("a request without a key in force is 401, on every path of the API (K1)", async () => {
+  await using api = await startApi()
+  const { clearKey, key } = await createApiKey(api.db, { workspaceId: api.workspaceId, name: "short-lived" })
+  await revokeApiKey(api.db, key.api_key_id)
+  for (const wrong of ["", "ssk_unknown", `${api.apiKey}x`, clearKey, "x".repeat(5000)]) {
+    for (const path of ["/v2/deployments", `/v2/deployments/${unknownId}`, "/v2/nothing", "/api-host/v1/nothing"]) {
+      const reply = await api.call("GET", path, { headers: { "x-api-key": wrong } })
+
+      assert.equal(reply.status, 401, path)
+      assert.equal(reply.body.detail, "Invalid API key")
+    }
+  }
+})
+
+test("a workspace's key needs no tenant, and has no rights on another (K2)", async () => {
+  await using api = await startApi()
+  const as = async (tenant: string) => {
+    const reply = await api.call("GET", "/v2/deployments", { headers: { "x-tenant-id": tenant } })
+    return reply.status
+  }
+
+  assert.equal(await as(api.workspaceId), 200)
+  assert.equal(await as(api.workspaceId.toUpperCase()), 200)
+  assert.equal(await as(""), 200)
+  for (const tenant of [api.other.workspaceId, unknownId, "default", "' or 1=1 --"]) assert.equal(await as(tenant), 403)
+})
+
+test("an installation's key names its workspace with each request (K3)", async () => {
+  await using api = await startApi()
+  const as = (tenant: string) =>
+    api.call("GET", "/v2/deployments", { headers: { "x-api-key": api.orgKey, "x-tenant-id": tenant } })
+
+  const none = await api.call("GET", "/v2/deployments", { headers: { "x-api-key": api.orgKey } })
+
+  assert.equal(none.status, 403)
+  assert.match(none.body.detail, /requires workspace specification/)
+  assert.equal((await as(api.workspaceId)).status, 200)
+  assert.equal((await as(api.other.workspaceId)).status, 200)
+  for (const tenant of [unknownId, "default"]) assert.equal((await as(tenant)).status, 403)
+})
+
+test("what belongs to another workspace is as if it did not exist (K4)", async () => {
+  await using api = await startApi()
+  const { body: mine } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
+  const { body: theirs } = await api.callAsOther("POST", "/v2/deployments", { body: exampleDeployment("theirs") })
+  const { body: integration } = await api.call("POST", "/v2/integrations/git", {
+    body: { name: "git", host: "github.com", token: "t" },
+  })
+  const path = `/v2/deployments/${mine.id}`
+  const revision = `${path}/revisions/${mine.latest_revision_id}`
+  const requests: [string, string, object?][] = [
+    ["GET", path],
+    ["PATCH", path, { display_name: "stolen" }],
+    ["DELETE", path],
+    ["GET", `${path}/revisions`],
+    ["GET", revision],
+    ["GET", `${revision}/logs?type=build`],
+    ["POST", `/v1/projects/${mine.id}/deploy_logs`, {}],
+    ["POST", `/v1/projects/${mine.id}/revisions/${mine.latest_revision_id}/build_logs`, {}],
+    ["GET", `/v2/deployments/${theirs.id}/revisions/${mine.latest_revision_id}`],
+    ["GET", `/v2/integrations/git/${integration.id}`],
+    ["DELETE", `/v2/integrations/git/${integration.id}`],
+  ]
+  for (const [method, target, body] of requests) {
+    const reply = await api.callAsOther(method, target, { body })
+
+    assert.equal(reply.status, 404, `${method} ${target}: ${reply.text}`)
+    assert.match(reply.body.detail, /^(Deployment|Revision|Integration) ID [0-9a-f-]{36} not found\.$/)
+  }
+  const borrowed = exampleDeployment("borrowed")
+  const uses = await api.callAsOther("POST", "/v2/deployments", {
+    body: { ...borrowed, source_config: { ...borrowed.source_config, integration_id: integration.id } },
+  })
+  const lists = await Promise.all(
+    ["/v2/deployments", `/v2/deployments?deployment_ids=${mine.id},${theirs.id}`].map((list) =>
+      api.callAsOther("GET", list),
+    ),
+  )
+  const integrations = await api.callAsOther("GET", "/v2/integrations/git")
+
+  assert.equal(uses.status, 422)
+  for (const { body } of lists)
+    assert.deepEqual(
+      body.resources.map(({ id }: { id: string }) => id),
+      [theirs.id],
+    )
+  assert.deepEqual(integrations.body.resources, [])
+  assert.deepEqual((await api.call("GET", path)).body, mine)
+})
+
+test("the first start makes one workspace and two keys, and no later start does", async () => {
+  await using db = await freshDatabase({ migrations })
+
+  const [one, two] = await Promise.all([ensureDefaultWorkspace(db), ensureDefaultWorkspace(db)])
+  const later = await ensureDefaultWorkspace(db)
+
+  const first = one ?? two
+  assert.ok(first)
+  assert.equal([one, two].filter(Boolean).length, 1)
+  assert.match(first.api_key, /^ssk_[\w-]{43}$/)
+  assert.notEqual(first.api_key, first.org_api_key)
+  assert.equal(later, undefined)
+})
+
+test("a key is shown once; what is stored does not give it away", async () => {
+  await using db = await freshDatabase({ migrations })
+  const { workspace_id: workspaceId } = await createWorkspace(db, "one")
+
+  const { clearKey, key } = await createApiKey(db, { workspaceId, name: "ci" })
+
+  assert.ok(clearKey.startsWith(key.prefix))
+  assert.ok(key.prefix.length < 12)
+  assert.deepEqual(await listApiKeys(db, workspaceId), [key])
+})
+
+test("names of workspaces are unique, and keys need a workspace that exists", async () => {
+  await using db = await freshDatabase({ migrations })
+  await createWorkspace(db, "one")
+
+  await assert.rejects(createWorkspace(db, "one"), Conflict)
+  await assert.rejects(createApiKey(db, { workspaceId: unknownId, name: "x" }), NotFound)
+  await assert.rejects(revokeApiKey(db, "nonsense"), NotFound)
+})
