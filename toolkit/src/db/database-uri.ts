@@ -14,7 +14,7 @@ export function databaseUri({ host, port = 5432, user, password, database }: Add
   const isSocket = host.startsWith("/")
   const credentials = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`
   // A URL needs a host to hold credentials; the parameter goes before it.
-  const uri = `postgres://${credentials}@${isSocket ? "localhost" : host}:${port}/${encodeURIComponent(database)}`
+  const uri = `postgres://${credentials}@${isSocket ? "localhost" : host}:${port}/${encodeName(database)}`
   return isSocket ? `${uri}?host=${encodeURIComponent(host)}` : uri
 }
 
@@ -24,8 +24,14 @@ export function databaseUri({ host, port = 5432, user, password, database }: Add
  */
 export function changeUri(uri: string, change: { database?: string; user?: string; password?: string }): string {
   const url = new URL(uri)
-  if (change.database !== undefined) url.pathname = `/${encodeURIComponent(change.database)}`
+  if (change.database !== undefined) url.pathname = `/${encodeName(change.database)}`
   if (change.user !== undefined) url.username = encodeURIComponent(change.user)
   if (change.password !== undefined) url.password = encodeURIComponent(change.password)
   return url.href
+}
+
+/** `pg` leaves these characters of a database's name encoded and libpq does not, so no string means them to both. */
+function encodeName(database: string): string {
+  if (/[;/?:@&=+$,#]/.test(database)) throw new Error(`a database's name has none of ;/?:@&=+$,# but "${database}" has`)
+  return encodeURIComponent(database)
 }

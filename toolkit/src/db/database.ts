@@ -24,6 +24,7 @@ export interface Database extends Db, AsyncDisposable {
   listen(channel: string, onNotify: (payload: string) => void, onReconnect?: () => void): Promise<Subscription>
   /** The connection string, for the few places that need a second pool. */
   readonly uri: string
+  /** Waits for what is under way and ends all connections. It may be called again. */
   close(): Promise<void>
 }
 
@@ -53,7 +54,10 @@ const dbOn = (target: pg.Pool | pg.PoolClient): Db => ({
  */
 export function openDatabase({ uri, poolSize = 10, log }: { uri: string; poolSize?: number; log: Log }): Database {
   const pool = new pg.Pool({ connectionString: uri, max: poolSize, types, idleTimeoutMillis: 30_000 })
-  pool.on("error", (err) => log.warn({ err }, "an idle database connection was lost"))
+  // Without a listener of its own, a connection that is lost in the middle of a transaction would end the process. The
+  // pool tells of idle ones once more.
+  pool.on("connect", (client) => client.on("error", (err) => log.warn({ err }, "a database connection was lost")))
+  pool.on("error", () => undefined)
   const listener = listenOn(uri, log)
 
   const transaction = async <T>(work: (tx: Db) => Promise<T>): Promise<T> => {
@@ -75,9 +79,10 @@ export function openDatabase({ uri, poolSize = 10, log }: { uri: string; poolSiz
     }
   }
 
-  const close = async () => {
-    await listener.close()
-    await pool.end()
+  let closed: Promise<void> | undefined
+  const close = () => {
+    closed ??= listener.close().then(() => pool.end())
+    return closed
   }
   return { ...dbOn(pool), uri, transaction, listen: listener.listen, close, [Symbol.asyncDispose]: close }
 }

@@ -15,43 +15,112 @@ export interface Subscription {
 interface Listener {
   readonly onNotify: (payload: string) => void
   readonly onReconnect: (() => void) | undefined
+  /** False until its `listen` has returned: before that it has missed nothing. */
+  isListening: boolean
 }
 
 // Long enough to let a restarting Postgres come up, short enough that nobody waits for a missed wake-up.
 const reconnectDelayMs = 250
 
+const clientOptions = { keepAlive: true, keepAliveInitialDelayMillis: 10_000, connectionTimeoutMillis: 10_000 }
+
 export function listenOn(uri: string, log: Log) {
   const channels = new Map<string, Set<Listener>>()
+  const closing = new AbortController()
+  /** The connection, or the one that is being made. */
   let connection: Promise<pg.Client> | undefined
-  let closed = false
+  /** The connection while it is good: statements go to it in the order in which listeners come and go. */
+  let client: pg.Client | undefined
 
+  /** The statements of one connection, one after the other, in the order in which they were said. */
+  let lastSaid: Promise<unknown> = Promise.resolve()
+  const say = (target: pg.Client, statement: string): Promise<unknown> => {
+    const answer = lastSaid.then(() => target.query(statement))
+    lastSaid = answer.catch(() => undefined)
+    return answer
+  }
+
+  const onNotification = ({ channel, payload = "" }: pg.Notification) => {
+    if (closing.signal.aborted) return
+    for (const { onNotify } of channels.get(channel) ?? []) tell(() => onNotify(payload))
+  }
+
+  /** A listener that fails keeps the others from nothing. */
+  const tell = (callback: () => void) => {
+    try {
+      callback()
+    } catch (err) {
+      log.error({ err }, "a listener failed")
+    }
+  }
+
+  /** Connects and listens to every channel that is wanted by now. */
   const connect = async (): Promise<pg.Client> => {
-    const client = new pg.Client({ connectionString: uri, keepAlive: true })
-    client.on("notification", ({ channel, payload }) => {
-      for (const listener of channels.get(channel) ?? []) listener.onNotify(payload ?? "")
-    })
-    client.on("error", (err) => log.warn({ err }, "the listening database connection failed"))
-    client.once("end", () => {
-      if (connection === undefined || closed) return
-      connection = reconnect()
-    })
-    await client.connect()
-    return client
+    const fresh = new pg.Client({ connectionString: uri, ...clientOptions })
+    fresh.on("notification", onNotification)
+    fresh.on("error", (err) => log.warn({ err }, "the listening database connection failed"))
+    fresh.once("end", () => onEnd(fresh))
+    try {
+      await fresh.connect()
+      for (const channel of channels.keys()) await say(fresh, `listen ${quoted(channel)}`)
+      closing.signal.throwIfAborted()
+    } catch (error) {
+      await fresh.end()
+      throw error
+    }
+    client = fresh
+    return fresh
+  }
+
+  const onEnd = (ended: pg.Client) => {
+    if (client !== ended || closing.signal.aborted) return
+    client = undefined
+    connection = reconnect()
+    // It fails only when the database is closed. Who waits for it is told; if nobody does, nobody needs to know.
+    connection.catch(() => undefined)
   }
 
   const reconnect = async (): Promise<pg.Client> => {
     for (;;) {
-      await sleep(reconnectDelayMs)
-      if (closed) throw new Error("the database was closed")
+      await sleep(reconnectDelayMs, undefined, { signal: closing.signal })
       try {
-        const client = await connect()
-        for (const channel of channels.keys()) await client.query(`listen ${identifier(channel).render().text}`)
-        for (const listeners of channels.values()) for (const { onReconnect } of listeners) onReconnect?.()
-        return client
+        const fresh = await connect()
+        const listeners = [...channels.values()].flatMap((set) => [...set])
+        for (const { isListening, onReconnect } of listeners) if (isListening && onReconnect) tell(onReconnect)
+        return fresh
       } catch (err) {
         log.warn({ err }, "the database does not answer yet")
       }
     }
+  }
+
+  /** `listen` may be said twice. When the connection is lost meanwhile, it is said again on the next one. */
+  const listenTo = async (channel: string): Promise<void> => {
+    for (;;) {
+      connection ??= connect().catch((error: unknown) => {
+        connection = undefined
+        throw error
+      })
+      const current = await connection
+      try {
+        await say(current, `listen ${quoted(channel)}`)
+        return
+      } catch (error) {
+        const isLost = !(error instanceof pg.DatabaseError) || error.severity === "FATAL"
+        if (!isLost || closing.signal.aborted) throw error
+        await current.end()
+        onEnd(current)
+      }
+    }
+  }
+
+  const remove = async (channel: string, listener: Listener): Promise<void> => {
+    const listeners = channels.get(channel)
+    if (!listeners?.delete(listener) || listeners.size > 0) return
+    channels.delete(channel)
+    // If it is lost meanwhile, the next connection does not listen to the channel at all.
+    if (!client) return
+    await say(client, `unlisten ${quoted(channel)}`).catch((err) => log.debug({ err, channel }, "unlisten failed"))
   }
 
   const listen = async (
@@ -59,33 +128,26 @@ export function listenOn(uri: string, log: Log) {
     onNotify: (payload: string) => void,
     onReconnect?: () => void,
   ): Promise<Subscription> => {
-    connection ??= connect().catch((error: unknown) => {
-      connection = undefined
+    closing.signal.throwIfAborted()
+    const listener: Listener = { onNotify, onReconnect, isListening: false }
+    channels.set(channel, (channels.get(channel) ?? new Set()).add(listener))
+    try {
+      await listenTo(channel)
+    } catch (error) {
+      await remove(channel, listener)
       throw error
-    })
-    const client = await connection
-    const listener: Listener = { onNotify, onReconnect }
-    const listeners = channels.get(channel) ?? new Set()
-    channels.set(channel, listeners.add(listener))
-    if (listeners.size === 1) await client.query(`listen ${identifier(channel).render().text}`)
-    return {
-      close: async () => {
-        listeners.delete(listener)
-        if (listeners.size > 0 || closed) return
-        channels.delete(channel)
-        const current = await connection
-        await current?.query(`unlisten ${identifier(channel).render().text}`)
-      },
     }
+    listener.isListening = true
+    return { close: () => remove(channel, listener) }
   }
 
-  const close = async () => {
-    closed = true
-    const current = connection
-    connection = undefined
+  const close = async (): Promise<void> => {
+    closing.abort(new Error("the database was closed"))
     // A connection that was never made, or is being made again, has nothing to end.
-    const client = await current?.catch(() => undefined)
-    await client?.end()
+    const last = await connection?.catch(() => undefined)
+    await last?.end()
   }
   return { listen, close }
 }
+
+const quoted = (channel: string): string => identifier(channel).render().text

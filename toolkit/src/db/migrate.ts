@@ -1,9 +1,10 @@
 /** Numbered, forward-only migrations: `000001_create_runs.sql` and on, each in one transaction under a lock. */
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import pg from "pg"
+import type pg from "pg"
 import { KnownError } from "../errors/errors.js"
 import type { Log } from "../log/log.js"
+import { withClient } from "./with-client.js"
 
 /** The database was written by a newer release than this one, in a way that this one cannot read. */
 export class SchemaTooNew extends KnownError {
@@ -15,15 +16,14 @@ const migrationLock = 7_283_114
 
 /**
  * Brings a database to this release's schema. Two processes may do so at once: one waits for the other.
- * @param folder  holds the `.sql` files; a file whose first lines contain `-- breaking` may not be ahead of a release
+ * @param folder  holds the `.sql` files; a file with a line that begins with `-- breaking` may not be ahead of a release
  * @returns       the names of the migrations that were applied now
  * @throws SchemaTooNew  when a breaking migration is applied that this release does not know
  */
 export async function migrate({ uri, folder, log }: { uri: string; folder: string; log: Log }): Promise<string[]> {
-  const files = (await readdir(folder)).filter((name) => /^\d{6}_\w+\.sql$/.test(name)).sort()
-  const client = new pg.Client({ connectionString: uri })
-  await client.connect()
-  try {
+  const files = await migrationFiles(folder)
+  return withClient(uri, async (client) => {
+    // The end of the session frees the lock, whatever happens.
     await client.query("select pg_advisory_lock($1)", [migrationLock])
     await client.query(`create table if not exists schema_migrations (
       name text primary key, breaking boolean not null, applied_at timestamptz not null default now())`)
@@ -40,16 +40,20 @@ export async function migrate({ uri, folder, log }: { uri: string; folder: strin
     const pending = files.filter((name) => !applied.has(name))
     for (const name of pending) await apply(client, folder, name, log)
     return pending
-  } finally {
-    // Ending the session frees the advisory lock, whatever happened.
-    await client.end()
-  }
+  })
+}
+
+async function migrationFiles(folder: string): Promise<string[]> {
+  const files = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort()
+  const misnamed = files.find((name) => !/^\d{6}_\w+\.sql$/.test(name))
+  if (misnamed) throw new Error(`${join(folder, misnamed)}: a migration is named like 000001_create_runs.sql`)
+  return files
 }
 
 async function apply(client: pg.Client, folder: string, name: string, log: Log): Promise<void> {
   const text = await readFile(join(folder, name), "utf8")
-  await client.query("begin")
   try {
+    await client.query("begin")
     await client.query(text)
     await client.query("insert into schema_migrations (name, breaking) values ($1, $2)", [
       name,
@@ -57,7 +61,7 @@ async function apply(client: pg.Client, folder: string, name: string, log: Log):
     ])
     await client.query("commit")
   } catch (cause) {
-    await client.query("rollback")
+    // Who called ends the session, and that rolls back.
     throw new Error(`migration ${name} failed`, { cause })
   }
   log.info({ migration: name }, "migration applied")

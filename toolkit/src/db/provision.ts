@@ -8,6 +8,7 @@ import { KnownError } from "../errors/errors.js"
 import { isSqlState, sqlState } from "./database.js"
 import { changeUri } from "./database-uri.js"
 import { identifier } from "./sql.js"
+import { withClient } from "./with-client.js"
 
 export class MissingPrivilege extends KnownError {
   readonly code = "missing_privilege"
@@ -36,7 +37,8 @@ export async function createDatabase({
   name: string
   owner?: DatabaseOwner
 }): Promise<string> {
-  await withClient(adminUri, async (client) => {
+  await asAdmin(adminUri, async (client) => {
+    await takeTurns(client, name)
     if (owner) await ensureRole(client, name, owner)
     await ensureDatabase(client, name, owner !== undefined)
   })
@@ -45,10 +47,19 @@ export async function createDatabase({
 
 /** Ends all sessions of a database, then removes it and the role of its name. What is not there is fine. */
 export async function dropDatabase({ adminUri, name }: { adminUri: string; name: string }): Promise<void> {
-  await withClient(adminUri, async (client) => {
+  await asAdmin(adminUri, async (client) => {
+    await takeTurns(client, name)
     await client.query(`drop database if exists ${quoted(name)} with (force)`)
     await client.query(`drop role if exists ${quoted(name)}`)
   })
+}
+
+// Any constant of our own. Two that change one role at once would fail with "tuple concurrently updated".
+const provisionLock = 7_283_115
+
+/** Waits until nobody else works on the database of this name; the end of the session lets the next one. */
+async function takeTurns(client: pg.Client, name: string): Promise<void> {
+  await client.query("select pg_advisory_lock($1, hashtext($2))", [provisionLock, name])
 }
 
 async function ensureRole(client: pg.Client, name: string, owner: DatabaseOwner): Promise<void> {
@@ -68,24 +79,20 @@ async function ensureDatabase(client: pg.Client, name: string, isOwned: boolean)
   if (isOwned) await client.query(`revoke connect, temporary on database ${database} from public`)
 }
 
-async function withClient(uri: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
-  const client = new pg.Client({ connectionString: uri })
-  await client.connect()
+/** @throws MissingPrivilege  when the admin's role may not do the work */
+async function asAdmin(uri: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
   try {
-    await work(client)
+    await withClient(uri, work)
   } catch (cause) {
     if (!isSqlState(cause, sqlState.insufficientPrivilege)) throw cause
     throw new MissingPrivilege(`the database role may not do this (${(cause as Error).message})`, { cause })
-  } finally {
-    await client.end()
   }
 }
 
 const quoted = (name: string): string => identifier(name).render().text
 
-// Two callers at once may both find nothing; then the second gets a unique violation of the catalogue.
 const ignoring = (state: string) => (error: unknown) => {
-  if (!isSqlState(error, state) && !isSqlState(error, sqlState.uniqueViolation)) throw error
+  if (!isSqlState(error, state)) throw error
 }
 
 /**

@@ -2,12 +2,12 @@
 import { createHash, randomBytes } from "node:crypto"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import pg from "pg"
 import { type Database, openDatabase } from "../db/database.js"
 import { changeUri } from "../db/database-uri.js"
 import { migrate } from "../db/migrate.js"
 import { createDatabase, dropDatabase } from "../db/provision.js"
 import { identifier } from "../db/sql.js"
+import { withClient } from "../db/with-client.js"
 import { silent, testCluster } from "./test-cluster.js"
 
 /**
@@ -42,7 +42,7 @@ async function ensureTemplate(adminUri: string, folder: string): Promise<string>
 
 /** Makes a template unless it is there. It gets its name when it is whole, so a killed test leaves no half one. */
 async function makeTemplate(adminUri: string, name: string, folder: string): Promise<void> {
-  await withAdmin(adminUri, async (admin) => {
+  await withClient(adminUri, async (admin) => {
     await admin.query("select pg_advisory_lock(hashtext($1))", [name])
     const { rowCount } = await admin.query("select 1 from pg_database where datname = $1", [name])
     if (rowCount) return
@@ -54,19 +54,9 @@ async function makeTemplate(adminUri: string, name: string, folder: string): Pro
 }
 
 const copyTemplate = (adminUri: string, name: string, template: string): Promise<void> =>
-  withAdmin(adminUri, async (admin) => {
+  withClient(adminUri, async (admin) => {
     await admin.query(`create database ${quoted(name)} template ${quoted(template)}`)
   })
-
-async function withAdmin(uri: string, work: (admin: pg.Client) => Promise<void>): Promise<void> {
-  const admin = new pg.Client({ connectionString: uri })
-  await admin.connect()
-  try {
-    await work(admin)
-  } finally {
-    await admin.end()
-  }
-}
 
 async function contentHash(folder: string): Promise<string> {
   const hash = createHash("sha256")

@@ -1,0 +1,201 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { createServer, type Socket } from "node:net"
+import { test } from "node:test"
+import { startPostgres } from "../postgres/start-postgres.js"
+import { freshDatabase } from "../testing/fresh-database.js"
+import { temporaryFolder } from "../testing/temporary-folder.js"
+import { silent } from "../testing/test-cluster.js"
+import { until } from "../testing/until.js"
+import { type Database, openDatabase } from "./database.js"
+import { sql } from "./sql.js"
+
+const notify = (db: Database, channel: string, payload: string) => db.run(sql`select pg_notify(${channel}, ${payload})`)
+
+/** Ends the listening session, as a restart or a network would. It is the one whose last statement was a `listen`. */
+const cut = (db: Database) =>
+  db.run(sql`select pg_terminate_backend(pid) from pg_stat_activity
+             where datname = current_database() and query ~ '^(un)?listen'`)
+
+test("a notification reaches every listener of its channel and no other (L1)", async () => {
+  await using db = await freshDatabase()
+  const heard: string[] = []
+  await Promise.all([
+    db.listen("runs", (payload) => heard.push(`first ${payload}`)),
+    db.listen("runs", (payload) => heard.push(`second ${payload}`)),
+    db.listen('odd "name"', (payload) => heard.push(`odd ${payload}`)),
+  ])
+
+  await notify(db, "runs", "r1")
+  await notify(db, 'odd "name"', "o1")
+
+  await until(() => heard.length === 3, { what: "all are told" })
+  assert.deepEqual(heard.sort(), ["first r1", "odd o1", "second r1"])
+})
+
+test("a closed subscription hears nothing, the others on its channel go on", async () => {
+  await using db = await freshDatabase()
+  const heard: string[] = []
+  const first = await db.listen("runs", () => heard.push("first"))
+  await db.listen("runs", () => heard.push("second"))
+  await db.listen("end", () => heard.push("end"))
+
+  await first.close()
+  await notify(db, "runs", "")
+  await notify(db, "end", "")
+
+  await until(() => heard.includes("end"), { what: "the last notification is there" })
+  assert.deepEqual(heard, ["second", "end"])
+})
+
+test("a channel that is left and listened to again at once is heard", async () => {
+  await using db = await freshDatabase()
+  const heard: string[] = []
+  const first = await db.listen("runs", () => heard.push("first"))
+
+  const [, second] = await Promise.all([first.close(), db.listen("runs", () => heard.push("second"))])
+  await notify(db, "runs", "")
+
+  await until(() => heard.length > 0, { what: "the notification is there" })
+  assert.deepEqual(heard, ["second"])
+  await second.close()
+})
+
+test("after a lost connection every channel is listened to again and told so (L2)", async () => {
+  await using db = await freshDatabase()
+  const heard: string[] = []
+  for (const channel of ["a", "b"]) {
+    await db.listen(
+      channel,
+      () => heard.push(channel),
+      () => heard.push(`${channel} again`),
+    )
+  }
+
+  await cut(db)
+  await until(() => heard.length === 2, { what: "both are told of the new connection" })
+  await notify(db, "a", "")
+  await notify(db, "b", "")
+
+  await until(() => heard.length === 4, { what: "both hear again" })
+  assert.deepEqual(heard, ["a again", "b again", "a", "b"])
+})
+
+test("a listen that waits while the connection is lost comes to hold on the next one", async () => {
+  await using db = await freshDatabase()
+  const heard: string[] = []
+  await db.listen("a", () => heard.push("a"))
+
+  const [, late] = await Promise.all([
+    cut(db),
+    db.listen(
+      "b",
+      () => heard.push("b"),
+      () => heard.push("b again"),
+    ),
+  ])
+  await until(
+    async () => {
+      await notify(db, "b", "")
+      return heard.includes("b")
+    },
+    { what: "the late one hears" },
+  )
+
+  await late.close()
+})
+
+test("a listener that fails keeps the others from nothing", async () => {
+  await using db = await freshDatabase()
+  const heard: string[] = []
+  const fail = () => {
+    throw new Error("my fault")
+  }
+  await db.listen("runs", fail, fail)
+  await db.listen(
+    "runs",
+    () => heard.push("heard"),
+    () => heard.push("again"),
+  )
+
+  await notify(db, "runs", "")
+  await until(() => heard.length === 1, { what: "the other one hears" })
+  await cut(db)
+
+  await until(() => heard.length === 2, { what: "the other one is told of the new connection" })
+})
+
+test("a restart of the server is survived, however often it happens", async () => {
+  const folder = temporaryFolder()
+  const start = () => startPostgres({ folder, log: silent, stopWithParent: true })
+  let postgres = await start()
+  await using db = openDatabase({ uri: postgres.superuserUri, log: silent })
+  let reconnects = 0
+  let heard = 0
+  await db.listen(
+    "runs",
+    () => heard++,
+    () => reconnects++,
+  )
+
+  for (const round of [1, 2, 3]) {
+    await postgres.stop()
+    postgres = await start()
+    await until(() => reconnects === round, { what: `connection ${round} is made again` })
+    await notify(db, "runs", "")
+    await until(() => heard === round, { what: "the notification is there" })
+  }
+
+  const sessions = await db.row(sql`select count(*) as n from pg_stat_activity where query ~ '^listen'`)
+  assert.deepEqual(sessions, { n: 1 })
+  await db.close()
+  await postgres.stop()
+})
+
+test("no callback comes after close (L3)", async () => {
+  await using db = await freshDatabase()
+  const other = openDatabase({ uri: db.uri, log: silent })
+  const heard: string[] = []
+  await other.listen("runs", () => heard.push("closed"))
+  await db.listen("runs", () => heard.push("open"))
+
+  const closed = other.close()
+  await notify(db, "runs", "")
+  await closed
+
+  await until(() => heard.includes("open"), { what: "the open one hears" })
+  assert.deepEqual(heard, ["open"])
+  await assert.rejects(
+    other.listen("runs", () => undefined),
+    /closed/,
+  )
+})
+
+test("close does not wait for a server that is away", async () => {
+  const postgres = await startPostgres({ folder: temporaryFolder(), log: silent, stopWithParent: true })
+  const db = openDatabase({ uri: postgres.superuserUri, log: silent })
+  const subscription = await db.listen("runs", () => undefined)
+  await postgres.stop()
+
+  const waiting = db.listen("more", () => undefined)
+  const refused = assert.rejects(waiting)
+  await subscription.close()
+  await db.close()
+
+  await refused
+})
+
+test("a first connection that cannot be made is told, and not tried for ever", async () => {
+  const connections: Socket[] = []
+  const server = createServer((socket) => connections.push(socket.destroy()))
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as { port: number }
+  await using db = openDatabase({ uri: `postgres://u:p@127.0.0.1:${port}/d`, log: silent })
+
+  await assert.rejects(db.listen("runs", () => undefined))
+  await assert.rejects(db.listen("runs", () => undefined))
+
+  assert.equal(connections.length, 2)
+  server.close()
+})

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict"
+import { rm, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { test } from "node:test"
+import { freshDatabase } from "../testing/fresh-database.js"
+import { temporaryFolder } from "../testing/temporary-folder.js"
+import { silent } from "../testing/test-cluster.js"
+import type { Database } from "./database.js"
+import { migrate, SchemaTooNew } from "./migrate.js"
+import { sql } from "./sql.js"
+
+async function migrations(files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = temporaryFolder()
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  return folder
+}
+
+const bring = (db: Database, folder: string) => migrate({ uri: db.uri, folder, log: silent })
+
+test("migrations are applied in order, once", async () => {
+  await using db = await freshDatabase()
+  const folder = await migrations({
+    "000002_add_body.sql": "alter table notes add body text",
+    "000001_create_notes.sql": "create table notes (id int)",
+  })
+
+  assert.deepEqual(await bring(db, folder), ["000001_create_notes.sql", "000002_add_body.sql"])
+  assert.deepEqual(await bring(db, folder), [])
+  assert.deepEqual(await db.rows(sql`select id, body from notes`), [])
+})
+
+test("processes that migrate at once take turns", async () => {
+  await using db = await freshDatabase()
+  const folder = await migrations({ "000001_create_notes.sql": "create table notes (id int)" })
+
+  const applied = await Promise.all([1, 2, 3].map(() => bring(db, folder)))
+
+  assert.deepEqual(applied.flat(), ["000001_create_notes.sql"])
+})
+
+test("a migration that fails leaves nothing behind, and those before it stay", async () => {
+  await using db = await freshDatabase()
+  const folder = await migrations({
+    "000001_create_notes.sql": "create table notes (id int)",
+    "000002_break.sql": "create table half (id int); select 1 / 0",
+  })
+
+  await assert.rejects(bring(db, folder), { message: "migration 000002_break.sql failed" })
+
+  assert.deepEqual(await db.rows(sql`select name from schema_migrations`), [{ name: "000001_create_notes.sql" }])
+  assert.deepEqual(await db.row(sql`select to_regclass('half')::text as half`), { half: null })
+})
+
+test("an older release runs beside a newer one's migration unless that is breaking", async () => {
+  await using db = await freshDatabase()
+  const folder = await migrations({
+    "000001_create_notes.sql": "create table notes (id int)",
+    "000002_grow.sql": "create table more (id int)",
+  })
+  await bring(db, folder)
+  await rm(join(folder, "000002_grow.sql"))
+
+  assert.deepEqual(await bring(db, folder), [])
+  await writeFile(join(folder, "000003_shrink.sql"), "-- notes are gone\n-- breaking\ndrop table notes")
+  await bring(db, folder)
+  await rm(join(folder, "000003_shrink.sql"))
+
+  await assert.rejects(bring(db, folder), SchemaTooNew)
+})
+
+test("a file whose name is no migration's is told, not left out", async () => {
+  await using db = await freshDatabase()
+
+  await assert.rejects(bring(db, await migrations({ "2-add-notes.sql": "select 1" })), /000001_create_runs\.sql/)
+})
