@@ -53,7 +53,7 @@ export function readSettings<S extends Settings>(settings: S, env: NodeJS.Proces
     const parsed = setting.schema.safeParse(text)
     if (!parsed.success) {
       const expected = parsed.error.issues.map((issue) => issue.message).join(", ")
-      problems.push(`${setting.env}: ${expected}. ${setting.describe}`)
+      problems.push(`${setting.env}: ${text === undefined ? "it must be set" : expected}. ${setting.describe}`)
     }
     return [key, parsed.data]
   })

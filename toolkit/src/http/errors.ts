@@ -52,7 +52,8 @@ export const errorHandler =
   ({ log, detail }: { log: Log; detail: DetailStyle }) =>
   (error: Error, c: Context): Response => {
     const requestId = c.res.headers.get("x-request-id") ?? undefined
-    if (error instanceof HTTPException) return error.getResponse()
+    // Hono's own refusals, such as a body over the limit.
+    if (error instanceof HTTPException) return error.res ?? c.json({ detail: error.message }, error.status)
     if (!(error instanceof KnownError)) {
       log.error({ err: error, request_id: requestId, method: c.req.method, path: c.req.path }, "request failed")
       return c.json({ detail: "internal error", code: "internal", request_id: requestId }, 500)

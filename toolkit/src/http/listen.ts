@@ -1,7 +1,8 @@
 /** Puts an app on a TCP address or a Unix socket, and takes it off again without cutting what is under way. */
-import { chmod, rm } from "node:fs/promises"
+import { once } from "node:events"
+import { chmod, lstat, rm } from "node:fs/promises"
 import type { Server } from "node:http"
-import type { AddressInfo } from "node:net"
+import { type AddressInfo, connect } from "node:net"
 import { createAdaptorServer } from "@hono/node-server"
 import { KnownError } from "../errors/errors.js"
 
@@ -24,7 +25,7 @@ export class AddressInUse extends KnownError {
 
 /**
  * @param fetch  an app's `fetch`, such as that of a Hono app
- * @throws AddressInUse  when another process has the port
+ * @throws AddressInUse  when another process listens there
  */
 export async function listen(
   fetch: (request: Request, env: never) => Response | Promise<Response>,
@@ -43,25 +44,56 @@ export async function listen(
   }
 }
 
-/** Binds a server of any kind. A socket file that a killed process left behind is replaced. */
+/**
+ * Binds a server of any kind. A socket file that a killed process left behind is replaced.
+ * @throws AddressInUse  when another process listens there
+ */
 export async function bind(server: Server, address: ListenAddress): Promise<void> {
-  if ("socketPath" in address) await rm(address.socketPath, { force: true })
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EADDRINUSE" || "socketPath" in address) return reject(error)
-      reject(new AddressInUse(`port ${address.port} is in use: choose another with --port`))
-    })
-    if ("socketPath" in address) server.listen(address.socketPath, resolve)
-    else server.listen(address.port, address.host, resolve)
-  })
-  // Who may connect is decided by the folder and by the credential that each request carries.
-  if ("socketPath" in address) await chmod(address.socketPath, 0o666)
+  if ("socketPath" in address) {
+    await removeDeadSocket(address.socketPath)
+    await tryBind(server, address)
+    // Who may connect is decided by the folder and by the credential that each request carries.
+    await chmod(address.socketPath, 0o666)
+  } else {
+    await tryBind(server, address)
+  }
+}
+
+async function tryBind(server: Server, address: ListenAddress): Promise<void> {
+  try {
+    const listening = once(server, "listening")
+    if ("socketPath" in address) server.listen(address.socketPath)
+    else server.listen(address.port, address.host)
+    await listening
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EADDRINUSE") throw cause
+    if ("socketPath" in address) throw new AddressInUse(`another process listens on ${address.socketPath}`, { cause })
+    throw new AddressInUse(`port ${address.port} is in use: choose another with --port`, { cause })
+  }
+}
+
+/** A socket file outlives the process that was killed; only when nobody answers there is it dead. */
+async function removeDeadSocket(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => undefined)
+  if (!found?.isSocket()) return
+  const probe = connect(path)
+  try {
+    await once(probe, "connect")
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === "ECONNREFUSED") await rm(path, { force: true })
+    else if (code !== "ENOENT") throw error
+  } finally {
+    probe.destroy()
+  }
 }
 
 async function closeServer(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  server.closeIdleConnections()
+  // A connection that answers its last request now would be kept open for the next one: it becomes idle after `close`.
+  const sweep = setInterval(() => server.closeIdleConnections(), 50)
   const cut = setTimeout(() => server.closeAllConnections(), graceMs)
   await closed
+  clearInterval(sweep)
   clearTimeout(cut)
 }

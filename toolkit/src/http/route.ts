@@ -7,6 +7,7 @@ import { OpenAPIHono, type RouteConfig } from "@hono/zod-openapi"
 import type { Context } from "hono"
 import type { z } from "zod"
 import { InvalidInput, type Problem } from "../errors/errors.js"
+import { problemsOf } from "./problems.js"
 
 export type Api = OpenAPIHono
 
@@ -53,7 +54,7 @@ export function addRoute<P extends Shape = undefined, Q extends Shape = undefine
     const bodyText = spec.body ? await c.req.text() : ""
     const params = parse(spec.params, c.req.param(), "path", problems)
     const query = parse(spec.query, queryOf(c), "query", problems)
-    const body = spec.body ? parse(spec.body, jsonOf(bodyText), "body", problems) : undefined
+    const body = parseBody(spec.body, bodyText, problems)
     if (problems.length > 0) throw new InvalidInput(problems)
     return handler({ c, params, query, body, bodyText } as RouteInput<P, Q, B>)
   })
@@ -68,31 +69,22 @@ function queryOf(c: Context): Record<string, string | string[]> {
   return Object.fromEntries(entries)
 }
 
-function jsonOf(text: string): unknown {
-  if (text.trim() === "") return {}
+function parseBody(schema: Shape, text: string, problems: Problem[]): unknown {
+  let value: unknown = {}
   try {
-    return JSON.parse(text)
+    if (text.trim() !== "") value = JSON.parse(text)
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    throw new InvalidInput([
-      { path: ["body"], message: `the body is not valid JSON: ${message}`, type: "json_invalid" },
-    ])
+    const message = `the body is not valid JSON: ${(error as SyntaxError).message}`
+    problems.push({ path: ["body"], message, type: "json_invalid" })
+    return undefined
   }
+  return parse(schema, value, "body", problems)
 }
 
 function parse(schema: Shape, value: unknown, where: string, problems: Problem[]): unknown {
-  if (!schema) return undefined
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return parsed.data
-  for (const issue of parsed.error.issues) {
-    const missing = issue.code === "invalid_type" && issue.message.includes("received undefined")
-    problems.push({
-      path: [where, ...issue.path.map((part) => (typeof part === "number" ? part : String(part)))],
-      message: missing ? "this field is required" : issue.message,
-      type: missing ? "missing" : "value_error",
-    })
-  }
-  return undefined
+  const parsed = schema?.safeParse(value)
+  if (parsed && !parsed.success) problems.push(...problemsOf(parsed.error.issues, value, [where]))
+  return parsed?.data
 }
 
 function documented(spec: RouteSpec<Shape, Shape, Shape>): RouteConfig {

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { stat, writeFile } from "node:fs/promises"
+import { Agent, type IncomingMessage, request } from "node:http"
+import { join } from "node:path"
+import { test } from "node:test"
+import { Hono } from "hono"
+import { runCommand } from "../exec/run-command.js"
+import { temporaryFolder } from "../testing/temporary-folder.js"
+import { AddressInUse, listen } from "./listen.js"
+
+const app = () => new Hono().get("/hello", (c) => c.text("hello"))
+const loopback = { host: "127.0.0.1", port: 0 }
+
+async function get(options: { port?: number | undefined; socketPath?: string; agent?: Agent }, path = "/hello") {
+  const sent = request({ host: "127.0.0.1", path, agent: false, ...options }).end()
+  const [response] = (await once(sent, "response")) as [IncomingMessage]
+  return response
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  let text = ""
+  for await (const chunk of response) text += chunk
+  return text
+}
+
+test("an app answers on a port that was chosen for it, and no more after close", async () => {
+  const listening = await listen(app().fetch, loopback)
+  const { port } = listening
+
+  const text = await textOf(await get({ port }))
+  await listening.close(0)
+
+  assert.equal(text, "hello")
+  await assert.rejects(get({ port }), { code: "ECONNREFUSED" })
+})
+
+test("a port that is taken is told with what to do", async () => {
+  const first = await listen(app().fetch, loopback)
+
+  const second = listen(app().fetch, { host: "127.0.0.1", port: first.port ?? 0 })
+
+  await assert.rejects(
+    second,
+    (error) => error instanceof AddressInUse && /choose another with --port/.test(error.message),
+  )
+  await first.close(0)
+})
+
+test("after it listens, an error of the server is nobody's secret", async () => {
+  const { server, close } = await listen(app().fetch, loopback)
+
+  assert.equal(server.listenerCount("error"), 0)
+  assert.throws(() => server.emit("error", new Error("too many open files")), /too many open files/)
+  await close(0)
+})
+
+test("a socket is open to other users, and the file of a killed process is replaced", async () => {
+  const socketPath = join(temporaryFolder(), "unit.sock")
+  const killed = `require("node:net").createServer().listen(${JSON.stringify(socketPath)}, () => process.kill(process.pid, "SIGKILL"))`
+  const argv = [process.execPath, "--eval", killed] as const
+  await assert.rejects(runCommand({ argv, cwd: "/", env: {}, timeoutMs: 60_000 }), { killedBy: "SIGKILL" })
+  assert.equal((await stat(socketPath)).isSocket(), true)
+
+  const listening = await listen(app().fetch, { socketPath })
+
+  assert.equal(listening.port, undefined)
+  assert.equal((await stat(socketPath)).mode & 0o777, 0o666)
+  assert.equal(await textOf(await get({ socketPath })), "hello")
+  await listening.close(0)
+})
+
+test("the socket of a living process is left to it, and so is a file that is none", async () => {
+  const folder = temporaryFolder()
+  const socketPath = join(folder, "unit.sock")
+  const first = await listen(app().fetch, { socketPath })
+  await writeFile(join(folder, "notes"), "mine")
+
+  await assert.rejects(listen(app().fetch, { socketPath }), AddressInUse)
+  await assert.rejects(listen(app().fetch, { socketPath: join(folder, "notes") }), AddressInUse)
+
+  assert.equal(await textOf(await get({ socketPath })), "hello")
+  await first.close(0)
+})
+
+test("close waits for an open stream, although its connection could serve more", async () => {
+  const pieces = new TransformStream<Uint8Array, Uint8Array>()
+  const writer = pieces.writable.getWriter()
+  const listening = await listen(app().get("/stream", () => new Response(pieces.readable)).fetch, loopback)
+  const agent = new Agent({ keepAlive: true })
+  const response = await get({ port: listening.port, agent }, "/stream")
+
+  const closed = listening.close(60_000)
+  await writer.write(new TextEncoder().encode("one "))
+  await writer.write(new TextEncoder().encode("two"))
+  await writer.close()
+
+  assert.equal(await textOf(response), "one two")
+  await closed
+  agent.destroy()
+})
+
+test("close cuts what has not ended after the grace", async () => {
+  const endless = () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array([46])) }))
+  const listening = await listen(app().get("/stream", endless).fetch, loopback)
+  const response = await get({ port: listening.port }, "/stream")
+
+  await listening.close(10)
+
+  await assert.rejects(textOf(response), { code: "ECONNRESET" })
+})

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { z } from "zod"
+import { problemsOf } from "./problems.js"
+
+function problems(schema: z.ZodType, value: unknown) {
+  const { error } = schema.safeParse(value)
+  return problemsOf(error?.issues ?? [], value, ["body"]).map(({ path, type }) => `${path.join(".")} ${type}`)
+}
+
+test("an absent field is missing, whatever kind of value it should have been", () => {
+  const kinds = { text: z.string(), word: z.enum(["a"]), one: z.literal(1), either: z.union([z.string(), z.number()]) }
+
+  assert.deepEqual(problems(z.object(kinds), {}), [
+    "body.text missing",
+    "body.word missing",
+    "body.one missing",
+    "body.either missing",
+  ])
+})
+
+test("null is a wrong value and not a missing one", () => {
+  assert.deepEqual(problems(z.object({ text: z.string() }), { text: null }), ["body.text value_error"])
+})
+
+test("our own rule about an absent field keeps its words", () => {
+  const needsOne = z.object({ a: z.string().optional(), b: z.string().optional() }).refine(({ a, b }) => a ?? b, {
+    path: ["a"],
+    error: "give a or b",
+  })
+
+  const { error } = needsOne.safeParse({})
+
+  assert.deepEqual(problemsOf(error?.issues ?? [], {}, ["body"]), [
+    { path: ["body", "a"], message: "give a or b", type: "value_error" },
+  ])
+})
+
+test("a body that is not there at all is missing itself", () => {
+  assert.deepEqual(problems(z.object({}), undefined), ["body missing"])
+})

@@ -1,0 +1,40 @@
+/** What zod found wrong, in the words a client of LangGraph's servers knows. */
+import type { z } from "zod"
+import type { Problem } from "../errors/errors.js"
+
+type Issue = z.core.$ZodIssue
+type Path = readonly (string | number)[]
+
+/**
+ * @param value  what was checked; zod's issues do not hold it
+ * @param at     where that value came from, such as `["body"]`
+ */
+export function problemsOf(issues: readonly Issue[], value: unknown, at: Path): Problem[] {
+  return issues.flatMap((issue) => {
+    const inside = issue.path.map((part) => (typeof part === "number" ? part : String(part)))
+    const path = [...at, ...inside]
+    // A rule of our own (`custom`) says more than that the field it points to is absent.
+    if (issue.code !== "custom" && valueAt(value, inside) === undefined) {
+      return [{ path, message: "this field is required", type: "missing" }]
+    }
+    if (issue.code === "invalid_union") return problemsOfUnion(issue, valueAt(value, inside), path)
+    return [{ path, message: issue.message, type: "value_error" }]
+  })
+}
+
+/** Of several forms the value may have, the one it nearly has tells its problems; else all tell what they expect. */
+function problemsOfUnion(issue: Extract<Issue, { code: "invalid_union" }>, value: unknown, path: Path): Problem[] {
+  const nearest = issue.errors.find((branch) => branch.length > 0 && branch.every((inner) => inner.path.length > 0))
+  if (nearest) return problemsOf(nearest, value, path)
+  const expectations = [...new Set(issue.errors.flatMap((branch) => branch.map(({ message }) => message)))]
+  return [{ path, message: expectations.join(", or ") || issue.message, type: "value_error" }]
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let current = value
+  for (const key of path) {
+    if (current === null || typeof current !== "object") return undefined
+    current = (current as Readonly<Record<string | number, unknown>>)[key]
+  }
+  return current
+}

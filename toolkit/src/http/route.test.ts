@@ -1,0 +1,126 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { z } from "@hono/zod-openapi"
+import { createLog } from "../log/log.js"
+import { errorHandler } from "./errors.js"
+import { addRoute, createApi } from "./route.js"
+
+const log = createLog({ process: "test", level: "silent" })
+
+function notesApi(detail: "text" | "list" = "list") {
+  const api = createApi()
+  api.onError(errorHandler({ log, detail }))
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/notes/{note_id}",
+      summary: "Write a note",
+      tags: ["notes"],
+      params: z.object({ note_id: z.guid() }),
+      query: z.object({
+        limit: z.coerce.number().int().optional(),
+        tag: z.union([z.string(), z.string().array()]).optional(),
+      }),
+      body: z.object({
+        title: z.string().default("untitled"),
+        kind: z.enum(["a", "b"]).optional(),
+        parts: z.array(z.object({ text: z.string() })).optional(),
+        stream_mode: z.union([z.string(), z.array(z.string())]).optional(),
+      }),
+      responses: { 200: { description: "The note", schema: z.object({ title: z.string() }) } },
+    },
+    ({ c, params, query, body, bodyText }) => c.json({ ...params, ...query, ...body, bodyText }),
+  )
+  return api
+}
+
+const id = "0190b6d8-3f43-0000-0000-000000000000"
+const post = (body: string | undefined, { query = "", headers = {} } = {}) =>
+  notesApi().request(`/notes/${id}${query}`, { method: "POST", headers, ...(body !== undefined && { body }) })
+
+/** The problems of a reply, one line each: where, what kind, and the words. */
+async function problemsOf(response: Response): Promise<string[]> {
+  assert.equal(response.status, 422)
+  const { detail } = (await response.json()) as { detail: { loc: string[]; msg: string; type: string }[] }
+  return detail.map(({ loc, msg, type }) => `${loc.join(".")} ${type}: ${msg}`)
+}
+
+test("a handler gets parsed parameters and the body as it came", async () => {
+  const response = await post('{"title": "t"}', { query: "?limit=3&tag=x&tag=y" })
+
+  assert.equal(response.status, 200)
+  assert.deepEqual(await response.json(), {
+    note_id: id,
+    limit: 3,
+    tag: ["x", "y"],
+    title: "t",
+    bodyText: '{"title": "t"}',
+  })
+})
+
+test("a body is JSON whatever its type says, and none is an empty object", async () => {
+  for (const [body, headers] of [
+    ['{"title":"t"}', { "content-type": "text/plain" }],
+    ['{"title":"t"}', {}],
+  ] as const) {
+    assert.equal(((await (await post(body, { headers })).json()) as { title: string }).title, "t")
+  }
+  for (const body of [undefined, "", " \n"]) {
+    assert.equal(((await (await post(body)).json()) as { title: string }).title, "untitled")
+  }
+})
+
+test("all problems of path, query and body are told at once", async () => {
+  const response = await notesApi().request("/notes/17?limit=many", {
+    method: "POST",
+    body: '{"kind":"c","parts":[{}]}',
+  })
+
+  const problems = await problemsOf(response)
+
+  assert.deepEqual(
+    problems.map((line) => line.replace(/:.*/, "")),
+    ["path.note_id value_error", "query.limit value_error", "body.kind value_error", "body.parts.0.text missing"],
+  )
+})
+
+test("a body that is no JSON is told beside the other problems", async () => {
+  const problems = await problemsOf(await post("{oops", { query: "?limit=many" }))
+
+  assert.equal(problems.length, 2)
+  assert.match(problems[1] ?? "", /^body json_invalid: the body is not valid JSON/)
+})
+
+test("a value of none of the allowed forms is told what each expects", async () => {
+  assert.deepEqual(await problemsOf(await post('{"stream_mode": 7}')), [
+    "body.stream_mode value_error: Invalid input: expected string, received number, or Invalid input: expected array, received number",
+  ])
+  assert.deepEqual(await problemsOf(await post('{"stream_mode": ["a", 7]}')), [
+    "body.stream_mode.1 value_error: Invalid input: expected string, received number",
+  ])
+})
+
+test("an agent server tells problems as one text", async () => {
+  const response = await notesApi("text").request(`/notes/${id}`, { method: "POST", body: '{"title": 7}' })
+
+  const { detail, code } = (await response.json()) as { detail: string; code: string }
+
+  assert.equal(detail, "body.title: Invalid input: expected string, received number")
+  assert.equal(code, "invalid_input")
+})
+
+test("the document lists the route with its parameters and bodies", () => {
+  const info = { title: "Notes", version: "1" }
+  const document = notesApi().getOpenAPI31Document({ openapi: "3.1.0", info })
+
+  const operation = document.paths?.["/notes/{note_id}"]?.post
+
+  assert.equal(operation?.summary, "Write a note")
+  assert.deepEqual(
+    operation?.parameters?.map((parameter) => "name" in parameter && parameter.name),
+    ["note_id", "limit", "tag"],
+  )
+  assert.ok(operation?.requestBody)
+  assert.deepEqual(Object.keys(operation?.responses ?? {}), ["200"])
+})
