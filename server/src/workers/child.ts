@@ -1,0 +1,187 @@
+/**
+ * One process of a worker, from its start to its end. It owns the process, its connection and its heartbeat.
+ * P2: the end is told once, when the process has exited and all that it had written was read, so a `done` that was
+ * sent just before an exit counts. P3: a process without its connection is killed, and a stop that lasts is a kill.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import type { LoadedFrame } from "@superstep/protocol/worker/frames"
+import type { Log } from "@superstep/toolkit/log/log"
+import type { CallHandlers } from "./calls.js"
+import type { Connection } from "./connection.js"
+import { type Heartbeat, startHeartbeat } from "./heartbeat.js"
+import { Session } from "./session.js"
+import { workerEnv } from "./worker-env.js"
+import type { WorkerSocket } from "./worker-socket.js"
+
+/** What a worker loads. */
+export interface WorkerProject {
+  /** Absolute path of the folder of `langgraph.json`. */
+  readonly folder: string
+  /** `path:export` by graph id. */
+  readonly graphs: Readonly<Record<string, string>>
+  /** The environment of the user's code. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** What all processes of a pool share. */
+export interface ChildSetting {
+  readonly socket: WorkerSocket
+  readonly handlers: CallHandlers
+  readonly log: Log
+  /** This process's environment; see `worker-env.ts` for the little that is passed on. */
+  readonly serverEnv: NodeJS.ProcessEnv
+  /** The file that Node runs. */
+  readonly main: string
+  readonly limits: Limits
+}
+
+export interface Limits {
+  /** How long loading the graphs may take, in milliseconds. */
+  readonly loadMs: number
+  /** How often a worker is pinged, and how long it may leave that unanswered, in milliseconds. */
+  readonly pingEveryMs: number
+  readonly stalledMs: number
+  /** How long a worker may take to exit after `stop`, in milliseconds. */
+  readonly stopMs: number
+}
+
+export interface ChildListener {
+  onLoaded(frame: LoadedFrame): void
+  onRunLeft(): void
+  /** @param detail  such as `exit code 1`, `signal SIGKILL` or why we ended it */
+  onEnded(detail: string): void
+}
+
+// Node 24 gives the young generation so much room that a LangGraph worker holds 194 MB in place of 123 (measured).
+const nodeArguments = Number(process.versions.node.split(".")[0]) >= 24 ? ["--max-semi-space-size=8"] : []
+
+// A process that ends closes its socket and then exits, or so it looks from here: the one tells of the other within
+// moments. When it does not, somebody else holds the socket, or the worker lives on without it.
+const settleMs = 1000
+
+export class Child {
+  readonly #workerId: string
+  readonly #project: WorkerProject
+  readonly #setting: ChildSetting
+  readonly #listener: ChildListener
+  readonly #process: ChildProcess
+  readonly #stopExpecting: () => void
+  #connection: Connection | undefined
+  #session: Session | undefined
+  #heartbeat: Heartbeat | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isLoaded = false
+  #isOpen = false
+  #exit: string | undefined
+  #killedBecause: string | undefined
+
+  constructor(workerId: string, project: WorkerProject, setting: ChildSetting, listener: ChildListener) {
+    this.#workerId = workerId
+    this.#project = project
+    this.#setting = setting
+    this.#listener = listener
+    this.#stopExpecting = setting.socket.expect(workerId, (connection) => this.#connected(connection))
+    this.#process = this.#spawn()
+    this.#killAfter(setting.limits.loadMs, "it did not load its graphs in time")
+  }
+
+  /** The conversation, once the worker has loaded and while it lives. */
+  get session(): Session | undefined {
+    return this.#isLoaded && this.#isOpen ? this.#session : undefined
+  }
+
+  /** Asks the worker to exit, and kills it when it does not. The end is told by `onEnded`. */
+  stop(): void {
+    this.#session?.stop()
+    if (this.#session === undefined) this.kill("it was stopped")
+    else this.#killAfter(this.#setting.limits.stopMs, "it was stopped")
+  }
+
+  /** Ends the process with all that it started. */
+  kill(because: string): void {
+    this.#killedBecause ??= because
+    if (this.#exit !== undefined || this.#process.pid === undefined) return
+    try {
+      process.kill(-this.#process.pid, "SIGKILL")
+    } catch (error) {
+      // ESRCH: it has ended and its exit is about to be told.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+    }
+  }
+
+  #spawn(): ChildProcess {
+    const { serverEnv, main, socket } = this.#setting
+    const env = workerEnv(serverEnv, this.#project.env, { socketPath: socket.path, workerId: this.#workerId })
+    const child = spawn(process.execPath, [...nodeArguments, main], {
+      cwd: this.#project.folder,
+      env,
+      stdio: ["ignore", "inherit", "inherit"],
+      // A session of its own: a terminal's Ctrl-C reaches the server, which then lets runs finish.
+      detached: true,
+    })
+    child.once("error", (error) => this.#exited(`it could not be started: ${error.message}`))
+    child.once("exit", (code, signal) => this.#exited(signal ? `signal ${signal}` : `exit code ${code}`))
+    return child
+  }
+
+  #killAfter(ms: number, because: string): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.kill(because), ms)
+  }
+
+  #connected(connection: Connection): void {
+    const { handlers, log, limits } = this.#setting
+    const session = new Session({
+      connection,
+      handlers,
+      log: log.child({ worker_id: this.#workerId }),
+      onLoaded: (frame) => this.#loaded(frame),
+      onRunLeft: () => this.#listener.onRunLeft(),
+      onPong: (nonce) => this.#heartbeat?.pong(nonce),
+    })
+    this.#connection = connection
+    this.#session = session
+    this.#isOpen = true
+    connection.handTo({
+      onFrame: (frame, payload) => session.onFrame(frame, payload),
+      onClose: (reason) => this.#closed(reason),
+    })
+    this.#heartbeat = startHeartbeat({
+      everyMs: limits.pingEveryMs,
+      limitMs: limits.stalledMs,
+      ping: (nonce) => session.ping(nonce),
+      onStalled: () => this.kill("it stopped answering"),
+    })
+    session.load(this.#project.folder, this.#project.graphs)
+  }
+
+  #loaded(frame: LoadedFrame): void {
+    clearTimeout(this.#timer)
+    this.#isLoaded = true
+    this.#listener.onLoaded(frame)
+  }
+
+  #closed(reason: string | undefined): void {
+    this.#isOpen = false
+    if (this.#exit !== undefined) this.#end()
+    else if (reason !== undefined) this.kill(reason)
+    else this.#killAfter(settleMs, "it closed its connection")
+  }
+
+  #exited(exit: string): void {
+    if (this.#exit !== undefined) return
+    this.#exit = exit
+    clearTimeout(this.#timer)
+    if (this.#isOpen) this.#timer = setTimeout(() => this.#connection?.close("its process has ended"), settleMs)
+    else this.#end()
+  }
+
+  #end(): void {
+    clearTimeout(this.#timer)
+    this.#heartbeat?.stop()
+    this.#stopExpecting()
+    const detail = this.#killedBecause === undefined ? `${this.#exit}` : `${this.#exit}: ${this.#killedBecause}`
+    this.#session?.end(detail)
+    this.#listener.onEnded(detail)
+  }
+}

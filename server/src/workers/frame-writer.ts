@@ -1,0 +1,43 @@
+/**
+ * Writes frames to a socket: all frames of one tick leave in one system call, and while the socket is full they wait
+ * here. What waits is bounded by the other side: the server only answers calls and starts as many runs as there are slots.
+ */
+import type { Socket } from "node:net"
+import type { PayloadLine } from "./calls.js"
+
+export class FrameWriter {
+  readonly #socket: Socket
+  #waiting: (string | Buffer)[] = []
+  #isScheduled = false
+  #isFull = false
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    socket.on("drain", () => {
+      this.#isFull = false
+      this.#flush()
+    })
+  }
+
+  /** @param header  without `payload`, which is made from the lines' names */
+  write(header: object, lines: readonly PayloadLine[] = []): void {
+    const names = lines.length === 0 ? {} : { payload: lines.map(({ name }) => name) }
+    this.#waiting.push(`${JSON.stringify({ ...header, ...names })}\n`)
+    for (const { data } of lines) this.#waiting.push(data, "\n")
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    process.nextTick(() => {
+      this.#isScheduled = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    if (this.#isFull || this.#waiting.length === 0 || this.#socket.destroyed) return
+    const parts = this.#waiting
+    this.#waiting = []
+    this.#socket.cork()
+    for (const part of parts) this.#isFull = !this.#socket.write(part)
+    this.#socket.uncork()
+  }
+}

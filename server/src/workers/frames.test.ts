@@ -1,0 +1,58 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { WorkerFrame } from "@superstep/protocol/worker/frames"
+import { FrameReader } from "./frame-reader.js"
+import { ProtocolViolation, parseHeader } from "./headers.js"
+
+const stream = Buffer.from(
+  [
+    '{"type":"pong","nonce":"1"}',
+    '{"type":"event","run_id":"r","claim_id":"c","event":"updates|sub:1","payload":["data"]}',
+    '{"text":"grüße"}',
+    '{"type":"done","run_id":"r","claim_id":"c","status":"success","payload":["values","interrupts"]}',
+    "",
+    "{}",
+    "",
+  ].join("\n"),
+)
+
+function readIn(pieces: readonly Buffer[]) {
+  const frames: [string, string[]][] = []
+  const reader = new FrameReader<WorkerFrame>(parseHeader, (frame, payload) =>
+    frames.push([frame.type, payload.map(String)]),
+  )
+  for (const piece of pieces) reader.push(piece)
+  return frames
+}
+
+test("frames are the same however the stream is cut", () => {
+  const expected = [
+    ["pong", []],
+    ["event", ['{"text":"grüße"}']],
+    ["done", ["", "{}"]],
+  ]
+
+  for (let size = 1; size <= stream.length; size += 1) {
+    const pieces = Array.from({ length: Math.ceil(stream.length / size) }, (_, n) =>
+      stream.subarray(n * size, (n + 1) * size),
+    )
+    assert.deepEqual(readIn(pieces), expected)
+  }
+})
+
+test("a header that is none is refused with what was wrong", () => {
+  assert.throws(() => parseHeader("hello"), ProtocolViolation)
+  assert.throws(() => parseHeader('{"type":"surprise"}'), ProtocolViolation)
+  assert.throws(
+    () => parseHeader('{"type":"event","run_id":"r","event":"updates","payload":["data"]}'),
+    /claim_id|type/,
+  )
+  assert.throws(() => parseHeader('{"type":"done","run_id":"r","claim_id":"c","status":"fine"}'), /status|payload/)
+  assert.throws(() => parseHeader("null"), ProtocolViolation)
+})
+
+test("unknown fields of a header are ignored", () => {
+  const header = parseHeader('{"type":"pong","nonce":"7","later":true}')
+
+  assert.equal(header.type, "pong")
+})

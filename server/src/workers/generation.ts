@@ -1,0 +1,81 @@
+/** A set of equal workers that loaded the project's sources at one time. */
+import type { ChildSetting, WorkerProject } from "./child.js"
+import type { GraphFailure, LoadReport } from "./port.js"
+import { Worker } from "./worker.js"
+
+export interface GenerationListener {
+  onServing(): void
+  onRunLeft(): void
+  onDied(): void
+}
+
+export interface GenerationOptions {
+  readonly number: number
+  readonly project: WorkerProject
+  readonly setting: ChildSetting
+  readonly workers: number
+  readonly jobsPerWorker: number
+  /** Whether the sources on disk are still this generation's. */
+  mayRestart(): boolean
+}
+
+export class Generation {
+  readonly number: number
+  readonly project: WorkerProject
+  readonly workers: readonly Worker[]
+  readonly #jobsPerWorker: number
+
+  constructor(options: GenerationOptions, listener: GenerationListener) {
+    const { number, project, setting, mayRestart } = options
+    this.number = number
+    this.project = project
+    this.#jobsPerWorker = options.jobsPerWorker
+    this.workers = Array.from({ length: options.workers }, (_, index) => {
+      const name = `${number}.${index + 1}`
+      return new Worker({ name, project, setting, mayRestart, ...listener })
+    })
+  }
+
+  /** Waits until each worker has told what it could load, or has died over it. */
+  async loaded(): Promise<LoadReport> {
+    await Promise.all(this.workers.map((worker) => worker.firstReport))
+    return this.report()
+  }
+
+  /** A graph is loaded when one worker has it; else the first reason that a worker gave counts. */
+  report(): LoadReport {
+    const graphs = new Set(this.workers.flatMap((worker) => worker.report.graphs))
+    const failed = new Map<string, GraphFailure>()
+    for (const failure of this.workers.flatMap((worker) => worker.report.failed)) {
+      if (!graphs.has(failure.graphId) && !failed.has(failure.graphId)) failed.set(failure.graphId, failure)
+    }
+    return { graphs: [...graphs], failed: [...failed.values()] }
+  }
+
+  get runsInFlight(): number {
+    return this.workers.reduce((sum, worker) => sum + worker.runsInFlight, 0)
+  }
+
+  get freeSlots(): number {
+    const free = (worker: Worker) => (worker.session ? Math.max(0, this.#jobsPerWorker - worker.runsInFlight) : 0)
+    return this.workers.reduce((sum, worker) => sum + free(worker), 0)
+  }
+
+  get isServing(): boolean {
+    return this.workers.some((worker) => worker.session !== undefined)
+  }
+
+  /** The least busy worker, of those that have the graph when one is named. */
+  leastBusy(graphId?: string): Worker | undefined {
+    let best: Worker | undefined
+    for (const worker of this.workers) {
+      if (graphId === undefined ? worker.session === undefined : !worker.serves(graphId)) continue
+      if (best === undefined || worker.runsInFlight < best.runsInFlight) best = worker
+    }
+    return best
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.workers.map((worker) => worker.stop()))
+  }
+}

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { until } from "@superstep/toolkit/testing/until"
+import { routesAfter, routesWithout } from "./routes.js"
+import { endOf, project, seen, startTestPool, type TestPool } from "./testing/test-pool.js"
+
+/** Which generation executes a graph now: the first number of the worker's id. */
+async function generationOf(testing: TestPool, graphId: string): Promise<number> {
+  const run = testing.run([{ do: "environment" }, { do: "done" }], { graphId })
+  const { data } = await seen(run, "environment")
+  return Number((data as Record<string, string>).SUPERSTEP_WORKER_ID?.split(".")[0])
+}
+
+test("G1: new runs go to the new generation, and the old one serves its own to their end", async () => {
+  await using testing = await startTestPool()
+  const old = testing.run([{ do: "wait" }])
+  await seen(old, "waiting")
+
+  const report = await testing.pool.replaceWorkers(project())
+
+  assert.deepEqual(report, { graphs: ["chat"], failed: [] })
+  assert.equal(await generationOf(testing, "chat"), 2)
+  assert.deepEqual(old.ends, [])
+  testing.pool.cancel(old.order.runId)
+  assert.ok("done" in ((await endOf(old)) ?? {}))
+})
+
+test("G2: a graph that does not load any more stays with the last generation that has it", async () => {
+  await using testing = await startTestPool({ project: project({ chat: "a:a", agent: "b:b" }) })
+
+  const report = await testing.pool.replaceWorkers(project({ chat: "broken:a", agent: "b:b", fresh: "broken:c" }))
+
+  assert.deepEqual(report.graphs, ["agent"])
+  assert.deepEqual(
+    report.failed.map(({ graphId }) => graphId),
+    ["chat", "fresh"],
+  )
+  assert.match(report.failed[0]?.message ?? "", /expot const graph/)
+  assert.equal(await generationOf(testing, "chat"), 1)
+  assert.equal(await generationOf(testing, "agent"), 2)
+  const serving = testing.pool.report()
+  assert.deepEqual([...serving.graphs].sort(), ["agent", "chat"])
+  assert.deepEqual(
+    serving.failed.map(({ graphId }) => graphId),
+    ["fresh"],
+  )
+
+  await testing.pool.replaceWorkers(project({ chat: "a:a", agent: "b:b" }))
+  assert.deepEqual([await generationOf(testing, "chat"), await generationOf(testing, "agent")], [3, 3])
+})
+
+test("G2: when the new sources crash on loading, everything goes on as before", async () => {
+  await using testing = await startTestPool()
+
+  const report = await testing.pool.replaceWorkers(project({ chat: "exit:now" }))
+
+  assert.equal(report.failed.length, 1)
+  assert.equal(await generationOf(testing, "chat"), 1)
+  assert.deepEqual(testing.pool.report(), { graphs: ["chat"], failed: [] })
+})
+
+test("G3: a generation that no graph leads to ends when its last run has ended", async () => {
+  await using testing = await startTestPool()
+  const run = testing.run([{ do: "environment" }, { do: "wait" }])
+  const { data } = await seen(run, "environment")
+  const pid = Number((data as Record<string, string>).PID)
+
+  await testing.pool.replaceWorkers(project({ other: "x:y" }))
+
+  assert.deepEqual(testing.pool.report(), { graphs: ["other"], failed: [] })
+  assert.equal(isAlive(pid), true)
+  testing.pool.cancel(run.order.runId)
+  await until(() => !isAlive(pid), { what: "the old process has ended" })
+  assert.deepEqual(
+    run.ends.map((end) => "done" in end),
+    [true],
+  )
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, "ESRCH")
+    return false
+  }
+}
+
+test("G4: when the last processes of an old generation die, its graph is failed", async () => {
+  await using testing = await startTestPool()
+  await testing.pool.replaceWorkers(project({ chat: "broken:a" }))
+
+  await endOf(testing.run([{ do: "kill" }]))
+
+  await until(() => testing.pool.report().graphs.length === 0, { what: "the graph is not served any more" })
+  const end = await endOf(testing.run([]))
+  assert.ok(end && "done" in end)
+  assert.equal(end.done.error?.error, "GraphLoadError")
+})
+
+test("G5: reloads take turns", async () => {
+  await using testing = await startTestPool()
+
+  await Promise.all([testing.pool.replaceWorkers(project()), testing.pool.replaceWorkers(project())])
+
+  assert.equal(await generationOf(testing, "chat"), 3)
+})
+
+test("a route follows what loaded, falls back to what served, and ends with what was dropped", () => {
+  const before = new Map([
+    ["kept", "old"],
+    ["broken", "old"],
+    ["dropped", "old"],
+  ])
+
+  const after = routesAfter(before, "new", { wanted: ["kept", "broken", "bad"], loaded: ["kept"] })
+
+  assert.deepEqual(
+    [...after],
+    [
+      ["kept", "new"],
+      ["broken", "old"],
+    ],
+  )
+  assert.deepEqual([...routesWithout(after, "old")], [["kept", "new"]])
+})

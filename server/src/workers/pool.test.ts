@@ -1,0 +1,279 @@
+import assert from "node:assert/strict"
+import { existsSync } from "node:fs"
+import { dirname } from "node:path"
+import { test } from "node:test"
+import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { until } from "@superstep/toolkit/testing/until"
+import { ClaimLost } from "./fence.js"
+import { WorkerCallFailed } from "./pending-calls.js"
+import { afterDeath } from "./restart-delay.js"
+import { endOf, noteDown, project, runOrder, seen, startTestPool } from "./testing/test-pool.js"
+import { workerEnv } from "./worker-env.js"
+
+test("a run's events come in order and its result at the end", async () => {
+  await using testing = await startTestPool()
+
+  const run = testing.run([
+    { do: "events", count: 3, sizeBytes: 1 },
+    { do: "done", values: { answer: 42 } },
+  ])
+
+  const result = { status: "success", error: undefined, next: [], values: '{"answer":42}', interrupts: "{}" }
+  assert.deepEqual(await endOf(run), { done: result })
+  assert.deepEqual(
+    run.events.map(({ data }) => data),
+    [0, 1, 2].map((n) => ({ n, text: "x" })),
+  )
+  assert.deepEqual(testing.report, { graphs: ["chat"], failed: [] })
+})
+
+test("P1: when a worker dies its runs are lost once, and those of other workers go on", async () => {
+  await using testing = await startTestPool({ workers: 2 })
+  const [first, second] = [testing.run([{ do: "wait" }]), testing.run([{ do: "wait" }])]
+  await Promise.all([seen(first, "waiting"), seen(second, "waiting")])
+
+  const killer = testing.run([{ do: "kill" }])
+
+  assert.deepEqual(await endOf(killer), { lost: "worker_died", detail: "signal SIGKILL" })
+  await until(() => first.ends.length + second.ends.length > 0, { what: "the neighbour is lost" })
+  const [lost, kept] = first.ends.length > 0 ? [first, second] : [second, first]
+  assert.deepEqual(lost.ends, [{ lost: "worker_died", detail: "signal SIGKILL" }])
+  assert.deepEqual(kept.ends, [])
+  testing.pool.cancel(kept.order.runId)
+  assert.deepEqual(await endOf(kept), { done: { ...cancelled } })
+  assert.equal(lost.ends.length, 1)
+})
+
+const cancelled = { status: "cancelled", error: undefined, next: [], values: undefined, interrupts: "{}" }
+
+test("P1: a run that the user's code ends with process.exit is lost with its exit code", async () => {
+  await using testing = await startTestPool()
+
+  const run = testing.run([{ do: "exit", code: 7 }])
+
+  assert.deepEqual(await endOf(run), { lost: "worker_died", detail: "exit code 7" })
+})
+
+test("P2: a result that was sent just before the process ended counts", async () => {
+  await using testing = await startTestPool()
+
+  const run = testing.run([{ do: "exit_after_done" }])
+
+  const end = await endOf(run)
+  assert.ok(end && "done" in end)
+  assert.equal(end.done.values, '{"last":"word"}')
+})
+
+test("P3: a worker that does not speak the protocol is ended, and the reason is told", async () => {
+  await using testing = await startTestPool()
+
+  const run = testing.run([{ do: "garbage" }])
+
+  const end = await endOf(run)
+  assert.ok(end && "lost" in end)
+  assert.match(end.detail, /signal SIGKILL: the worker sent a header that is not JSON: this is no frame/)
+})
+
+test("P4: a worker that died is replaced and tells that slots are free", async () => {
+  await using testing = await startTestPool({ jobsPerWorker: 3 })
+  let calls = 0
+  testing.pool.onFree(() => {
+    calls += 1
+  })
+  await endOf(testing.run([{ do: "exit", code: 1 }]))
+  const callsAtDeath = calls
+
+  await until(() => testing.pool.freeSlots() === 3, { what: "the worker is back" })
+
+  assert.ok(calls > callsAtDeath)
+  const end = await endOf(testing.run([{ do: "done" }]))
+  assert.ok(end && "done" in end)
+})
+
+test("P5: a worker that stops answering is ended after the limit", async () => {
+  await using testing = await startTestPool({ limits: { pingEveryMs: 20, stalledMs: 200 } })
+
+  const run = testing.run([{ do: "spin" }])
+
+  assert.deepEqual(await endOf(run), { lost: "worker_died", detail: "signal SIGKILL: it stopped answering" })
+})
+
+test("delays between restarts double up to ten seconds, and start again after a healthy life", () => {
+  const delays = [0, 1, 2, 3, 7, 20].map((deaths) => afterDeath(deaths, 0).delayMs)
+
+  assert.deepEqual(delays, [100, 200, 400, 800, 10_000, 10_000])
+  assert.deepEqual(afterDeath(9, 60_000), { deaths: 1, delayMs: 100 })
+  assert.deepEqual(afterDeath(2, 9_999), { deaths: 3, delayMs: 400 })
+})
+
+test("runs go to the least busy worker, and slots are counted", async () => {
+  await using testing = await startTestPool({ workers: 2, jobsPerWorker: 2 })
+  assert.equal(testing.pool.freeSlots(), 4)
+
+  const runs = [1, 2, 3, 4].map(() => testing.run([{ do: "environment" }, { do: "wait" }]))
+
+  const environments = await Promise.all(runs.map((run) => seen(run, "environment")))
+  const workers = environments.map(({ data }) => (data as Record<string, string>).SUPERSTEP_WORKER_ID)
+  assert.equal(new Set(workers).size, 2)
+  assert.equal(workers.filter((id) => id === workers[0]).length, 2)
+  assert.equal(testing.pool.freeSlots(), 0)
+})
+
+test("P6: a worker sees its own settings and the agent's, and nothing of the server's", async () => {
+  const serverEnv = { ...process.env, DATABASE_URI: "postgres://secret", SUPERSTEP_UNIT_TOKEN: "secret", AWS_KEY: "no" }
+  const agent = { ...project(), env: { OPENAI_API_KEY: "mine", SUPERSTEP_WORKER_ID: "forged" } }
+  await using testing = await startTestPool({ serverEnv, project: agent })
+
+  const { data } = await seen(testing.run([{ do: "environment" }]), "environment")
+
+  const environment = data as Record<string, string>
+  assert.equal(environment.OPENAI_API_KEY, "mine")
+  assert.equal(environment.PATH, process.env.PATH)
+  assert.equal(environment.SUPERSTEP_WORKER_ID, "1.1.1")
+  const names = Object.keys(environment).filter((name) => /SUPERSTEP|DATABASE|AWS/.test(name))
+  assert.deepEqual(names.sort(), ["SUPERSTEP_WORKER_ID", "SUPERSTEP_WORKER_SOCKET"])
+  assert.equal(workerEnv({}, {}, { socketPath: "/s", workerId: "w" }).PATH, undefined)
+})
+
+test("a worker's call is answered, and its failure told by name", async () => {
+  const handlers = {
+    greet: async (fields: object, [name]: readonly Buffer[]) => ({
+      fields: { knows: Object.keys(fields).includes("run_id") },
+      payload: [{ name: "greeting", data: Buffer.from(`"hello ${name}"`) }],
+    }),
+    bug: async () => {
+      throw new Error("the database password is swordfish")
+    },
+  }
+  await using testing = await startTestPool({ handlers })
+  const answerTo = async (method: string) =>
+    (await seen(testing.run([{ do: "call", method, lines: ["you"] }, { do: "done" }]), "answer")).data as {
+      [field: string]: unknown
+    }
+
+  const greeting = await answerTo("greet")
+  const unknown = await answerTo("__proto__")
+  const bug = await answerTo("bug")
+
+  assert.deepEqual([greeting.type, greeting.knows, greeting.payload], ["reply", true, ["greeting"]])
+  assert.equal((unknown.error as { error: string }).error, "UnknownMethod")
+  assert.deepEqual(bug.error, { error: "InternalError", message: "the server could not answer: see its log" })
+})
+
+test("P7: a lost claim ends the run here, and what its worker still sends is dropped", async () => {
+  const handlers = {
+    put: async (fields: Readonly<Record<string, unknown>>) => {
+      throw new ClaimLost(String(fields.run_id))
+    },
+  }
+  await using testing = await startTestPool({ handlers })
+
+  const run = testing.run([{ do: "call", method: "put", lines: [] }, { do: "done" }])
+  const after = testing.run([{ do: "wait" }])
+
+  const detail = `run ${run.order.runId} has moved on to another attempt`
+  assert.deepEqual(await endOf(run), { lost: "claim_lost", detail })
+  await seen(after, "waiting")
+  assert.deepEqual([run.events, run.ends.length], [[], 1])
+  assert.equal(testing.pool.freeSlots(), 3)
+})
+
+test("a call to a worker is answered, fails with it, or fails by its death", async () => {
+  await using testing = await startTestPool()
+
+  const reply = await testing.pool.call("graph.state", { graph_id: "chat", thread_id: "t" }, { config: "{}" })
+
+  assert.equal(JSON.parse(String(reply.payload[0])).method, "graph.state")
+  await assert.rejects(
+    testing.pool.call("graph.state", { graph_id: "chat", thread_id: "fail" }, {}),
+    (error) => error instanceof WorkerCallFailed && error.error === "TypeError",
+  )
+  await assert.rejects(testing.pool.call("graph.state", { graph_id: "chat", thread_id: "die" }, {}), Unavailable)
+  await assert.rejects(testing.pool.call("graph.state", { graph_id: "none" }, {}), Unavailable)
+})
+
+test("P8: fifty thousand events arrive complete, in order and before the end", async () => {
+  await using testing = await startTestPool()
+  const order = runOrder([{ do: "events", count: 50_000, sizeBytes: 200 }, { do: "done" }])
+  let next = 0
+  let outOfOrder = 0
+  const ends: unknown[] = []
+
+  testing.pool.execute(order, {
+    onEvent: (_event, data) => {
+      if (!data.toString("latin1", 0, 12).startsWith(`{"n":${next},`.slice(0, 12))) outOfOrder += 1
+      next += 1
+    },
+    onDone: () => ends.push(next),
+    onLost: (...lost) => ends.push(lost),
+  })
+
+  await until(() => ends.length > 0, { what: "the flood is over" })
+  assert.deepEqual([outOfOrder, ends], [0, [50_000]])
+})
+
+test("one graph that cannot load does not keep the others from serving; its runs fail with the reason", async () => {
+  await using testing = await startTestPool({ project: project({ chat: "chat:graph", bad: "broken:graph" }) })
+
+  const run = testing.run([], { graphId: "bad" })
+  const unknown = testing.run([], { graphId: "none" })
+  const good = testing.run([{ do: "done" }])
+
+  const message = "SyntaxError: unexpected token\n\n> 1 | expot const graph"
+  assert.deepEqual(testing.report, { graphs: ["chat"], failed: [{ graphId: "bad", message }] })
+  const failed = { status: "error", next: [], values: undefined, interrupts: "{}" }
+  assert.deepEqual(await endOf(run), { done: { ...failed, error: { error: "GraphLoadError", message } } })
+  const noGraph = { error: "GraphLoadError", message: 'the project has no graph "none"' }
+  assert.deepEqual(await endOf(unknown), { done: { ...failed, error: noGraph } })
+  assert.ok("done" in ((await endOf(good)) ?? {}))
+})
+
+test("workers that exit while loading are reported, and a run finds no worker", async () => {
+  await using testing = await startTestPool({ project: project({ chat: "exit:now" }), workers: 2 })
+
+  const run = testing.run([])
+
+  const message = "the worker ended while it loaded chat: exit code 3"
+  assert.deepEqual(testing.report, { graphs: [], failed: [{ graphId: "chat", message }] })
+  assert.deepEqual(await endOf(run), { lost: "worker_died", detail: "no worker is up" })
+  assert.equal(testing.pool.freeSlots(), 0)
+})
+
+test("a graph that never finishes loading is given up", async () => {
+  await using testing = await startTestPool({ project: project({ chat: "never:loads" }), limits: { loadMs: 300 } })
+
+  const [failure] = testing.report.failed
+
+  assert.match(failure?.message ?? "", /signal SIGKILL: it did not load its graphs in time/)
+})
+
+test("P9: a stop lets runs finish and leaves nothing behind", async () => {
+  const testing = await startTestPool()
+  const { data } = await seen(testing.run([{ do: "environment" }, { do: "done" }]), "environment")
+  const folder = dirname((data as Record<string, string>).SUPERSTEP_WORKER_SOCKET ?? "")
+  assert.equal(existsSync(folder), true)
+  const order = runOrder([{ do: "wait" }])
+  const told = { events: [], ends: [] } as Parameters<typeof noteDown>[0]
+  testing.pool.execute(order, noteDown(told))
+  await seen(told, "waiting")
+
+  const stopped = testing.pool.stop(60_000)
+  const refused = testing.run([{ do: "done" }])
+  testing.pool.cancel(order.runId)
+  await stopped
+
+  assert.ok(told.ends[0] && "done" in told.ends[0])
+  assert.deepEqual(await endOf(refused), { lost: "worker_died", detail: "no worker is up" })
+  assert.equal(existsSync(folder), false)
+})
+
+test("P9: what does not finish in time is ended and its runs are lost", async () => {
+  const testing = await startTestPool({ limits: { stopMs: 100 } })
+  const [waiting, spinning] = [testing.run([{ do: "wait" }]), testing.run([{ do: "wait" }, { do: "spin" }])]
+  await seen(spinning, "waiting")
+
+  await testing.pool.stop(50)
+
+  assert.ok("lost" in (waiting.ends[0] ?? {}))
+  assert.ok("lost" in (spinning.ends[0] ?? {}))
+})

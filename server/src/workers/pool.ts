@@ -1,0 +1,229 @@
+/**
+ * The worker processes of a server. It owns their socket, the generations and the routes from graphs to generations;
+ * the rules (P1 …, G1 …) and the state diagrams are in this folder's README. `stop` ends everything it started.
+ */
+import { fileURLToPath } from "node:url"
+import { Unavailable } from "@superstep/toolkit/errors/errors"
+import type { Log } from "@superstep/toolkit/log/log"
+import type { CallHandlers } from "./calls.js"
+import type { ChildSetting, Limits, WorkerProject } from "./child.js"
+import { Generation } from "./generation.js"
+import type { LoadReport, Reply, RunListener, RunOrder, Workers } from "./port.js"
+import { routesAfter, routesWithout } from "./routes.js"
+import { openWorkerSocket, type WorkerSocket } from "./worker-socket.js"
+
+export interface WorkerPool extends Workers {
+  /**
+   * Loads a changed project beside what serves, then gives new runs to it (G1, G2). Calls take turns.
+   * @returns what the new generation loaded and what it could not; a graph in `failed` may be served by an older one
+   */
+  replaceWorkers(project: WorkerProject): Promise<LoadReport>
+}
+
+export interface WorkerPoolOptions {
+  readonly project: WorkerProject
+  /** How many processes, and how many runs each executes at a time. */
+  readonly workers: number
+  readonly jobsPerWorker: number
+  /** Answers the workers' calls. */
+  readonly handlers: CallHandlers
+  /** This process's environment, of which a worker gets only PATH, HOME and the like. */
+  readonly serverEnv: NodeJS.ProcessEnv
+  readonly log: Log
+  /** File of the worker program; that of `@superstep/worker-js` unless told. */
+  readonly main?: string
+  readonly limits?: Partial<Limits>
+}
+
+const usualLimits: Limits = {
+  // A graph may load models or wait for a database when it is imported.
+  loadMs: 120_000,
+  pingEveryMs: 5_000,
+  // Honest work of the processor is no crash; this only ends what would hold a slot for ever.
+  stalledMs: 10 * 60_000,
+  stopMs: 2_000,
+}
+
+export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
+  return new Pool(options)
+}
+
+class Pool implements WorkerPool {
+  readonly #options: WorkerPoolOptions
+  #socket: WorkerSocket | undefined
+  #generations: Generation[] = []
+  /** The last one that all workers have reported for. */
+  #newest: Generation | undefined
+  #routes = new Map<string, Generation>()
+  #onFree: () => void = () => undefined
+  #onIdle: () => void = () => undefined
+  #replacing: Promise<unknown> = Promise.resolve()
+  /** Of generations that are not needed any more. */
+  readonly #ending = new Set<Promise<void>>()
+  #isStopping = false
+
+  constructor(options: WorkerPoolOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<LoadReport> {
+    this.#socket = await openWorkerSocket(this.#options.log)
+    return this.replaceWorkers(this.#options.project)
+  }
+
+  replaceWorkers(project: WorkerProject): Promise<LoadReport> {
+    const turn = this.#replacing.then(() => this.#replace(project))
+    // A failed turn is told to who asked for it; the next one begins all the same.
+    this.#replacing = turn.catch(() => undefined)
+    return turn
+  }
+
+  report(): LoadReport {
+    const failed = this.#newest?.report().failed ?? []
+    return {
+      graphs: [...this.#routes.keys()],
+      failed: failed.filter(({ graphId }) => !this.#routes.has(graphId)),
+    }
+  }
+
+  freeSlots(): number {
+    if (this.#isStopping) return 0
+    return [...new Set(this.#routes.values())].reduce((sum, generation) => sum + generation.freeSlots, 0)
+  }
+
+  onFree(callback: () => void): void {
+    this.#onFree = callback
+  }
+
+  execute(order: RunOrder, listener: RunListener): void {
+    const session = this.#isStopping ? undefined : this.#routes.get(order.graphId)?.leastBusy(order.graphId)?.session
+    // Without a worker the end is told in a later tick, so that callers need not expect it inside `execute`.
+    if (session) session.execute(order, listener)
+    else setImmediate(() => this.#refuse(order.graphId, listener))
+  }
+
+  cancel(runId: string): void {
+    for (const generation of this.#generations) {
+      for (const worker of generation.workers) worker.session?.cancel(runId)
+    }
+  }
+
+  async call(
+    method: string,
+    fields: Readonly<Record<string, unknown>>,
+    payload: Readonly<Record<string, string>>,
+  ): Promise<Reply> {
+    const graphId = typeof fields.graph_id === "string" ? fields.graph_id : undefined
+    const generation = graphId === undefined ? this.#newest : this.#routes.get(graphId)
+    const session = generation?.leastBusy(graphId)?.session
+    if (!session) throw new Unavailable("no worker is up that could answer")
+    return session.call(method, fields, payload)
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopping = true
+    await this.#untilIdle(graceMs)
+    await Promise.all([...this.#ending, ...this.#generations.map((generation) => generation.stop())])
+    await this.#replacing
+    this.#generations = []
+    this.#routes = new Map()
+    await this.#socket?.close()
+  }
+
+  async #replace(project: WorkerProject): Promise<LoadReport> {
+    if (this.#isStopping || !this.#socket) throw new Unavailable("the workers are not running")
+    const next = this.#begin(project, this.#socket)
+    await next.loaded()
+    this.#newest = next
+    this.#route(next)
+    this.#retire()
+    this.#onFree()
+    return next.report()
+  }
+
+  #begin(project: WorkerProject, socket: WorkerSocket): Generation {
+    const { workers, jobsPerWorker, handlers, log, serverEnv, limits } = this.#options
+    const main = this.#options.main ?? fileURLToPath(import.meta.resolve("@superstep/worker-js/main"))
+    const setting: ChildSetting = { socket, handlers, log, serverEnv, main, limits: { ...usualLimits, ...limits } }
+    const number = (this.#generations.at(-1)?.number ?? 0) + 1
+    const generation: Generation = new Generation(
+      {
+        number,
+        project,
+        setting,
+        workers,
+        jobsPerWorker,
+        mayRestart: () => !this.#isStopping && this.#generations.at(-1) === generation,
+      },
+      {
+        onServing: () => this.#serving(generation),
+        onRunLeft: () => this.#runLeft(),
+        onDied: () => this.#died(generation),
+      },
+    )
+    this.#generations.push(generation)
+    return generation
+  }
+
+  #route(generation: Generation): void {
+    const wanted = Object.keys(generation.project.graphs)
+    this.#routes = routesAfter(this.#routes, generation, { wanted, loaded: generation.report().graphs })
+  }
+
+  /** A process came back, perhaps with a graph that did not load before. Nothing is switched before all have told. */
+  #serving(generation: Generation): void {
+    if (generation !== this.#newest) return
+    this.#route(generation)
+    this.#onFree()
+  }
+
+  #died(generation: Generation): void {
+    if (generation === this.#generations.at(-1) || generation.isServing) return
+    this.#routes = routesWithout(this.#routes, generation)
+    this.#retire()
+  }
+
+  #runLeft(): void {
+    this.#onFree()
+    this.#retire()
+    if (this.#generations.every((generation) => generation.runsInFlight === 0)) this.#onIdle()
+  }
+
+  /** Ends generations that no graph leads to any more, as soon as their runs have ended (G3). */
+  #retire(): void {
+    if (this.#isStopping) return
+    const needed = new Set([...this.#routes.values(), this.#newest, this.#generations.at(-1)])
+    for (const generation of this.#generations) {
+      if (needed.has(generation) || generation.runsInFlight > 0) continue
+      this.#generations = this.#generations.filter((other) => other !== generation)
+      const ending = generation.stop().finally(() => this.#ending.delete(ending))
+      this.#ending.add(ending)
+    }
+  }
+
+  /** A graph that nobody could load fails its runs; when only workers are missing, they are tried again. */
+  #refuse(graphId: string, listener: RunListener): void {
+    const message = this.#isStopping ? undefined : this.#loadFailure(graphId)
+    const error = message === undefined ? undefined : { error: "GraphLoadError", message }
+    if (error) listener.onDone({ status: "error", error, next: [], values: undefined, interrupts: "{}" })
+    else listener.onLost("worker_died", "no worker is up")
+  }
+
+  /** Why a graph cannot be executed by anybody; undefined when that may pass. */
+  #loadFailure(graphId: string): string | undefined {
+    if (this.#routes.has(graphId) || !this.#newest?.isServing) return undefined
+    const failure = this.report().failed.find((failed) => failed.graphId === graphId)
+    return failure?.message ?? `the project has no graph "${graphId}"`
+  }
+
+  async #untilIdle(graceMs: number): Promise<void> {
+    if (this.#generations.every((generation) => generation.runsInFlight === 0)) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, graceMs)
+      this.#onIdle = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * The conversation with one worker after its hello: load, runs, calls both ways, pings. It ends with the connection,
+ * and then every run and every call that was in flight is told so, once (P1).
+ */
+import type { LoadedFrame, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
+import { assertNever, KnownError } from "@superstep/toolkit/errors/errors"
+import type { Log } from "@superstep/toolkit/log/log"
+import { type CallHandlers, failureOf, handlerOf } from "./calls.js"
+import type { Connection } from "./connection.js"
+import { ClaimLost } from "./fence.js"
+import { PendingCalls } from "./pending-calls.js"
+import type { Reply, RunListener, RunOrder } from "./port.js"
+import { RunsInFlight } from "./runs-in-flight.js"
+
+export interface SessionOptions {
+  readonly connection: Connection
+  readonly handlers: CallHandlers
+  readonly log: Log
+  onLoaded(frame: LoadedFrame): void
+  onRunLeft(): void
+  onPong(nonce: string): void
+}
+
+export class Session {
+  readonly runs: RunsInFlight
+  readonly #calls = new PendingCalls()
+  readonly #options: SessionOptions
+  readonly #connection: Connection
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+    this.#connection = options.connection
+    this.runs = new RunsInFlight(options.onRunLeft)
+  }
+
+  load(project: string, graphs: Readonly<Record<string, string>>): void {
+    this.#connection.send({ type: "load", project, graphs })
+  }
+
+  execute(order: RunOrder, listener: RunListener): void {
+    this.runs.add(order, listener)
+    this.#connection.send(
+      {
+        type: "run",
+        run_id: order.runId,
+        claim_id: order.claimId,
+        thread_id: order.threadId,
+        attempt: order.attempt,
+        graph_id: order.graphId,
+        stream_modes: order.streamModes,
+        stream_subgraphs: order.streamSubgraphs,
+        durability: order.durability,
+        interrupt_before: order.interruptBefore,
+        interrupt_after: order.interruptAfter,
+        has_checkpoint: order.hasCheckpoint,
+      },
+      [
+        { name: "input", data: order.input },
+        { name: "command", data: order.command },
+        { name: "config", data: order.config },
+        { name: "context", data: order.context },
+      ],
+    )
+  }
+
+  cancel(runId: string): void {
+    const claimId = this.runs.claimOf(runId)
+    if (claimId !== undefined) this.#connection.send({ type: "cancel", run_id: runId, claim_id: claimId })
+  }
+
+  /** @throws Unavailable  when the worker dies first; WorkerCallFailed when it cannot answer */
+  call(method: string, fields: Readonly<Record<string, unknown>>, payload: Readonly<Record<string, string>>) {
+    const { callId, answer } = this.#calls.open()
+    const lines = Object.entries(payload).map(([name, data]) => ({ name, data }))
+    this.#connection.send({ ...fields, type: "call", call_id: callId, method }, lines)
+    return answer
+  }
+
+  ping(nonce: string): void {
+    this.#connection.send({ type: "ping", nonce })
+  }
+
+  stop(): void {
+    this.#connection.send({ type: "stop" })
+  }
+
+  onFrame(frame: WorkerFrame, payload: Buffer[]): void {
+    switch (frame.type) {
+      case "event":
+        this.runs.event(frame.claim_id, frame.event, payload[0] ?? Buffer.alloc(0))
+        break
+      case "done":
+        this.runs.done(frame, payload)
+        break
+      case "call":
+        void this.#answer(frame, payload)
+        break
+      case "reply":
+        this.#calls.reply(frame.call_id, { fields: { ...frame }, payload } satisfies Reply)
+        break
+      case "failure":
+        this.#calls.fail(frame.call_id, frame.error)
+        break
+      case "loaded":
+        this.#options.onLoaded(frame)
+        break
+      case "pong":
+        this.#options.onPong(frame.nonce)
+        break
+      case "hello":
+        this.#connection.close("the worker said hello twice")
+        break
+      default:
+        assertNever(frame)
+    }
+  }
+
+  /** The connection is gone. @param detail  what happened to the worker, such as `exit code 1` */
+  end(detail: string): void {
+    this.runs.loseAll(detail)
+    this.#calls.failAll(detail)
+  }
+
+  async #answer(call: WorkerCall, payload: Buffer[]): Promise<void> {
+    const { call_id } = call
+    try {
+      const reply = await handlerOf(this.#options.handlers, call.method)({ ...call }, payload)
+      this.#connection.send({ ...reply.fields, type: "reply", call_id }, reply.payload)
+    } catch (error) {
+      if (!(error instanceof KnownError)) {
+        this.#options.log.error({ err: error, method: call.method }, "a worker's call failed")
+      }
+      this.#connection.send({ type: "failure", call_id, error: failureOf(error) })
+      if (error instanceof ClaimLost && "claim_id" in call && call.claim_id) {
+        this.runs.loseClaim(call.claim_id, error.message)
+      }
+    }
+  }
+}

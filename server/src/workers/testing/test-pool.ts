@@ -1,0 +1,85 @@
+/** A pool of fake workers, and runs for it. Everything ends with `await using`. */
+import { randomUUID } from "node:crypto"
+import { tmpdir } from "node:os"
+import { fileURLToPath } from "node:url"
+import { createLog } from "@superstep/toolkit/log/log"
+import { until } from "@superstep/toolkit/testing/until"
+import { createWorkerPool, type WorkerPool, type WorkerPoolOptions } from "../pool.js"
+import type { LoadReport, RunListener, RunOrder, RunResult } from "../port.js"
+import type { Step } from "./fake-worker.js"
+
+const fakeWorker = fileURLToPath(new URL("./fake-worker.js", import.meta.url))
+
+/** What a run's listener was told, in order. */
+export interface Told {
+  readonly events: { readonly event: string; readonly data: unknown }[]
+  readonly ends: ({ readonly done: RunResult } | { readonly lost: string; readonly detail: string })[]
+}
+
+export interface TestPool extends AsyncDisposable {
+  readonly pool: WorkerPool
+  readonly report: LoadReport
+  /** Executes a run and notes what becomes of it. */
+  run(steps: readonly Step[], over?: Partial<RunOrder>): Told & { readonly order: RunOrder }
+}
+
+export const project = (graphs: Record<string, string> = { chat: "chat:graph" }) => ({
+  folder: tmpdir(),
+  graphs,
+  env: {},
+})
+
+export async function startTestPool(over: Partial<WorkerPoolOptions> = {}): Promise<TestPool> {
+  const pool = createWorkerPool({
+    project: project(),
+    workers: 1,
+    jobsPerWorker: 4,
+    handlers: {},
+    serverEnv: process.env,
+    log: createLog({ process: "test", level: "silent" }),
+    main: fakeWorker,
+    ...over,
+  })
+  const report = await pool.start()
+  const run: TestPool["run"] = (steps, orderOver = {}) => {
+    const order = runOrder(steps, orderOver)
+    const told: Told = { events: [], ends: [] }
+    pool.execute(order, noteDown(told))
+    return { ...told, order }
+  }
+  return { pool, report, run, [Symbol.asyncDispose]: () => pool.stop(0) }
+}
+
+export const noteDown = ({ events, ends }: Told): RunListener => ({
+  onEvent: (event, data) => events.push({ event, data: JSON.parse(data.toString("utf8")) }),
+  onDone: (done) => ends.push({ done }),
+  onLost: (lost, detail) => ends.push({ lost, detail }),
+})
+
+export const runOrder = (steps: readonly Step[], over: Partial<RunOrder> = {}): RunOrder => ({
+  runId: randomUUID(),
+  claimId: randomUUID(),
+  threadId: randomUUID(),
+  attempt: 1,
+  graphId: "chat",
+  streamModes: ["values"],
+  streamSubgraphs: false,
+  durability: "async",
+  interruptBefore: undefined,
+  interruptAfter: undefined,
+  hasCheckpoint: false,
+  input: JSON.stringify(steps),
+  command: "",
+  config: "{}",
+  context: "{}",
+  ...over,
+})
+
+/** The one end of a run, when it has come. */
+export async function endOf(told: Told) {
+  await until(() => told.ends.length > 0, { what: "the run has ended" })
+  return told.ends[0]
+}
+
+export const seen = (told: Told, event: string) =>
+  until(() => told.events.find((one) => one.event === event), { what: `the event ${event} came` })

@@ -1,0 +1,64 @@
+/**
+ * The Unix socket at which this server's workers connect. It lies in a folder that only this user can enter, and a
+ * connection counts when its `hello` names a worker that was started and has not connected yet.
+ */
+import { mkdtemp, rm } from "node:fs/promises"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Log } from "@superstep/toolkit/log/log"
+import { Connection } from "./connection.js"
+
+export interface WorkerSocket {
+  readonly path: string
+  /** Calls `onConnect` when the worker of this id says hello. @returns stops waiting for it */
+  expect(workerId: string, onConnect: (connection: Connection) => void): () => void
+  /** Cuts all connections and removes the folder. */
+  close(): Promise<void>
+}
+
+// The kernel takes 108 bytes, macOS 104; a longer TMPDIR would give an error that nobody understands.
+const longestPathBytes = 100
+
+async function makeFolder(): Promise<string> {
+  const usual = join(tmpdir(), "superstep-")
+  const fits = Buffer.byteLength(join(`${usual}xxxxxx`, "workers.sock")) < longestPathBytes
+  // mkdtemp makes the folder with mode 0700.
+  return mkdtemp(fits ? usual : "/tmp/superstep-")
+}
+
+export async function openWorkerSocket(log: Log): Promise<WorkerSocket> {
+  const folder = await makeFolder()
+  const path = join(folder, "workers.sock")
+  const expected = new Map<string, (connection: Connection) => void>()
+  const connections = new Set<Connection>()
+
+  const server = createServer((socket) => {
+    const connection = new Connection(socket, {
+      onFrame: (frame) => {
+        const onConnect = frame.type === "hello" ? expected.get(frame.worker_id) : undefined
+        if (!onConnect) return connection.close(`expected the hello of a worker that was started, not ${frame.type}`)
+        if (frame.type === "hello") expected.delete(frame.worker_id)
+        onConnect(connection)
+      },
+      onClose: (reason) => log.warn({ reason }, "a worker's connection ended before its hello"),
+    })
+    connections.add(connection)
+    socket.on("close", () => connections.delete(connection))
+  })
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(path, resolve))
+
+  return {
+    path,
+    expect: (workerId, onConnect) => {
+      expected.set(workerId, onConnect)
+      return () => expected.delete(workerId)
+    },
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const connection of connections) connection.close("the server stops")
+      await closed
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,115 @@
+/** A place for a worker process, which is filled again each time the process in it dies (P4). */
+import type { LoadedFrame } from "@superstep/protocol/worker/frames"
+import { Child, type ChildSetting, type WorkerProject } from "./child.js"
+import type { GraphFailure, LoadReport } from "./port.js"
+import { afterDeath } from "./restart-delay.js"
+import type { Session } from "./session.js"
+
+export interface WorkerOptions {
+  /** Name in logs; each process adds its number: `1.2.3` is the third process of worker 2 of generation 1. */
+  readonly name: string
+  readonly project: WorkerProject
+  readonly setting: ChildSetting
+  /** Whether a process that died may be replaced now: an old generation's sources are gone (G4). */
+  mayRestart(): boolean
+  onServing(): void
+  onRunLeft(): void
+  /** A process died; it will be replaced when `mayRestart`. */
+  onDied(): void
+}
+
+export class Worker {
+  /** What the last process that got so far has loaded, or why the first one could not. */
+  report: LoadReport = { graphs: [], failed: [] }
+  /** Fulfilled when the first process has told what it could load, or has died before. */
+  readonly firstReport: Promise<void>
+  readonly #options: WorkerOptions
+  #tellFirstReport: () => void = () => undefined
+  #child: Child | undefined
+  #started = 0
+  #deaths = 0
+  #servingSince: number | undefined
+  #restart: NodeJS.Timeout | undefined
+  #stopped: Promise<void> | undefined
+  #onGone: () => void = () => undefined
+
+  constructor(options: WorkerOptions) {
+    this.#options = options
+    this.firstReport = new Promise((resolve) => {
+      this.#tellFirstReport = resolve
+    })
+    this.#start()
+  }
+
+  /** The conversation with the process, while it serves. */
+  get session(): Session | undefined {
+    return this.#child?.session
+  }
+
+  get runsInFlight(): number {
+    return this.session?.runs.size ?? 0
+  }
+
+  serves(graphId: string): boolean {
+    return this.session !== undefined && this.report.graphs.includes(graphId)
+  }
+
+  /** Ends the process for good and waits for its end; runs in flight are lost. */
+  stop(): Promise<void> {
+    this.#stopped ??= new Promise((resolve) => {
+      clearTimeout(this.#restart)
+      this.#onGone = resolve
+      if (this.#child) this.#child.stop()
+      else resolve()
+    })
+    return this.#stopped
+  }
+
+  #start(): void {
+    const { name, project, setting, onRunLeft } = this.#options
+    this.#started += 1
+    this.#servingSince = undefined
+    this.#child = new Child(`${name}.${this.#started}`, project, setting, {
+      onLoaded: (frame) => this.#loaded(frame),
+      onRunLeft,
+      onEnded: (detail) => this.#ended(detail),
+    })
+  }
+
+  #loaded(frame: LoadedFrame): void {
+    this.report = { graphs: frame.graphs.map(({ graph_id }) => graph_id), failed: frame.failed.map(toFailure) }
+    this.#servingSince = performance.now()
+    this.#tellFirstReport()
+    this.#options.onServing()
+  }
+
+  #ended(detail: string): void {
+    const { setting, name, mayRestart, onDied } = this.#options
+    this.#child = undefined
+    if (this.#stopped) {
+      this.#tellFirstReport()
+      this.#onGone()
+      return
+    }
+    if (this.#servingSince === undefined) this.report = this.#deathReport(detail)
+    const servedMs = this.#servingSince === undefined ? 0 : performance.now() - this.#servingSince
+    const { deaths, delayMs } = afterDeath(this.#deaths, servedMs)
+    this.#deaths = deaths
+    const restarts = mayRestart()
+    setting.log.warn({ worker: name, detail, restart_in_ms: restarts ? delayMs : undefined }, "a worker died")
+    if (restarts) this.#restart = setTimeout(() => this.#start(), delayMs)
+    this.#tellFirstReport()
+    onDied()
+  }
+
+  #deathReport(detail: string): LoadReport {
+    const graphIds = Object.keys(this.#options.project.graphs)
+    const message = `the worker ended while it loaded ${graphIds.join(", ")}: ${detail}`
+    return { graphs: [], failed: graphIds.map((graphId) => ({ graphId, message })) }
+  }
+}
+
+const toFailure = ({ graph_id, error }: LoadedFrame["failed"][number]): GraphFailure => ({
+  graphId: graph_id,
+  message: [`${error.name}: ${error.message}`, error.code_frame].filter(Boolean).join("\n\n"),
+})
