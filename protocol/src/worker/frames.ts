@@ -1,0 +1,284 @@
+/**
+ * The headers of the worker protocol's frames, for both sides; `worker/README.md` tells the conversation.
+ * Made from `worker/frames.schema.json` by `npm run generate -w protocol`; a test keeps the two equal.
+ */
+
+/** What went wrong: the error's class and its message. */
+export interface Failure {
+  /** Name of the class, such as `GraphRecursionError`; `ClaimLost` and `UnknownMethod` are the protocol's own. */
+  readonly error: string
+  readonly message: string
+}
+
+/** Why a graph did not load. */
+export interface GraphError {
+  readonly name: string
+  readonly message: string
+  readonly stack?: string
+  /** A few source lines around the fault, for a person. */
+  readonly code_frame?: string
+}
+
+/** One channel's value in one version; its payload line is the value. */
+export interface Blob {
+  readonly channel: string
+  readonly version: string
+  /** `json`: the line is the JSON text. `empty`: an empty line. Any other: base64. */
+  readonly type: string
+}
+
+/** One pending write of a task; its payload line is the value, encoded as a blob's. */
+export interface Write {
+  readonly task_id: string
+  readonly task_path: string
+  readonly idx: number
+  readonly channel: string
+  readonly type: string
+}
+
+/** A checkpoint with its values and pending writes; lines: `checkpoint`, `metadata`, one `blob` each, one `write` each. */
+export interface CheckpointTuple {
+  readonly checkpoint_ns: string
+  readonly checkpoint_id: string
+  readonly parent_checkpoint_id?: string
+  readonly blobs: readonly Blob[]
+  readonly writes: readonly Write[]
+}
+
+/** A worker's first frame. */
+export interface HelloFrame {
+  readonly type: "hello"
+  readonly protocol: 1
+  readonly worker_id: string
+  readonly pid: number
+  readonly language: string
+  readonly language_version: string
+}
+
+/** Answers `load`: which graphs can run, and why the others cannot. */
+export interface LoadedFrame {
+  readonly type: "loaded"
+  readonly graphs: readonly {
+    readonly graph_id: string
+  }[]
+  readonly failed: readonly {
+    readonly graph_id: string
+    readonly error: GraphError
+  }[]
+  readonly langgraph_version?: string
+}
+
+/** One item of a run's stream, named as on the wire. */
+export interface EventFrame {
+  readonly type: "event"
+  readonly run_id: string
+  readonly claim_id: string
+  /** `updates`, or with a namespace `updates|sub:<task>`. */
+  readonly event: string
+  readonly payload: readonly "data"[]
+}
+
+/** The run has ended, after all its events and calls. */
+export interface DoneFrame {
+  readonly type: "done"
+  readonly run_id: string
+  readonly claim_id: string
+  readonly status: "success" | "interrupted" | "error" | "cancelled"
+  readonly error?: Failure
+  /** Names of the nodes that would run next. */
+  readonly next?: readonly string[]
+  readonly payload: readonly ("values" | "interrupts")[]
+}
+
+/** Answers `ping`. */
+export interface PongFrame {
+  readonly type: "pong"
+  readonly nonce: string
+}
+
+/** One checkpoint, the latest of the namespace without `checkpoint_id`. */
+export interface CheckpointGetCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "checkpoint.get"
+  readonly thread_id: string
+  readonly checkpoint_ns: string
+  readonly checkpoint_id?: string
+}
+
+/** Checkpoints, newest first. */
+export interface CheckpointListCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "checkpoint.list"
+  readonly thread_id: string
+  readonly checkpoint_ns?: string
+  /** Only checkpoints older than this id. */
+  readonly before?: string
+  readonly limit?: number
+  /** Metadata that must match. */
+  readonly filter?: Readonly<Record<string, unknown>>
+}
+
+/** Saves a checkpoint and the blobs whose version is new. */
+export interface CheckpointPutCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "checkpoint.put"
+  readonly run_id?: string
+  readonly claim_id?: string
+  readonly thread_id: string
+  readonly checkpoint_ns: string
+  readonly checkpoint_id: string
+  readonly parent_checkpoint_id?: string
+  readonly blobs: readonly Blob[]
+  readonly payload: readonly ("checkpoint" | "metadata" | "blob")[]
+}
+
+/** Saves what a task wrote, before its super-step is over. */
+export interface CheckpointPutWritesCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "checkpoint.put_writes"
+  readonly run_id?: string
+  readonly claim_id?: string
+  readonly thread_id: string
+  readonly checkpoint_ns: string
+  readonly checkpoint_id: string
+  readonly writes: readonly Write[]
+  readonly payload: readonly "write"[]
+}
+
+/** Operations on the long-term memory, in order. */
+export interface StoreBatchCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "store.batch"
+  readonly run_id?: string
+  readonly claim_id?: string
+  readonly payload: readonly "operations"[]
+}
+
+/** Load these graphs; sent once, right after `hello`. */
+export interface LoadFrame {
+  readonly type: "load"
+  /** Folder that graph paths are relative to. */
+  readonly project: string
+  /** `path:export` by graph id. */
+  readonly graphs: Readonly<Record<string, string>>
+}
+
+/** Execute a run. */
+export interface RunFrame {
+  readonly type: "run"
+  readonly run_id: string
+  readonly claim_id: string
+  readonly thread_id: string
+  readonly attempt: number
+  readonly graph_id: string
+  /** Wire modes, such as `messages-tuple`. */
+  readonly stream_modes: readonly string[]
+  readonly stream_subgraphs: boolean
+  readonly durability: "sync" | "async" | "exit"
+  readonly interrupt_before?: "*" | readonly string[]
+  readonly interrupt_after?: "*" | readonly string[]
+  /** False: the thread has none, so the worker need not ask. */
+  readonly has_checkpoint: boolean
+  readonly payload: readonly ("input" | "command" | "config" | "context")[]
+}
+
+/** Stop a run; it ends with `done`, status `cancelled`. */
+export interface CancelFrame {
+  readonly type: "cancel"
+  readonly run_id: string
+  readonly claim_id: string
+}
+
+/** Are you there? */
+export interface PingFrame {
+  readonly type: "ping"
+  readonly nonce: string
+}
+
+/** Finish nothing, exit 0. */
+export interface StopFrame {
+  readonly type: "stop"
+}
+
+/** The state of a thread as the graph sees it. */
+export interface GraphStateCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "graph.state"
+  readonly graph_id: string
+  readonly thread_id: string
+  readonly checkpoint_ns: string
+  readonly checkpoint_id?: string
+  readonly subgraphs: boolean
+  readonly payload: readonly "config"[]
+}
+
+/** Earlier states of a thread, newest first. */
+export interface GraphHistoryCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "graph.history"
+  readonly graph_id: string
+  readonly thread_id: string
+  readonly checkpoint_ns: string
+  readonly limit: number
+  /** Only states older than this checkpoint id. */
+  readonly before?: string
+  /** Metadata that must match. */
+  readonly filter?: Readonly<Record<string, unknown>>
+  readonly payload: readonly "config"[]
+}
+
+/** Answers a `call`. */
+export interface ReplyFrame {
+  readonly type: "reply"
+  readonly call_id: string
+  readonly tuple?: CheckpointTuple
+  readonly tuples?: readonly CheckpointTuple[]
+  readonly payload?: readonly ("checkpoint" | "metadata" | "blob" | "write" | "results" | "state" | "states")[]
+}
+
+/** A `call` failed. */
+export interface FailureFrame {
+  readonly type: "failure"
+  readonly call_id: string
+  readonly error: Failure
+}
+
+/** What a worker asks the server. */
+export type WorkerCall =
+  | CheckpointGetCall
+  | CheckpointListCall
+  | CheckpointPutCall
+  | CheckpointPutWritesCall
+  | StoreBatchCall
+
+/** What the server asks a worker. */
+export type ServerCall = GraphStateCall | GraphHistoryCall
+
+/** Headers that a worker sends. */
+export type WorkerFrame =
+  | HelloFrame
+  | LoadedFrame
+  | EventFrame
+  | DoneFrame
+  | PongFrame
+  | WorkerCall
+  | ReplyFrame
+  | FailureFrame
+
+/** Headers that the server sends. */
+export type ServerFrame =
+  | LoadFrame
+  | RunFrame
+  | CancelFrame
+  | PingFrame
+  | StopFrame
+  | ServerCall
+  | ReplyFrame
+  | FailureFrame

@@ -1,0 +1,24 @@
+import { Annotation, interrupt, StateGraph } from "@langchain/langgraph"
+
+const State = Annotation.Root({ x: Annotation<number>, y: Annotation<string> })
+
+export const graph = new StateGraph(State)
+  .addNode("ask", () => ({ y: String(interrupt({ question: "continue?" })) }))
+  .addNode("after", ({ x, y }) => ({ x: x + y.length }))
+  .addEdge("__start__", "ask")
+  .addEdge("ask", "after")
+  .addEdge("after", "__end__")
+  .compile()
+
+const Answers = Annotation.Root({
+  out: Annotation<string[]>({ reducer: (out, lines) => out.concat(lines), default: () => [] }),
+})
+
+export const two = new StateGraph(Answers)
+  .addNode("a", () => ({ out: [`a:${interrupt({ q: "a?" })}`] }))
+  .addNode("b", () => ({ out: [`b:${interrupt({ q: "b?" })}`] }))
+  .addEdge("__start__", "a")
+  .addEdge("__start__", "b")
+  .addEdge("a", "__end__")
+  .addEdge("b", "__end__")
+  .compile()

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from "node:timers/promises"
+import { FakeListChatModel } from "@langchain/core/utils/testing"
+import { Annotation, type LangGraphRunnableConfig, StateGraph } from "@langchain/langgraph"
+
+const State = Annotation.Root({ what: Annotation<string>, said: Annotation<unknown> })
+
+/** A model without a stream of its own. */
+class PlainModel extends FakeListChatModel {
+  override _streamResponseChunks = undefined as never
+}
+
+const plain = new PlainModel({ responses: ["all at once"] })
+
+const oddities: Record<string, (config: LangGraphRunnableConfig) => unknown> = {
+  async model(config) {
+    const message = await plain.invoke("x", { ...config, tags: ["aside"] })
+    return message.content
+  },
+  values({ writer }) {
+    const cyclic: Record<string, unknown> = { name: "ring" }
+    cyclic.self = cyclic
+    writer?.(cyclic)
+    writer?.({
+      big: 12345678901234567890n,
+      none: Number.NaN,
+      map: new Map([["a", 1]]),
+      pairs: new Map([[1, "a"]]),
+      set: new Set([1, 2]),
+      date: new Date(0),
+      error: new RangeError("too far"),
+      bytes: new Uint8Array([1, 2, 3]),
+      line: "one\ntwo\u2028\u0000",
+    })
+    writer?.(undefined)
+    return "said"
+  },
+  async rejection() {
+    void Promise.reject(new Error("nobody awaits this"))
+    await sleep(60_000, undefined, { ref: false })
+  },
+  async timer() {
+    setTimeout(() => {
+      throw new Error("thrown by a timer")
+    }, 1)
+    await sleep(60_000, undefined, { ref: false })
+  },
+  exit() {
+    process.exit(3)
+  },
+  async deaf({ writer }) {
+    writer?.("deaf")
+    await sleep(60_000, undefined, { ref: false })
+  },
+}
+
+export const graph = new StateGraph(State)
+  .addNode("odd", async ({ what }, config: LangGraphRunnableConfig) => ({ said: await oddities[what]?.(config) }))
+  .addEdge("__start__", "odd")
+  .addEdge("odd", "__end__")
+  .compile()

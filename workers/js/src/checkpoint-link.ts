@@ -1,0 +1,174 @@
+/**
+ * The checkpoints of one run (or of one question about a thread), kept by the server and reached over calls.
+ *
+ * It remembers the root's newest checkpoint, since while a run holds its claim nobody else writes one: the questions
+ * at the end of a run (values, next nodes, interrupts) then cost no round trip. It stops with `close`: afterwards
+ * every call fails with the reason given, and `idle` has told when the last one was answered (W3).
+ */
+
+import {
+  checkpointLines,
+  checkpointRef,
+  decodeTuple,
+  encodeBlobs,
+  encodeWrites,
+  lineCount,
+  refConfig,
+} from "./checkpoint-lines.js"
+import { checkpointMetadata } from "./checkpoint-metadata.js"
+import type { CallFields, Reply } from "./connection.js"
+import type { Checkpoint, CheckpointTuple, RunnableConfig, Serde } from "./langgraph.js"
+import { NewestCheckpoint } from "./newest-checkpoint.js"
+
+export interface CheckpointLinkOptions {
+  /** How a question reaches the server. */
+  readonly call: (fields: CallFields, payload?: readonly (readonly [string, string])[]) => Promise<Reply>
+  /** Named by every write; a reader has none. */
+  readonly claim?: { readonly run_id: string; readonly claim_id: string }
+  /** False when the thread has no checkpoint, which saves asking. */
+  readonly hasCheckpoint: boolean
+  /** Resolves when every event that came before has been written to the socket (W2). */
+  readonly eventsWritten: () => Promise<void>
+}
+
+export interface ListOptions {
+  readonly before?: RunnableConfig
+  readonly limit?: number
+  readonly filter?: Readonly<Record<string, unknown>>
+}
+
+export class CheckpointLink {
+  readonly #options: CheckpointLinkOptions
+  readonly #pending = new Set<Promise<unknown>>()
+  readonly #written = new Set<string>()
+  readonly #newest = new NewestCheckpoint()
+  #closed: Error | undefined
+
+  constructor(options: CheckpointLinkOptions) {
+    this.#options = options
+  }
+
+  /** The root's newest checkpoint as far as this run knows it. */
+  newest(): CheckpointTuple | undefined {
+    return this.#newest.get()
+  }
+
+  /** Resolves when all calls have their answers, good or bad. */
+  async idle(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.allSettled(this.#pending)
+  }
+
+  /** From now on every call fails with `reason`. */
+  close(reason: Error): void {
+    this.#closed ??= reason
+  }
+
+  async get(serde: Serde, config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const { threadId, ns, id } = checkpointRef(config)
+    const known = ns === "" ? this.newest() : undefined
+    if (known !== undefined && (id === undefined || known.checkpoint.id === id)) return known
+    if (!this.#options.hasCheckpoint && !this.#written.has(ns)) return undefined
+    // A question must not overtake the writes it is about.
+    await this.idle()
+    const tuple = await this.#ask(serde, threadId, ns, id)
+    if (ns === "" && id === undefined && tuple !== undefined) this.#newest.set(tuple)
+    return tuple
+  }
+
+  async *list(serde: Serde, config: RunnableConfig, options: ListOptions): AsyncGenerator<CheckpointTuple> {
+    const { threadId, id } = checkpointRef(config)
+    const ns = config.configurable?.checkpoint_ns
+    if (id !== undefined) {
+      const tuple = await this.get(serde, config)
+      if (tuple !== undefined) yield tuple
+      return
+    }
+    await this.idle()
+    const before =
+      options.before === undefined
+        ? undefined
+        : checkpointRef({ configurable: { thread_id: threadId, ...options.before.configurable } }).id
+    const reply = await this.#call({
+      method: "checkpoint.list",
+      thread_id: threadId,
+      ...(typeof ns === "string" ? { checkpoint_ns: ns } : {}),
+      ...(before === undefined ? {} : { before }),
+      ...(options.limit === undefined ? {} : { limit: options.limit }),
+      ...(options.filter === undefined ? {} : { filter: options.filter }),
+    })
+    let position = 0
+    for (const fields of reply.header.tuples ?? []) {
+      const end = position + lineCount(fields)
+      yield await decodeTuple(serde, threadId, fields, reply.payload.slice(position, end))
+      position = end
+    }
+  }
+
+  async put(
+    serde: Serde,
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: Readonly<Record<string, unknown>>,
+    newVersions: Readonly<Record<string, number | string>>,
+  ): Promise<RunnableConfig> {
+    const { threadId, ns, id: parentId } = checkpointRef(config)
+    const kept = checkpointMetadata(config, metadata)
+    const tuple = { ...(parentId === undefined ? {} : { parentConfig: refConfig(threadId, ns, parentId) }) }
+    const saved = refConfig(threadId, ns, checkpoint.id)
+    this.#written.add(ns)
+    if (ns === "") this.#newest.set({ ...tuple, config: saved, checkpoint, metadata: kept, pendingWrites: [] })
+    // The values are encoded before the first wait: the graph goes on and may change them.
+    const encoding = encodeBlobs(serde, checkpoint.channel_values, newVersions)
+    const head = checkpointLines(checkpoint, kept)
+    await this.#track(
+      (async () => {
+        const { blobs, lines } = await encoding
+        await this.#options.eventsWritten()
+        const parent = parentId === undefined ? {} : { parent_checkpoint_id: parentId }
+        const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id, ...parent }
+        await this.#call({ method: "checkpoint.put", ...this.#options.claim, ...where, blobs }, [...head, ...lines])
+      })(),
+    )
+    return saved
+  }
+
+  async putWrites(
+    serde: Serde,
+    config: RunnableConfig,
+    writes: readonly (readonly [string, unknown])[],
+    task: { readonly taskId: string; readonly taskPath: string },
+  ): Promise<void> {
+    const { threadId, ns, id } = checkpointRef(config)
+    if (id === undefined) throw new Error("writes need configurable.checkpoint_id")
+    if (ns === "") this.#newest.addWrites(id, task.taskId, writes)
+    const encoding = encodeWrites(serde, task, writes)
+    await this.#track(
+      (async () => {
+        const encoded = await encoding
+        // A task whose writes are saved does not run again, so its events must be out first.
+        await this.#options.eventsWritten()
+        const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id }
+        const fields = { method: "checkpoint.put_writes", ...this.#options.claim, ...where } as const
+        await this.#call({ ...fields, writes: encoded.writes }, encoded.lines)
+      })(),
+    )
+  }
+
+  async #ask(serde: Serde, threadId: string, ns: string, id: string | undefined): Promise<CheckpointTuple | undefined> {
+    const wanted = id === undefined ? {} : { checkpoint_id: id }
+    const reply = await this.#call({ method: "checkpoint.get", thread_id: threadId, checkpoint_ns: ns, ...wanted })
+    const { tuple } = reply.header
+    return tuple === undefined ? undefined : await decodeTuple(serde, threadId, tuple, reply.payload)
+  }
+
+  #call(fields: CallFields, payload?: readonly (readonly [string, string])[]): Promise<Reply> {
+    return this.#closed === undefined ? this.#options.call(fields, payload) : Promise.reject(this.#closed)
+  }
+
+  #track<Value>(work: Promise<Value>): Promise<Value> {
+    const done = () => this.#pending.delete(work)
+    this.#pending.add(work)
+    work.then(done, done)
+    return work
+  }
+}

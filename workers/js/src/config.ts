@@ -1,0 +1,16 @@
+/** What the server tells a worker through its environment; nothing else here reads it. */
+
+export interface WorkerConfig {
+  /** Path of the Unix socket to connect to. */
+  readonly socketPath: string
+  /** The worker's name in `hello` and in the server's log. */
+  readonly workerId: string
+}
+
+/** @throws  an error that names every missing variable */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): WorkerConfig {
+  const { SUPERSTEP_WORKER_SOCKET: socketPath, SUPERSTEP_WORKER_ID: workerId } = env
+  if (socketPath !== undefined && workerId !== undefined) return { socketPath, workerId }
+  const missing = ["SUPERSTEP_WORKER_SOCKET", "SUPERSTEP_WORKER_ID"].filter((name) => env[name] === undefined)
+  throw new Error(`a worker is started by an agent server: ${missing.join(" and ")} is not set`)
+}

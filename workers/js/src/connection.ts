@@ -1,0 +1,131 @@
+/**
+ * The worker's end of the socket: frames in and out, and calls with their answers. It owns the pending calls; when
+ * the socket closes they all fail, and `onClose` ends the process.
+ */
+import type { Socket } from "node:net"
+import type { Failure, ReplyFrame, ServerFrame, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
+import { problems } from "@superstep/protocol/worker/schema"
+import { FrameReader, type RawFrame } from "./frame-reader.js"
+import { FrameWriter } from "./frame-writer.js"
+
+/** The server's answer to a call: header and payload lines. */
+export interface Reply {
+  readonly header: ReplyFrame
+  readonly payload: readonly Buffer[]
+}
+
+/** The server refused a call. `name` is the protocol's word for it, such as `ClaimLost`. */
+export class CallFailed extends Error {
+  constructor({ error, message }: Failure) {
+    super(message)
+    this.name = error
+  }
+}
+
+/** A call without what the connection adds, each method keeping its own fields. */
+export type CallFields = WorkerCall extends infer Each
+  ? Each extends WorkerCall
+    ? Omit<Each, "type" | "call_id" | "payload">
+    : never
+  : never
+
+/** A frame that is for the runner, not the answer to a call. */
+export type IncomingFrame = Exclude<ServerFrame, { readonly type: "reply" | "failure" }>
+
+export interface Listener {
+  onFrame(frame: IncomingFrame, payload: readonly Buffer[]): void
+  /** The server is gone, or what it sent cannot be understood. */
+  onClose(reason: string): void
+}
+
+interface PendingCall {
+  readonly resolve: (reply: Reply) => void
+  readonly reject: (error: Error) => void
+}
+
+/** The headers that this side sends, seen as what the writer needs of them. */
+type Outgoing = WorkerFrame & { readonly payload?: readonly string[] }
+
+export class Connection {
+  readonly #socket: Socket
+  readonly #writer: FrameWriter
+  readonly #reader = new FrameReader()
+  readonly #pending = new Map<string, PendingCall>()
+  readonly #listener: Listener
+  #lastCall = 0
+
+  constructor(socket: Socket, listener: Listener) {
+    this.#socket = socket
+    this.#listener = listener
+    this.#writer = new FrameWriter(socket)
+    socket.on("data", (chunk) => this.#read(chunk))
+    socket.on("error", (error) => this.#close(error.message))
+    socket.on("close", () => this.#close("the server closed the connection"))
+  }
+
+  send(frame: Outgoing, payload: readonly string[] = []): void {
+    this.#writer.send(frame, payload)
+  }
+
+  /** Undefined while there is room; else wait for it before producing more. */
+  full(): Promise<void> | undefined {
+    return this.#writer.full()
+  }
+
+  /**
+   * Asks the server.
+   * @param payload  names and lines, in order
+   * @throws CallFailed  the server answered with `failure`
+   */
+  call(fields: CallFields, payload: readonly (readonly [name: string, line: string])[] = []): Promise<Reply> {
+    this.#lastCall += 1
+    const callId = String(this.#lastCall)
+    const names = payload.length === 0 ? {} : { payload: payload.map(([name]) => name) }
+    const header = { type: "call", call_id: callId, ...fields, ...names }
+    return new Promise((resolve, reject) => {
+      this.#pending.set(callId, { resolve, reject })
+      this.#writer.send(
+        header,
+        payload.map(([, line]) => line),
+      )
+    })
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      for (const frame of this.#reader.push(chunk)) this.#receive(frame)
+    } catch (error) {
+      this.#close(error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  #receive({ header, payload }: RawFrame): void {
+    if (!isServerFrame(header)) {
+      const found = problems("ServerFrame", header).join("; ")
+      throw new Error(`cannot understand a frame of type ${String(header.type)}: ${found}`)
+    }
+    if (header.type === "reply") this.#settle(header.call_id)?.resolve({ header, payload })
+    else if (header.type === "failure") this.#settle(header.call_id)?.reject(new CallFailed(header.error))
+    else this.#listener.onFrame(header, payload)
+  }
+
+  #settle(callId: string): PendingCall | undefined {
+    const pending = this.#pending.get(callId)
+    this.#pending.delete(callId)
+    return pending
+  }
+
+  #close(reason: string): void {
+    const error = new CallFailed({ error: "ConnectionClosed", message: reason })
+    for (const { reject } of this.#pending.values()) reject(error)
+    this.#pending.clear()
+    this.#socket.destroy()
+    this.#listener.onClose(reason)
+  }
+}
+
+function isServerFrame(
+  header: Readonly<Record<string, unknown>>,
+): header is Readonly<Record<string, unknown>> & ServerFrame {
+  return problems("ServerFrame", header).length === 0
+}

@@ -1,0 +1,72 @@
+/**
+ * From what LangGraph streams to the events of the wire (agent-server API §7.4 to §7.7).
+ *
+ * Two things differ from LangGraph JS on purpose, both towards the Platform's form:
+ * a message's namespace is that of the graph it was made in, without the node's own task, so a token of a root node
+ * is plain `messages` and one of a node in `sub` is `messages|sub:<task>`; and the lightweight `checkpoints` envelopes
+ * that nobody asked for are dropped.
+ * Interrupts come as LangGraph sends them: `{"__interrupt__": […]}` on each of `updates` and `values` that was asked
+ * for; an empty list means a breakpoint.
+ */
+import { checkpointPayload, debugPayload, isRecord } from "./checkpoint-payload.js"
+import { LegacyMessages } from "./legacy-messages.js"
+import type { WireEvent } from "./wire-event.js"
+
+export interface AskedFor {
+  readonly runId: string
+  readonly modes: readonly string[]
+  readonly subgraphs: boolean
+}
+
+/** Maps the chunks of one run, in order. */
+export class EventMapper {
+  readonly #asked: AskedFor
+  readonly #modes: ReadonlySet<string>
+  readonly #legacy: LegacyMessages | undefined
+
+  constructor(asked: AskedFor) {
+    this.#asked = asked
+    this.#modes = new Set(asked.modes)
+    this.#legacy = this.#modes.has("messages") ? new LegacyMessages() : undefined
+  }
+
+  /** @param chunk  `[mode, payload]`, or `[namespace, mode, payload]` when subgraphs are streamed */
+  fromChunk(chunk: unknown): WireEvent[] {
+    if (!Array.isArray(chunk)) return []
+    const [namespace, mode, payload] = this.#asked.subgraphs ? chunk : [[], ...chunk]
+    if (!Array.isArray(namespace)) return []
+    if (mode === "messages") return this.#modes.has("messages-tuple") ? [this.#message(namespace, payload)] : []
+    const complete = mode === "values" && namespace.length === 0 ? this.#legacy?.onValues(payload) : undefined
+    const own = this.#modes.has(mode) ? [{ name: this.#name(mode, namespace), data: shaped(mode, payload) }] : []
+    return complete === undefined ? own : [...own, ...complete]
+  }
+
+  /** @param event  of `streamEvents`; the root's stream chunks are in there too */
+  fromLangChainEvent(event: unknown): WireEvent[] {
+    if (!isRecord(event)) return []
+    if (event.event === "on_chain_stream" && event.run_id === this.#asked.runId) {
+      return isRecord(event.data) ? this.fromChunk(event.data.chunk) : []
+    }
+    const isHidden = Array.isArray(event.tags) && event.tags.includes("langsmith:hidden")
+    const own = this.#modes.has("events") && !isHidden ? [{ name: "events", data: event }] : []
+    return [...own, ...(this.#legacy?.onLangChainEvent(event) ?? [])]
+  }
+
+  #message(namespace: readonly unknown[], payload: unknown): WireEvent {
+    const metadata: unknown = Array.isArray(payload) ? payload[1] : undefined
+    const path = isRecord(metadata) ? metadata.langgraph_checkpoint_ns : undefined
+    // LangGraph 1.4 names the node's task, 1.7 the graph; the metadata has the task in both.
+    const graph = typeof path === "string" ? path.split("|").slice(0, -1) : namespace
+    return { name: this.#name("messages", graph), data: payload }
+  }
+
+  #name(mode: string, namespace: readonly unknown[]): string {
+    return this.#asked.subgraphs ? [mode, ...namespace].join("|") : mode
+  }
+}
+
+function shaped(mode: string, payload: unknown): unknown {
+  if (!isRecord(payload)) return payload
+  if (mode === "checkpoints") return checkpointPayload(payload)
+  return mode === "debug" ? debugPayload(payload) : payload
+}

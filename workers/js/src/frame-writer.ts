@@ -1,0 +1,51 @@
+/** Puts frames on the socket: all frames of one tick in one write, and a promise to wait for while it is full. */
+import type { Writable } from "node:stream"
+
+export class FrameWriter {
+  readonly #socket: Writable
+  #text: string[] = []
+  #isScheduled = false
+  #drained: Promise<void> | undefined
+
+  constructor(socket: Writable) {
+    this.#socket = socket
+  }
+
+  /**
+   * Queues a frame. Order is kept; the bytes leave at the end of this tick.
+   * @param payload  the lines that `header.payload` names: text without line breaks
+   */
+  send(header: { readonly payload?: readonly string[] }, payload: readonly string[] = []): void {
+    this.#text.push(JSON.stringify(header), "\n")
+    for (const line of payload) this.#text.push(line, "\n")
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    // nextTick comes after the promise jobs that are due, so a burst of events becomes one write.
+    process.nextTick(() => this.#flush())
+  }
+
+  /** Undefined while the socket takes more; else a promise that resolves when it does, or when it has closed. */
+  full(): Promise<void> | undefined {
+    return this.#drained
+  }
+
+  #flush(): void {
+    this.#isScheduled = false
+    const text = this.#text.join("")
+    this.#text = []
+    if (this.#socket.destroyed) return
+    const hasRoom = this.#socket.write(text)
+    if (!hasRoom && this.#drained === undefined) this.#drained = this.#untilDrained()
+  }
+
+  #untilDrained(): Promise<void> {
+    return new Promise((resolve) => {
+      const go = () => {
+        this.#socket.off("drain", go).off("close", go)
+        this.#drained = undefined
+        resolve()
+      }
+      this.#socket.on("drain", go).on("close", go)
+    })
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * What we use of a project's LangGraph, whatever its version (1.0 to 1.7 have it). The project brings its own copy,
+ * so these are shapes and not imports.
+ */
+
+export type Configurable = Readonly<Record<string, unknown>>
+
+export interface RunnableConfig {
+  readonly configurable?: Configurable
+  readonly metadata?: Readonly<Record<string, unknown>>
+  readonly [option: string]: unknown
+}
+
+export interface Interrupt {
+  readonly id?: string
+  readonly value?: unknown
+}
+
+export interface TaskSnapshot {
+  readonly id: string
+  readonly name: string
+  readonly path?: readonly unknown[]
+  readonly error?: unknown
+  readonly interrupts: readonly Interrupt[]
+  readonly result?: unknown
+  /** A snapshot of a subgraph when they were asked for, else its config; absent when the task is none. */
+  readonly state?: StateSnapshot | RunnableConfig
+}
+
+export interface StateSnapshot {
+  readonly values: unknown
+  readonly next: readonly string[]
+  readonly config: RunnableConfig
+  readonly metadata?: Readonly<Record<string, unknown>>
+  readonly createdAt?: string
+  readonly parentConfig?: RunnableConfig
+  readonly tasks: readonly TaskSnapshot[]
+}
+
+export interface Checkpoint {
+  readonly v: number
+  readonly id: string
+  readonly ts: string
+  readonly channel_values: Readonly<Record<string, unknown>>
+  readonly channel_versions: Readonly<Record<string, number | string>>
+  readonly versions_seen: Readonly<Record<string, Readonly<Record<string, number | string>>>>
+}
+
+export type PendingWrite = readonly [taskId: string, channel: string, value: unknown]
+
+export interface CheckpointTuple {
+  readonly config: RunnableConfig
+  readonly checkpoint: Checkpoint
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly parentConfig?: RunnableConfig
+  readonly pendingWrites: readonly PendingWrite[]
+}
+
+export interface Serde {
+  dumpsTyped(value: unknown): Promise<[type: string, bytes: Uint8Array]>
+  loadsTyped(type: string, data: Uint8Array | string): Promise<unknown>
+}
+
+export interface BaseCheckpointSaver {
+  readonly serde: Serde
+}
+
+export interface BaseStore {
+  batch(operations: readonly object[]): Promise<unknown[]>
+}
+
+/** A compiled graph: `Pregel` or anything that extends it. */
+export interface CompiledGraph {
+  stream(input: unknown, options: RunnableConfig): Promise<AsyncIterable<unknown>>
+  streamEvents(input: unknown, options: RunnableConfig): AsyncIterable<unknown>
+  getState(config: RunnableConfig, options?: { readonly subgraphs?: boolean }): Promise<StateSnapshot>
+  getStateHistory(config: RunnableConfig, options?: object): AsyncIterable<StateSnapshot>
+}
+
+/** The exports of `@langchain/langgraph` that we call. */
+export interface LangGraphModule {
+  readonly BaseCheckpointSaver: abstract new () => BaseCheckpointSaver
+  readonly BaseStore: abstract new () => object
+  readonly Command: new (fields: object) => object
+  readonly Send: new (node: string, args: unknown) => object
+}

@@ -1,0 +1,75 @@
+/** The copy of LangGraph that a graph was made with. It is always the project's; two copies in one process do not mix. */
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { pathToFileURL } from "node:url"
+import type { LangGraphModule } from "./langgraph.js"
+import { importFrom } from "./project-modules.js"
+
+export interface Library {
+  readonly module: LangGraphModule
+  /** Such as `1.4.12`; undefined when the package does not tell. */
+  readonly version: string | undefined
+}
+
+type Exports = Readonly<Record<string, unknown>>
+
+const packageName = "@langchain/langgraph"
+
+/**
+ * Finds the library as the graph's own file sees it.
+ *
+ * A file that is compiled to CommonJS (no `"type": "module"` in its package.json) gets the package's CommonJS twin,
+ * whose classes differ. So the one is taken whose `Pregel` made the graph.
+ * @param file   URL of the file that exports the graph
+ * @param graph  undefined when there is none yet: then the one that an import gives
+ */
+export async function findLibrary(file: string, graph?: object): Promise<Library> {
+  const host = packageHost(file)
+  const version = installedVersion(host)
+  if (graph !== undefined && !isMadeBy(await importFrom(`${packageName}/pregel`, host), graph)) {
+    const require = createRequire(host)
+    if (isMadeBy(require(`${packageName}/pregel`), graph)) return { module: asLangGraph(require(packageName)), version }
+  }
+  return { module: asLangGraph(await importFrom(packageName, host)), version }
+}
+
+/** A project may depend on `langchain` alone, which brings LangGraph to a place that only it sees. */
+function packageHost(file: string): string {
+  const { resolve } = createRequire(file)
+  try {
+    resolve(packageName)
+    return file
+  } catch (cause) {
+    const langchain = attempt(() => resolve("langchain"))
+    if (langchain !== undefined) return pathToFileURL(langchain).href
+    throw new Error(`the project does not have ${packageName}: add it to its dependencies and install them`, { cause })
+  }
+}
+
+function isMadeBy({ Pregel }: Exports, graph: object): boolean {
+  return typeof Pregel === "function" && graph instanceof Pregel
+}
+
+/** A package that hides its package.json still runs; only its version stays unknown. */
+function installedVersion(host: string): string | undefined {
+  const path = attempt(() => createRequire(host).resolve(`${packageName}/package.json`))
+  const manifest: unknown = path === undefined ? {} : JSON.parse(readFileSync(path, "utf8"))
+  if (typeof manifest !== "object" || manifest === null || !("version" in manifest)) return undefined
+  return typeof manifest.version === "string" ? manifest.version : undefined
+}
+
+function attempt<Value>(work: () => Value): Value | undefined {
+  try {
+    return work()
+  } catch {
+    return undefined
+  }
+}
+
+/** The names are checked; that they have LangGraph's shapes is the package's promise. */
+function asLangGraph(exports: Exports): LangGraphModule {
+  const names = ["BaseCheckpointSaver", "BaseStore", "Command", "Send"]
+  const missing = names.filter((name) => typeof exports[name] !== "function")
+  if (missing.length > 0) throw new Error(`the project's ${packageName} has no ${missing.join(", ")}: update it`)
+  return exports as unknown as LangGraphModule
+}

@@ -1,0 +1,132 @@
+/** Loads the graphs of a project once and gives them out, each use with its own view of them. */
+import { existsSync, readdirSync, realpathSync } from "node:fs"
+import { dirname, relative, resolve } from "node:path"
+import { pathToFileURL } from "node:url"
+import type { GraphError } from "@superstep/protocol/worker/frames"
+import { codeFrame } from "./code-frame.js"
+import { compiled, type FactoryRuntime, isFactory } from "./graph-export.js"
+import type { CompiledGraph, RunnableConfig } from "./langgraph.js"
+import { findLibrary, type Library } from "./library.js"
+import { importFrom } from "./project-modules.js"
+
+type Exports = Readonly<Record<string, unknown>>
+
+export interface LoadedGraph {
+  /** The LangGraph that its file sees, for factories and for telling the version. */
+  readonly library: Library
+  /** A factory is called anew for every use; everything else gives the same shared graph. */
+  use(config: RunnableConfig, runtime: FactoryRuntime): Promise<{ graph: CompiledGraph; library: Library }>
+}
+
+export interface LoadResult {
+  readonly graphs: ReadonlyMap<string, LoadedGraph>
+  readonly failed: readonly { readonly graph_id: string; readonly error: GraphError }[]
+}
+
+/**
+ * Loads every graph; one that fails does not keep the others from loading.
+ * @param project  folder that the paths are relative to
+ * @param specs    `path:export` by graph id
+ * @param onGraph  told which graph is next: user code can end the process
+ */
+export async function loadGraphs(
+  project: string,
+  specs: Readonly<Record<string, string>>,
+  onGraph: (graphId: string) => void = () => {},
+): Promise<LoadResult> {
+  const root = realpathSync(project)
+  const graphs = new Map<string, LoadedGraph>()
+  const failed: { graph_id: string; error: GraphError }[] = []
+  // One after the other: files that several graphs share are then compiled once, and errors come in their order.
+  for (const [graphId, spec] of Object.entries(specs)) {
+    onGraph(graphId)
+    try {
+      graphs.set(graphId, await loadGraph(root, spec))
+    } catch (error) {
+      failed.push({ graph_id: graphId, error: graphError(error, root) })
+    }
+  }
+  return { graphs, failed }
+}
+
+async function loadGraph(project: string, spec: string): Promise<LoadedGraph> {
+  const { path, name } = parseSpec(spec)
+  const file = sourceFile(project, path)
+  const url = pathToFileURL(file).href
+  const exported = await pick(await importFrom(url, url), name, path)
+  if (isFactory(exported)) {
+    const library = await findLibrary(url)
+    return {
+      library,
+      async use(config, runtime) {
+        const graph = await namedGraph(exported(config, runtime), `what ${path}:${name} returned`)
+        return { graph, library: await findLibrary(url, graph) }
+      },
+    }
+  }
+  const graph = await namedGraph(exported, `${path}:${name}`)
+  const library = await findLibrary(url, graph)
+  return { library, use: () => Promise.resolve({ graph, library }) }
+}
+
+function parseSpec(spec: string): { path: string; name: string } {
+  const colon = spec.lastIndexOf(":")
+  if (colon < 1 || colon === spec.length - 1) {
+    throw new Error(`"${spec}" must be a path and an export, such as "./src/graph.ts:graph"`)
+  }
+  return { path: spec.slice(0, colon), name: spec.slice(colon + 1) }
+}
+
+function sourceFile(project: string, path: string): string {
+  if (path.endsWith(".py")) {
+    throw new Error(`${path} is a Python graph: Python graphs are not supported yet, only TypeScript and JavaScript`)
+  }
+  const file = resolve(project, path)
+  if (existsSync(file)) return realpathSync(file)
+  throw new Error(`there is no file ${relative(project, file)}; ${beside(dirname(file))}`)
+}
+
+function beside(folder: string): string {
+  if (!existsSync(folder)) return "its folder is not there either"
+  const names = readdirSync(folder).filter((name) => /\.[cm]?[jt]sx?$/.test(name))
+  return names.length === 0 ? "its folder has no TypeScript or JavaScript" : `its folder has ${names.sort().join(", ")}`
+}
+
+async function pick(module: Exports, name: string, path: string): Promise<unknown> {
+  const exports = exportsOf(module)
+  if (name in exports) return await exports[name]
+  const names = Object.keys(exports).filter((each) => each !== "__esModule" && each !== "module.exports")
+  const found = names.length === 0 ? "it exports nothing" : `it exports ${names.sort().join(", ")}`
+  throw new Error(`${path} has no export "${name}": ${found}`)
+}
+
+/** The exports of a CommonJS file come below `default`, with or without the mark that a compiler leaves. */
+function exportsOf(module: Exports): Exports {
+  const inner = module.default
+  if (typeof inner !== "object" || inner === null) return module
+  if ("__esModule" in inner) return { ...inner }
+  const isPlain = Object.getPrototypeOf(inner) === Object.prototype
+  return isPlain && "module.exports" in module ? { ...inner, ...module } : module
+}
+
+async function namedGraph(exported: unknown, origin: string): Promise<CompiledGraph> {
+  try {
+    return await compiled(exported)
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith("is not a graph")) {
+      throw new Error(`${origin} ${error.message}`, { cause: error })
+    }
+    throw error
+  }
+}
+
+function graphError(thrown: unknown, project: string): GraphError {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  const frame = codeFrame(error, project)
+  return {
+    name: error.name,
+    message: error.message,
+    ...(error.stack === undefined ? {} : { stack: error.stack }),
+    ...(frame === undefined ? {} : { code_frame: frame }),
+  }
+}

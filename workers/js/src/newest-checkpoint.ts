@@ -1,0 +1,48 @@
+/** The newest checkpoint of a thread's root and its pending writes, as one run saw them go by. */
+import { specialIndexes } from "./checkpoint-lines.js"
+import type { CheckpointTuple, PendingWrite } from "./langgraph.js"
+
+type ChannelWrites = readonly (readonly [channel: string, value: unknown])[]
+
+export class NewestCheckpoint {
+  #tuple: CheckpointTuple | undefined
+  /**
+   * By checkpoint, then by task and index. LangGraph saves a checkpoint after the one before it is saved, so the
+   * first writes of its tasks may come earlier than itself.
+   */
+  readonly #writes = new Map<string, Map<string, PendingWrite>>()
+
+  get(): CheckpointTuple | undefined {
+    if (this.#tuple === undefined) return undefined
+    return { ...this.#tuple, pendingWrites: [...this.#writesOf(this.#tuple.checkpoint.id).values()] }
+  }
+
+  set(tuple: CheckpointTuple): void {
+    const { id } = tuple.checkpoint
+    this.#tuple = tuple
+    for (const older of this.#writes.keys()) if (older < id) this.#writes.delete(older)
+    const counts = new Map<string, number>()
+    for (const write of tuple.pendingWrites) {
+      const [taskId, channel] = write
+      const position = counts.get(taskId) ?? 0
+      counts.set(taskId, position + 1)
+      this.#writesOf(id).set(`${taskId}\0${specialIndexes[channel] ?? position}`, write)
+    }
+  }
+
+  /** As the server does it: special channels replace what was there, the others keep what came first. */
+  addWrites(checkpointId: string, taskId: string, writes: ChannelWrites): void {
+    const known = this.#writesOf(checkpointId)
+    const replaces = writes.every(([channel]) => channel in specialIndexes)
+    writes.forEach(([channel, value], position) => {
+      const key = `${taskId}\0${specialIndexes[channel] ?? position}`
+      if (replaces || !known.has(key)) known.set(key, [taskId, channel, value])
+    })
+  }
+
+  #writesOf(checkpointId: string): Map<string, PendingWrite> {
+    const known = this.#writes.get(checkpointId) ?? new Map<string, PendingWrite>()
+    this.#writes.set(checkpointId, known)
+    return known
+  }
+}

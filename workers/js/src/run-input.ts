@@ -1,0 +1,67 @@
+/** What a run's first step gets: the input, a command, or nothing, when the thread simply goes on. */
+import type { CheckpointTuple, LangGraphModule, RunnableConfig } from "./langgraph.js"
+import type { CommandFields, RunRequest } from "./run-request.js"
+
+export interface RunStart {
+  readonly input: unknown
+  readonly config: RunnableConfig
+}
+
+/**
+ * @param head  the thread's newest checkpoint; only looked at by a repeated attempt or an answer that is falsy
+ */
+export function runStart(
+  library: LangGraphModule,
+  { frame, input, command }: RunRequest,
+  config: RunnableConfig,
+  head: CheckpointTuple | undefined,
+): RunStart {
+  if (frame.attempt > 1 && head?.metadata.run_id === frame.run_id) return { input: null, config: fromHead(config) }
+  if (command === undefined) return { input, config }
+  return { input: toCommand(library, command, head), config }
+}
+
+/** True when `runStart` has to see the head. */
+export function needsHead({ frame, command }: RunRequest): boolean {
+  return frame.attempt > 1 || (command !== undefined && isFalsyAnswer(command))
+}
+
+/**
+ * The attempt before this one has saved a checkpoint, so its input or command is in. Sent again, an answer would also
+ * answer the next question, and a run from an older checkpoint would fork once more.
+ */
+function fromHead(config: RunnableConfig): RunnableConfig {
+  const { checkpoint_id: _, checkpoint_ns: __, checkpoint_map: ___, ...configurable } = config.configurable ?? {}
+  return { ...config, configurable }
+}
+
+function toCommand({ Command, Send }: LangGraphModule, command: CommandFields, head: CheckpointTuple | undefined) {
+  const { goto, update, resume } = command
+  return new Command({
+    ...(update === undefined || update === null ? {} : { update }),
+    ...(goto === undefined || goto === null ? {} : { goto: [goto].flat().map((each) => toGoto(Send, each)) }),
+    ...(resume === undefined ? {} : { resume: isFalsyAnswer(command) ? answerById(resume, head) : resume }),
+  })
+}
+
+function toGoto(Send: LangGraphModule["Send"], target: unknown): unknown {
+  if (typeof target !== "object" || target === null || !("node" in target)) return target
+  return new Send(String(target.node), "input" in target ? target.input : undefined)
+}
+
+/**
+ * LangGraph JS tests an answer for truth, so `false`, `0` and `""` would be lost (decisions, agent server 7). `null` is
+ * an answer when the command says nothing else; beside a `goto` or an `update` it means that there is none.
+ */
+function isFalsyAnswer({ resume, goto, update }: CommandFields): boolean {
+  if (resume === undefined || resume) return false
+  return resume !== null || ((goto ?? null) === null && (update ?? null) === null)
+}
+
+/** The map `{interrupt id: answer}` passes any value; the oldest open question gets it, as it would otherwise. */
+function answerById(answer: unknown, head: CheckpointTuple | undefined): unknown {
+  const interrupts = head?.pendingWrites.filter(([, channel]) => channel === "__interrupt__") ?? []
+  const first: unknown = interrupts.flatMap(([, , value]) => value)[0]
+  if (typeof first !== "object" || first === null || !("id" in first)) return answer
+  return { [String(first.id)]: answer }
+}

@@ -1,0 +1,182 @@
+/**
+ * One run, from its `run` frame to its `done`.
+ *
+ * It owns an abort controller, the run's link to its checkpoints and the feed of its events. It promises: nothing is
+ * sent before it starts or after `done` (W1), events go before the checkpoint they led to (W2), `done` goes after the
+ * replies to all writes (W3), and a lost claim ends it in silence (W4). It stops when the graph does, by `cancel`, by
+ * `fail`, or when a write is told that the claim is lost.
+ */
+import { AsyncLocalStorage } from "node:async_hooks"
+import type { DoneFrame, Failure } from "@superstep/protocol/worker/frames"
+import { CheckpointLink } from "./checkpoint-link.js"
+import { createCheckpointer } from "./checkpointer.js"
+import { CallFailed, type CallFields, type Connection, type Reply } from "./connection.js"
+import { EventFeed } from "./event-feed.js"
+import { EventMapper } from "./event-mapper.js"
+import { withPersistence } from "./graph-export.js"
+import type { CompiledGraph, StateSnapshot } from "./langgraph.js"
+import type { LoadedGraph } from "./loader.js"
+import { needsHead, type RunStart, runStart } from "./run-input.js"
+import { type RunRequest, runnableConfig, streamPlan } from "./run-request.js"
+import { describeError, serialise } from "./serialise.js"
+import { createStore } from "./store.js"
+import { openInterrupts } from "./thread-state.js"
+import type { WireEvent } from "./wire-event.js"
+
+/** Whose code is running: an error that nobody caught is assigned to its run by it (W5). */
+export const currentRun = new AsyncLocalStorage<Run>()
+
+type Ending = "cancelled" | "failed" | "abandoned"
+
+/** Anything can be thrown, `undefined` too. */
+interface Problem {
+  readonly error: unknown
+}
+
+export class Run {
+  readonly #request: RunRequest
+  readonly #connection: Connection
+  readonly #abort = new AbortController()
+  readonly #feed = new EventFeed()
+  readonly #checkpoints: CheckpointLink
+  readonly #events: EventMapper
+  #graph: CompiledGraph | undefined
+  #ending: Ending | undefined
+  #isOver = false
+
+  constructor(request: RunRequest, connection: Connection) {
+    const { run_id, claim_id, stream_modes, stream_subgraphs, has_checkpoint } = request.frame
+    this.#request = request
+    this.#connection = connection
+    this.#events = new EventMapper({ runId: run_id, modes: stream_modes, subgraphs: stream_subgraphs })
+    this.#checkpoints = new CheckpointLink({
+      call: (fields, payload) => this.#call(fields, payload),
+      claim: { run_id, claim_id },
+      hasCheckpoint: has_checkpoint,
+      eventsWritten: () => this.#feed.written(),
+    })
+  }
+
+  /** Never throws: whatever happens becomes the run's `done`, or silence when the claim is lost. */
+  execute(loaded: LoadedGraph): Promise<void> {
+    return currentRun.run(this, async () => {
+      let problem: Problem | undefined
+      try {
+        await this.#stream(loaded)
+      } catch (error) {
+        problem = { error }
+      }
+      await this.#finish(problem)
+    })
+  }
+
+  cancel(): void {
+    this.#end("cancelled", new Error("the run was cancelled"))
+  }
+
+  /** An error outside of what the graph awaits, such as a rejected promise that nobody looks at. */
+  fail(error: unknown): void {
+    this.#end("failed", error)
+  }
+
+  #end(ending: Ending, reason: unknown): void {
+    if (this.#isOver) return
+    this.#ending ??= ending
+    this.#abort.abort(reason)
+  }
+
+  async #stream(loaded: LoadedGraph): Promise<void> {
+    const { signal } = this.#abort
+    const { graph, input, config } = await this.#prepare(loaded)
+    signal.throwIfAborted()
+    const { engineModes, usesEvents } = streamPlan(this.#request.frame.stream_modes)
+    const options = { ...config, streamMode: engineModes, signal }
+    const stream = usesEvents
+      ? graph.streamEvents(input, { ...options, version: "v2" })
+      : await graph.stream(input, options)
+    await this.#feed.read(stream, signal, (item) =>
+      this.#emit(usesEvents ? this.#events.fromLangChainEvent(item) : this.#events.fromChunk(item)),
+    )
+  }
+
+  async #prepare(loaded: LoadedGraph): Promise<RunStart & { graph: CompiledGraph }> {
+    const { context, frame } = this.#request
+    const { run_id, claim_id, thread_id } = frame
+    const config = runnableConfig(this.#request, loaded.library.version)
+    const runtime = { accessContext: "threads.create_run", executionRuntime: { context } } as const
+    const { graph: shared, library } = await loaded.use(config, runtime)
+    const checkpointer = createCheckpointer(library.module, this.#checkpoints)
+    const call = this.#call.bind(this)
+    const store = createStore(library.module, { call, claim: { run_id, claim_id } })
+    const graph = withPersistence(shared, checkpointer, store)
+    this.#graph = graph
+    const thread = { configurable: { thread_id } }
+    const head = needsHead(this.#request) ? await this.#checkpoints.get(checkpointer.serde, thread) : undefined
+    return { graph, ...runStart(library.module, this.#request, config, head) }
+  }
+
+  /** @returns  a promise to wait for while the socket is full */
+  #emit(events: readonly WireEvent[]): Promise<void> | undefined {
+    if (this.#isOver || this.#ending === "abandoned") return undefined
+    const { run_id, claim_id } = this.#request.frame
+    for (const { name, data } of events) {
+      this.#connection.send({ type: "event", run_id, claim_id, event: name, payload: ["data"] }, [serialise(data)])
+    }
+    return this.#connection.full()
+  }
+
+  async #call(fields: CallFields, payload?: readonly (readonly [string, string])[]): Promise<Reply> {
+    try {
+      return await this.#connection.call(fields, payload)
+    } catch (error) {
+      if (error instanceof CallFailed && error.name === "ClaimLost") this.#end("abandoned", error)
+      throw error
+    }
+  }
+
+  async #finish(thrown: Problem | undefined): Promise<void> {
+    await this.#checkpoints.idle()
+    let state: StateSnapshot | undefined
+    let problem = thrown
+    try {
+      state = await this.#finalState()
+    } catch (error) {
+      problem ??= { error }
+    }
+    this.#isOver = true
+    this.#checkpoints.close(new Error(`run ${this.#request.frame.run_id} is over`))
+    if (this.#ending !== "abandoned") this.#done(state, problem)
+  }
+
+  /** The saver remembers the newest checkpoint, so this asks the server nothing. */
+  async #finalState(): Promise<StateSnapshot | undefined> {
+    if (this.#ending === "abandoned" || this.#checkpoints.newest() === undefined) return undefined
+    return await this.#graph?.getState({ configurable: { thread_id: this.#request.frame.thread_id } })
+  }
+
+  #done(state: StateSnapshot | undefined, problem: Problem | undefined): void {
+    const { run_id, claim_id } = this.#request.frame
+    const error = this.#failure(problem)
+    const frame: DoneFrame = {
+      type: "done",
+      run_id,
+      claim_id,
+      status: this.#ending === "cancelled" ? "cancelled" : error !== undefined ? "error" : stopped(state),
+      ...(error === undefined ? {} : { error }),
+      ...(state === undefined ? {} : { next: state.next }),
+      payload: ["values", "interrupts"],
+    }
+    const values = state === undefined ? "" : serialise(state.values)
+    this.#connection.send(frame, [values, serialise(state === undefined ? {} : openInterrupts(state))])
+  }
+
+  #failure(problem: Problem | undefined): Failure | undefined {
+    if (this.#ending === "cancelled") return undefined
+    if (this.#ending === "failed") return describeError(this.#abort.signal.reason)
+    return problem === undefined ? undefined : describeError(problem.error)
+  }
+}
+
+function stopped(state: StateSnapshot | undefined): "success" | "interrupted" {
+  return state !== undefined && state.next.length > 0 ? "interrupted" : "success"
+}

@@ -1,0 +1,109 @@
+/** The runs of this process, and the server's questions about threads; one slow or broken run never holds the others. */
+import type {
+  CancelFrame,
+  Failure,
+  GraphError,
+  LoadFrame,
+  RunFrame,
+  ServerCall,
+} from "@superstep/protocol/worker/frames"
+import type { Connection, IncomingFrame } from "./connection.js"
+import type { LoadedGraph } from "./loader.js"
+import { loadGraphs } from "./loader.js"
+import { Run } from "./run.js"
+import { parseRun } from "./run-request.js"
+import { describeError, serialise } from "./serialise.js"
+import { graphHistory, graphState } from "./thread-questions.js"
+
+export class Runner {
+  readonly #connection: Connection
+  /** By claim: a run that was lost and came back is another one. */
+  readonly #runs = new Map<string, Run>()
+  #graphs: ReadonlyMap<string, LoadedGraph> = new Map()
+  #failed: ReadonlyMap<string, GraphError> = new Map()
+  #loading: Promise<void> = Promise.resolve()
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  onFrame(frame: IncomingFrame, payload: readonly Buffer[]): void {
+    switch (frame.type) {
+      case "load":
+        this.#loading = this.#load(frame)
+        return
+      case "run":
+        void this.#run(frame, payload)
+        return
+      case "cancel":
+        this.#cancel(frame)
+        return
+      case "call":
+        void this.#answer(frame, payload)
+        return
+      case "ping":
+        this.#connection.send({ type: "pong", nonce: frame.nonce })
+        return
+      case "stop":
+        process.exit(0)
+    }
+  }
+
+  async #load({ project, graphs: specs }: LoadFrame): Promise<void> {
+    const { graphs, failed } = await loadGraphs(project, specs)
+    this.#graphs = graphs
+    this.#failed = new Map(failed.map(({ graph_id, error }) => [graph_id, error]))
+    const version = [...graphs.values()].find(({ library }) => library.version !== undefined)?.library.version
+    this.#connection.send({
+      type: "loaded",
+      graphs: [...graphs.keys()].map((graph_id) => ({ graph_id })),
+      failed,
+      ...(version === undefined ? {} : { langgraph_version: version }),
+    })
+  }
+
+  async #run(frame: RunFrame, payload: readonly Buffer[]): Promise<void> {
+    const { run_id, claim_id, graph_id } = frame
+    try {
+      const run = new Run(parseRun(frame, payload), this.#connection)
+      this.#runs.set(claim_id, run)
+      await this.#loading
+      await run.execute(this.#graph(graph_id))
+    } catch (error) {
+      // The run never began: its graph is not there, or its order cannot be read.
+      const failure = { status: "error", error: describeError(error), payload: ["values", "interrupts"] } as const
+      this.#connection.send({ type: "done", run_id, claim_id, ...failure }, ["", "{}"])
+    } finally {
+      this.#runs.delete(claim_id)
+    }
+  }
+
+  #cancel({ claim_id }: CancelFrame): void {
+    this.#runs.get(claim_id)?.cancel()
+  }
+
+  async #answer(call: ServerCall, payload: readonly Buffer[]): Promise<void> {
+    const { call_id } = call
+    try {
+      await this.#loading
+      const graph = this.#graph(call.graph_id)
+      const isState = call.method === "graph.state"
+      const answer = isState
+        ? await graphState(graph, call, payload, this.#connection)
+        : await graphHistory(graph, call, payload, this.#connection)
+      this.#connection.send({ type: "reply", call_id, payload: [isState ? "state" : "states"] }, [serialise(answer)])
+    } catch (error) {
+      const failure: Failure = describeError(error)
+      this.#connection.send({ type: "failure", call_id, error: failure })
+    }
+  }
+
+  #graph(graphId: string): LoadedGraph {
+    const graph = this.#graphs.get(graphId)
+    if (graph !== undefined) return graph
+    const failed = this.#failed.get(graphId)
+    throw new Error(
+      failed === undefined ? `there is no graph "${graphId}"` : `graph "${graphId}" did not load: ${failed.message}`,
+    )
+  }
+}

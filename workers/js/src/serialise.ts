@@ -1,0 +1,81 @@
+/**
+ * Values of a graph as one line of JSON, the way the wire wants them (agent-server API §2.11, §2.12): messages flat
+ * with their `type`, errors as `{error, message}`, sets as lists, bytes as base64, bigints as text, NaN as null.
+ */
+import { types } from "node:util"
+
+/**
+ * One pass over the value. What JSON cannot say never throws: a cycle reads `[Circular]`, a value whose own
+ * serialisation fails reads `[Unserialisable: why]`. `undefined` becomes `null`.
+ */
+export function serialise(value: unknown): string {
+  try {
+    return JSON.stringify(value, replace) ?? "null"
+  } catch {
+    // Cycles and throwing getters are rare, so only they pay for the careful walk.
+    return JSON.stringify(plain(value, [])) ?? "null"
+  }
+}
+
+/** How an error is told to clients: its class and its message. Anything else that was thrown is shown as JSON. */
+export function describeError(thrown: unknown): { error: string; message: string } {
+  if (isError(thrown)) return { error: thrown.name || "Error", message: thrown.message }
+  return { error: "Error", message: typeof thrown === "string" ? thrown : serialise(thrown) }
+}
+
+/** `JSON.stringify` hands over what `toJSON` made; `this[key]` is the value itself. */
+function replace(this: unknown, key: string, value: unknown): unknown {
+  const original: unknown = typeof this === "object" && this !== null ? Reflect.get(this, key) : value
+  return wireForm(original, value)
+}
+
+function wireForm(original: unknown, otherwise: unknown): unknown {
+  if (typeof original === "bigint") return original.toString()
+  if (typeof original !== "object" || original === null) return otherwise
+  if (isMessage(original)) {
+    const { type, data } = original.toDict()
+    return { ...data, type }
+  }
+  if (original instanceof Map) return mapForm(original)
+  if (original instanceof Set) return [...original]
+  if (original instanceof Uint8Array) return Buffer.from(original).toString("base64")
+  if (isError(original)) return describeError(original)
+  return otherwise
+}
+
+function mapForm(map: ReadonlyMap<unknown, unknown>): unknown {
+  const hasTextKeys = [...map.keys()].every((key) => typeof key === "string")
+  return hasTextKeys ? Object.fromEntries(map) : [...map]
+}
+
+interface Message {
+  toDict(): { readonly type: string; readonly data: object }
+}
+
+function isMessage(value: object): value is Message {
+  return "toDict" in value && typeof value.toDict === "function"
+}
+
+function isError(value: unknown): value is Error {
+  // Errors of another realm (a vm, a jest context) fail instanceof.
+  return value instanceof Error || types.isNativeError(value)
+}
+
+/** The same forms, made step by step, with what cannot be said replaced. */
+function plain(value: unknown, ancestors: readonly unknown[]): unknown {
+  if (ancestors.includes(value)) return "[Circular]"
+  try {
+    const form = wireForm(value, jsonForm(value))
+    if (typeof form !== "object" || form === null) return form
+    const line = [...ancestors, value]
+    if (Array.isArray(form)) return form.map((each) => plain(each, line))
+    return Object.fromEntries(Object.keys(form).map((key) => [key, plain(Reflect.get(form, key), line)]))
+  } catch (error) {
+    return `[Unserialisable: ${describeError(error).message}]`
+  }
+}
+
+function jsonForm(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || !("toJSON" in value)) return value
+  return typeof value.toJSON === "function" ? value.toJSON() : value
+}

@@ -1,0 +1,249 @@
+/**
+ * The server's side of the worker protocol, as small as it can be: a socket, checkpoints and store items in memory.
+ * It starts the real worker as a child process.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
+import { createServer, type Server, type Socket } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { LoadedFrame, RunFrame, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
+import { problems } from "@superstep/protocol/worker/schema"
+import { FrameReader } from "../frame-reader.js"
+import { FrameWriter } from "../frame-writer.js"
+import { MemoryCheckpoints, MemoryStore } from "./memory-server.js"
+
+/** A frame as a test sees it: the header and its payload lines by name (a repeated name keeps the last). */
+export interface Received {
+  readonly header: WorkerFrame
+  readonly payload: Readonly<Record<string, string>>
+  readonly lines: readonly string[]
+}
+
+/** Any header: tests also send what the protocol forbids. */
+interface Header {
+  readonly type: string
+  readonly payload?: readonly string[]
+  readonly [field: string]: unknown
+}
+
+export interface RunOptions extends Partial<Omit<RunFrame, "type" | "payload">> {
+  readonly input?: unknown
+  readonly command?: unknown
+  readonly config?: unknown
+  readonly context?: unknown
+}
+
+/** How a run went: its events in order and the `done` frame. */
+export interface RunRecord {
+  readonly events: { readonly event: string; readonly data: unknown }[]
+  readonly status: string
+  readonly error: { readonly error: string; readonly message: string } | undefined
+  readonly next: readonly string[] | undefined
+  readonly values: unknown
+  readonly interrupts: unknown
+}
+
+export class FakeServer implements AsyncDisposable {
+  readonly checkpoints = new MemoryCheckpoints()
+  readonly store = new MemoryStore()
+  /** Everything that came, in order. */
+  readonly received: Received[] = []
+  /** Decides about a call before it is answered: a failure to send, or undefined to answer as usual. */
+  refuse: (call: WorkerCall) => { error: string; message: string } | undefined = () => undefined
+  readonly child: ChildProcess
+  readonly #folder: string
+  readonly #server: Server
+  readonly #writer: FrameWriter
+  readonly #socket: Socket
+  #watchers: (() => void)[] = []
+  #errors = ""
+  #lastCall = 0
+
+  private constructor(folder: string, server: Server, child: ChildProcess, socket: Socket) {
+    this.#folder = folder
+    this.#server = server
+    this.child = child
+    this.#socket = socket
+    this.#writer = new FrameWriter(socket)
+    const reader = new FrameReader()
+    socket.on("data", (chunk) => {
+      for (const { header, payload } of reader.push(chunk)) this.#receive(header, payload)
+    })
+    // The worker may die by a test's will.
+    socket.on("error", () => {})
+    child.stderr?.on("data", (chunk) => {
+      this.#errors += String(chunk)
+    })
+  }
+
+  /** @param main  the worker's entry */
+  static async start(main: string): Promise<FakeServer> {
+    const folder = mkdtempSync(join(tmpdir(), "worker-"))
+    const path = join(folder, "s")
+    const server = createServer()
+    server.listen(path)
+    await once(server, "listening")
+    const env = { ...process.env, SUPERSTEP_WORKER_SOCKET: path, SUPERSTEP_WORKER_ID: "w1", LANGSMITH_TRACING: "false" }
+    const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "ignore", "pipe"] })
+    const [socket] = await once(server, "connection")
+    return new FakeServer(folder, server, child, socket)
+  }
+
+  /** What the worker has written to standard error. */
+  errors(): string {
+    return this.#errors
+  }
+
+  send(header: Header, payload: readonly string[] = []): void {
+    this.#writer.send(header, payload)
+  }
+
+  /** Stops reading, so that the worker's writes pile up; returns how to go on. */
+  pause(): () => void {
+    this.#socket.pause()
+    return () => this.#socket.resume()
+  }
+
+  /** The first frame, already here or to come, that fits. */
+  async frame(fits: (frame: Received) => boolean): Promise<Received> {
+    for (;;) {
+      const found = this.received.find(fits)
+      if (found !== undefined) return found
+      await this.#nextFrame()
+    }
+  }
+
+  async load(project: string, graphs: Readonly<Record<string, string>>): Promise<LoadedFrame> {
+    await this.frame(({ header }) => header.type === "hello")
+    this.send({ type: "load", project, graphs })
+    const { header } = await this.frame((frame) => frame.header.type === "loaded")
+    if (header.type !== "loaded") throw new Error("unreachable")
+    return header
+  }
+
+  startRun(graphId: string, options: RunOptions = {}): RunFrame {
+    const { input, command, config, context, ...frame } = options
+    const thread_id = frame.thread_id ?? crypto.randomUUID()
+    const run: RunFrame = {
+      type: "run",
+      run_id: crypto.randomUUID(),
+      claim_id: crypto.randomUUID(),
+      thread_id,
+      attempt: 1,
+      graph_id: graphId,
+      stream_modes: ["values"],
+      stream_subgraphs: false,
+      durability: "async",
+      has_checkpoint: this.checkpoints.has(thread_id),
+      ...frame,
+      payload: ["input", "command", "config", "context"],
+    }
+    const line = (value: unknown) => (value === undefined ? "" : JSON.stringify(value))
+    this.send({ ...run }, [line(input), line(command), line(config), line(context)])
+    return run
+  }
+
+  /** Sends a run and waits for its end. */
+  async run(graphId: string, options: RunOptions = {}): Promise<RunRecord & { readonly frame: RunFrame }> {
+    const frame = this.startRun(graphId, options)
+    return { ...(await this.done(frame)), frame }
+  }
+
+  async done({ claim_id }: { readonly claim_id: string }): Promise<RunRecord> {
+    const { header, payload } = await this.frame(
+      (each) => each.header.type === "done" && each.header.claim_id === claim_id,
+    )
+    if (header.type !== "done") throw new Error("unreachable")
+    const { status, error, next } = header
+    const values = payload.values === "" ? undefined : JSON.parse(payload.values ?? "")
+    return {
+      events: this.events(claim_id),
+      status,
+      error,
+      next,
+      values,
+      interrupts: JSON.parse(payload.interrupts ?? ""),
+    }
+  }
+
+  events(claimId: string): { event: string; data: unknown }[] {
+    return this.received.flatMap(({ header, payload }) =>
+      header.type === "event" && header.claim_id === claimId
+        ? [{ event: header.event, data: JSON.parse(payload.data ?? "") }]
+        : [],
+    )
+  }
+
+  /** Asks the worker; the answer's only payload line, parsed. */
+  async ask(fields: object): Promise<unknown> {
+    this.#lastCall += 1
+    const call_id = `s${this.#lastCall}`
+    this.send({ type: "call", call_id, ...fields, payload: ["config"] }, [""])
+    const { header, lines } = await this.frame(
+      (each) => (each.header.type === "reply" || each.header.type === "failure") && each.header.call_id === call_id,
+    )
+    if (header.type === "failure") throw new Error(`${header.error.error}: ${header.error.message}`)
+    return JSON.parse(lines[0] ?? "")
+  }
+
+  /** The worker's exit code. */
+  async exit(): Promise<number | null> {
+    if (this.child.exitCode === null && this.child.signalCode === null) await once(this.child, "exit")
+    return this.child.exitCode
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#socket.destroy()
+    await this.exit()
+    this.#server.close()
+    rmSync(this.#folder, { recursive: true })
+  }
+
+  #nextFrame(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onExit = () => reject(new Error(`the worker ended: ${this.#errors}`))
+      if (this.child.exitCode !== null) onExit()
+      this.child.once("exit", onExit)
+      this.#watchers.push(() => {
+        this.child.off("exit", onExit)
+        resolve()
+      })
+    })
+  }
+
+  #receive(header: Readonly<Record<string, unknown>>, payload: readonly Buffer[]): void {
+    const wrong = problems("WorkerFrame", header)
+    if (wrong.length > 0) throw new Error(`the worker sent a frame that the schema forbids: ${wrong.join("; ")}`)
+    // The schema has just said so.
+    const frame = header as unknown as WorkerFrame
+    const lines = payload.map((line) => line.toString("utf8"))
+    const names = Array.isArray(header.payload) ? header.payload.map(String) : []
+    this.received.push({
+      header: frame,
+      lines,
+      payload: Object.fromEntries(names.map((name, i) => [name, lines[i] ?? ""])),
+    })
+    if (frame.type === "call") this.#answer(frame as WorkerCall, lines)
+    const watchers = this.#watchers
+    this.#watchers = []
+    for (const watcher of watchers) watcher()
+  }
+
+  #answer(call: WorkerCall, lines: readonly string[]): void {
+    const { call_id } = call
+    const refusal = this.refuse(call)
+    if (refusal !== undefined) {
+      this.send({ type: "failure", call_id, error: refusal })
+      return
+    }
+    const { fields, payload } =
+      call.method === "store.batch" ? this.store.answer(lines) : this.checkpoints.answer(call, lines)
+    const names = payload.length === 0 ? {} : { payload: payload.map(([name]) => name) }
+    this.send(
+      { type: "reply", call_id, ...fields, ...names },
+      payload.map(([, line]) => line),
+    )
+  }
+}

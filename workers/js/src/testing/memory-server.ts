@@ -1,0 +1,164 @@
+/** What a server keeps, in memory: the checkpoints in the official savers' shape, and store items. */
+import type { Blob, CheckpointTuple, WorkerCall, Write } from "@superstep/protocol/worker/frames"
+
+export interface Answer {
+  readonly fields: object
+  readonly payload: readonly (readonly [name: string, line: string])[]
+}
+
+interface Saved {
+  readonly threadId: string
+  readonly ns: string
+  readonly id: string
+  readonly parentId: string | undefined
+  readonly checkpoint: string
+  readonly metadata: string
+}
+
+type Kept<Head> = Head & { readonly line: string }
+
+type CheckpointCall = Exclude<WorkerCall, { readonly method: "store.batch" }>
+
+export class MemoryCheckpoints {
+  readonly saved: Saved[] = []
+  readonly #blobs = new Map<string, Kept<Blob>>()
+  readonly #writes = new Map<string, Map<string, Kept<Write>>>()
+
+  has(threadId: string): boolean {
+    return this.saved.some((each) => each.threadId === threadId)
+  }
+
+  answer(call: CheckpointCall, lines: readonly string[]): Answer {
+    switch (call.method) {
+      case "checkpoint.get":
+        return this.#get(call.thread_id, call.checkpoint_ns, call.checkpoint_id)
+      case "checkpoint.list":
+        return this.#list(call)
+      case "checkpoint.put":
+        return this.#put(call, lines)
+      case "checkpoint.put_writes":
+        return this.#putWrites(call, lines)
+    }
+  }
+
+  #get(threadId: string, ns: string, id: string | undefined): Answer {
+    const found = this.#newestFirst(threadId, ns).find((each) => id === undefined || each.id === id)
+    if (found === undefined) return { fields: {}, payload: [] }
+    const { tuple, payload } = this.#tuple(found)
+    return { fields: { tuple }, payload }
+  }
+
+  #list(call: Extract<CheckpointCall, { method: "checkpoint.list" }>): Answer {
+    const { thread_id, checkpoint_ns, before, limit, filter = {} } = call
+    const found = this.#newestFirst(thread_id, checkpoint_ns)
+      .filter(({ id }) => before === undefined || id < before)
+      .filter(({ metadata }) => Object.entries(filter).every(([key, value]) => JSON.parse(metadata)[key] === value))
+      .slice(0, limit)
+      .map((each) => this.#tuple(each))
+    return { fields: { tuples: found.map(({ tuple }) => tuple) }, payload: found.flatMap(({ payload }) => payload) }
+  }
+
+  #put(call: Extract<CheckpointCall, { method: "checkpoint.put" }>, lines: readonly string[]): Answer {
+    const { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id, parent_checkpoint_id: parentId, blobs } = call
+    const [checkpoint = "", metadata = "", ...values] = lines
+    blobs.forEach((blob, index) => {
+      const key = [threadId, ns, blob.channel, blob.version].join("\0")
+      // A version names one value for ever: the first stays.
+      if (!this.#blobs.has(key)) this.#blobs.set(key, { ...blob, line: values[index] ?? "" })
+    })
+    this.saved.push({ threadId, ns, id, parentId, checkpoint, metadata })
+    return { fields: {}, payload: [] }
+  }
+
+  #putWrites(call: Extract<CheckpointCall, { method: "checkpoint.put_writes" }>, lines: readonly string[]): Answer {
+    const place = [call.thread_id, call.checkpoint_ns, call.checkpoint_id].join("\0")
+    const known = this.#writes.get(place) ?? new Map<string, Kept<Write>>()
+    this.#writes.set(place, known)
+    const replaces = call.writes.every(({ idx }) => idx < 0)
+    call.writes.forEach((write, index) => {
+      const key = `${write.task_id}\0${write.idx}`
+      if (replaces || !known.has(key)) known.set(key, { ...write, line: lines[index] ?? "" })
+    })
+    return { fields: {}, payload: [] }
+  }
+
+  #newestFirst(threadId: string, ns: string | undefined): Saved[] {
+    return this.saved
+      .filter((each) => each.threadId === threadId && (ns === undefined || each.ns === ns))
+      .sort((a, b) => (a.id < b.id ? 1 : -1))
+  }
+
+  #tuple({ threadId, ns, id, parentId, checkpoint, metadata }: Saved): {
+    tuple: CheckpointTuple
+    payload: (readonly [string, string])[]
+  } {
+    const versions = Object.entries<unknown>(JSON.parse(checkpoint).channel_versions)
+    const blobs = versions.flatMap(
+      ([channel, version]) => this.#blobs.get([threadId, ns, channel, version].join("\0")) ?? [],
+    )
+    const writes = [...(this.#writes.get([threadId, ns, id].join("\0"))?.values() ?? [])]
+    const parent = parentId === undefined ? {} : { parent_checkpoint_id: parentId }
+    const tuple = {
+      checkpoint_ns: ns,
+      checkpoint_id: id,
+      ...parent,
+      blobs: blobs.map(({ line: _, ...blob }) => blob),
+      writes: writes.map(({ line: _, ...write }) => write),
+    }
+    const head = [["checkpoint", checkpoint] as const, ["metadata", metadata] as const]
+    const values = [
+      ...blobs.map(({ line }) => ["blob", line] as const),
+      ...writes.map(({ line }) => ["write", line] as const),
+    ]
+    return { tuple, payload: [...head, ...values] }
+  }
+}
+
+interface Item {
+  readonly namespace: readonly string[]
+  readonly key: string
+  readonly value: Readonly<Record<string, unknown>>
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+interface Operation {
+  readonly op: string
+  readonly namespace?: readonly string[]
+  readonly key?: string
+  readonly value?: Item["value"] | null
+  readonly namespace_prefix?: readonly string[]
+  readonly filter?: Readonly<Record<string, unknown>>
+}
+
+export class MemoryStore {
+  readonly #items = new Map<string, Item>()
+
+  answer([operations = "[]"]: readonly string[]): Answer {
+    const results = JSON.parse(operations).map((operation: Operation) => this.#apply(operation))
+    return { fields: {}, payload: [["results", JSON.stringify(results)]] }
+  }
+
+  #apply({ op, namespace = [], key = "", value = null, namespace_prefix = [], filter = {} }: Operation): unknown {
+    const place = JSON.stringify([namespace, key])
+    const now = new Date().toISOString()
+    switch (op) {
+      case "get":
+        return this.#items.get(place) ?? null
+      case "put":
+        if (value === null) this.#items.delete(place)
+        else this.#items.set(place, { namespace, key, value, created_at: now, updated_at: now })
+        return null
+      case "search":
+        return [...this.#items.values()].filter(
+          (item) =>
+            namespace_prefix.every((part, index) => item.namespace[index] === part) &&
+            Object.entries(filter).every(([field, wanted]) => item.value[field] === wanted),
+        )
+      default:
+        return [...new Set([...this.#items.values()].map((item) => JSON.stringify(item.namespace)))].map((text) =>
+          JSON.parse(text),
+        )
+    }
+  }
+}

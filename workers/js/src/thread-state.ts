@@ -1,0 +1,44 @@
+/** A snapshot of LangGraph as the wire's ThreadState (agent-server API §2.6, recordings/interrupt-state.txt). Pure. */
+import { checkpointRefOf } from "./checkpoint-payload.js"
+import type { Interrupt, RunnableConfig, StateSnapshot, TaskSnapshot } from "./langgraph.js"
+import { serialise } from "./serialise.js"
+
+export function threadState(snapshot: StateSnapshot): Record<string, unknown> {
+  const tasks = snapshot.tasks.map(taskState)
+  // Without a checkpoint LangGraph echoes the question's config; clients see that there is none.
+  const isEmpty = snapshot.createdAt === undefined
+  return {
+    values: snapshot.values,
+    next: snapshot.next,
+    tasks,
+    ...(snapshot.metadata === undefined ? {} : { metadata: snapshot.metadata }),
+    created_at: snapshot.createdAt ?? null,
+    checkpoint: isEmpty ? null : checkpointRefOf(snapshot.config),
+    parent_checkpoint: snapshot.parentConfig === undefined ? null : checkpointRefOf(snapshot.parentConfig),
+    interrupts: snapshot.tasks.flatMap(({ interrupts }) => interrupts),
+  }
+}
+
+/** The open questions by the task that asked, only of tasks that did (agent-server API §2.4, Platform's form). */
+export function openInterrupts({ tasks }: StateSnapshot): Record<string, readonly Interrupt[]> {
+  return Object.fromEntries(tasks.filter(({ interrupts }) => interrupts.length > 0).map((t) => [t.id, t.interrupts]))
+}
+
+function taskState(task: TaskSnapshot): Record<string, unknown> {
+  const { id, name, error, interrupts, path, state, result } = task
+  return {
+    id,
+    name,
+    // The saver keeps an error as an object; clients get its JSON as text.
+    error: error === undefined || error === null ? null : typeof error === "string" ? error : serialise(error),
+    interrupts,
+    path: path ?? [],
+    checkpoint: state === undefined || isSnapshot(state) ? null : checkpointRefOf(state),
+    state: state !== undefined && isSnapshot(state) ? threadState(state) : null,
+    result: result ?? null,
+  }
+}
+
+function isSnapshot(state: StateSnapshot | RunnableConfig): state is StateSnapshot {
+  return "values" in state && "tasks" in state
+}
