@@ -1,17 +1,20 @@
 /**
- * Makes `npm pack` in cli/ give one tarball that works anywhere: npm bundles what lies in cli/node_modules, so our own
- * packages are put there as real copies (npm would follow a workspace's link to nothing), with the templates beside
- * them. Other people's packages stay out: cli/package.json names them, and npm installs them as ever.
- * Run by npm before (`prepack`) and, with `--clean`, after (`postpack`).
+ * Makes `npm pack` in cli/ give one tarball that works anywhere. Our packages are copied into cli/lib, each with the
+ * shape it has here, and imports between them become relative paths; other people's packages are named in
+ * cli/package.json and installed by npm as ever. npm's own bundling is of no use for this: it installs no dependency
+ * of a bundled package, and leaves empty folders where one must be nested (npm 11, a project with another zod).
+ * Run by npm before packing (`prepack`) and, with `--clean`, after it (`postpack`).
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { basename, join, relative } from "node:path"
+import { dirname, join, relative } from "node:path"
 import { explain, filesBelow, root, SetupFailed, setUp } from "./setup.mjs"
 
 const cli = join(root, "cli")
-const staged = ["node_modules/@superstep", "templates", "LICENSE"].map((path) => join(cli, path))
+const lib = join(cli, "lib")
 
+/** Where each package lies here, by its name in the tarball. */
 const folders = {
+  cli: "cli",
   control: "control",
   protocol: "protocol",
   server: "server",
@@ -19,50 +22,71 @@ const folders = {
   "worker-js": "workers/js",
 }
 
-/** What runs: compiled code and SQL. Maps would point at sources that are not there; tests need their fixtures. */
+const places = ["dist", "src/migrations", "worker"]
+
+/** What runs. Maps would point at sources that are not there, and tests need what is not shipped. */
 const isShipped = (path) =>
-  /\.(js|json|sql|css|html|svg)$/.test(path) && !/\.test\.js$|\/testing\/|\/fixtures\/|tsbuildinfo/.test(path)
+  /\.(js|json|sql|css|html|svg)$/.test(path) && !/\.test\.js$|\/testing\/|\/fixtures\//.test(path)
 
 async function stage() {
   await setUp()
   clean()
-  for (const [name, folder] of Object.entries(folders)) stagePackage(join(root, folder), join(staged[0], name))
-  stageTemplates()
+  for (const [name, folder] of Object.entries(folders)) stagePackage(name, join(root, folder))
+  stageTemplate("chat")
   cpSync(join(root, "LICENSE"), join(cli, "LICENSE"))
 }
 
-function stagePackage(from, to) {
-  const { devDependencies, scripts, files, ...manifest } = JSON.parse(readFileSync(join(from, "package.json"), "utf8"))
-  const missing = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }).filter(
-    (name) => !isNamed(name),
-  )
-  if (missing.length > 0)
-    throw new SetupFailed(`cli/package.json must name what ${manifest.name} needs: ${missing.join(", ")}`)
-  mkdirSync(to, { recursive: true })
-  writeFileSync(join(to, "package.json"), JSON.stringify(manifest, null, 2))
-  const places = ["dist", "src/migrations", ...(basename(from) === "protocol" ? ["worker"] : [])]
-  for (const file of places.flatMap((place) => filesBelow(join(from, place))).filter(isShipped)) {
-    cpSync(file, join(to, relative(from, file)), { recursive: true })
-  }
+function stagePackage(name, from) {
+  const manifest = JSON.parse(readFileSync(join(from, "package.json"), "utf8"))
+  assertNamed(manifest)
+  const files = places.flatMap((place) => filesBelow(join(from, place))).filter(isShipped)
+  for (const file of files) stageFile(file, join(lib, name, relative(from, file)))
+  const { version, type } = manifest
+  writeFileSync(join(lib, name, "package.json"), JSON.stringify({ name: manifest.name, version, type, private: true }))
+}
+
+function stageFile(from, to) {
+  mkdirSync(dirname(to), { recursive: true })
+  if (!to.endsWith(".js")) return cpSync(from, to)
+  const text = withRelativeImports(readFileSync(from, "utf8"), relative(lib, to))
+  return writeFileSync(to, text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n"))
+}
+
+/** `"@superstep/toolkit/db/sql"` in `server/dist/runs/queries.js` becomes `"../../../toolkit/dist/db/sql.js"`. */
+export function withRelativeImports(text, path) {
+  return text.replaceAll(/"@superstep\/([\w-]+)\/([\w./-]+)"/g, (_, name, file) => {
+    const to = relative(dirname(path), join(name, "dist", `${file}.js`))
+    return JSON.stringify(to.startsWith(".") ? to : `./${to}`)
+  })
 }
 
 const own = JSON.parse(readFileSync(join(cli, "package.json"), "utf8"))
-const isNamed = (name) => name in own.dependencies || name in own.optionalDependencies
+
+/** The published package is the only one that npm installs, so it must name what all of them need. */
+function assertNamed({ name, dependencies = {}, optionalDependencies = {} }) {
+  const named = { ...own.dependencies, ...own.optionalDependencies }
+  const missing = Object.entries({ ...dependencies, ...optionalDependencies })
+    .filter(([guest, version]) => !guest.startsWith("@superstep/") && named[guest] !== version)
+    .map(([guest, version]) => `${guest}@${version}`)
+  if (missing.length > 0) throw new SetupFailed(`cli/package.json must name what ${name} needs: ${missing.join(", ")}`)
+}
 
 /** npm leaves .gitignore and .npmrc out of any package, so dotfiles travel as `dot-…` (cli/src/project/template.ts). */
-function stageTemplates() {
-  const template = join(root, "examples/chat")
-  if (!existsSync(template)) throw new SetupFailed("examples/chat is missing: `superstep new` copies it")
+function stageTemplate(name) {
+  const template = join(root, "examples", name)
+  if (!existsSync(template)) throw new SetupFailed(`examples/${name} is missing: \`superstep new\` copies it`)
   for (const entry of readdirSync(template)) {
     if (["node_modules", ".superstep", "dist", "package-lock.json"].includes(entry)) continue
-    const name = entry.startsWith(".") ? `dot-${entry.slice(1)}` : entry
-    cpSync(join(template, entry), join(cli, "templates/chat", name), { recursive: true })
+    const carried = entry.startsWith(".") ? `dot-${entry.slice(1)}` : entry
+    cpSync(join(template, entry), join(lib, "cli/templates", name, carried), { recursive: true })
   }
 }
 
 function clean() {
-  for (const path of staged) rmSync(path, { recursive: true, force: true })
+  for (const path of [lib, join(cli, "LICENSE")]) rmSync(path, { recursive: true, force: true })
 }
 
-if (process.argv.includes("--clean")) clean()
-else await stage().catch(explain)
+if (process.argv[1]?.endsWith("stage-package.mjs")) {
+  if (process.argv.includes("--clean")) clean()
+  else await stage().catch(explain)
+}

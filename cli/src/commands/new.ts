@@ -1,5 +1,6 @@
 import { relative } from "node:path"
 import type { CliCommand } from "../command.js"
+import { howToCall } from "../project/how-to-call.js"
 import { createProject } from "../project/template.js"
 
 export const newProject: CliCommand = {
@@ -13,6 +14,6 @@ export const newProject: CliCommand = {
     out.line()
     out.line(`  cd ${way}`)
     out.line("  npm install")
-    out.line("  npx superstep dev")
+    out.line(`  ${howToCall(folder, process.argv[1] ?? "")} dev`)
   },
 }

@@ -28,7 +28,7 @@ export function projectName(path: string): string {
 /** npm leaves some dotfiles out of a package, so the package carries them under another name. */
 const carried = "dot-"
 
-/** In a published package `templates` is beside `dist`; in the repository the examples themselves are used. */
+/** In the published package `templates` is beside `dist`; in the repository the examples themselves are used. */
 export function templateFolder(name: string): string {
   const places = [`../../templates/${name}`, `../../../examples/${name}`]
   const folders = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import { findCaller } from "@superstep/control/workspaces/operations"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { runCli } from "../testing/run-cli.js"
+
+const json = <T>(text: string): T => JSON.parse(text) as T
+
+test("a workspace and its keys are made in the database that DATABASE_URI names", async () => {
+  await using db = await freshDatabase()
+  const run = (...args: string[]) => runCli(args, { cwd: temporaryFolder(), env: { DATABASE_URI: db.uri } })
+
+  const workspace = json<{ id: string; name: string }>((await run("workspaces", "create", "acme", "--json")).stdout)
+  const own = json<{ id: string; key: string }>(
+    (await run("keys", "create", "--workspace", workspace.id, "--json")).stdout,
+  )
+  const org = json<{ key: string; workspace_id: null }>((await run("keys", "create", "--org", "--json")).stdout)
+
+  assert.equal(workspace.name, "acme")
+  assert.equal(org.workspace_id, null)
+  assert.equal((await findCaller(db, own.key, undefined)).workspaceId, workspace.id)
+  assert.equal((await findCaller(db, org.key, workspace.id)).workspaceId, workspace.id)
+
+  const revoked = await run("keys", "revoke", own.id)
+
+  assert.equal(revoked.code, 0)
+  await assert.rejects(findCaller(db, own.key, undefined), /Invalid API key/)
+})
+
+test("a key belongs to exactly one of a workspace and the installation", async () => {
+  const cwd = temporaryFolder()
+
+  const neither = await runCli(["keys", "create"], { cwd })
+  const both = await runCli(["keys", "create", "--org", "--workspace", "x"], { cwd })
+
+  for (const { code, stderr } of [neither, both]) {
+    assert.equal(code, 1)
+    assert.match(stderr, /whose key\? name one of --workspace <id> and --org/)
+  }
+})
+
+test("without a running installation Postgres is started for the moment, and nothing of it stays", async () => {
+  const cwd = temporaryFolder()
+
+  const first = await runCli(["workspaces", "create", "acme"], { cwd })
+  const again = await runCli(["workspaces", "create", "acme"], { cwd })
+  const listed = await runCli(["workspaces", "list", "--json"], { cwd })
+
+  assert.equal(first.code, 0, first.stderr)
+  assert.match(again.stderr, /a workspace named acme exists/)
+  assert.deepEqual(
+    json<{ name: string }[]>(listed.stdout).map(({ name }) => name),
+    ["acme"],
+  )
+  assert.equal(existsSync(join(cwd, ".superstep/running.json")), false)
+  assert.equal(existsSync(join(cwd, ".superstep/postgres/data/postmaster.pid")), false)
+})

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { runCli } from "../testing/run-cli.js"
+
+test("a new project is complete, has its own name, and the next steps are told", async () => {
+  const cwd = temporaryFolder()
+
+  const { code, stdout, stderr } = await runCli(["new", "my-agent"], { cwd })
+
+  assert.equal(code, 0, stderr)
+  const manifest = JSON.parse(readFileSync(join(cwd, "my-agent/package.json"), "utf8")) as { name: string }
+  assert.equal(manifest.name, "my-agent")
+  assert.ok(existsSync(join(cwd, "my-agent/langgraph.json")))
+  assert.match(readFileSync(join(cwd, "my-agent/.gitignore"), "utf8"), /\.env/)
+  assert.equal(existsSync(join(cwd, "my-agent/node_modules")), false)
+  assert.match(stdout, /cd my-agent\n {2}npm install\n {2}node \S+main\.js dev\n$/)
+})
+
+test("an empty folder may be used, one with something in it may not", async () => {
+  const cwd = temporaryFolder()
+  mkdirSync(join(cwd, "empty"))
+  mkdirSync(join(cwd, "full"))
+  writeFileSync(join(cwd, "full/notes.txt"), "mine")
+
+  const empty = await runCli(["new", "empty"], { cwd })
+  const full = await runCli(["new", "full"], { cwd })
+
+  assert.equal(empty.code, 0, empty.stderr)
+  assert.equal(full.code, 1)
+  assert.match(full.stderr, /full is not empty: choose another name/)
+  assert.equal(readFileSync(join(cwd, "full/notes.txt"), "utf8"), "mine")
+})
+
+test("a name that npm would not take is refused before anything is made", async () => {
+  const cwd = temporaryFolder()
+
+  for (const name of ["My Agent", "-x", "ünï", "a".repeat(65)]) {
+    const { code, stderr } = await runCli(["new", "--", name], { cwd })
+
+    assert.equal(code, 1)
+    assert.match(stderr, /cannot be a project's name/)
+    assert.equal(existsSync(join(cwd, name)), false)
+  }
+})

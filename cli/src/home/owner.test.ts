@@ -1,0 +1,42 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { runCli } from "../testing/run-cli.js"
+import { openHome } from "./home.js"
+import { isOwned, takeOwnership } from "./owner.js"
+
+async function idleProcess(): Promise<ProcessIdentity> {
+  const { pid } = spawn(process.execPath, ["-e", "setInterval(() => undefined, 1000)"], { stdio: "ignore" })
+  return until(async () => (pid === undefined ? undefined : await identify(pid)), { what: "the process runs" })
+}
+
+test("a folder that another program has is not used twice", async () => {
+  const home = await openHome(join(temporaryFolder(), "home"))
+  const ownership = await takeOwnership(home, "superstep up")
+
+  const second = await runCli(["up", "--home", home.folder], { cwd: temporaryFolder() })
+  await ownership[Symbol.asyncDispose]()
+
+  assert.equal(second.code, 1)
+  assert.match(second.stderr, new RegExp(`superstep up already runs on .* \\(process ${process.pid}\\): stop it first`))
+  assert.equal(await isOwned(home), false)
+})
+
+test("the child of a killed owner is ended when the folder is taken over", async () => {
+  const home = await openHome(join(temporaryFolder(), "home"))
+  const child = await idleProcess()
+  const owner = await idleProcess()
+  writeFileSync(home.owner, JSON.stringify({ command: "superstep up", owner, child }))
+  process.kill(owner.pid, "SIGKILL")
+  await until(async () => !(await isAlive(owner)), { what: "the owner is gone" })
+
+  await using _ownership = await takeOwnership(home, "superstep up")
+
+  assert.equal(await isAlive(child), false)
+  assert.equal(await isOwned(home), true)
+})

@@ -1,0 +1,83 @@
+/**
+ * The published package: packed, installed into a folder that knows nothing of this repository, and used there. It asks
+ * the package registry, so it is one of the wider tests that `.ci/run` turns on.
+ */
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+
+const run = promisify(execFile)
+const repository = fileURLToPath(new URL("../../", import.meta.url))
+
+const skip =
+  process.env.SUPERSTEP_WIDE_TESTS === "1" ? false : "one of the wider tests: SUPERSTEP_WIDE_TESTS=1 turns them on"
+
+/**
+ * Packs a copy of the repository: packing puts copies of our packages into cli/lib for a moment, which the
+ * tests that run beside this one must not see.
+ */
+async function pack(): Promise<string> {
+  const copy = temporaryFolder()
+  const files = [
+    "package.json",
+    "package-lock.json",
+    "tsconfig.json",
+    "tsconfig.base.json",
+    ".npmrc",
+    "LICENSE",
+    "scripts",
+  ]
+  const folders = ["protocol", "toolkit", "server", "control", "workers/js", "cli", "examples/chat"]
+  for (const path of [...files, ...folders]) {
+    const filter = (from: string) => !/node_modules|\.superstep/.test(from.slice(repository.length))
+    cpSync(join(repository, path), join(copy, path), { recursive: true, preserveTimestamps: true, filter })
+  }
+  symlinkSync(join(repository, "node_modules"), join(copy, "node_modules"))
+  await run("npm", ["pack", "--silent"], { cwd: join(copy, "cli") })
+  const tarball = readdirSync(join(copy, "cli")).find((name) => name.endsWith(".tgz"))
+  return join(copy, "cli", tarball ?? "missing.tgz")
+}
+
+test("the packed package works in a foreign folder that has another zod", { skip }, async (t) => {
+  const cwd = temporaryFolder()
+  const tarball = await pack()
+  mkdirSync(join(cwd, "app"))
+  writeFileSync(join(cwd, "app/package.json"), JSON.stringify({ private: true, dependencies: { zod: "3.25.76" } }))
+  const app = { cwd: join(cwd, "app"), env: foreignEnvironment() }
+
+  try {
+    await run("npm", ["install", "--no-audit", "--no-fund", tarball], app)
+  } catch (error) {
+    const { stderr } = error as { stderr: string }
+    if (process.env.CI !== "true" && /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT/.test(stderr)) {
+      return t.skip("no package registry can be reached from here")
+    }
+    throw error
+  }
+  const { stdout: version } = await run("npx", ["--no-install", "superstep", "--version"], app)
+  await run("npx", ["--no-install", "superstep", "new", "my-agent"], app)
+  await run("npx", ["--no-install", "superstep", "workspaces", "create", "acme"], app)
+
+  assert.match(version, /^\d+\.\d+\.\d+\n$/)
+  assert.ok(existsSync(join(app.cwd, "my-agent/langgraph.json")))
+  assert.deepEqual(unwanted(join(app.cwd, "node_modules/superstep")), [])
+})
+
+/** `npm test` tells its children where this repository is; a user's shell does not. */
+function foreignEnvironment(): NodeJS.ProcessEnv {
+  const told = /^(npm_(package|lifecycle|command|execpath)|INIT_CWD|SUPERSTEP_|DATABASE_URI|NODE_TEST_CONTEXT)/
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !told.test(name)))
+}
+
+/** Sources, tests and maps are of no use to who installs the package. */
+function unwanted(folder: string): string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
+    (path) => !path.startsWith("templates"),
+  )
+  return files.filter((path) => /\.test\.js$|\.map$|\.d\.ts$|tsbuildinfo$|\.tsx?$|(^|\/)testing\//.test(path))
+}

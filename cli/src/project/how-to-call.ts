@@ -1,0 +1,17 @@
+/** The words that start this command line from a folder, so that what we print can be pasted. */
+import { existsSync } from "node:fs"
+import { dirname, join, relative } from "node:path"
+
+/**
+ * @param folder  where the reader will be
+ * @param script  the script that Node runs now
+ * @returns       `npx superstep` where npx finds it (it looks in every folder above), else Node with the script's path
+ */
+export function howToCall(folder: string, script: string): string {
+  return isInstalledAbove(folder) ? "npx superstep" : `node ${relative(folder, script)}`
+}
+
+function isInstalledAbove(folder: string): boolean {
+  if (existsSync(join(folder, "node_modules/.bin/superstep"))) return true
+  return folder !== dirname(folder) && isInstalledAbove(dirname(folder))
+}
