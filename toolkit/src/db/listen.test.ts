@@ -105,7 +105,7 @@ test("a listen that waits while the connection is lost comes to hold on the next
   await late.close()
 })
 
-test("a listener that fails keeps the others from nothing", async () => {
+test("a listener that fails does not keep the others from hearing", async () => {
   await using db = await freshDatabase()
   const heard: string[] = []
   const fail = () => {

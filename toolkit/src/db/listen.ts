@@ -45,7 +45,7 @@ export function listenOn(uri: string, log: Log) {
     for (const { onNotify } of channels.get(channel) ?? []) tell(() => onNotify(payload))
   }
 
-  /** A listener that fails keeps the others from nothing. */
+  /** One listener that fails must not keep the others from hearing. */
   const tell = (callback: () => void) => {
     try {
       callback()
