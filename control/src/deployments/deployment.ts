@@ -73,13 +73,17 @@ export const saysSomething = (change: object | undefined): boolean =>
   Object.values(change ?? {}).some((value) => value !== null && value !== undefined)
 
 /**
- * The revision config that a PATCH asks for. A commit that an earlier push pinned is let go, else a new branch
- * would build the old commit.
+ * The revision config that a PATCH asks for. What pinned the code before is let go: the commit of an earlier push, else
+ * a new branch would build the old commit; and, when a ref is named, an image or an archive that was sent in between.
  */
-export const nextRevisionConfig = (
+export function nextRevisionConfig(
   current: SourceRevisionConfig,
   change: Partially<SourceRevisionConfig>,
-): SourceRevisionConfig => overlay({ ...current, repo_commit_sha: null }, change)
+): SourceRevisionConfig {
+  const unpinned = { ...current, repo_commit_sha: null }
+  const base = change.repo_ref ? { ...unpinned, image_uri: null, source_tarball_path: null } : unpinned
+  return overlay(base, change)
+}
 
 /**
  * Tells whether creating a deployment gives it something to build. The two internal sources start empty: their

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import { exampleDeployment, startApi, type TestApi } from "../http/test-api.js"
+import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 
 const unknownId = "00000000-0000-4000-8000-000000000000"
 
@@ -328,6 +328,43 @@ test("a ready-made image gets its defaults, and no deployment type", async () =>
   assert.equal(source_config.deployment_type, null)
   assert.ok(latest_revision_id)
   assert.equal(typed.status, 400)
+})
+
+test("a new ref leads back to the repository after an image was sent in between", async () => {
+  await using api = await startApi()
+  const { id } = await created(api)
+  const patch = (body: object) => api.call("PATCH", `/v2/deployments/${id}`, { body })
+
+  const image = await patch({
+    revision_source: "internal_docker",
+    source_revision_config: { image_uri: "registry.test/a:1" },
+  })
+  const settings = await patch({ source_config: { build_on_push: true } })
+  const back = await patch({ source_revision_config: { repo_ref: "next" } })
+
+  assert.deepEqual([image.status, settings.status, back.status], [200, 200, 200], back.text)
+  const { body } = await api.call("GET", `/v2/deployments/${id}/revisions`)
+  const made = body.resources.map(({ source, source_revision_config: { image_uri } }: Made) => [source, image_uri])
+  assert.deepEqual(made, [
+    ["github", null],
+    ["internal_docker", "registry.test/a:1"],
+    ["github", null],
+  ])
+})
+
+interface Made {
+  source: string
+  source_revision_config: { image_uri: string | null }
+}
+
+test("what is left out gets the defaults that readers expect back", async () => {
+  await using api = await startApi()
+  const { source_config: given, ...example } = exampleDeployment()
+
+  const { source_config } = await created(api, { ...example, source_config: { repo_url: given.repo_url } })
+
+  assert.equal(source_config.deployment_type, "prod")
+  assert.equal(source_config.build_on_push, false)
 })
 
 test("unknown fields are ignored and named", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
-import { exampleDeployment, startApi, type TestApi } from "../http/test-api.js"
+import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 
 // Reading changes nothing, so these tests share one workspace.
 let api: TestApi

@@ -1,7 +1,7 @@
 /** Requests that must not get through, each with where its problem is; none may leave a deployment behind. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { exampleDeployment, startApi } from "../http/test-api.js"
+import { exampleDeployment, startApi } from "../testing/api.js"
 
 const example = exampleDeployment()
 const sourceConfig = (change: object) => ({ ...example, source_config: { ...example.source_config, ...change } })

@@ -7,13 +7,11 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput, NotFound, PreconditionFailed, Refused } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
 import { integrationExists } from "../integrations/operations.js"
-import { addRevision } from "../revisions/operations.js"
-import type { RevisionRow } from "../revisions/queries.js"
-import type { SourceRevisionConfig, Trigger } from "../revisions/revision.js"
+import type { SourceRevisionConfig } from "../revisions/revision.js"
 import { wakePipeline } from "../revisions/wake-up.js"
-import { replaceSecrets } from "../secrets/operations.js"
 import type { MasterKey } from "../secrets/seal.js"
 import type { SecretValue } from "../secrets/secret.js"
+import { applyChange } from "./apply-change.js"
 import {
   emptySourceConfig,
   emptySourceRevisionConfig,
@@ -37,7 +35,6 @@ import {
   lockDeployment,
   markForDeletion,
   type NewDeployment,
-  updateDesired,
 } from "./queries.js"
 import type { GitProtocol } from "./repository.js"
 import { checkSource, checkTarball, checkUnchanged } from "./rules.js"
@@ -74,7 +71,7 @@ export async function createDeployment(
   checkTarball(wanted.sourceRevisionConfig)
   await checkIntegration(tx, workspaceId, requested.integration_id)
 
-  const sourceConfig = withDefaults(wanted.source, settableUrl(wanted.source, requested))
+  const sourceConfig = settled(wanted.source, requested)
   const { name, source } = wanted
   const deploymentId = newId()
   await takeName(tx, { deploymentId, workspaceId, name, source, sourceConfig, sourceRevisionConfig })
@@ -85,9 +82,9 @@ export async function createDeployment(
   })
 }
 
-/** Only a ready-made image answers on an address of its own; for the others it is ours to tell (§1.3). */
-const settableUrl = (source: Source, config: SourceConfig): SourceConfig =>
-  source === "external_docker" ? config : { ...config, custom_url: null }
+/** With defaults. Only a ready-made image answers on an address of its own; for the others it is ours to tell (D3). */
+const settled = (source: Source, config: SourceConfig): SourceConfig =>
+  withDefaults(source, source === "external_docker" ? config : { ...config, custom_url: null })
 
 async function checkIntegration(tx: Db, workspaceId: string, integrationId: string | null): Promise<void> {
   if (integrationId === null || (await integrationExists(tx, workspaceId, integrationId))) return
@@ -143,7 +140,7 @@ export async function patchDeployment(
   const source = sourceOfNext(deployment, patch)
   const next = {
     source,
-    sourceConfig: settableUrl(deployment.source, overlay(deployment.source_config, patch.sourceConfig)),
+    sourceConfig: settled(deployment.source, overlay(deployment.source_config, patch.sourceConfig)),
     sourceRevisionConfig: saysSomething(patch.sourceRevisionConfig)
       ? nextRevisionConfig(deployment.source_revision_config, patch.sourceRevisionConfig)
       : deployment.source_revision_config,
@@ -190,42 +187,6 @@ function checkChangeable(deployment: DeploymentRow, expectedVersions: readonly n
   if (expectedVersions && !expectedVersions.includes(deployment.version)) {
     throw new PreconditionFailed("The deployment has changed: read it again and repeat the change on what it is now")
   }
-}
-
-export interface Change {
-  readonly sourceConfig?: SourceConfig
-  readonly sourceRevisionConfig?: SourceRevisionConfig
-  readonly displayName?: string
-  readonly secrets?: readonly SecretValue[]
-  readonly source?: Source
-  /** Why a revision is made; none is without it. */
-  readonly trigger?: Trigger
-}
-
-/**
- * Writes what is wanted from now on and, if there is a trigger, the revision that carries it out, in one transaction
- * whose caller holds the row (D4). Redeploys, rollbacks and pushes come in here too.
- */
-export async function applyChange(tx: Db, key: MasterKey, row: DeploymentRow, change: Change): Promise<DeploymentRow> {
-  const { workspace_id: workspaceId, deployment_id: deploymentId } = row
-  const owner = { workspaceId, deploymentId }
-  const secretsVersion = change.secrets?.length
-    ? await replaceSecrets(tx, { key, owner, current: row.secrets_version, secrets: change.secrets })
-    : row.secrets_version
-  const desired = {
-    sourceConfig: change.sourceConfig ?? row.source_config,
-    sourceRevisionConfig: change.sourceRevisionConfig ?? row.source_revision_config,
-    secretsVersion,
-  }
-  const source = change.source ?? row.latest_source ?? row.source
-  const revision: RevisionRow | undefined =
-    change.trigger && (await addRevision(tx, { deploymentId, trigger: change.trigger, source, ...desired }))
-  await updateDesired(tx, deploymentId, {
-    ...desired,
-    displayName: change.displayName ?? row.display_name,
-    latestRevisionId: revision?.revision_id ?? row.latest_revision_id,
-  })
-  return findDeployment(tx, workspaceId, deploymentId)
 }
 
 /**

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { exampleDeployment, startApi } from "./test-api.js"
+import { exampleDeployment, startApi } from "../testing/api.js"
 
 test("every path answers at the root and below /api-host alike", async () => {
   await using api = await startApi()

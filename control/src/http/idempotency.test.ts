@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { exampleDeployment, startApi } from "./test-api.js"
+import { exampleDeployment, startApi } from "../testing/api.js"
 
 const withKey = (key: string, body: unknown) => ({ body, headers: { "idempotency-key": key } })
 

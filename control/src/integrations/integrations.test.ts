@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { exampleDeployment, startApi, type TestApi } from "../http/test-api.js"
+import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { credentialsOf } from "./operations.js"
 
 const path = "/v2/integrations/git"

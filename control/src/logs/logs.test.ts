@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { exampleDeployment, startApi } from "../http/test-api.js"
+import { exampleDeployment, startApi } from "../testing/api.js"
 import { cleanLine, hideSecrets } from "./log-line.js"
 import { appendLogLines, lastLogLines } from "./operations.js"
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { exampleDeployment, startApi, type TestApi } from "../http/test-api.js"
+import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { secretsOfRevision } from "./operations.js"
 import { CannotOpen, masterKey, open, seal } from "./seal.js"
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { exampleDeployment, migrations, startApi } from "../http/test-api.js"
+import { until } from "@superstep/toolkit/testing/until"
+import { exampleDeployment, migrations, startApi } from "../testing/api.js"
 import { createApiKey, createWorkspace, ensureDefaultWorkspace, listApiKeys, revokeApiKey } from "./operations.js"
 
 const unknownId = "00000000-0000-4000-8000-000000000000"
@@ -129,4 +130,19 @@ test("names of workspaces are unique, and keys need a workspace that exists", as
   await assert.rejects(createWorkspace(db, "one"), Conflict)
   await assert.rejects(createApiKey(db, { workspaceId: unknownId, name: "x" }), NotFound)
   await assert.rejects(revokeApiKey(db, "nonsense"), NotFound)
+})
+
+test("making and ending a key tells who keeps the edge's table", async () => {
+  await using db = await freshDatabase({ migrations })
+  let told = 0
+  const subscription = await db.listen("superstep_pipeline", () => {
+    told += 1
+  })
+
+  const { key } = await createApiKey(db, { workspaceId: null, name: "ci" })
+  await until(() => told === 1, { what: "the new key is told" })
+  await revokeApiKey(db, key.api_key_id)
+  await until(() => told === 2, { what: "its end is told" })
+
+  await subscription.close()
 })
