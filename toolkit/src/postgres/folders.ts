@@ -4,9 +4,9 @@
  */
 
 import { createHash } from "node:crypto"
-import { chmod, chown, lstat, mkdir, mkdtemp, realpath, symlink } from "node:fs/promises"
+import { chmod, chown, lstat, mkdir, mkdtemp, realpath, rmdir, symlink } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import { KnownError } from "../errors/errors.js"
 import type { OsUser } from "../exec/spawn-detached.js"
 import { isReachable } from "./postgres-user.js"
@@ -26,22 +26,32 @@ const openFolder = "/var/lib/superstep"
  * Makes the folder of a cluster. When Postgres' user cannot reach it, the real folder is made elsewhere and this one
  * becomes a link to it.
  * @returns  the real path
+ * @throws UnsafeFolder  when it cannot be reached and holds something already
  */
 export async function makeClusterFolder(folder: string, user: OsUser | undefined): Promise<string> {
-  const parent = dirname(folder)
-  await mkdir(parent, { recursive: true })
-  if (!(await exists(folder))) {
-    if (await isReachable(await realpath(parent), user)) await mkdir(folder, { recursive: true, mode: 0o755 })
-    else await linkElsewhere(folder)
+  for (;;) {
+    await mkdir(folder, { recursive: true, mode: 0o755 })
+    const path = await realpath(folder)
+    if (await isReachable(path, user)) return path
+    await linkElsewhere(folder)
   }
-  return realpath(folder)
 }
 
 async function linkElsewhere(folder: string): Promise<void> {
   await mkdir(openFolder, { recursive: true, mode: 0o755 })
   const elsewhere = await mkdtemp(join(openFolder, "postgres-"))
   await chmod(elsewhere, 0o755)
-  await symlink(elsewhere, folder)
+  try {
+    await rmdir(folder)
+    await symlink(elsewhere, folder)
+  } catch (cause) {
+    await rmdir(elsewhere)
+    // Another start does the same at this moment: look again.
+    if (["ENOENT", "ENOTDIR", "EEXIST"].includes((cause as NodeJS.ErrnoException).code ?? "")) return
+    throw new UnsafeFolder(`root's Postgres runs as nobody, who cannot reach ${folder}: choose another data folder`, {
+      cause,
+    })
+  }
 }
 
 /**
@@ -71,5 +81,3 @@ async function makeOwned(folder: string, user: OsUser | undefined): Promise<stri
   }
   return folder
 }
-
-const exists = async (path: string): Promise<boolean> => (await lstat(path).catch(() => undefined)) !== undefined

@@ -13,6 +13,7 @@ import { identify, isAlive } from "../exec/process-identity.js"
 import { createLog } from "../log/log.js"
 import { temporaryFolder } from "../testing/temporary-folder.js"
 import { until } from "../testing/until.js"
+import { UnsafeFolder } from "./folders.js"
 import { PasswordLost } from "./initialize.js"
 import { PostgresFailed, startPostgres } from "./start-postgres.js"
 
@@ -234,10 +235,21 @@ test("as root, a folder that is closed to others links to one that Postgres reac
   await mkdir(closed, { mode: 0o700 })
   const folder = join(closed, "postgres")
 
-  const postgres = await start(folder)
+  const [first, second] = await Promise.all([start(folder), start(folder)])
 
+  assert.equal(first.pid, second.pid)
   assert.equal((await lstat(folder)).isSymbolicLink(), true)
-  assert.deepEqual(await ask(postgres.superuserUri, sql`select 1 as one`), { one: 1 })
-  await postgres.stop()
+  assert.deepEqual(await ask(first.superuserUri, sql`select 1 as one`), { one: 1 })
+  await first.stop()
   await rm(await realpath(folder), { recursive: true })
+})
+
+test("as root, a closed folder that holds something is left as it is", asRoot, async () => {
+  const closed = join(temporaryFolder(), "closed")
+  await mkdir(closed, { mode: 0o700 })
+  await writeFile(join(closed, "notes"), "mine")
+
+  await assert.rejects(start(closed), UnsafeFolder)
+
+  assert.equal(await readFile(join(closed, "notes"), "utf8"), "mine")
 })
