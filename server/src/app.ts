@@ -1,7 +1,7 @@
 /** The agent server's HTTP application: what is in front of every request, then one line a domain. */
 import { randomUUID } from "node:crypto"
 import type { Secret } from "@superstep/toolkit/config/settings"
-import { TooLarge } from "@superstep/toolkit/errors/errors"
+import { TooLarge, Unavailable } from "@superstep/toolkit/errors/errors"
 import { errorHandler } from "@superstep/toolkit/http/errors"
 import { type Api, createApi } from "@superstep/toolkit/http/route"
 import type { MiddlewareHandler } from "hono"
@@ -32,6 +32,7 @@ export function createApp(options: AppOptions): Api {
   if (options.isDev) app.use(requireLoopbackHost)
   if (options.unitToken) app.use(requireUnitToken(options.unitToken))
   app.use(limitBody(options.maxBodyBytes))
+  app.use(refuseUntilReady(options.isReady))
 
   addMetaRoutes(app, { db, version })
   addThreadRoutes(app, { db, workers })
@@ -48,6 +49,15 @@ const identify =
     const asked = c.req.header("x-request-id")
     c.header("x-request-id", asked && /^[\w-]{1,128}$/.test(asked) ? asked : randomUUID())
     if (revisionId !== null) c.header("x-revision-id", revisionId)
+    await next()
+  }
+
+/** Before the graphs are loaded nothing can be said about assistants and runs: not yet is not the same as not found. */
+const refuseUntilReady =
+  (isReady: () => boolean): MiddlewareHandler =>
+  async (c, next) => {
+    const isAboutTheServer = c.req.path === "/ok" || c.req.path === "/info" || c.req.path.startsWith("/internal/")
+    if (!isAboutTheServer && !isReady()) throw new Unavailable("the graphs are being loaded: try again in a moment")
     await next()
   }
 

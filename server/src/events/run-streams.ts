@@ -28,6 +28,7 @@ export interface Publisher {
   detach(): void
   /** Starts logging, because another server watches. */
   startLogging(): void
+  readonly isLogged: boolean
 }
 
 export interface StartedRun {
@@ -77,6 +78,14 @@ export class RunStreams {
 
   isExecuting(runId: string): boolean {
     return this.#publishers.has(runId)
+  }
+
+  /**
+   * Resolves when every event that a logged run has published so far is committed; undefined for a run without a log.
+   * A checkpoint must not commit before the events that led to it, else a crash leaves a hole (architecture D4).
+   */
+  untilLogged(runId: string): Promise<void> | undefined {
+    return this.#publishers.get(runId)?.isLogged ? this.#eventLog.flushed() : undefined
   }
 
   hasSubscribers(runId: string): boolean {
@@ -170,7 +179,15 @@ export class RunStreams {
     const startLogging = () => {
       isLogged = true
     }
-    const publisher: Publisher = { publish, end, detach, startLogging }
+    const publisher: Publisher = {
+      publish,
+      end,
+      detach,
+      startLogging,
+      get isLogged() {
+        return isLogged
+      },
+    }
     this.#publishers.set(runId, publisher)
     return publisher
   }

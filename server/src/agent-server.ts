@@ -1,0 +1,138 @@
+/**
+ * Everything that makes up a running agent server, started in order and stopped in the opposite one.
+ *
+ * Stopping: claim nothing more; let runs end within the grace time; end the workers, which returns what is left to the
+ * queue; close the streams, whose clients join again elsewhere; close the listener and the database.
+ */
+import { fileURLToPath } from "node:url"
+import { type Database, openDatabase } from "@superstep/toolkit/db/database"
+import { migrate } from "@superstep/toolkit/db/migrate"
+import { type Listening, listen } from "@superstep/toolkit/http/listen"
+import type { Log } from "@superstep/toolkit/log/log"
+import { createApp } from "./app.js"
+import { insertSystemAssistants } from "./assistants/queries.js"
+import { checkpointCalls } from "./checkpoints/calls.js"
+import type { Config } from "./config.js"
+import { forgetOldEvents } from "./events/forget-events.js"
+import { RunStreams } from "./events/run-streams.js"
+import { fetchOf } from "./http/raw-response.js"
+import { startHotReload } from "./project/hot-reload.js"
+import { type Project, readProject, toWorkerProject } from "./project/langgraph-config.js"
+import { ClaimLoop } from "./runs/claim-loop.js"
+import { Executor } from "./runs/executor.js"
+import { activate } from "./serving/routes.js"
+import { storeCalls } from "./store/calls.js"
+import { createWorkerPool, type WorkerPool } from "./workers/pool.js"
+
+// Renewed three times in that time; long enough for a busy database, short enough for a lost server.
+const leaseMs = 30_000
+const sweepMs = 5_000
+
+const migrations = fileURLToPath(new URL("../src/migrations", import.meta.url))
+
+export interface AgentServer {
+  readonly listening: Listening
+  readonly graphs: readonly string[]
+  stop(): Promise<void>
+}
+
+export interface AgentServerOptions {
+  readonly config: Config
+  readonly version: string
+  readonly log: Log
+  /** The process's environment, of which a worker gets only PATH, HOME and the like. */
+  readonly env: NodeJS.ProcessEnv
+}
+
+/**
+ * Starts a server. It listens as soon as its database is ready, and is `ready` once every worker has told what it could
+ * load.
+ * @throws InvalidInput  when the project's configuration cannot be used
+ */
+export async function startAgentServer({ config, version, log, env }: AgentServerOptions): Promise<AgentServer> {
+  const project = await readProject(config.configPath, env)
+  for (const warning of project.warnings) log.warn({ warning }, "langgraph.json")
+  const uri = config.databaseUri.reveal()
+  await migrate({ uri, folder: migrations, log })
+  const db = openDatabase({ uri, poolSize: config.poolSize, log })
+  const parts = assemble({ config, db, log, env, project })
+  const { workers, streams, executor, loop, claimer } = parts
+
+  let isReady = false
+  const app = createApp({
+    ...parts,
+    db,
+    log,
+    version,
+    isDev: config.isDev,
+    unitToken: config.unitToken,
+    maxBodyBytes: config.maxBodyBytes,
+    isReady: () => isReady,
+  })
+  await streams.start()
+  const listening = await listen(fetchOf(app), config.listen)
+  const report = await workers.start()
+  for (const { graphId, message } of report.failed)
+    log.error({ graph_id: graphId, detail: message }, "graph failed to load")
+  if (claimer.revisionId === null) await activate({ db, workers, revisionId: null })
+  await executor.start()
+  await loop.start()
+  const stopForgetting = forgetOldEvents(db, { ttlSeconds: config.resumableTtlSeconds, log })
+  const watch = config.reload ? await reloadOnChange({ config, db, log, env, project }, workers) : undefined
+  isReady = true
+  log.info({ port: listening.port, graphs: report.graphs, revision_id: claimer.revisionId }, "server ready")
+
+  const stop = async () => {
+    watch?.close()
+    stopForgetting()
+    await loop.stop()
+    await workers.stop(config.shutdownGraceSeconds * 1000)
+    await executor.close()
+    await streams.close()
+    await listening.close(1000)
+    await db.close()
+  }
+  return { listening, graphs: report.graphs, stop }
+}
+
+interface Assembly {
+  readonly config: Config
+  readonly db: Database
+  readonly log: Log
+  readonly env: NodeJS.ProcessEnv
+  readonly project: Project
+}
+
+function assemble({ config, db, log, env, project }: Assembly) {
+  const claimer = { serverId: config.serverId, revisionId: config.revisionId ?? null, leaseMs }
+  const streams = new RunStreams({ db, log, serverId: claimer.serverId })
+  const checkpoints = checkpointCalls({ db, beforePut: (runId) => streams.untilLogged(runId) })
+  const workers = createWorkerPool({
+    project: projectWithEnv(project, config),
+    workers: config.workers,
+    jobsPerWorker: config.jobsPerWorker,
+    handlers: { ...checkpoints, ...storeCalls(db) },
+    serverEnv: env,
+    log,
+  })
+  const executor = new Executor({ db, log, workers, streams, claimer })
+  const loop = new ClaimLoop({ db, log, executor, claimer, sweepMs })
+  workers.onFree(() => loop.wake())
+  return { claimer, streams, workers, executor, loop }
+}
+
+/** What the platform sets for an agent wins over what its project sets. */
+function projectWithEnv(project: Project, { agentEnv }: Config) {
+  const { env, ...rest } = toWorkerProject(project)
+  return { ...rest, env: { ...env, ...agentEnv } }
+}
+
+/** The assistants of new graphs follow each reload. */
+function reloadOnChange({ config, db, log, env, project }: Assembly, workers: WorkerPool) {
+  const onReload = () => {
+    insertSystemAssistants(db, workers.report().graphs).catch((err: unknown) =>
+      log.warn({ err }, "assistants of new graphs could not be added"),
+    )
+  }
+  return startHotReload({ project, workers, serverEnv: env, agentEnv: config.agentEnv, log, onReload })
+}
