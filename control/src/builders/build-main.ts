@@ -1,0 +1,43 @@
+/**
+ * The build process: install, build, verify, prune, publish. It runs in a session of its own, so it outlives the
+ * control plane that started it; `build-request.ts` says how the two speak.
+ */
+import { identifyNewChild } from "@superstep/toolkit/exec/process-identity"
+import { readJson, writeJson } from "../files/json-file.js"
+import { takeLock } from "../files/process-lock.js"
+import { build } from "./build.js"
+import { buildLog, type WriteLine } from "./build-log.js"
+import { agentEnvVariable, type BuildRequest, type BuildResult, buildFiles } from "./build-request.js"
+import { BuildFailed } from "./failure.js"
+
+const folder = process.argv[2] ?? ""
+const files = buildFiles(folder)
+const stopping = new AbortController()
+process.once("SIGTERM", () => stopping.abort())
+
+// One build a folder: a control plane that died right after it started us starts a second one, which ends here.
+if (!(await takeLock(files.identity))) await main()
+
+async function main(): Promise<void> {
+  const request = await readJson<BuildRequest>(files.request)
+  if (!request) throw new Error(`there is no ${files.request}`)
+  const agentEnv = JSON.parse(process.env[agentEnvVariable] ?? "{}") as Record<string, string>
+  const writeLine = buildLog(files.log, Object.values(agentEnv))
+  const onStart = (pid: number) => {
+    identifyNewChild(pid).then(
+      (step) => writeJson(files.step, step),
+      (error: unknown) => writeLine(String(error), "ERROR"),
+    )
+  }
+  const result = await build({ request, agentEnv, writeLine, onStart, signal: stopping.signal }).catch(
+    (error: unknown) => failedResult(error, writeLine),
+  )
+  await writeJson(files.result, result)
+}
+
+function failedResult(error: unknown, writeLine: WriteLine): BuildResult {
+  const message = error instanceof Error ? error.message : String(error)
+  writeLine(message, "ERROR")
+  const code = error instanceof BuildFailed ? error.code : "internal"
+  return { outcome: "failed", error_code: code, message }
+}

@@ -1,0 +1,56 @@
+/**
+ * What the control plane and a build process tell each other, as files of the build's folder: `request.json` on the
+ * way in; `pid.json`, `step.json` (who runs the current command), `build.log` and, at the end and by rename,
+ * `result.json` on the way out. So either side may die and find the other again.
+ */
+import { join } from "node:path"
+import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
+import type { ErrorCode } from "../revisions/revision.js"
+import type { BuildPlan } from "./plan.js"
+
+export interface BuildLimits {
+  readonly installMs: number
+  readonly buildMs: number
+  /** A step that prints nothing for so long is stuck. */
+  readonly silenceMs: number
+  readonly verifyMs: number
+}
+
+export interface BuildRequest {
+  /** The fetched tree; it becomes the artefact. */
+  readonly tree: string
+  /** Of `langgraph.json`, relative to the tree. */
+  readonly configPath: string
+  /** Where the tree ends up, by rename. */
+  readonly artifactFolder: string
+  /** A folder for this build alone: `HOME` and temporary files. */
+  readonly home: string
+  readonly plan: BuildPlan
+  readonly environment: Readonly<Record<string, string>>
+  readonly limits: BuildLimits
+  /** The program that loads every graph of a project and says which fail. */
+  readonly verifyEntry: string
+  /** The unprivileged user of the deployment, where there is one. */
+  readonly user: OsUser | null
+}
+
+export type BuildResult =
+  | { readonly outcome: "published"; readonly graphs: readonly string[]; readonly langgraph_version: string | null }
+  | { readonly outcome: "failed"; readonly error_code: ErrorCode; readonly message: string }
+
+export interface BuildLogLine {
+  readonly at: string
+  readonly level: "INFO" | "WARNING" | "ERROR"
+  readonly message: string
+}
+
+/** The environment variable that brings the deployment's own variables to the verify step, and to no other. */
+export const agentEnvVariable = "SUPERSTEP_AGENT_ENV"
+
+export const buildFiles = (folder: string) => ({
+  request: join(folder, "request.json"),
+  identity: join(folder, "pid.json"),
+  step: join(folder, "step.json"),
+  log: join(folder, "build.log"),
+  result: join(folder, "result.json"),
+})

@@ -1,0 +1,63 @@
+/** Which package manager installs a folder, and how it is called. Pure. */
+import type { FolderFacts, LockFile } from "./project-facts.js"
+
+export interface InstallTool {
+  readonly command: readonly [string, ...string[]]
+  readonly install: readonly string[]
+}
+
+interface Choice {
+  readonly tool: "npm" | "yarn" | "pnpm" | "bun"
+  /** What `npx` fetches when the tool is not on the path. */
+  readonly fetched: string
+  readonly install: readonly string[]
+}
+
+const quiet = ["--no-audit", "--no-fund"]
+
+// A lock file means: exactly this. The order is that of LangGraph's own images (control-plane §3.2).
+// pnpm 11 does not run on Node 20, so pnpm 10 is what is fetched (toolchain F).
+const byLockFile: readonly (readonly [LockFile, Choice])[] = [
+  ["yarn.lock", { tool: "yarn", fetched: "yarn@1", install: ["install", "--frozen-lockfile"] }],
+  ["yarn.lock (berry)", { tool: "yarn", fetched: "@yarnpkg/cli-dist@4", install: ["install", "--immutable"] }],
+  ["pnpm-lock.yaml", { tool: "pnpm", fetched: "pnpm@10", install: ["install", "--frozen-lockfile"] }],
+  ["package-lock.json", { tool: "npm", fetched: "npm", install: ["ci", ...quiet] }],
+  ["bun.lockb", { tool: "bun", fetched: "bun@1", install: ["install", "--frozen-lockfile"] }],
+  ["bun.lock", { tool: "bun", fetched: "bun@1", install: ["install", "--frozen-lockfile"] }],
+]
+
+const byName: Readonly<Record<string, Choice>> = {
+  npm: { tool: "npm", fetched: "npm", install: ["install", ...quiet] },
+  yarn: { tool: "yarn", fetched: "yarn@1", install: ["install"] },
+  pnpm: { tool: "pnpm", fetched: "pnpm@10", install: ["install"] },
+  bun: { tool: "bun", fetched: "bun@1", install: ["install"] },
+}
+
+const npm: Choice = { tool: "npm", fetched: "npm", install: ["install", ...quiet] }
+
+/**
+ * By the first lock file, else by `packageManager`, else npm.
+ * @param onPath  tools that are installed; the others are run by `npx`, in the version that the project names
+ */
+export function installTool(folder: FolderFacts, onPath: ReadonlySet<string>): InstallTool {
+  const named = parsePackageManager(folder.package?.packageManager)
+  const choice =
+    byLockFile.find(([lockFile]) => folder.lockFiles.includes(lockFile))?.[1] ??
+    (named ? byName[named.tool] : undefined) ??
+    npm
+  if (choice.tool === "npm") return { command: ["npm"], install: choice.install }
+  const version = named?.tool === choice.tool ? named.version : undefined
+  if (onPath.has(choice.tool) && version === undefined) return { command: [choice.tool], install: choice.install }
+  const fetched = version === undefined ? choice.fetched : packageFor(choice.tool, version)
+  return { command: ["npx", "--yes", fetched], install: choice.install }
+}
+
+/** `pnpm@9.1.0+sha512.…` without the hash, which only Corepack checks. */
+function parsePackageManager(text: string | undefined): { tool: string; version: string | undefined } | undefined {
+  const [, tool, version] = text?.match(/^(npm|yarn|pnpm|bun)(?:@([\w.^~-]+))?(?:\+.*)?$/) ?? []
+  return tool ? { tool, version } : undefined
+}
+
+/** Yarn 2 and later are published under another name. */
+const packageFor = (tool: string, version: string): string =>
+  tool === "yarn" && !/^[\^~]?[01](\.|$)/.test(version) ? `@yarnpkg/cli-dist@${version}` : `${tool}@${version}`

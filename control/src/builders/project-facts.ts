@@ -1,0 +1,112 @@
+/** Reads from a fetched tree what the plan of its build depends on. Never follows a path out of the tree. */
+import { readFile, realpath, stat } from "node:fs/promises"
+import { dirname, join, relative, sep } from "node:path"
+import { BuildFailed } from "./failure.js"
+import { type ProjectConfig, parseProjectConfig } from "./project-config.js"
+
+/** What of a `package.json` decides how its folder is installed and built. */
+export interface PackageFacts {
+  /** `pnpm@9.1.0`, from `packageManager` or `devEngines.packageManager`. */
+  readonly packageManager: string | undefined
+  readonly enginesNode: string | undefined
+  readonly hasBuildScript: boolean
+  readonly hasWorkspaces: boolean
+}
+
+export interface FolderFacts {
+  /** Relative to the root; empty for the root itself. */
+  readonly path: string
+  readonly lockFiles: readonly LockFile[]
+  readonly package: PackageFacts | undefined
+}
+
+export interface ProjectFacts {
+  readonly config: ProjectConfig
+  /** From the root down to the folder of `langgraph.json`. */
+  readonly folders: readonly [FolderFacts, ...FolderFacts[]]
+}
+
+export const lockFileNames = ["yarn.lock", "pnpm-lock.yaml", "package-lock.json", "bun.lockb", "bun.lock"] as const
+/** `yarn.lock (berry)` is the file that Yarn 2 and later write. */
+export type LockFile = (typeof lockFileNames)[number] | "yarn.lock (berry)"
+
+/**
+ * @param configPath  of `langgraph.json`, relative to `root`
+ * @throws BuildFailed  `config_missing`, `config_invalid`, `graph_missing`, `python_unsupported`
+ */
+export async function readProjectFacts(root: string, configPath: string): Promise<ProjectFacts> {
+  const configFile = await insideTree(root, configPath)
+  if (!configFile) {
+    throw new BuildFailed("config_missing", `there is no ${configPath} in this commit: check langgraph_config_path`)
+  }
+  const config = parseProjectConfig(await readFile(configFile, "utf8"), configPath)
+  for (const [id, file] of Object.entries(config.graphs)) {
+    if (await insideTree(root, join(dirname(configPath), file))) continue
+    throw new BuildFailed("graph_missing", `graph "${id}" is in ${file}, which is not in this commit`)
+  }
+  const [top, ...below] = foldersDownTo(dirname(configPath))
+  const rest = await Promise.all(below.map((path) => readFolder(root, path)))
+  return { config, folders: [await readFolder(root, top), ...rest] }
+}
+
+/**
+ * The real path of a file of the tree.
+ * @returns undefined when there is none, or when the path or a symbolic link leads out of the tree
+ */
+export async function insideTree(root: string, path: string): Promise<string | undefined> {
+  const top = await realpath(root)
+  const target = await realpath(join(root, path)).catch((error: NodeJS.ErrnoException) => {
+    if (["ENOENT", "ENOTDIR", "ELOOP"].includes(error.code ?? "")) return undefined
+    throw error
+  })
+  if (!target?.startsWith(top + sep)) return undefined
+  return (await stat(target)).isFile() ? target : undefined
+}
+
+/** `apps/agent` gives `""`, `apps`, `apps/agent`. */
+function foldersDownTo(path: string): [string, ...string[]] {
+  const parts = relative(".", path)
+    .split(sep)
+    .filter((part) => part !== "" && part !== ".")
+  return ["", ...parts.map((_, index) => parts.slice(0, index + 1).join("/"))]
+}
+
+async function readFolder(root: string, path: string): Promise<FolderFacts> {
+  const lockFiles: LockFile[] = []
+  for (const name of lockFileNames) {
+    const file = await insideTree(root, join(path, name))
+    if (!file) continue
+    const isBerry = name === "yarn.lock" && /^__metadata:/m.test(await readFile(file, "utf8"))
+    lockFiles.push(isBerry ? "yarn.lock (berry)" : name)
+  }
+  const manifest = await insideTree(root, join(path, "package.json"))
+  return { path, lockFiles, package: manifest ? packageFacts(await readFile(manifest, "utf8"), path) : undefined }
+}
+
+interface PackageJson {
+  readonly packageManager?: unknown
+  readonly devEngines?: { readonly packageManager?: { readonly name?: unknown; readonly version?: unknown } }
+  readonly engines?: { readonly node?: unknown }
+  readonly scripts?: { readonly build?: unknown }
+  readonly workspaces?: unknown
+}
+
+function packageFacts(text: string, path: string): PackageFacts {
+  let manifest: PackageJson
+  try {
+    manifest = JSON.parse(text) as PackageJson
+  } catch (cause) {
+    const shown = join(path, "package.json")
+    throw new BuildFailed("config_invalid", `${shown} is not valid JSON: ${(cause as Error).message}`, { cause })
+  }
+  const { name, version } = manifest.devEngines?.packageManager ?? {}
+  const devEngine = typeof name === "string" ? `${name}${typeof version === "string" ? `@${version}` : ""}` : undefined
+  return {
+    packageManager: textOf(manifest.packageManager) ?? devEngine,
+    enginesNode: textOf(manifest.engines?.node),
+    hasBuildScript: textOf(manifest.scripts?.build) !== undefined,
+    hasWorkspaces: manifest.workspaces !== undefined,
+  }
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined)

@@ -1,0 +1,175 @@
+/** Settings of the control plane. */
+import { resolve } from "node:path"
+import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
+import { z } from "zod"
+import type { GitProtocol } from "./deployments/repository.js"
+
+const protocols = ["https", "ssh", "http", "file", "git"] as const satisfies readonly GitProtocol[]
+
+const port = (fallback: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, "expected a port number")
+    .transform(Number)
+    .refine((number) => number <= 65_535, "expected a port number")
+    .default(fallback)
+
+const seconds = (fallback: number) =>
+  z
+    .string()
+    .regex(/^\d+(\.\d+)?$/, "expected seconds")
+    .transform((text) => Number(text) * 1000)
+    .default(fallback * 1000)
+
+const count = z
+  .string()
+  .regex(/^[1-9]\d*$/, "expected a whole number above 0")
+  .transform(Number)
+const text = z.string().optional()
+const url = z.url({ protocol: /^https?$/, message: "expected an http or https address" }).optional()
+
+export const settings = {
+  home: {
+    env: "SUPERSTEP_HOME",
+    describe: "Data folder.",
+    schema: z
+      .string()
+      .default(".superstep")
+      .transform((path) => resolve(path)),
+  },
+  host: { env: "SUPERSTEP_HOST", describe: "Address to listen on.", schema: z.string().default("127.0.0.1") },
+  port: { env: "SUPERSTEP_PORT", describe: "Port of the API and the console.", schema: port(8900) },
+  agentsPort: { env: "SUPERSTEP_AGENTS_PORT", describe: "Port of the deployed agents.", schema: port(8901) },
+  publicUrl: {
+    env: "SUPERSTEP_PUBLIC_URL",
+    describe: "Where the API is reached, when a proxy is in front.",
+    schema: url,
+  },
+  agentsUrl: {
+    env: "SUPERSTEP_AGENTS_URL",
+    describe: "Where agents are reached, when a proxy is in front.",
+    schema: url,
+  },
+  trustedProxies: {
+    env: "SUPERSTEP_TRUSTED_PROXIES",
+    describe: "Addresses or networks, by comma, of reverse proxies whose X-Forwarded headers are believed.",
+    schema: z.string().default(""),
+  },
+  databaseUri: {
+    env: "DATABASE_URI",
+    describe: "Postgres database of the control plane; its role may create databases and roles.",
+    schema: z
+      .string("expected a postgres:// address")
+      .startsWith("postgres", "expected a postgres:// address")
+      .transform((uri) => new Secret(uri)),
+  },
+  gitProtocols: {
+    env: "SUPERSTEP_GIT_PROTOCOLS",
+    describe: "What git may fetch with, by comma: https, ssh; also http, file, git while SUPERSTEP_HOST is loopback.",
+    schema: z
+      .string()
+      .transform((list) => list.split(",").map((name) => name.trim()))
+      .pipe(z.array(z.enum(protocols)))
+      .optional(),
+  },
+  masterKey: {
+    env: "SUPERSTEP_MASTER_KEY",
+    describe: "Key that seals secrets: 32 bytes in base64. Without it, a file in the data folder holds one.",
+    schema: z
+      .string()
+      .transform((key) => new Secret(key))
+      .optional(),
+  },
+  masterKeyFile: { env: "SUPERSTEP_MASTER_KEY_FILE", describe: "File that holds that key.", schema: text },
+  maxBuilds: {
+    env: "SUPERSTEP_MAX_BUILDS",
+    describe: "Builds at once; half the processors unless set.",
+    schema: count.optional(),
+  },
+  keepArtifacts: {
+    env: "SUPERSTEP_KEEP_ARTIFACTS",
+    describe: "How many deployed revisions of a deployment keep what they were built into.",
+    schema: count.default(5),
+  },
+  sourceMs: {
+    env: "SUPERSTEP_TIMEOUT_SOURCE",
+    describe: "Limit of one git command, in seconds.",
+    schema: seconds(300),
+  },
+  installMs: {
+    env: "SUPERSTEP_TIMEOUT_INSTALL",
+    describe: "Limit of an install command, in seconds.",
+    schema: seconds(900),
+  },
+  buildMs: { env: "SUPERSTEP_TIMEOUT_BUILD", describe: "Limit of a build command, in seconds.", schema: seconds(900) },
+  silenceMs: {
+    env: "SUPERSTEP_TIMEOUT_SILENCE",
+    describe: "How long a command may print nothing, in seconds.",
+    schema: seconds(600),
+  },
+  verifyMs: {
+    env: "SUPERSTEP_TIMEOUT_VERIFY",
+    describe: "Limit of loading all graphs once, in seconds.",
+    schema: seconds(60),
+  },
+  healthMs: {
+    env: "SUPERSTEP_TIMEOUT_HEALTH",
+    describe: "Until a new agent server must be ready, in seconds.",
+    schema: seconds(600),
+  },
+  drainMs: {
+    env: "SUPERSTEP_TIMEOUT_DRAIN",
+    describe: "How long a replaced agent server may finish runs and streams, in seconds.",
+    schema: seconds(900),
+  },
+  watchMs: {
+    env: "SUPERSTEP_WATCH",
+    describe: "How long a new agent server is watched, and rolled back if it crashes, in seconds.",
+    schema: seconds(60),
+  },
+  stopGraceMs: {
+    env: "SUPERSTEP_STOP_GRACE",
+    describe: "What an agent server that is stopped has to hand its runs back, in seconds.",
+    schema: seconds(30),
+  },
+  stopAllOnExit: {
+    env: "SUPERSTEP_STOP_ALL_ON_EXIT",
+    describe: "1: a stop signal also ends the agents and the edge; else they go on.",
+    schema: z
+      .enum(["0", "1"])
+      .default("0")
+      .transform((flag) => flag === "1"),
+  },
+  crashAt: { env: "SUPERSTEP_CRASH_AT", describe: "For tests: the crash point to die at.", schema: text },
+  logLevel: {
+    env: "LOG_LEVEL",
+    describe: "debug, info, warn, error or silent.",
+    schema: z
+      .string()
+      .transform((level) => level.toLowerCase())
+      .pipe(z.enum(["debug", "info", "warn", "error", "silent"]))
+      .default("info"),
+  },
+} satisfies Settings
+
+export type Config = Values<typeof settings>
+
+/** @throws InvalidSettings  naming every problem */
+export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config => readSettings(settings, environment)
+
+/** Of this process; what few names of it builds, git and units get is decided where they are started. */
+export const processEnvironment = (): NodeJS.ProcessEnv => process.env
+
+/** Plain transports are for one's own machine; who opens the platform to others names them (decisions, 2). */
+export const gitProtocolsOf = ({ gitProtocols, host }: Pick<Config, "gitProtocols" | "host">): readonly GitProtocol[] =>
+  gitProtocols ?? (isLoopback(host) ? protocols : ["https", "ssh"])
+
+export const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.")
+
+/** Where agents are reached from outside. */
+export const agentsUrlOf = ({
+  agentsUrl,
+  host,
+  agentsPort,
+}: Pick<Config, "agentsUrl" | "host" | "agentsPort">): string =>
+  agentsUrl ?? `http://${host.includes(":") ? `[${host}]` : host}:${agentsPort}`

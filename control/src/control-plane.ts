@@ -1,0 +1,142 @@
+/** Puts the parts together. Nothing runs before `startControlPlane` is called, and nothing of it after `stop`. */
+import { randomUUID } from "node:crypto"
+import { fileURLToPath } from "node:url"
+import { type Database, openDatabase } from "@superstep/toolkit/db/database"
+import { migrate } from "@superstep/toolkit/db/migrate"
+import { listen } from "@superstep/toolkit/http/listen"
+import type { Log } from "@superstep/toolkit/log/log"
+import { createApp } from "./app.js"
+import { agentsUrlOf, type Config, gitProtocolsOf } from "./config.js"
+import { loadMasterKey, openHome } from "./home.js"
+import type { PipelineContext, PipelineLimits } from "./pipeline/context.js"
+import { crashPoints } from "./pipeline/crash-points.js"
+import { edgeOnThisMachine } from "./pipeline/edge-process.js"
+import { type Folders, foldersOf } from "./pipeline/folders.js"
+import { defaultBuilds, startPipeline } from "./pipeline/pipeline.js"
+import { startReconciler } from "./pipeline/reconciler.js"
+import { freeFormerClaims } from "./revisions/claims.js"
+import { pipelineChannel } from "./revisions/wake-up.js"
+import { decideIsolation } from "./runtimes/isolation.js"
+import { processRuntime } from "./runtimes/process.js"
+import { gitSource } from "./sources/git.js"
+
+/** The programs that the control plane starts and knows nothing else of. */
+export interface Programs {
+  /** The agent server's main file. */
+  readonly server: string
+  /** Loads a project's graphs and writes down which fail. */
+  readonly verify: string
+}
+
+export interface ControlPlane {
+  readonly port: number
+  /** @param all  also end the agents and the edge, which otherwise go on */
+  stop(options: { readonly all: boolean }): Promise<void>
+}
+
+const migrations = fileURLToPath(new URL("../src/migrations", import.meta.url))
+// Requests of the API are short.
+const closeMs = 5000
+
+export async function startControlPlane(input: {
+  readonly config: Config
+  readonly environment: NodeJS.ProcessEnv
+  readonly log: Log
+  readonly programs: Programs
+}): Promise<ControlPlane> {
+  const { config, log } = input
+  const folders = foldersOf(config.home)
+  const homeId = await openHome(folders)
+  const uri = config.databaseUri.reveal()
+  await migrate({ uri, folder: migrations, log })
+  const db = openDatabase({ uri, log })
+  const context = await createContext({ ...input, folders, db })
+  const edge = edgeOnThisMachine({ ...config, port: config.agentsPort, folders, environment: input.environment, log })
+  await edge.ensure()
+  await freeFormerClaims(db, homeId)
+
+  const pipelineContext = { ...context, edge }
+  const pipeline = startPipeline(pipelineContext, `${homeId}/${randomUUID()}`)
+  const reconciler = startReconciler(pipelineContext)
+  const wake = () => {
+    pipeline.wake()
+    reconciler.wake()
+  }
+  const subscription = await db.listen(pipelineChannel, wake, wake)
+
+  let isStopping = false
+  const app = createApp({
+    db,
+    log,
+    key: context.key,
+    agentsUrl: agentsUrlOf(config),
+    gitProtocols: gitProtocolsOf(config),
+    isStopping: () => isStopping,
+  })
+  const listening = await listen(app.fetch, { host: config.host, port: config.port })
+  wake()
+  log.info({ host: config.host, port: listening.port, home: config.home }, "control plane listens")
+
+  const stop = async ({ all }: { all: boolean }) => {
+    isStopping = true
+    await listening.close(closeMs)
+    await subscription.close()
+    await Promise.all([pipeline.stop(), reconciler.stop()])
+    if (all) await stopEverything(pipelineContext, edge.stop)
+    await db.close()
+    log.info({ units_and_edge: all ? "stopped" : "go on" }, "control plane stopped")
+  }
+  return { port: listening.port ?? config.port, stop }
+}
+
+async function createContext(input: {
+  readonly config: Config
+  readonly environment: NodeJS.ProcessEnv
+  readonly log: Log
+  readonly programs: Programs
+  readonly folders: Folders
+  readonly db: Database
+}): Promise<Omit<PipelineContext, "edge">> {
+  const { config, environment, log, programs, folders, db } = input
+  const isolation = await decideIsolation(folders.home, [process.execPath, programs.server, programs.verify])
+  if (isolation.warning) log.warn({}, isolation.warning)
+  return {
+    db,
+    log,
+    folders,
+    environment,
+    isolation,
+    key: await loadMasterKey(config, folders, log),
+    source: gitSource({ protocols: gitProtocolsOf(config), environment, timeoutMs: config.sourceMs }),
+    runtime: processRuntime({
+      unitsFolder: folders.units,
+      runFolder: folders.run,
+      serverEntry: programs.server,
+      isolation,
+      environment,
+    }),
+    limits: limitsOf(config),
+    verifyEntry: programs.verify,
+    crashPoint: crashPoints(config.crashAt),
+  }
+}
+
+const limitsOf = (config: Config): PipelineLimits => ({
+  installMs: config.installMs,
+  buildMs: config.buildMs,
+  silenceMs: config.silenceMs,
+  verifyMs: config.verifyMs,
+  healthMs: config.healthMs,
+  verifyRouteMs: 30_000,
+  drainMs: config.drainMs,
+  watchMs: config.watchMs,
+  stopGraceMs: config.stopGraceMs,
+  builds: config.maxBuilds ?? defaultBuilds(),
+  keptArtifacts: config.keepArtifacts,
+})
+
+async function stopEverything({ runtime, limits }: PipelineContext, stopEdge: () => Promise<void>): Promise<void> {
+  const units = await runtime.list()
+  await Promise.all(units.map((unitId) => runtime.stop(unitId, { graceMs: limits.stopGraceMs })))
+  await stopEdge()
+}

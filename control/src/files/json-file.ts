@@ -1,0 +1,19 @@
+/** Small JSON files by which processes tell each other who they are. */
+import { readFile, rename, writeFile } from "node:fs/promises"
+
+/** Writes so that a reader sees all of it or none. Only its owner may read it. */
+export async function writeJson(file: string, value: unknown): Promise<void> {
+  const partial = `${file}.${process.pid}.partial`
+  await writeFile(partial, JSON.stringify(value), { mode: 0o600 })
+  await rename(partial, file)
+}
+
+/** @returns undefined when there is no such file */
+export async function readJson<T>(file: string): Promise<T | undefined> {
+  try {
+    return JSON.parse(await readFile(file, "utf8")) as T
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
+    throw error
+  }
+}

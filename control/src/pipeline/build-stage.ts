@@ -1,0 +1,144 @@
+/** build: from a tree to an artefact, in a process that outlives us. */
+
+import { execFile } from "node:child_process"
+import { mkdir } from "node:fs/promises"
+import { basename, join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { promisify } from "node:util"
+import { artifactId } from "../builders/artifact.js"
+import { type BuildState, buildState, startBuild } from "../builders/build-process.js"
+import { type BuildRequest, type BuildResult, buildFiles } from "../builders/build-request.js"
+import { buildEnvironment } from "../builders/environment.js"
+import { BuildFailed } from "../builders/failure.js"
+import { type BuildPlan, planBuild } from "../builders/plan.js"
+import { readProjectFacts } from "../builders/project-facts.js"
+import { removeTree } from "../builders/publish.js"
+import { toolsOnPath } from "../builders/tools.js"
+import { readJson } from "../files/json-file.js"
+import { agentEnvOf } from "./agent-env.js"
+import { fetchTree, isThere, locate } from "./fetch-stage.js"
+import { workFolder } from "./folders.js"
+import { logBuild, shipBuildLog } from "./log-shipping.js"
+import { platform } from "./platform.js"
+import { addArtifact, artifactExists } from "./queries.js"
+import type { RunStage, StageInput, StageOutcome } from "./stage.js"
+
+// The build writes files and cannot call us. Four looks a second, and only while it runs.
+const pollMs = 250
+
+export const runBuild: RunStage = async (input) => {
+  const { context, revision } = input
+  const work = workFolder(context.folders, revision.revision_id)
+  context.crashPoint("build:begin")
+  const state = await buildState(work.build)
+  if (state.state === "running" || state.state === "finished") return follow(input, revision.build_log_offset)
+  const treeHash = await ensureTree(input, state)
+  const { plan, id, env } = await planOf(input, treeHash)
+  if (await artifactIsPublished(input, id)) {
+    await logBuild(input, ["nothing has changed since this was built: the artefact is used again"])
+    return finish(input, id)
+  }
+  await startBuild(work.build, await requestOf(input, plan, id), await agentEnvOf(input.context, revision, env))
+  context.crashPoint("build:after-start")
+  return follow(input, 0)
+}
+
+/** The tree as it was fetched: one that a killed build has changed is fetched anew. */
+async function ensureTree(input: StageInput, state: BuildState): Promise<string> {
+  const { context, revision } = input
+  const { tree } = workFolder(context.folders, revision.revision_id)
+  if (state.state === "absent" && revision.tree_hash !== null && (await isThere(tree))) return revision.tree_hash
+  if (revision.commit_sha === null) throw new Error(`revision ${revision.revision_id} has no commit`)
+  return fetchTree(input, await locate(input), revision.commit_sha)
+}
+
+/** @throws BuildFailed  for everything that is wrong before a command runs */
+async function planOf({ context, revision }: StageInput, treeHash: string) {
+  const { tree } = workFolder(context.folders, revision.revision_id)
+  const configPath = configPathOf(revision)
+  const facts = await readProjectFacts(tree, configPath)
+  const { install_command: installCommand, build_command: buildCommand } = revision.source_config
+  const [major = ""] = process.versions.node.split(".")
+  const toolchain = { nodeMajor: Number(major), tools: await toolsOnPath(context.environment.PATH ?? "") }
+  const plan = planBuild(facts, { installCommand, buildCommand }, toolchain)
+  const id = artifactId({ deploymentId: revision.deployment_id, treeHash, configPath, plan, platform })
+  return { plan, id, env: facts.config.env }
+}
+
+export const configPathOf = (revision: StageInput["revision"]): string =>
+  revision.source_revision_config.langgraph_config_path ?? "langgraph.json"
+
+const artifactIsPublished = async ({ context: { db, folders } }: StageInput, id: string): Promise<boolean> =>
+  (await artifactExists(db, id)) && (await isThere(join(folders.artifacts, id)))
+
+async function requestOf(input: StageInput, plan: BuildPlan, id: string): Promise<BuildRequest> {
+  const { context, revision, deployment } = input
+  const { folders, limits, isolation, verifyEntry } = context
+  const work = workFolder(folders, revision.revision_id)
+  const cache = join(folders.cache, deployment.deployment_id)
+  const user = isolation.user(deployment.uid_offset) ?? null
+  await mkdir(cache, { recursive: true, mode: 0o700 })
+  // Install scripts run as the deployment's user, in a tree that is theirs until it is published.
+  if (user) await promisify(execFile)("chown", ["-R", "-h", `${user.uid}:${user.gid}`, work.tree, cache])
+  const { installMs, buildMs, silenceMs, verifyMs } = limits
+  return {
+    tree: work.tree,
+    configPath: configPathOf(revision),
+    artifactFolder: join(folders.artifacts, id),
+    home: work.home,
+    plan,
+    environment: buildEnvironment({ base: context.environment, execPath: process.execPath, home: work.home, cache }),
+    limits: { installMs, buildMs, silenceMs, verifyMs },
+    verifyEntry,
+    user,
+  }
+}
+
+/** Stays with a build until it has ended, and stores its log on the way, from `logOffset` on. */
+async function follow(input: StageInput, logOffset: number): Promise<StageOutcome> {
+  const { context, revision, signal } = input
+  const { build } = workFolder(context.folders, revision.revision_id)
+  const { log, request } = buildFiles(build)
+  let offset = logOffset
+  for (;;) {
+    const state = await buildState(build)
+    let before: number
+    do {
+      before = offset
+      offset = await shipBuildLog(context, revision, log, offset)
+    } while (offset !== before)
+    if (state.state === "finished") return conclude(input, state.result, request)
+    if (state.state !== "running") throw new Error("the build process was killed")
+    await sleep(pollMs, undefined, { signal })
+  }
+}
+
+async function conclude(input: StageInput, result: BuildResult, requestFile: string): Promise<StageOutcome> {
+  const { context, revision } = input
+  if (result.outcome === "failed") throw failureOf(result)
+  context.crashPoint("build:after-publish")
+  const id = await builtArtifact(requestFile)
+  await addArtifact(context.db, {
+    artifactId: id,
+    deploymentId: revision.deployment_id,
+    platform,
+    graphs: result.graphs,
+    langgraphVersion: result.langgraph_version,
+  })
+  return finish(input, id)
+}
+
+const failureOf = ({ error_code: code, message }: Extract<BuildResult, { outcome: "failed" }>): Error =>
+  code === "internal" ? new Error(message) : new BuildFailed(code, message)
+
+async function builtArtifact(requestFile: string): Promise<string> {
+  const request = await readJson<BuildRequest>(requestFile)
+  if (!request) throw new Error(`${requestFile} is gone`)
+  return basename(request.artifactFolder)
+}
+
+async function finish({ context, revision }: StageInput, id: string): Promise<StageOutcome> {
+  await removeTree(workFolder(context.folders, revision.revision_id).folder)
+  context.crashPoint("build:before-advance")
+  return { kind: "next", status: "AWAITING_DEPLOY", stage: "deploy", artifactId: id }
+}

@@ -1,0 +1,61 @@
+/** What the pipeline's parts are given. Everything that outlives a process is in `db` or below `folders`. */
+import type { Database } from "@superstep/toolkit/db/database"
+import type { Log } from "@superstep/toolkit/log/log"
+import type { BuildLimits } from "../builders/build-request.js"
+import type { Table } from "../edge/table.js"
+import type { Isolation } from "../runtimes/isolation.js"
+import type { Runtime } from "../runtimes/port.js"
+import type { MasterKey } from "../secrets/seal.js"
+import type { Source } from "../sources/port.js"
+import type { CrashPoint } from "./crash-points.js"
+import type { Folders } from "./folders.js"
+
+/** The edge as the pipeline needs it. */
+export interface Edge {
+  /** Returns when every new request uses the table. */
+  push(table: Table): Promise<{ readonly generation: number }>
+  status(): Promise<EdgeState>
+  /** Where it answers from this machine, such as `http://127.0.0.1:8901`. */
+  readonly url: string
+  /** Starts it, unless it runs. */
+  ensure(): Promise<void>
+}
+
+export interface EdgeState {
+  readonly generation: number
+  readonly units: Readonly<Record<string, { requests: number; streams: number; websockets: number }>>
+}
+
+export interface PipelineLimits extends BuildLimits {
+  /** From the start of a unit until it is ready. */
+  readonly healthMs: number
+  /** How long the public address may take to answer with a new revision. */
+  readonly verifyRouteMs: number
+  /** How long an old unit may go on with what it has. */
+  readonly drainMs: number
+  /** How long a new unit is watched after it took over; until then the one before it stands by. */
+  readonly watchMs: number
+  /** What a stopped unit has to hand its runs back. */
+  readonly stopGraceMs: number
+  /** How many builds may run at once. */
+  readonly builds: number
+  /** How many DEPLOYED revisions of a deployment keep their artefact. */
+  readonly keptArtifacts: number
+}
+
+export interface PipelineContext {
+  readonly db: Database
+  readonly log: Log
+  readonly key: MasterKey
+  readonly folders: Folders
+  readonly source: Source
+  readonly runtime: Runtime
+  readonly isolation: Isolation
+  readonly edge: Edge
+  readonly limits: PipelineLimits
+  /** The program that loads a project's graphs to see whether they load. */
+  readonly verifyEntry: string
+  /** Of this process; builds and units get a few names of it. */
+  readonly environment: NodeJS.ProcessEnv
+  readonly crashPoint: CrashPoint
+}

@@ -1,0 +1,38 @@
+/**
+ * Removes a deployment step by step: its address first, then what runs, then what is stored, its row last. Each step
+ * is fine twice, so a killed control plane goes on where it was.
+ */
+import { join } from "node:path"
+import { dropDatabase } from "@superstep/toolkit/db/provision"
+import { removeTree } from "../builders/publish.js"
+import type { PipelineContext } from "./context.js"
+import { syncEdge } from "./edge-table.js"
+import {
+  artifactsOf,
+  type CarriedDeployment,
+  endPipelineOf,
+  removeDeployment,
+  setDeploymentStatus,
+  stopUnitsOf,
+  unitsOfDeployment,
+} from "./queries.js"
+import { reconcileUnit } from "./reconcile-unit.js"
+
+export async function deleteNext(context: PipelineContext, deployment: CarriedDeployment): Promise<void> {
+  const { db, folders, crashPoint, log } = context
+  const { deployment_id: id, database_name: database } = deployment
+  await endPipelineOf(db, id)
+  await syncEdge(context)
+  crashPoint("delete:after-route")
+  await stopUnitsOf(db, id)
+  for (const unit of await unitsOfDeployment(db, id)) await reconcileUnit(context, unit)
+  await setDeploymentStatus(db, id, "AWAITING_FINAL_DELETE")
+  crashPoint("delete:after-units")
+  if (database !== null) await dropDatabase({ adminUri: db.uri, name: database })
+  crashPoint("delete:after-database")
+  for (const { artifact_id } of await artifactsOf(db, id)) await removeTree(join(folders.artifacts, artifact_id))
+  await removeTree(join(folders.cache, id))
+  crashPoint("delete:after-files")
+  await db.transaction((tx) => removeDeployment(tx, id))
+  log.info({ deployment_id: id }, "deployment removed")
+}

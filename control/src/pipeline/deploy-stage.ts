@@ -1,0 +1,62 @@
+/** deploy: start the revision's unit and wait until it could serve. It claims no run and gets no request yet. */
+import { setTimeout as sleep } from "node:timers/promises"
+import type { PipelineContext } from "./context.js"
+import { DeployFailed } from "./failures.js"
+import { shipUnitLog } from "./log-shipping.js"
+import { recordCrash, type UnitRow } from "./queries.js"
+import { backOffMs } from "./restart.js"
+import type { RunStage, StageInput, StageOutcome } from "./stage.js"
+import { ensureUnit, existingUnit, unitAddress, unitSpec } from "./unit.js"
+import { askStatus, type UnitReport } from "./unit-client.js"
+
+// A unit is ready within a second or so, and this is what a deployer waits for.
+const pollMs = 100
+
+export const runDeploy: RunStage = async (input) => {
+  const { context, revision, deployment, signal } = input
+  context.crashPoint("deploy:begin")
+  const unit = await ensureUnit(context, revision)
+  context.crashPoint("deploy:after-unit-row")
+  await context.runtime.start(await unitSpec(context, unit, revision, deployment))
+  context.crashPoint("deploy:after-start")
+  const deadline = performance.now() + context.limits.healthMs
+  let current = unit
+  for (;;) {
+    const report = await askStatus(unitAddress(context, unit), signal)
+    const outcome = report && judgeReport(report, revision.revision_id)
+    if (outcome) return outcome
+    if ((await context.runtime.status(unit.unit_id)).state !== "running") current = await restart(input, current)
+    await shipUnitLog(context, current)
+    if (performance.now() > deadline) throw new DeployFailed("health_timeout", timeoutWords(report, context))
+    await sleep(pollMs, undefined, { signal })
+    current = await existingUnit(context.db, revision.revision_id)
+  }
+}
+
+/** Pure. @throws DeployFailed  a graph does not load */
+export function judgeReport(report: UnitReport, revisionId: string): StageOutcome | undefined {
+  if (!report.ready || report.revision_id !== revisionId) return undefined
+  if (report.failed.length === 0) return { kind: "next", status: "DEPLOYING", stage: "switch" }
+  const sentences = report.failed.map(({ graph_id, message }) => `graph "${graph_id}" does not load: ${message}`)
+  throw new DeployFailed("graph_load_failed", sentences.join("; "))
+}
+
+// Enough to tell a bad moment from a bad program; a program that ends at once is not waited for (control-plane §6.3).
+const crashesThatFail = 3
+
+async function restart({ context, revision, deployment, signal }: StageInput, unit: UnitRow): Promise<UnitRow> {
+  await recordCrash(context.db, unit.unit_id, 0)
+  const crashes = unit.crashes + 1
+  if (crashes >= crashesThatFail) {
+    await shipUnitLog(context, unit)
+    throw new DeployFailed("crash_loop", `the agent server ended ${crashes} times before it was ready`)
+  }
+  await sleep(backOffMs(crashes), undefined, { signal })
+  await context.runtime.start(await unitSpec(context, unit, revision, deployment))
+  return { ...unit, crashes }
+}
+
+const timeoutWords = (report: UnitReport | undefined, { limits }: PipelineContext): string =>
+  report
+    ? `the agent server was not ready after ${limits.healthMs / 1000} s`
+    : `the agent server did not answer for ${limits.healthMs / 1000} s`

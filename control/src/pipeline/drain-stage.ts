@@ -1,0 +1,61 @@
+/** drain: the old units finish what they have, and the new one is watched. Requests go to the new one all the while. */
+import { holdClaim } from "../revisions/claims.js"
+import type { EdgeState } from "./context.js"
+import { type DrainFacts, decideDrain } from "./drain.js"
+import { deployedMs, deploymentById, setUnitState, type UnitRow, unitsOfDeployment } from "./queries.js"
+import type { RunStage, StageInput, StageOutcome } from "./stage.js"
+import { switchBack } from "./switch-stage.js"
+import { unitAddress } from "./unit.js"
+import { askStatus } from "./unit-client.js"
+
+// Nobody waits for this: an old unit may live a second longer.
+const lookAgainMs = 1000
+
+export const runDrain: RunStage = async (input) => {
+  const { context, revision } = input
+  context.crashPoint("drain:begin")
+  const units = await unitsOfDeployment(context.db, revision.deployment_id)
+  const decision = decideDrain(await factsOf(input, units), context.limits)
+  if (decision.kind === "roll back") return rollBack(input, units, decision.to)
+  for (const unitId of decision.stop) await setUnitState(context.db, unitId, "stopping")
+  if (decision.kind === "wait") return { kind: "wait", delayMs: lookAgainMs }
+  context.crashPoint("drain:before-advance")
+  return { kind: "next", status: "DEPLOYED", stage: null }
+}
+
+async function factsOf({ context, revision }: StageInput, units: readonly UnitRow[]): Promise<DrainFacts> {
+  const edge = await context.edge.status()
+  const looked = units.map(async (unit) => ({ ...unit, isIdle: await isIdle(context, edge, unit) }))
+  const deployment = await deploymentById(context.db, revision.deployment_id)
+  return {
+    units: await Promise.all(looked),
+    revisionId: revision.revision_id,
+    deployedMs: await deployedMs(context.db, revision.revision_id),
+    isReplaced: deployment?.active_revision_id !== revision.revision_id,
+  }
+}
+
+async function isIdle(context: StageInput["context"], edge: EdgeState, unit: UnitRow): Promise<boolean> {
+  if (unit.state !== "draining") return false
+  const open = edge.units[unit.unit_id]
+  if (open && open.requests + open.streams + open.websockets > 0) return false
+  if ((await context.runtime.status(unit.unit_id)).state !== "running") return true
+  const report = await askStatus(unitAddress(context, unit))
+  return report !== undefined && report.running_runs === 0 && report.open_streams === 0
+}
+
+/** The revision keeps its DEPLOYED, which is final, and says what became of it. */
+async function rollBack(
+  { context, revision }: StageInput,
+  units: readonly UnitRow[],
+  to: string,
+): Promise<StageOutcome> {
+  const failed = units.find(({ revision_id }) => revision_id === revision.revision_id)
+  const previous = units.find(({ unit_id }) => unit_id === to)
+  if (!failed || !previous) throw new Error(`the units of revision ${revision.revision_id} are gone`)
+  const message = `the agent server ended ${failed.crashes} times after it took over; revision ${previous.revision_id} serves again`
+  await context.db.transaction((tx) => holdClaim(tx, revision))
+  await switchBack(context, failed, previous)
+  context.log.warn({ revision_id: revision.revision_id, to: previous.revision_id }, "revision rolled back")
+  return { kind: "next", status: "DEPLOYED", stage: null, error: { code: "crash_loop", message } }
+}

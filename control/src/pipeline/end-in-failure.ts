@@ -1,0 +1,28 @@
+/** Ends a revision that failed: its reason is stored, its unit ends, and the route stays where it is. */
+import type { LogStream } from "../logs/log-line.js"
+import { appendLogLines, lastLogLines } from "../logs/operations.js"
+import { advance, type ClaimedRevision } from "../revisions/claims.js"
+import { type ErrorCode, failedStatus } from "../revisions/revision.js"
+import type { PipelineContext } from "./context.js"
+import { statusMessage } from "./failures.js"
+import { setUnitState, unitOfRevision } from "./queries.js"
+
+/** @throws ClaimLost */
+export async function endInFailure(
+  { db }: PipelineContext,
+  revision: ClaimedRevision,
+  { code, message }: { code: ErrorCode; message: string },
+): Promise<void> {
+  const { revision_id: id, stage } = revision
+  const stream: LogStream = stage === "queue" || stage === "fetch" || stage === "build" ? "build" : "deploy"
+  const said = (await lastLogLines(db, id, stream, 5)).map((line) => line.message)
+  // A revision that is draining has been DEPLOYED, which is final.
+  const status = stage === "drain" ? "DEPLOYED" : failedStatus(stage)
+  await db.transaction(async (tx) => {
+    const error = { code, message: statusMessage(code, message, said) }
+    await advance(tx, revision, { status, stage: null, error })
+    await appendLogLines(tx, id, stream, [{ message: `${status} (${code}): ${message}`, level: "ERROR" }])
+    const unit = stage === "drain" ? undefined : await unitOfRevision(tx, id)
+    if (unit && unit.state !== "serving") await setUnitState(tx, unit.unit_id, "stopping")
+  })
+}

@@ -1,0 +1,79 @@
+/** Why revisions fail, in words; and which faults may pass by themselves. Pure. */
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { BuildFailed } from "../builders/failure.js"
+import type { ErrorCode } from "../revisions/revision.js"
+import { SourceFailed } from "../sources/port.js"
+
+/** The revision's unit does not come up, or not as it should. */
+export class DeployFailed extends KnownError {
+  readonly code: ErrorCode
+  constructor(code: ErrorCode, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** What to do next, one line for each code. */
+export const hints: Readonly<Record<ErrorCode, string>> = {
+  source_not_found: "Check repo_url, and that this machine can reach it.",
+  source_auth: "Give the deployment an integration whose token may read the repository.",
+  ref_not_found: "Check repo_ref: a branch, refs/tags/<tag> or a full commit id.",
+  config_missing: "Check langgraph_config_path; it counts from the root of the repository.",
+  config_invalid: "Correct the file and push again.",
+  graph_missing: "Correct the path in langgraph.json, or commit the file.",
+  node_version_unsupported: "Change node_version, or run Superstep with that Node.",
+  python_unsupported: "Deploy graphs written in TypeScript or JavaScript.",
+  source_unsupported: "Use source github with the address of any git repository.",
+  install_failed: "Run the same command in a clean checkout; the build log shows its output.",
+  build_command_failed: "Run the same command in a clean checkout; the build log shows its output.",
+  build_timeout:
+    "See in the build log where it stands still, or raise SUPERSTEP_TIMEOUT_INSTALL or SUPERSTEP_TIMEOUT_BUILD.",
+  graph_load_failed: "Run superstep dev in the project; it shows the same error.",
+  crash_loop: "See the deploy log for what the process said last.",
+  health_timeout: "See the deploy log, or raise SUPERSTEP_TIMEOUT_HEALTH.",
+  db_unreachable: "Check the Postgres server behind DATABASE_URI.",
+  secret_missing: "Add the secret to the deployment.",
+  crash_loop_guard: "The platform ended three times while it worked on this revision; see its log, then redeploy.",
+  interrupted: "Redeploy the revision to try again.",
+  superseded: "Nothing: the newer revision holds this one's changes too.",
+  internal: "See the log of the platform.",
+}
+
+/** What becomes of a stage that threw. */
+export type Verdict =
+  | { readonly kind: "retry"; readonly delayMs: number; readonly why: string }
+  | { readonly kind: "fail"; readonly code: ErrorCode; readonly message: string }
+
+// Three more tries, farther and farther apart (control-plane §6.3, rule 4).
+const retryDelaysMs = [5000, 20_000, 60_000]
+
+/**
+ * A person's fault fails at once: the same input fails the same way. Anything else (network, disk, database, a bug)
+ * may pass.
+ * @param attempts  tries of this stage that have failed before
+ */
+export function judge(error: unknown, attempts: number): Verdict {
+  const message = error instanceof Error ? error.message : String(error)
+  const known = error instanceof BuildFailed || error instanceof DeployFailed || error instanceof SourceFailed
+  if (known && !(error instanceof SourceFailed && error.isTransient)) return { kind: "fail", code: error.code, message }
+  const delayMs = retryDelaysMs[attempts]
+  if (delayMs !== undefined) return { kind: "retry", delayMs, why: `${message}; trying again in ${delayMs / 1000} s` }
+  return { kind: "fail", code: codeOf(error), message }
+}
+
+const connectionCodes = ["ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "57P03", "53300"]
+
+function codeOf(error: unknown): ErrorCode {
+  if (error instanceof SourceFailed) return error.code
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === "string" && connectionCodes.includes(code) ? "db_unreachable" : "internal"
+}
+
+const shownLines = 5
+
+/** What a reader of the revision sees: the fault, what to do, and the end of the log. */
+export function statusMessage(code: ErrorCode, message: string, lastLines: readonly string[]): string {
+  const tail = lastLines.slice(-shownLines).filter((line) => line.trim() !== "" && !message.includes(line))
+  const log = tail.length === 0 ? "" : `\n${tail.map((line) => `  ${line}`).join("\n")}`
+  return `${message}. ${hints[code]}${log}`.replaceAll("..", ".")
+}

@@ -1,0 +1,39 @@
+/** Where things are below the data folder. Pure. */
+import { createHash } from "node:crypto"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+export interface Folders {
+  readonly home: string
+  readonly artifacts: string
+  readonly units: string
+  readonly work: string
+  readonly cache: string
+  /** Sockets. Elsewhere when the data folder's path is long. */
+  readonly run: string
+  readonly edge: string
+}
+
+// A socket's path is below 100 bytes, and "/<16 characters>/u.sock" comes after the folder.
+const longestRunFolder = 70
+
+export function foldersOf(home: string): Folders {
+  const inHome = (name: string) => join(home, name)
+  const near = inHome("run")
+  const hash = createHash("sha256").update(home).digest("hex").slice(0, 12)
+  return {
+    home,
+    artifacts: inHome("artifacts"),
+    units: inHome("units"),
+    work: inHome("work"),
+    cache: inHome("cache"),
+    run: Buffer.byteLength(near) <= longestRunFolder ? near : join(tmpdir(), `superstep-${hash}`),
+    edge: inHome("edge"),
+  }
+}
+
+/** The folder of one revision's build. */
+export const workFolder = (folders: Folders, revisionId: string) => {
+  const folder = join(folders.work, revisionId)
+  return { folder, tree: join(folder, "tree"), home: join(folder, "home"), build: join(folder, "build") }
+}

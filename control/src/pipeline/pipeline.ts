@@ -1,0 +1,212 @@
+/**
+ * The loop that works on revisions. It owns the claims of this process: it takes them, renews them, and gives them back
+ * when it stops. P1 a stage runs only under a claim; P2 when the claim is lost, the stage's signal aborts; P3 nothing is
+ * polled but the clock of what waits, and every `safetyMs` in case a notification got lost; P4 `stop` returns when no
+ * stage runs any more.
+ */
+import { availableParallelism } from "node:os"
+import {
+  admitRevisions,
+  advance,
+  type Claim,
+  type ClaimedRevision,
+  ClaimLost,
+  claimNextRevision,
+  freeExpiredClaims,
+  nextDueMs,
+  releaseClaim,
+  renewClaims,
+  skipSuperseded,
+  waitInStage,
+} from "../revisions/claims.js"
+import { type Stage, stages } from "../revisions/revision.js"
+import type { PipelineContext } from "./context.js"
+import { endInFailure } from "./end-in-failure.js"
+import { judge } from "./failures.js"
+import { deploymentById } from "./queries.js"
+import type { StageOutcome } from "./stage.js"
+import { stageRunners } from "./stages.js"
+
+// A process that hangs loses its revisions after this; one that lives renews three times before.
+const leaseMs = 30_000
+const renewMs = 10_000
+const safetyMs = 10_000
+// What waits for the network or a unit's start costs no processor.
+const mostAtOnce = 8
+const deathsAllowed = 3
+
+export interface Pipeline {
+  /** Something has changed: look for work, and whether our claims still stand. */
+  wake(): void
+  stop(): Promise<void>
+}
+
+interface Work {
+  readonly revision: ClaimedRevision
+  readonly aborter: AbortController
+  readonly done: Promise<void>
+}
+
+/** @param owner  names this process in claims: `<home id>/<anything>` */
+export function startPipeline(context: PipelineContext, owner: string): Pipeline {
+  const { db, log } = context
+  const works = new Map<string, Work>()
+  let isStopping = false
+  let pass: Promise<void> | undefined
+  let isWoken = false
+  let timer: NodeJS.Timeout | undefined
+
+  const wake = () => {
+    if (isStopping) return
+    isWoken = true
+    pass ??= passes().finally(() => {
+      pass = undefined
+    })
+  }
+
+  const passes = async () => {
+    while (isWoken && !isStopping) {
+      isWoken = false
+      try {
+        await renew()
+        await takeWork()
+      } catch (err) {
+        log.error({ err }, "the pipeline could not look for work")
+      }
+    }
+    await sleepUntilDue()
+  }
+
+  const sleepUntilDue = async () => {
+    const due = await nextDueMs(db).catch(() => undefined)
+    clearTimeout(timer)
+    if (!isStopping) timer = setTimeout(wake, Math.min(safetyMs, (due ?? safetyMs) + 5))
+  }
+
+  const takeWork = async () => {
+    await freeExpiredClaims(db)
+    await admitRevisions(db)
+    await skipSuperseded(db)
+    while (!isStopping) {
+      const open = openStages(
+        [...works.values()].map(({ revision }) => revision.stage),
+        context.limits.builds,
+      )
+      if (open.length === 0) return
+      const revision = await claimNextRevision(db, { owner, leaseMs, stages: open })
+      if (!revision) return
+      begin(revision)
+    }
+  }
+
+  const begin = (revision: ClaimedRevision) => {
+    const aborter = new AbortController()
+    const done = runClaimed(context, revision, aborter.signal).finally(() => {
+      works.delete(revision.revision_id)
+      wake()
+    })
+    works.set(revision.revision_id, { revision, aborter, done })
+  }
+
+  const renew = async () => {
+    const held = [...works.values()]
+    if (held.length === 0) return
+    const ours = await renewClaims(
+      db,
+      held.map(({ revision }): Claim => revision),
+      leaseMs,
+    )
+    for (const { revision, aborter } of held) {
+      if (!ours.has(revision.revision_id)) aborter.abort(new ClaimLost(revision.revision_id))
+    }
+  }
+
+  const heartbeat = setInterval(() => {
+    renew().catch((err: unknown) => log.error({ err }, "claims could not be renewed"))
+  }, renewMs)
+
+  const stop = async () => {
+    isStopping = true
+    clearInterval(heartbeat)
+    clearTimeout(timer)
+    await pass
+    clearTimeout(timer)
+    for (const { aborter } of works.values()) aborter.abort(new PipelineStopped())
+    await Promise.all([...works.values()].map(({ done }) => done))
+  }
+  return { wake, stop }
+}
+
+class PipelineStopped extends Error {
+  override readonly name = "PipelineStopped"
+}
+
+/** Which stages there is room for. Builds take whole processors; everything else waits more than it works. Pure. */
+export function openStages(running: readonly Stage[], builds: number): Stage[] {
+  if (running.length >= mostAtOnce) return []
+  const building = running.filter((stage) => stage === "build").length
+  return stages.filter((stage) => stage !== "build" || building < builds)
+}
+
+export const defaultBuilds = (): number => Math.max(1, Math.floor(availableParallelism() / 2))
+
+/** Runs one stage of a claimed revision and writes down what came of it. Never throws. */
+async function runClaimed(context: PipelineContext, revision: ClaimedRevision, signal: AbortSignal): Promise<void> {
+  const facts = { revision_id: revision.revision_id, deployment_id: revision.deployment_id, stage: revision.stage }
+  try {
+    if (revision.stage_deaths >= deathsAllowed) {
+      const message = `the platform ended ${revision.stage_deaths} times in the stage "${revision.stage}"`
+      await endInFailure(context, revision, { code: "crash_loop_guard", message })
+      return
+    }
+    await store(context, revision, await runStage(context, revision, signal))
+  } catch (error) {
+    if (error instanceof ClaimLost || signal.reason instanceof ClaimLost) {
+      context.log.info(facts, "the revision was taken from us")
+    } else if (signal.aborted) {
+      await releaseClaim(context.db, revision).catch((err: unknown) =>
+        context.log.warn({ ...facts, err }, "release failed"),
+      )
+    } else await afterError(context, revision, error)
+  }
+}
+
+async function runStage(
+  context: PipelineContext,
+  revision: ClaimedRevision,
+  signal: AbortSignal,
+): Promise<StageOutcome> {
+  const deployment = await deploymentById(context.db, revision.deployment_id)
+  if (!deployment) throw new ClaimLost(revision.revision_id)
+  return stageRunners[revision.stage]({ context, revision, deployment, signal })
+}
+
+async function store(
+  { db, crashPoint }: PipelineContext,
+  revision: ClaimedRevision,
+  outcome: StageOutcome,
+): Promise<void> {
+  if (outcome.kind === "wait") {
+    await waitInStage(db, revision, { delayMs: outcome.delayMs, isRetry: false, why: null })
+    return
+  }
+  await advance(db, revision, outcome)
+  crashPoint(`${revision.stage}:after-advance`)
+}
+
+async function afterError(context: PipelineContext, revision: ClaimedRevision, error: unknown): Promise<void> {
+  const verdict = judge(error, revision.stage_attempt)
+  const facts = { revision_id: revision.revision_id, stage: revision.stage, err: error }
+  try {
+    if (verdict.kind === "fail") {
+      context.log.info({ ...facts, error_code: verdict.code }, "revision failed")
+      await endInFailure(context, revision, verdict)
+    } else {
+      context.log.warn(facts, "stage will be tried again")
+      await waitInStage(context.db, revision, { delayMs: verdict.delayMs, isRetry: true, why: verdict.why })
+    }
+  } catch (err) {
+    // The claim was lost, or the database is away: then the lease ends, and the stage is run again.
+    context.log.warn({ ...facts, err }, "the end of a stage could not be stored")
+  }
+}

@@ -1,0 +1,239 @@
+/** The tables `units`, `artifacts` and `edge_tables`, and what the pipeline reads and writes of deployments. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import type { DeploymentStatus } from "../deployments/deployment.js"
+import type { RevisionRow } from "../revisions/queries.js"
+
+/** A deployment as the pipeline sees it. */
+export interface CarriedDeployment {
+  readonly deployment_id: string
+  readonly workspace_id: string
+  readonly route_name: string
+  readonly status: DeploymentStatus
+  readonly active_revision_id: string | null
+  readonly database_name: string | null
+  readonly database_password_sealed: string | null
+  readonly uid_offset: number
+}
+
+const deploymentColumns = sql`deployment_id, workspace_id, route_name, status, active_revision_id, database_name,
+  database_password_sealed, uid_offset`
+
+export const deploymentById = (db: Db, deploymentId: string): Promise<CarriedDeployment | undefined> =>
+  db.row(sql`select ${deploymentColumns} from deployments where deployment_id = ${deploymentId}`)
+
+/** Notes the database that is about to be made; the first to do so wins, and its password counts. */
+export const nameDatabase = (db: Db, deploymentId: string, name: string, passwordSealed: string): Promise<number> =>
+  db.run(sql`
+    update deployments set database_name = ${name}, database_password_sealed = ${passwordSealed}
+    where deployment_id = ${deploymentId} and database_name is null`)
+
+export const markReady = (db: Db, deploymentId: string): Promise<number> =>
+  db.run(sql`
+    update deployments set status = 'READY', updated_at = now()
+    where deployment_id = ${deploymentId} and status = 'AWAITING_DATABASE'`)
+
+export const setActiveRevision = (db: Db, deploymentId: string, revisionId: string): Promise<number> =>
+  db.run(sql`
+    update deployments set active_revision_id = ${revisionId}, updated_at = now()
+    where deployment_id = ${deploymentId}`)
+
+export type UnitState = "starting" | "serving" | "draining" | "stopping"
+
+export interface UnitRow {
+  readonly unit_id: string
+  readonly deployment_id: string
+  readonly revision_id: string
+  readonly state: UnitState
+  readonly token_sealed: string
+  readonly crashes: number
+  readonly is_down: boolean
+  readonly may_start: boolean
+  /** How long it has been in its state, in milliseconds. */
+  readonly state_ms: number
+  readonly log_offset: number
+}
+
+const unitColumns = sql`unit_id, deployment_id, revision_id, state, token_sealed, crashes, is_down, log_offset,
+  start_after <= now() as may_start, (extract(epoch from now() - state_since) * 1000)::bigint as state_ms`
+
+export const addUnit = (
+  db: Db,
+  unit: { unitId: string; deploymentId: string; revisionId: string; tokenSealed: string },
+): Promise<number> =>
+  db.run(sql`
+    insert into units (unit_id, deployment_id, revision_id, state, token_sealed)
+    values (${unit.unitId}, ${unit.deploymentId}, ${unit.revisionId}, 'starting', ${unit.tokenSealed})
+    on conflict (revision_id) do nothing`)
+
+export const unitOfRevision = (db: Db, revisionId: string): Promise<UnitRow | undefined> =>
+  db.row(sql`select ${unitColumns} from units where revision_id = ${revisionId}`)
+
+/** Newest first. */
+export const unitsOfDeployment = (db: Db, deploymentId: string): Promise<UnitRow[]> =>
+  db.rows(sql`
+    select ${unitColumns} from units where deployment_id = ${deploymentId} order by created_at desc, unit_id desc`)
+
+export const allUnits = (db: Db): Promise<UnitRow[]> => db.rows(sql`select ${unitColumns} from units`)
+
+export const setUnitState = (db: Db, unitId: string, state: UnitState): Promise<number> =>
+  db.run(sql`
+    update units set state = ${state}, state_since = now() where unit_id = ${unitId} and state <> ${state}`)
+
+/** Makes one unit the serving one; whichever served before drains. In that order: one unit serves a deployment. */
+export async function serveWith(tx: Db, deploymentId: string, unitId: string): Promise<void> {
+  await tx.run(sql`
+    update units set state = 'draining', state_since = now()
+    where deployment_id = ${deploymentId} and state = 'serving' and unit_id <> ${unitId}`)
+  await tx.run(sql`
+    update units set state = 'serving', state_since = now(), crashes = 0
+    where unit_id = ${unitId} and state <> 'serving'`)
+}
+
+export const recordCrash = (db: Db, unitId: string, backOffMs: number): Promise<number> =>
+  db.run(sql`
+    update units set crashes = crashes + 1, is_down = true, start_after = now() + ${backOffMs} * interval '1 millisecond'
+    where unit_id = ${unitId}`)
+
+export const recordStart = (db: Db, unitId: string): Promise<number> =>
+  db.run(sql`update units set is_down = false where unit_id = ${unitId}`)
+
+export const recordUnitLog = (tx: Db, unitId: string, offset: number): Promise<number> =>
+  tx.run(sql`update units set log_offset = ${offset} where unit_id = ${unitId}`)
+
+export const removeUnit = (db: Db, unitId: string): Promise<number> =>
+  db.run(sql`delete from units where unit_id = ${unitId}`)
+
+/** Ends units that no pipeline cares for any more: their revision was interrupted, or failed while we were away. */
+export const stopForsakenUnits = (db: Db): Promise<number> =>
+  db.run(sql`
+    update units set state = 'stopping', state_since = now()
+    from revisions r where r.revision_id = units.revision_id and units.state = 'starting' and r.stage is null`)
+
+export const revisionOfUnit = (db: Db, unitId: string): Promise<RevisionRow | undefined> =>
+  db.row(sql`select r.* from revisions r join units u using (revision_id) where u.unit_id = ${unitId}`)
+
+export const addArtifact = (
+  db: Db,
+  artifact: {
+    artifactId: string
+    deploymentId: string
+    platform: string
+    graphs: readonly string[]
+    langgraphVersion: string | null
+  },
+): Promise<number> =>
+  db.run(sql`
+    insert into artifacts (artifact_id, deployment_id, platform, graphs, langgraph_version)
+    values (${artifact.artifactId}, ${artifact.deploymentId}, ${artifact.platform},
+      ${JSON.stringify(artifact.graphs)}::jsonb, ${artifact.langgraphVersion})
+    on conflict (artifact_id) do nothing`)
+
+export const artifactExists = async (db: Db, artifactId: string): Promise<boolean> =>
+  (await db.row(sql`select 1 from artifacts where artifact_id = ${artifactId}`)) !== undefined
+
+/** The artefact of an earlier revision that was built from the same commit in the same way. */
+export const artifactOfSameInput = (
+  db: Db,
+  revision: { revision_id: string; sha: string },
+  platform: string,
+): Promise<{ artifact_id: string } | undefined> =>
+  db.row(sql`
+    select a.artifact_id
+    from revisions r
+    join revisions same on same.deployment_id = r.deployment_id and same.commit_sha = ${revision.sha}
+      and same.source_config -> 'install_command' is not distinct from r.source_config -> 'install_command'
+      and same.source_config -> 'build_command' is not distinct from r.source_config -> 'build_command'
+      and same.source_revision_config -> 'langgraph_config_path'
+        is not distinct from r.source_revision_config -> 'langgraph_config_path'
+    join artifacts a on a.artifact_id = same.artifact_id and a.platform = ${platform}
+    where r.revision_id = ${revision.revision_id} limit 1`)
+
+/**
+ * Artefacts that nothing needs: not used by a unit or an unfinished revision, and not among the last good ones.
+ * @param keep  how many DEPLOYED revisions of a deployment keep theirs
+ */
+export const unneededArtifacts = (db: Db, keep: number): Promise<{ artifact_id: string }[]> =>
+  db.rows(sql`
+    select a.artifact_id from artifacts a where not exists (
+      select 1 from (
+        select r.artifact_id, r.revision_id, r.stage, d.active_revision_id,
+          row_number() over (partition by r.deployment_id, r.status order by r.seq desc) as age, r.status
+        from revisions r join deployments d using (deployment_id) where r.deployment_id = a.deployment_id
+      ) used
+      where used.artifact_id = a.artifact_id and (
+        used.stage is not null or used.revision_id = used.active_revision_id
+        or (used.status = 'DEPLOYED' and used.age <= ${keep})
+        or exists (select 1 from units u where u.revision_id = used.revision_id))
+    ) and a.created_at < now() - interval '1 hour'`)
+
+export const removeArtifact = (db: Db, artifactId: string): Promise<number> =>
+  db.run(sql`delete from artifacts where artifact_id = ${artifactId}`)
+
+/** Everything that the edge has to know, one row for each unit that serves. */
+export interface RouteRow {
+  readonly name: string
+  readonly deployment_id: string
+  readonly revision_id: string
+  readonly workspace_id: string
+  readonly unit_id: string
+  readonly token_sealed: string
+}
+
+export const servingRoutes = (db: Db): Promise<RouteRow[]> =>
+  db.rows(sql`
+    select d.route_name as name, d.deployment_id, u.revision_id, d.workspace_id, u.unit_id, u.token_sealed
+    from units u join deployments d using (deployment_id)
+    where u.state = 'serving' and d.delete_requested_at is null order by d.route_name`)
+
+/** Locks the row, so that tables are numbered one after the other. */
+export const lockEdgeTable = (tx: Db): Promise<{ generation: number; content_sha256: string } | undefined> =>
+  tx.row(sql`select generation, content_sha256 from edge_tables for update`)
+
+export const saveEdgeTable = (tx: Db, generation: number, contentSha256: string): Promise<number> =>
+  tx.run(sql`update edge_tables set generation = ${generation}, content_sha256 = ${contentSha256}`)
+
+/** Deployments whose removal was asked for. */
+export const deploymentsToDelete = (db: Db): Promise<CarriedDeployment[]> =>
+  db.rows(sql`select ${deploymentColumns} from deployments where delete_requested_at is not null`)
+
+export const setDeploymentStatus = (db: Db, deploymentId: string, status: DeploymentStatus): Promise<number> =>
+  db.run(sql`update deployments set status = ${status}, updated_at = now() where deployment_id = ${deploymentId}`)
+
+/** Takes every unfinished revision from its process, which notices at its next renewal. */
+export const endPipelineOf = (db: Db, deploymentId: string): Promise<number> =>
+  db.run(sql`
+    update revisions set stage = null, lease_owner = null, lease_until = null, fence = fence + 1, updated_at = now(),
+      status = case status when 'DEPLOYED' then status else 'INTERRUPTED' end,
+      error_code = case status when 'DEPLOYED' then error_code else 'interrupted' end,
+      finished_at = coalesce(finished_at, now())
+    where deployment_id = ${deploymentId} and stage is not null`)
+
+export const artifactsOf = (db: Db, deploymentId: string): Promise<{ artifact_id: string }[]> =>
+  db.rows(sql`select artifact_id from artifacts where deployment_id = ${deploymentId}`)
+
+export const stopUnitsOf = (db: Db, deploymentId: string): Promise<number> =>
+  db.run(sql`
+    update units set state = 'stopping', state_since = now()
+    where deployment_id = ${deploymentId} and state <> 'stopping'`)
+
+export async function removeDeployment(tx: Db, deploymentId: string): Promise<void> {
+  await tx.run(sql`
+    update deployments set latest_revision_id = null, active_revision_id = null where deployment_id = ${deploymentId}`)
+  await tx.run(sql`delete from deployments where deployment_id = ${deploymentId}`)
+}
+
+/** Of the folders below `work`, those whose revision is being fetched or built. */
+export const revisionsInBuild = async (db: Db): Promise<ReadonlySet<string>> => {
+  const rows = await db.rows<{ revision_id: string }>(sql`
+    select revision_id from revisions where stage in ('fetch', 'build')`)
+  return new Set(rows.map(({ revision_id }) => revision_id))
+}
+
+/** How long ago a revision got its DEPLOYED. */
+export const deployedMs = async (db: Db, revisionId: string): Promise<number> => {
+  const row = await db.row<{ ms: number }>(sql`
+    select (extract(epoch from now() - finished_at) * 1000)::bigint as ms
+    from revisions where revision_id = ${revisionId}`)
+  return row?.ms ?? 0
+}

@@ -1,0 +1,60 @@
+/** One unit: what should be done about it, and doing it. */
+import type { UnitStatus } from "../runtimes/port.js"
+import type { PipelineContext } from "./context.js"
+import { shipUnitLog } from "./log-shipping.js"
+import { deploymentById, recordCrash, recordStart, removeUnit, revisionOfUnit, type UnitRow } from "./queries.js"
+import { backOffMs } from "./restart.js"
+import { unitSpec } from "./unit.js"
+
+export type UnitAction = "leave" | "note crash" | "start" | "stop"
+
+/**
+ * Pure. A starting unit is the pipeline's own business. A draining one that has ended is not started again: what it
+ * had not finished waits in the queue, where the serving one takes it.
+ */
+export function actionFor(
+  unit: Pick<UnitRow, "state" | "may_start" | "is_down">,
+  status: UnitStatus["state"],
+): UnitAction {
+  if (unit.state === "starting") return "leave"
+  if (unit.state === "stopping") return "stop"
+  if (status === "running" || unit.state === "draining") return "leave"
+  if (status === "exited" && !unit.is_down) return "note crash"
+  return unit.may_start ? "start" : "leave"
+}
+
+export async function reconcileUnit(context: PipelineContext, unit: UnitRow): Promise<void> {
+  const { db, runtime, log } = context
+  const { unit_id: unitId } = unit
+  switch (actionFor(unit, (await runtime.status(unitId)).state)) {
+    case "leave":
+      return
+    case "note crash":
+      await recordCrash(db, unitId, backOffMs(unit.crashes + 1))
+      log.warn({ unit_id: unitId, revision_id: unit.revision_id, crashes: unit.crashes + 1 }, "unit ended by itself")
+      return
+    case "start":
+      return startAgain(context, unit)
+    case "stop":
+      return end(context, unit)
+  }
+}
+
+async function startAgain(context: PipelineContext, unit: UnitRow): Promise<void> {
+  const revision = await revisionOfUnit(context.db, unit.unit_id)
+  const deployment = await deploymentById(context.db, unit.deployment_id)
+  if (!revision || !deployment) return
+  await recordStart(context.db, unit.unit_id)
+  await context.runtime.start(await unitSpec(context, unit, revision, deployment))
+  context.log.info({ unit_id: unit.unit_id, revision_id: unit.revision_id }, "unit started again")
+}
+
+async function end(context: PipelineContext, unit: UnitRow): Promise<void> {
+  const { db, runtime, limits } = context
+  await runtime.stop(unit.unit_id, { graceMs: limits.stopGraceMs })
+  await shipUnitLog(context, unit)
+  // The row last: as long as it is there, a killed control plane comes back to this.
+  await runtime.remove(unit.unit_id)
+  await removeUnit(db, unit.unit_id)
+  context.log.info({ unit_id: unit.unit_id, revision_id: unit.revision_id }, "unit ended")
+}

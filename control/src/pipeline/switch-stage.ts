@@ -1,0 +1,48 @@
+/**
+ * switch: from one unit to the next. First the new one is made the one that executes runs, then the edge sends it the
+ * requests: the other way round, a request for a graph that only the new revision has could be executed by the old one.
+ * Runs and streams that the old unit has go on there.
+ */
+import { holdClaim } from "../revisions/claims.js"
+import type { PipelineContext } from "./context.js"
+import { syncEdge } from "./edge-table.js"
+import { serveWith, setActiveRevision, setUnitState, type UnitRow } from "./queries.js"
+import type { RunStage } from "./stage.js"
+import { existingUnit, unitAddress } from "./unit.js"
+import { activate } from "./unit-client.js"
+
+export const runSwitch: RunStage = async ({ context, revision, signal }) => {
+  const { db } = context
+  context.crashPoint("switch:begin")
+  const unit = await existingUnit(db, revision.revision_id)
+  await activate(unitAddress(context, unit), signal)
+  context.crashPoint("switch:after-activate")
+  await db.transaction(async (tx) => {
+    await holdClaim(tx, revision)
+    await serveWith(tx, revision.deployment_id, unit.unit_id)
+  })
+  context.crashPoint("switch:before-push")
+  await syncEdge(context)
+  context.crashPoint("switch:after-push")
+  await db.transaction(async (tx) => {
+    await holdClaim(tx, revision)
+    await setActiveRevision(tx, revision.deployment_id, revision.revision_id)
+  })
+  context.crashPoint("switch:after-commit")
+  return { kind: "next", status: "DEPLOYING", stage: "verify" }
+}
+
+/**
+ * Gives the requests and the runs back to the unit that served before. It is started again if it has ended meanwhile,
+ * by the reconciler, since from now on it should run.
+ * @param previous  a draining unit of the same deployment
+ */
+export async function switchBack(context: PipelineContext, failed: UnitRow, previous: UnitRow): Promise<void> {
+  await context.db.transaction(async (tx) => {
+    await serveWith(tx, previous.deployment_id, previous.unit_id)
+    await setUnitState(tx, failed.unit_id, "stopping")
+    await setActiveRevision(tx, previous.deployment_id, previous.revision_id)
+  })
+  await activate(unitAddress(context, previous))
+  await syncEdge(context)
+}

@@ -1,0 +1,68 @@
+/** What the control plane says to a unit (protocol/unit, "Requests of the control plane"). */
+import { request as httpRequest } from "node:http"
+import { text } from "node:stream/consumers"
+import type { Secret } from "@superstep/toolkit/config/settings"
+import { z } from "zod"
+
+export interface UnitAddress {
+  readonly socketPath: string
+  readonly token: Secret
+}
+
+const statusSchema = z.object({
+  revision_id: z.string().nullable(),
+  ready: z.boolean(),
+  graphs: z.array(z.string()),
+  failed: z.array(z.object({ graph_id: z.string(), message: z.string() })),
+  serving: z.boolean(),
+  running_runs: z.number(),
+  open_streams: z.number(),
+})
+
+export type UnitReport = z.infer<typeof statusSchema>
+
+/** @returns undefined while the unit does not answer, or does not yet know how it is */
+export async function askStatus(address: UnitAddress, signal?: AbortSignal): Promise<UnitReport | undefined> {
+  const reply = await ask(address, "GET", "/internal/status", signal).catch(undefinedIfUnreachable)
+  if (!reply || reply.status >= 500) return undefined
+  if (reply.status !== 200) throw new Error(`the unit answered its status with ${reply.status}: ${reply.body}`)
+  return statusSchema.parse(JSON.parse(reply.body))
+}
+
+/**
+ * Makes the unit's revision the one that executes runs. Repeating it is fine.
+ * @throws Error  when the unit does not answer or refuses
+ */
+export async function activate(address: UnitAddress, signal?: AbortSignal): Promise<void> {
+  const { status, body } = await ask(address, "POST", "/internal/activate", signal)
+  if (status >= 300) throw new Error(`the unit refused to serve with ${status}: ${body}`)
+}
+
+// Longer than a unit's busiest moment; a unit that says nothing for so long is stuck.
+const timeoutMs = 10_000
+
+function ask(
+  { socketPath, token }: UnitAddress,
+  method: string,
+  path: string,
+  signal?: AbortSignal,
+): Promise<{ status: number; body: string }> {
+  const limit = AbortSignal.timeout(timeoutMs)
+  const either = signal ? AbortSignal.any([signal, limit]) : limit
+  const headers = { "x-superstep-unit": token.reveal(), "content-length": 0 }
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ socketPath, method, path, headers, agent: false, signal: either }, (response) => {
+      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject)
+    })
+    request.once("error", reject)
+    request.end()
+  })
+}
+
+const unreachable = ["ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"]
+
+function undefinedIfUnreachable(error: unknown): undefined {
+  const { code, name } = error as NodeJS.ErrnoException
+  if (unreachable.includes(code ?? "") || name === "TimeoutError") return undefined
+  throw error
+}

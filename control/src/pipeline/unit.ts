@@ -1,0 +1,79 @@
+/** A revision's unit: its row, its address, and everything that it is started with. */
+import { randomBytes } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { Secret } from "@superstep/toolkit/config/settings"
+import type { Db } from "@superstep/toolkit/db/database"
+import { v7 as newId } from "uuid"
+import { parseProjectConfig } from "../builders/project-config.js"
+import type { RevisionRow } from "../revisions/queries.js"
+import type { UnitSpec } from "../runtimes/port.js"
+import { open, seal } from "../secrets/seal.js"
+import { agentEnvOf } from "./agent-env.js"
+import type { PipelineContext } from "./context.js"
+import { addUnit, type CarriedDeployment, type UnitRow, unitOfRevision } from "./queries.js"
+import { deploymentDatabaseUri } from "./queue-stage.js"
+import type { UnitAddress } from "./unit-client.js"
+
+const contextOf = (unitId: string) => ["unit", unitId] as const
+
+/** The unit of a revision; it is made when it is asked for the first time. */
+export async function ensureUnit(
+  { db, key }: PipelineContext,
+  revision: Pick<RevisionRow, "revision_id" | "deployment_id">,
+): Promise<UnitRow> {
+  const unitId = newId()
+  const tokenSealed = seal(key, randomBytes(32).toString("base64url"), contextOf(unitId))
+  const { revision_id: revisionId, deployment_id: deploymentId } = revision
+  await addUnit(db, { unitId, deploymentId, revisionId, tokenSealed })
+  return existingUnit(db, revisionId)
+}
+
+/** @throws Error  when the revision has none */
+export async function existingUnit(db: Db, revisionId: string): Promise<UnitRow> {
+  const unit = await unitOfRevision(db, revisionId)
+  if (!unit) throw new Error(`revision ${revisionId} has no unit`)
+  return unit
+}
+
+export const unitToken = (
+  { key }: Pick<PipelineContext, "key">,
+  unit: { unit_id: string; token_sealed: string },
+): Secret => new Secret(open(key, unit.token_sealed, contextOf(unit.unit_id)))
+
+export const unitAddress = (context: PipelineContext, unit: UnitRow): UnitAddress => ({
+  socketPath: context.runtime.socketPath(unit.unit_id),
+  token: unitToken(context, unit),
+})
+
+/** What the runtime needs to start a unit, at any time of its life. */
+export async function unitSpec(
+  context: PipelineContext,
+  unit: UnitRow,
+  revision: RevisionRow,
+  deployment: CarriedDeployment,
+): Promise<UnitSpec> {
+  const { db, key, folders } = context
+  if (revision.artifact_id === null) throw new Error(`revision ${revision.revision_id} has no artefact`)
+  const artifactFolder = join(folders.artifacts, revision.artifact_id)
+  const configPath = revision.source_revision_config.langgraph_config_path ?? "langgraph.json"
+  const config = parseProjectConfig(await readFile(join(artifactFolder, configPath), "utf8"), configPath)
+  const agentEnv = await agentEnvOf(context, revision, config.env)
+  return {
+    unitId: unit.unit_id,
+    deploymentId: deployment.deployment_id,
+    revisionId: revision.revision_id,
+    artifactFolder,
+    configPath,
+    uidOffset: deployment.uid_offset,
+    token: unitToken(context, unit),
+    databaseUri: deploymentDatabaseUri(key, db.uri, deployment),
+    agentEnv: Object.fromEntries(Object.entries(agentEnv).map(([name, value]) => [name, new Secret(value)])),
+    memoryMb: memoryMbOf(revision),
+  }
+}
+
+function memoryMbOf({ source_config: { resource_spec: spec } }: RevisionRow): number | undefined {
+  const wanted = spec?.memory_limit_mb ?? spec?.memory_mb
+  return typeof wanted === "number" && wanted > 0 ? wanted : undefined
+}

@@ -1,0 +1,60 @@
+/** verify: the public address answers with this revision. DEPLOYED means that, and not only that a process runs. */
+import { setTimeout as sleep } from "node:timers/promises"
+import { holdClaim } from "../revisions/claims.js"
+import { DeployFailed } from "./failures.js"
+import { setUnitState, unitsOfDeployment } from "./queries.js"
+import type { RunStage, StageInput } from "./stage.js"
+import { switchBack } from "./switch-stage.js"
+import { existingUnit } from "./unit.js"
+
+const answersThatConvince = 3
+const pollMs = 50
+
+export const runVerify: RunStage = async (input) => {
+  const { context, revision } = input
+  context.crashPoint("verify:begin")
+  if (!(await answersWithRevision(input))) {
+    await giveBack(input)
+    const limit = context.limits.verifyRouteMs / 1000
+    throw new DeployFailed("health_timeout", `the public address did not answer with this revision within ${limit} s`)
+  }
+  context.crashPoint("verify:before-advance")
+  context.log.info({ revision_id: revision.revision_id, deployment_id: revision.deployment_id }, "revision deployed")
+  return { kind: "next", status: "DEPLOYED", stage: "drain" }
+}
+
+async function answersWithRevision({ context, revision, deployment, signal }: StageInput): Promise<boolean> {
+  const address = `${context.edge.url}/d/${deployment.route_name}/ok`
+  const deadline = performance.now() + context.limits.verifyRouteMs
+  let answers = 0
+  while (answers < answersThatConvince) {
+    signal.throwIfAborted()
+    answers = (await revisionBehind(address)) === revision.revision_id ? answers + 1 : 0
+    if (performance.now() > deadline) return false
+    if (answers === 0) await sleep(pollMs, undefined, { signal })
+  }
+  return true
+}
+
+/** @returns undefined while nothing good answers there */
+async function revisionBehind(address: string): Promise<string | undefined> {
+  try {
+    const reply = await fetch(address, { signal: AbortSignal.timeout(5000) })
+    await reply.text()
+    return reply.ok ? (reply.headers.get("x-revision-id") ?? undefined) : undefined
+  } catch (error) {
+    // fetch says every fault of the network in this way; the deadline above says when it is one too many.
+    if (error instanceof TypeError || (error as Error).name === "TimeoutError") return undefined
+    throw error
+  }
+}
+
+/** A revision that fails leaves the route where it was. */
+async function giveBack({ context, revision }: StageInput): Promise<void> {
+  const { db } = context
+  const unit = await existingUnit(db, revision.revision_id)
+  const previous = (await unitsOfDeployment(db, revision.deployment_id)).find(({ state }) => state === "draining")
+  await db.transaction((tx) => holdClaim(tx, revision))
+  if (previous) await switchBack(context, unit, previous)
+  else await setUnitState(db, unit.unit_id, "stopping")
+}

@@ -1,0 +1,59 @@
+/**
+ * Where units run. The pipeline and the reconciler call these as often as crashes make it; each is safe to repeat, and
+ * what they say is read from the machine each time, so nothing is lost with the memory of a control plane.
+ *
+ * R1 `start` twice is one unit. R2 a started unit lives on when the control plane dies, and is found again.
+ * R3 a unit that has ended is reported as such, and may be started again under the same id and address.
+ * R4 its environment is exactly what `unit-environment.ts` makes of its spec. R5 `stop` and `remove` are fine twice, and
+ * leave nothing. R6 its output is kept in order and survives it.
+ */
+import type { Secret } from "@superstep/toolkit/config/settings"
+
+/** One running copy of a revision's agent server, before it runs. */
+export interface UnitSpec {
+  readonly unitId: string
+  readonly deploymentId: string
+  readonly revisionId: string
+  /** The published tree, and `langgraph.json` in it. */
+  readonly artifactFolder: string
+  readonly configPath: string
+  /** Names the unprivileged user of the deployment. */
+  readonly uidOffset: number
+  /** What every request to it must carry. */
+  readonly token: Secret
+  readonly databaseUri: Secret
+  /** The environment of the user's code: what `langgraph.json` sets, overlaid by the deployment's secrets. */
+  readonly agentEnv: Readonly<Record<string, Secret>>
+  /** The limit of JavaScript's heap is derived from it. */
+  readonly memoryMb: number | undefined
+}
+
+export type UnitStatus =
+  | { readonly state: "running"; readonly pid: number }
+  /** It was started and has ended by itself. */
+  | { readonly state: "exited" }
+  /** It was never started, or it was stopped. */
+  | { readonly state: "absent" }
+
+export interface UnitLogs {
+  /** Whole lines. */
+  readonly lines: readonly string[]
+  /** Where the next reading begins, in bytes. */
+  readonly next: number
+}
+
+export interface Runtime {
+  /** Returns when the unit's process runs, which is long before it is ready. */
+  start(spec: UnitSpec): Promise<void>
+  status(unitId: string): Promise<UnitStatus>
+  /** The Unix socket that the unit answers on; the same for all its lives. */
+  socketPath(unitId: string): string
+  /** @param from  0, or `next` of the last reading */
+  logs(unitId: string, from: number): Promise<UnitLogs>
+  /** Ends it; what it has not finished after `graceMs` is cut. */
+  stop(unitId: string, options: { readonly graceMs: number }): Promise<void>
+  /** Deletes all traces of a unit that is stopped. */
+  remove(unitId: string): Promise<void>
+  /** Every unit that has traces here, running or not. */
+  list(): Promise<string[]>
+}

@@ -1,0 +1,95 @@
+/**
+ * Units as processes of this machine. A unit is its folder: `pid.json` says which process it is, `out.log` what it
+ * printed. It runs in a session of its own, so neither a terminal's Ctrl-C nor our death reaches it.
+ */
+import { chown, mkdir, readdir, rm } from "node:fs/promises"
+import { join } from "node:path"
+import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
+import { stopProcess } from "@superstep/toolkit/exec/stop-process"
+import { readJson, writeJson } from "../files/json-file.js"
+import { readLines } from "../files/read-lines.js"
+import { findByTitle } from "./find-by-title.js"
+import type { Isolation } from "./isolation.js"
+import type { Runtime, UnitLogs, UnitSpec, UnitStatus } from "./port.js"
+import { unitEnvironment } from "./unit-environment.js"
+
+export interface ProcessRuntimeOptions {
+  /** Holds a folder for each unit. */
+  readonly unitsFolder: string
+  /** Holds a folder for each unit's socket; short, since a socket's path must stay below 100 bytes. */
+  readonly runFolder: string
+  /** The agent server's `main.js`. */
+  readonly serverEntry: string
+  readonly isolation: Isolation
+  readonly environment: NodeJS.ProcessEnv
+}
+
+export function processRuntime(options: ProcessRuntimeOptions): Runtime {
+  const folderOf = (unitId: string) => join(options.unitsFolder, unitId)
+  const socketFolderOf = (unitId: string) => join(options.runFolder, unitId.replaceAll("-", "").slice(-16))
+  const socketPath = (unitId: string) => join(socketFolderOf(unitId), "u.sock")
+  const identityFile = (unitId: string) => join(folderOf(unitId), "pid.json")
+  const startingFile = (unitId: string) => join(folderOf(unitId), "starting")
+
+  /** A control plane that is killed right after it started a process has not written down which: it has our title. */
+  const identityOf = async (unitId: string): Promise<ProcessIdentity | undefined> => {
+    if ((await readJson(startingFile(unitId))) !== undefined) {
+      const found = await findByTitle(titleOf(unitId))
+      if (found) await writeJson(identityFile(unitId), found)
+      await rm(startingFile(unitId), { force: true })
+    }
+    return readJson<ProcessIdentity>(identityFile(unitId))
+  }
+
+  const status = async (unitId: string): Promise<UnitStatus> => {
+    const identity = await identityOf(unitId)
+    if (!identity) return { state: "absent" }
+    return (await isAlive(identity)) ? { state: "running", pid: identity.pid } : { state: "exited" }
+  }
+
+  const start = async (spec: UnitSpec): Promise<void> => {
+    const { unitId } = spec
+    if ((await status(unitId)).state === "running") return
+    const folder = folderOf(unitId)
+    const user = options.isolation.user(spec.uidOffset)
+    await mkdir(folder, { recursive: true, mode: 0o755 })
+    const own = [join(folder, "tmp"), join(folder, "data"), socketFolderOf(unitId)]
+    for (const path of own) {
+      await mkdir(path, { recursive: true, mode: 0o700 })
+      if (user) await chown(path, user.uid, user.gid)
+    }
+    await writeJson(startingFile(unitId), { since: new Date().toISOString() })
+    const identity = await spawnDetached({
+      argv: [process.execPath, "--enable-source-maps", `--title=${titleOf(unitId)}`, options.serverEntry],
+      cwd: spec.artifactFolder,
+      env: unitEnvironment(spec, { folder, socketPath: socketPath(unitId) }, options.environment),
+      user,
+      outputFile: join(folder, "out.log"),
+    })
+    await writeJson(identityFile(unitId), identity)
+    await rm(startingFile(unitId), { force: true })
+  }
+
+  const stop = async (unitId: string, { graceMs }: { graceMs: number }): Promise<void> => {
+    const identity = await identityOf(unitId)
+    // The group: workers end with their server, but what a graph started may not.
+    if (identity) await stopProcess(identity, { graceMs, group: true })
+    // An end that was asked for is no crash.
+    await rm(identityFile(unitId), { force: true })
+  }
+
+  const remove = async (unitId: string): Promise<void> => {
+    await rm(folderOf(unitId), { recursive: true, force: true })
+    await rm(socketFolderOf(unitId), { recursive: true, force: true })
+  }
+
+  const list = async (): Promise<string[]> => {
+    await mkdir(options.unitsFolder, { recursive: true })
+    return readdir(options.unitsFolder)
+  }
+  const logs = (unitId: string, from: number): Promise<UnitLogs> => readLines(join(folderOf(unitId), "out.log"), from)
+  return { start, status, socketPath, logs, stop, remove, list }
+}
+
+const titleOf = (unitId: string): string => `superstep-unit-${unitId}`

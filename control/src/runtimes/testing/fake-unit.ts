@@ -1,0 +1,67 @@
+/**
+ * A unit for tests that speaks protocol/unit without agents, a database or workers. What it does wrong is told by the
+ * environment of the user's code: FAKE_EXIT_AT=start|serving ends it, FAKE_FAILED=<message> fails a graph,
+ * FAKE_NEVER_READY=1 keeps it starting, FAKE_BUSY=<file> makes it busy as long as that file exists.
+ */
+import { existsSync, rmSync } from "node:fs"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+
+const env = process.env
+const agentEnv = JSON.parse(env.SUPERSTEP_AGENT_ENV ?? "{}") as Record<string, string | undefined>
+const socketPath = (env.SUPERSTEP_LISTEN ?? "").replace(/^unix:/, "")
+const revisionId = env.SUPERSTEP_REVISION_ID ?? ""
+let isServing = false
+
+const say = (msg: string, level = "info") =>
+  process.stdout.write(`${JSON.stringify({ level, time: new Date().toISOString(), process: "server", msg })}\n`)
+
+const isBusy = () => agentEnv.FAKE_BUSY !== undefined && existsSync(agentEnv.FAKE_BUSY)
+
+const status = () => ({
+  revision_id: revisionId,
+  pid: process.pid,
+  ready: agentEnv.FAKE_NEVER_READY === undefined,
+  graphs: ["chat"],
+  failed: agentEnv.FAKE_FAILED ? [{ graph_id: "chat", message: agentEnv.FAKE_FAILED }] : [],
+  serving: isServing,
+  running_runs: isBusy() ? 1 : 0,
+  open_streams: 0,
+})
+
+function reply(response: ServerResponse, code: number, body?: unknown): void {
+  response.writeHead(code, { "content-type": "application/json", "x-revision-id": revisionId })
+  response.end(body === undefined ? undefined : JSON.stringify(body))
+}
+
+const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
+  "/ok": (response) => reply(response, 200, { ok: true }),
+  "/internal/status": (response) => reply(response, 200, status()),
+  "/internal/activate": (response) => {
+    isServing = true
+    say("activated")
+    reply(response, 204)
+    if (agentEnv.FAKE_EXIT_AT === "serving") setTimeout(() => process.exit(3), 200)
+  },
+  "/env": (response) =>
+    reply(response, 200, { agent: agentEnv, own: Object.keys(env).sort(), uid: process.getuid?.() }),
+}
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  const known = answers[request.url ?? ""]
+  if (request.headers["x-superstep-unit"] !== env.SUPERSTEP_UNIT_TOKEN) reply(response, 401, { detail: "no" })
+  else if (known) known(response)
+  else reply(response, 404, { detail: "not found" })
+}
+
+say("unit starts")
+if (agentEnv.FAKE_EXIT_AT === "start") {
+  process.stderr.write("Error: the fake unit was told to end\n")
+  process.exit(3)
+}
+rmSync(socketPath, { force: true })
+const server = createServer(answer)
+server.listen(socketPath, () => say("unit listens"))
+process.on("SIGTERM", () => {
+  server.closeIdleConnections()
+  server.close(() => process.exit(0))
+})

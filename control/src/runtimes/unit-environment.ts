@@ -1,0 +1,56 @@
+/** The whole environment of a unit (protocol/unit, "Environment"). Pure. */
+import { join } from "node:path"
+import type { UnitSpec } from "./port.js"
+
+export interface UnitPlace {
+  /** The unit's own folder, with `tmp` and `data` in it. */
+  readonly folder: string
+  readonly socketPath: string
+}
+
+/** What an operator may set for all units. */
+const passedOn = [
+  "PATH",
+  "LANG",
+  "TZ",
+  "LOG_LEVEL",
+  "SUPERSTEP_WORKERS",
+  "N_JOBS_PER_WORKER",
+  "BG_JOB_TIMEOUT_SECS",
+  "BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS",
+]
+
+// What certificates to trust and how to get out of a closed network is the machine's matter, and user code needs it.
+const networkNames = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"]
+
+// The rest of the process's memory is outside JavaScript's heap: buffers, code, stacks (control-plane §6.8).
+const heapShare = 0.75
+
+export function unitEnvironment(spec: UnitSpec, place: UnitPlace, base: NodeJS.ProcessEnv): Record<string, string> {
+  const heap = spec.memoryMb === undefined ? {} : { NODE_OPTIONS: heapLimit(spec.memoryMb) }
+  const secrets = Object.entries(spec.agentEnv).map(([name, value]) => [name, value.reveal()])
+  const agentEnv = { ...pick(base, networkNames), ...heap, ...Object.fromEntries(secrets) }
+  return {
+    ...pick(base, [...passedOn, ...networkNames]),
+    ...heap,
+    NODE_ENV: "production",
+    HOME: join(place.folder, "data"),
+    TMPDIR: join(place.folder, "tmp"),
+    SUPERSTEP_CONFIG: join(spec.artifactFolder, spec.configPath),
+    SUPERSTEP_LISTEN: `unix:${place.socketPath}`,
+    SUPERSTEP_REVISION_ID: spec.revisionId,
+    SUPERSTEP_UNIT_TOKEN: spec.token.reveal(),
+    SUPERSTEP_AGENT_ENV: JSON.stringify(agentEnv),
+    DATABASE_URI: spec.databaseUri.reveal(),
+  }
+}
+
+const heapLimit = (memoryMb: number): string => `--max-old-space-size=${Math.round(memoryMb * heapShare)}`
+
+const pick = (base: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value = base[name]
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )

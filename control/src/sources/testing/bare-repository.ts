@@ -1,0 +1,49 @@
+/** Real git repositories for tests: bare ones, as a host has them. */
+import { execFileSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+
+export interface BareRepository {
+  /** `file:///…` */
+  readonly url: string
+  readonly folder: string
+  /** Commits exactly these files on the branch. @returns the commit's id */
+  commit(files: Readonly<Record<string, string>>, branch?: string): string
+  git(...args: string[]): string
+}
+
+const who = { GIT_AUTHOR_NAME: "Ada", GIT_AUTHOR_EMAIL: "ada@example.org" }
+const env = {
+  PATH: process.env.PATH ?? "",
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_COMMITTER_NAME: "Ada",
+  GIT_COMMITTER_EMAIL: "ada@example.org",
+  ...who,
+}
+
+/** @param parent  an existing folder, which the test removes */
+export function bareRepository(parent: string): BareRepository {
+  const folder = mkdtempSync(join(parent, "repository-"))
+  const bare = join(folder, "bare.git")
+  const work = join(folder, "work")
+  const run = (cwd: string, ...args: string[]) => execFileSync("git", args, { cwd, env, encoding: "utf8" }).trim()
+  run(folder, "init", "--quiet", "--bare", "--initial-branch=main", bare)
+  run(folder, "clone", "--quiet", bare, work)
+  const commit: BareRepository["commit"] = (files, branch = "main") => {
+    run(work, "checkout", "--quiet", "-B", branch)
+    for (const name of run(work, "ls-files")
+      .split("\n")
+      .filter((line) => line !== ""))
+      rmSync(join(work, name))
+    for (const [name, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(work, name)), { recursive: true })
+      writeFileSync(join(work, name), content)
+    }
+    run(work, "add", "--all")
+    run(work, "commit", "--quiet", "--allow-empty", "--message", `change ${branch}`)
+    run(work, "push", "--quiet", "--force", "origin", branch)
+    return run(work, "rev-parse", "HEAD")
+  }
+  return { url: `file://${bare}`, folder: bare, commit, git: (...args) => run(bare, ...args) }
+}
