@@ -1,0 +1,11 @@
+/** The least a graph can do: one node that says what it heard. What is measured is everything around it. */
+import { AIMessage } from "@langchain/core/messages"
+import { MessagesAnnotation, StateGraph } from "@langchain/langgraph"
+
+const echo = ({ messages }) => ({ messages: [new AIMessage(`echo: ${messages.at(-1)?.content}`)] })
+
+export const graph = new StateGraph(MessagesAnnotation)
+  .addNode("echo", echo)
+  .addEdge("__start__", "echo")
+  .addEdge("echo", "__end__")
+  .compile()

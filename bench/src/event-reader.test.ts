@@ -1,0 +1,29 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { createEventReader, type StreamedEvent } from "./event-reader.js"
+
+const stream =
+  'event: metadata\ndata: {"run_id":"é"}\nid: 1\n\n: heartbeat\n\nevent: end\r\ndata: null\r\n\r\ndata: a\ndata: b\n\n'
+
+test("events come out the same however their bytes are cut", () => {
+  const bytes = Buffer.from(stream)
+  const expected: StreamedEvent[] = [
+    { name: "metadata", data: '{"run_id":"é"}' },
+    { name: "end", data: "null" },
+    { name: "message", data: "a\nb" },
+  ]
+
+  for (const size of [1, 2, 7, bytes.length]) {
+    const read = createEventReader()
+    const events: StreamedEvent[] = []
+    for (let at = 0; at < bytes.length; at += size) events.push(...read(bytes.subarray(at, at + size)))
+    assert.deepEqual(events, expected, `pieces of ${size} bytes`)
+  }
+})
+
+test("an event that has not ended is not there yet", () => {
+  const read = createEventReader()
+
+  assert.deepEqual(read(Buffer.from("event: values\ndata: {}\n")), [])
+  assert.deepEqual(read(Buffer.from("\n")), [{ name: "values", data: "{}" }])
+})

@@ -1,0 +1,58 @@
+/** Owns every process of a benchmark: each that was started is stopped, in reverse order, however the benchmark ends. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { closeSync, openSync, readFileSync } from "node:fs"
+
+// A process that was asked to stop has this long before it is killed.
+const graceMs = 10_000
+
+export class Cleanup implements AsyncDisposable {
+  readonly #steps: (() => unknown)[] = []
+  #isOver = false
+
+  /** Does this at the end, before everything that was added earlier; at once when the end has been (a late start). */
+  add(step: () => unknown): void {
+    if (this.#isOver) void step()
+    else this.#steps.push(step)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true
+    for (let step = this.#steps.pop(); step; step = this.#steps.pop()) await step()
+  }
+}
+
+export interface Program {
+  readonly argv: readonly [string, ...string[]]
+  readonly env: Readonly<Record<string, string>>
+  readonly logFile: string
+}
+
+/** Starts a program; its output goes to the file. It stops with the cleanup. */
+export function startProgram({ argv, env, logFile }: Program, cleanup: Cleanup): ChildProcess {
+  const [program, ...args] = argv
+  const log = openSync(logFile, "a")
+  const child = spawn(program, args, { env: { ...inherited(), ...env }, stdio: ["pipe", log, log] })
+  closeSync(log)
+  cleanup.add(() => stop(child))
+  return child
+}
+
+/** What a program needs of this machine, and nothing that could change what is measured. */
+function inherited(): Record<string, string> {
+  const names = ["PATH", "HOME", "TMPDIR", "LANG", "TZ"]
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
+  const exited = once(child, "exit")
+  child.kill("SIGTERM")
+  const kill = setTimeout(() => child.kill("SIGKILL"), graceMs)
+  await exited
+  clearTimeout(kill)
+}
+
+/** The end of what a program printed, for a person who wonders why it failed. */
+export const lastLines = (logFile: string): string =>
+  readFileSync(logFile, "utf8").trim().split("\n").slice(-15).join("\n")
