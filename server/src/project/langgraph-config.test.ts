@@ -1,0 +1,75 @@
+import assert from "node:assert/strict"
+import { join } from "node:path"
+import { test } from "node:test"
+import { InvalidInput } from "@superstep/toolkit/errors/errors"
+import { readProject, toWorkerProject } from "./langgraph-config.js"
+import { folderWith } from "./testing/folder.js"
+
+const _log = createLog({ process: "test", level: "silent" })
+
+async function read(config: unknown, { serverEnv = {}, files = {} } = {}) {
+  await using folder = await folderWith({ "langgraph.json": JSON.stringify(config), ...files })
+  return await readProject(join(folder.path, "langgraph.json"), serverEnv)
+}
+
+const chat = { chat: "./src/chat.ts:graph" }
+
+test("a project says which graphs it has and what they are for", async () => {
+  const graphs = { ...chat, agent: { path: "./src/agent.ts:make", description: "Answers." } }
+
+  const project = await read({ graphs, node_version: 20, dependencies: ["."], http: { disable_mcp: true } })
+
+  assert.deepEqual(toWorkerProject(project).graphs, { chat: "./src/chat.ts:graph", agent: "./src/agent.ts:make" })
+  assert.deepEqual(project.graphs.agent, { path: "./src/agent.ts:make", description: "Answers." })
+  assert.deepEqual([project.nodeVersion, project.dependencies, project.http], ["20", ["."], { disable_mcp: true }])
+  assert.deepEqual(project.warnings, [])
+})
+
+test("what is wrong is told all at once, each with its path", async () => {
+  const wrong = { graphs: { chat: "./src/chat.ts", agent: 3 }, node_version: "new", http: { disable_mcp: "yes" } }
+
+  const error = await read(wrong).catch((thrown: unknown) => thrown)
+
+  assert.ok(error instanceof InvalidInput)
+  assert.deepEqual(
+    error.problems.map(({ path }) => path.join(".")),
+    [
+      "langgraph.json.graphs.chat",
+      "langgraph.json.graphs.agent",
+      "langgraph.json.node_version",
+      "langgraph.json.http.disable_mcp",
+    ],
+  )
+  await assert.rejects(read({}), /graphs/)
+  await assert.rejects(read({ graphs: {} }), /at least one graph/)
+})
+
+test("a file that is missing or no JSON is told by its name", async () => {
+  await using folder = await folderWith({ "bad.json": "{" })
+
+  await assert.rejects(readProject(join(folder.path, "none.json"), {}), /there is no file .*none\.json/)
+  await assert.rejects(readProject(join(folder.path, "bad.json"), {}), /bad\.json is not valid JSON/)
+})
+
+test("unknown keys and keys without effect are warnings", async () => {
+  const project = await read({ graphs: chat, grahps: {}, store: { index: { dims: 3, embed: "x:y" } }, webhooks: {} })
+
+  assert.deepEqual(
+    project.warnings.map((warning) => warning.split(":")[0]),
+    ["grahps", "webhooks", "store.index"],
+  )
+})
+
+test("the environment comes from values, from a file or by name", async () => {
+  const file = 'A=1\n# note\nexport B="two words # kept"\nC=\'$A\'\nMULTI="x\ny"\n'
+
+  const values = await read({ graphs: chat, env: { N: 1, T: true } })
+  const ofFile = await read({ graphs: chat, env: ".env" }, { files: { ".env": file } })
+  const missing = await read({ graphs: chat, env: "./none.env" })
+  const named = await read({ graphs: chat, env: ["KEY", "GONE"] }, { serverEnv: { KEY: "k", SECRET: "s" } })
+
+  assert.deepEqual(values.env, { N: "1", T: "true" })
+  assert.deepEqual(ofFile.env, { A: "1", B: "two words # kept", C: "$A", MULTI: "x\ny" })
+  assert.deepEqual([missing.env, missing.warnings.length], [{}, 1])
+  assert.deepEqual([named.env, named.warnings], [{ KEY: "k" }, ["env: the variable GONE is not set"]])
+})

@@ -1,0 +1,124 @@
+/** What `langgraph.json` may say (agent-server-api §17). Objects are open: an unknown key is a warning, not an error. */
+import { z } from "zod"
+
+const graphPath = z.string().regex(/^.+:[^:/\\]+$/, "expected path:export, such as ./src/graph.ts:graph")
+
+const cors = z.looseObject({
+  allow_origins: z.array(z.string()).optional(),
+  allow_methods: z.array(z.string()).optional(),
+  allow_headers: z.array(z.string()).optional(),
+  allow_credentials: z.boolean().optional(),
+  allow_origin_regex: z.string().optional(),
+  expose_headers: z.array(z.string()).optional(),
+  max_age: z.number().optional(),
+})
+
+const http = z.looseObject({
+  app: graphPath.optional(),
+  cors: cors.optional(),
+  configurable_headers: z.record(z.string(), z.unknown()).optional(),
+  logging_headers: z.record(z.string(), z.unknown()).optional(),
+  disable_assistants: z.boolean().optional(),
+  disable_threads: z.boolean().optional(),
+  disable_runs: z.boolean().optional(),
+  disable_store: z.boolean().optional(),
+  disable_meta: z.boolean().optional(),
+  disable_ui: z.boolean().optional(),
+  disable_mcp: z.boolean().optional(),
+  disable_a2a: z.boolean().optional(),
+  disable_webhooks: z.boolean().optional(),
+  enable_custom_route_auth: z.boolean().optional(),
+  middleware_order: z.enum(["auth_first", "middleware_first"]).optional(),
+  mount_prefix: z.string().startsWith("/", "expected a path that begins with /").optional(),
+})
+
+const store = z.looseObject({
+  index: z
+    .looseObject({
+      dims: z.int().positive(),
+      embed: z.string(),
+      fields: z.array(z.string()).optional(),
+    })
+    .optional(),
+  ttl: z
+    .looseObject({
+      refresh_on_read: z.boolean().optional(),
+      default_ttl: z.number().positive().nullish(),
+      sweep_interval_minutes: z.number().positive().nullish(),
+    })
+    .optional(),
+})
+
+const checkpointer = z.looseObject({
+  backend: z.enum(["default", "mongo", "custom"]).optional(),
+  path: z.string().optional(),
+  ttl: z
+    .looseObject({
+      strategy: z.enum(["delete", "keep_latest"]).optional(),
+      default_ttl: z.number().positive().nullish(),
+      sweep_interval_minutes: z.number().positive().nullish(),
+      sweep_limit: z.int().positive().optional(),
+    })
+    .optional(),
+  serde: z.looseObject({}).optional(),
+})
+
+const auth = z.looseObject({
+  path: graphPath.optional(),
+  disable_studio_auth: z.boolean().optional(),
+  openapi: z.looseObject({}).optional(),
+  cache: z.looseObject({}).optional(),
+})
+
+// A number is what people write for Node versions, and a CLI reads it as text.
+const nodeVersion = z
+  .union([z.string(), z.number()])
+  .transform(String)
+  .pipe(z.string().regex(/^\d+$/, "expected a major version, such as 20"))
+
+export const langgraphConfig = z.looseObject({
+  graphs: z
+    .record(
+      z.string().min(1),
+      z.union([graphPath, z.looseObject({ path: graphPath, description: z.string().optional() })], {
+        error: "expected path:export, or an object with such a path",
+      }),
+    )
+    .refine((graphs) => Object.keys(graphs).length > 0, "expected at least one graph"),
+  env: z
+    .union([z.string(), z.array(z.string()), z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))], {
+      error: "expected an object of values, the path of a .env file or a list of names",
+    })
+    .optional(),
+  dependencies: z.array(z.string()).optional(),
+  node_version: nodeVersion.optional(),
+  python_version: z.string().optional(),
+  http: http.optional(),
+  store: store.optional(),
+  checkpointer: checkpointer.optional(),
+  auth: auth.optional(),
+  webhooks: z.looseObject({}).optional(),
+  encryption: z.looseObject({ path: z.string() }).optional(),
+  ui: z.record(z.string(), z.string()).optional(),
+  ui_config: z.looseObject({ shared: z.array(z.string()).optional() }).optional(),
+  api_version: z.string().optional(),
+  base_image: z.string().optional(),
+  image_distro: z.string().optional(),
+  dockerfile_lines: z.array(z.string()).optional(),
+  docker_compose_file: z.string().optional(),
+  node_loader: z.string().optional(),
+  pip_config_file: z.string().optional(),
+  pip_installer: z.enum(["auto", "pip", "uv"]).optional(),
+  keep_pkg_tools: z.union([z.boolean(), z.array(z.string())]).optional(),
+  source: z.looseObject({}).optional(),
+  $schema: z.string().optional(),
+})
+
+export type LanggraphJson = z.output<typeof langgraphConfig>
+
+/** Keys that mean nothing to us: misspelt, or of a newer release. */
+export const unknownKeys = (config: object): string[] =>
+  Object.keys(config).filter((key) => !Object.hasOwn(langgraphConfig.shape, key))
+
+/** Keys that only say how an image is built, and those that are not built yet: they are read and change nothing. */
+export const withoutEffect = ["checkpointer", "encryption", "node_loader", "webhooks", "ui"] as const
