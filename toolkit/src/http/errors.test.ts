@@ -1,0 +1,84 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Hono } from "hono"
+import { bodyLimit } from "hono/body-limit"
+import { HTTPException } from "hono/http-exception"
+import {
+  Conflict,
+  Forbidden,
+  InvalidInput,
+  NotFound,
+  PreconditionFailed,
+  TooLarge,
+  Unauthenticated,
+  Unavailable,
+} from "../errors/errors.js"
+import { createLog } from "../log/log.js"
+import { errorHandler } from "./errors.js"
+
+/** The reply to a request whose handler throws, and what the log says of it. */
+async function replyTo(error: Error) {
+  const lines: Record<string, unknown>[] = []
+  const log = createLog({ process: "test", level: "debug" }, { write: (line) => lines.push(JSON.parse(line)) })
+  const app = new Hono().use(async (c, next) => {
+    c.header("x-request-id", "q1")
+    await next()
+  })
+  app.onError(errorHandler({ log, detail: "text" }))
+  app.get("/notes", () => {
+    throw error
+  })
+  const response = await app.request("/notes")
+  return { response, body: (await response.json()) as Record<string, unknown>, line: lines[0] }
+}
+
+test("each known error has its status and its level in the log", async () => {
+  const expected = [
+    [new InvalidInput("no"), 422, "debug"],
+    [new Unauthenticated("no"), 401, "info"],
+    [new Forbidden("no"), 403, "info"],
+    [new NotFound("no"), 404, "debug"],
+    [new Conflict("no"), 409, "info"],
+    [new PreconditionFailed("no"), 412, "info"],
+    [new TooLarge("no"), 413, "info"],
+    [new Unavailable("no"), 503, "warn"],
+  ] as const
+
+  for (const [error, status, level] of expected) {
+    const { response, body, line } = await replyTo(error)
+
+    assert.equal(response.status, status)
+    assert.deepEqual(body, { detail: error.message, code: error.code, request_id: "q1" })
+    assert.equal(line?.level, level)
+    assert.equal(line?.request_id, "q1")
+  }
+})
+
+test("a conflict tells what it conflicts with, and what is not available when to come back", async () => {
+  const { body } = await replyTo(new Conflict("busy", "thread_busy", { conflicting_id: "r1" }))
+  const { response } = await replyTo(new Unavailable("later", 1200))
+
+  assert.equal(body.conflicting_id, "r1")
+  assert.equal(response.headers.get("retry-after"), "2")
+})
+
+test("a bug shows only the request's id, and its stack goes to the log", async () => {
+  const { response, body, line } = await replyTo(new Error("password hunter2 is wrong"))
+
+  assert.equal(response.status, 500)
+  assert.deepEqual(body, { detail: "internal error", code: "internal", request_id: "q1" })
+  assert.match(JSON.stringify(line), /hunter2.*errors\.test/)
+})
+
+test("Hono's own refusals are rendered alike", async () => {
+  const { response, body } = await replyTo(new HTTPException(413, { message: "too much" }))
+  const log = createLog({ process: "test", level: "silent" })
+  const app = new Hono().use(bodyLimit({ maxSize: 1 })).post("/notes", async (c) => c.text(await c.req.text()))
+  app.onError(errorHandler({ log, detail: "text" }))
+
+  const limited = await app.request("/notes", { method: "POST", body: "long", headers: { "content-length": "4" } })
+
+  assert.equal(response.status, 413)
+  assert.deepEqual(body, { detail: "too much" })
+  assert.equal(limited.status, 413)
+})
