@@ -13,10 +13,13 @@ export function processesOf(tmpdir) {
   if (!existsSync("/proc/self/environ")) return []
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) => read(pid, "environ").includes(`TMPDIR=${tmpdir}\0`) || read(pid, "cmdline").includes(tmpdir))
+    .filter((pid) => isBelow(read(pid, "environ"), tmpdir) || read(pid, "cmdline").includes(tmpdir))
     .map((pid) => ({ pid: Number(pid), command: read(pid, "cmdline").replaceAll("\0", " ").trim() }))
     .filter(({ command }) => command !== "")
 }
+
+/** A deployment has a folder of its own for temporary files, below that of the run. */
+const isBelow = (environ, tmpdir) => environ.includes(`TMPDIR=${tmpdir}\0`) || environ.includes(`TMPDIR=${tmpdir}/`)
 
 /** Gives processes that were told to stop a moment to do so. */
 export async function processesLeftBehind(tmpdir, patienceMs) {

@@ -16,6 +16,16 @@ export const settings = {
       .optional()
       .transform((text) => (text === undefined ? undefined : new Secret(text))),
   },
+  publicUrl: {
+    env: "SUPERSTEP_PUBLIC_URL",
+    describe: "Where the API is reached, when a proxy is in front.",
+    schema: z.string().optional(),
+  },
+  agentsUrl: {
+    env: "SUPERSTEP_AGENTS_URL",
+    describe: "Where agents are reached, when a proxy is in front.",
+    schema: z.string().optional(),
+  },
 } satisfies Settings
 
 /** The settings, and the environment as a whole for the processes that are started with it. */

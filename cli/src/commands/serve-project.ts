@@ -8,6 +8,7 @@ import { type Ownership, takeOwnership } from "../home/owner.js"
 import { formatLogLine } from "../output/log-lines.js"
 import { withProgress } from "../output/progress.js"
 import { curlCommand, indented } from "../output/try-it.js"
+import { urlOf } from "../processes/address.js"
 import { type Child, startChild } from "../processes/child.js"
 import { createParts, type Parts } from "../processes/parts.js"
 import { assertPortFree } from "../processes/ports.js"
@@ -68,7 +69,7 @@ async function bringUp({ project, options, context, home, ownership, parts, stop
   const database = await withProgress(context.err, "starting Postgres", () =>
     startHomeDatabase({ home, config: context.config, name: "superstep", stopWithParent: true }),
   )
-  await parts.add({ name: "Postgres", stop: () => database.stop(), kill: () => undefined })
+  await parts.add({ name: "Postgres", stop: () => database.stop(), kill: () => database.kill() })
   const child = await startChild({
     script: serverScript(),
     cwd: project.folder,
@@ -77,7 +78,7 @@ async function bringUp({ project, options, context, home, ownership, parts, stop
   })
   await parts.add({ name: "agent server", stop: () => child.stop(stopMs), kill: () => child.kill() })
   await ownership.noteChild(child.identity)
-  const url = `http://${reachable(options.host)}:${options.port}`
+  const url = urlOf(options.host, options.port)
   const gaveUp = Promise.race([child.exited, stop.requested])
   const isUp = await withProgress(context.err, "starting the agent server", () => untilAnswers(`${url}/ok`, gaveUp))
   if (isUp)
@@ -90,9 +91,6 @@ function printer({ isDev }: ServeOptions, { out }: Context): (line: string) => v
   if (!isDev && !out.isTerminal) return (line) => out.line(line)
   return (line) => out.line(formatLogLine(line, out.style))
 }
-
-/** An address that means "every one" can be listened on, but not be called. */
-const reachable = (host: string): string => (host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host)
 
 interface Greeting {
   readonly url: string

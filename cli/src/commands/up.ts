@@ -7,6 +7,7 @@ import { ensureExample } from "../first-start/example-deployment.js"
 import { ensureCredentials } from "../first-start/first-credentials.js"
 import { showInstallation, showRestart, showTryIt } from "../first-start/greeting.js"
 import { showRevision } from "../first-start/show-revision.js"
+import { agentsOf } from "../home/agents.js"
 import { controlDatabaseName } from "../home/control-database.js"
 import { startControl, untilControlReady } from "../home/control-process.js"
 import type { Credentials } from "../home/credentials.js"
@@ -15,6 +16,7 @@ import { type Home, openHome } from "../home/home.js"
 import { type Ownership, takeOwnership } from "../home/owner.js"
 import { homeOption, hostOption, portOption } from "../options.js"
 import { withProgress } from "../output/progress.js"
+import { urlOf } from "../processes/address.js"
 import { createParts, type Parts } from "../processes/parts.js"
 import { assertPortFree } from "../processes/ports.js"
 import { listenForStop, type StopSignals } from "../processes/stop-signals.js"
@@ -66,17 +68,25 @@ interface Start {
   readonly stop: StopSignals
 }
 
-// The control plane hands its claims back; a pipeline stage that cannot stop at once goes on at the next start.
-const controlStopMs = 20_000
+// The control plane ends its agents in order: SUPERSTEP_STOP_GRACE (30 s) for units that have runs, and the edge's own.
+const controlStopMs = 90_000
+// What the control plane left, because it was not there to end it, has had its chance.
+const agentsStopMs = 5000
 
 async function bringUp(start: Start): Promise<void> {
   const { options, context, home, ownership, parts, stop } = start
   const startedAt = performance.now()
+  const agents = agentsOf(home)
   await assertPortFree({ ...options, option: "--port" })
+  if (!(await agents.edgeRuns()))
+    await assertPortFree({ ...options, port: options.agentsPort, option: "--agents-port" })
   const database = await withProgress(context.err, "starting Postgres", () =>
     startHomeDatabase({ home, config: context.config, name: controlDatabaseName }),
   )
-  await parts.add({ name: "Postgres", stop: () => database.stop(), kill: () => undefined })
+  await parts.add({ name: "Postgres", stop: () => database.stop(), kill: () => database.kill() })
+  const killAgents = () =>
+    void agents.stop(0).catch((err: unknown) => home.log.error({ err }, "agents cannot be ended"))
+  await parts.add({ name: "agents", stop: () => agents.stop(agentsStopMs), kill: killAgents })
   const control = await startControl({
     ...options,
     home,
@@ -86,20 +96,25 @@ async function bringUp(start: Start): Promise<void> {
     onEnd: showRestart(context.err),
   })
   await parts.add({ name: "control plane", stop: () => control.stop(controlStopMs), kill: () => control.kill() })
-  const url = `http://${options.host}:${options.port}`
+  const url = urlOf(options.host, options.port)
   const isReady = await withProgress(context.err, "starting the control plane", () =>
     untilControlReady({ home, control, url, stop: stop.requested }),
   )
   if (!isReady) return
   await using db = openDatabase({ uri: database.uri, poolSize: 2, log: home.log })
-  const credentials = await ensureCredentials({ db, home, url })
-  showInstallation(context.err, { credentials, home, agentsUrl: agentsUrl(options), ms: performance.now() - startedAt })
-  await deployExample(start, credentials)
+  const publicUrl = context.config.publicUrl ?? url
+  const credentials = await ensureCredentials({ db, home, url: publicUrl })
+  const agentsUrl = context.config.agentsUrl ?? urlOf(options.host, options.agentsPort)
+  showInstallation(context.err, { credentials, home, agentsUrl, ms: performance.now() - startedAt })
+  // Asked at the near address: the public one may need a proxy that is not up yet.
+  await deployExample(start, { ...credentials, url }, agentsUrl)
 }
 
-const agentsUrl = ({ host, agentsPort }: UpOptions): string => `http://${host}:${agentsPort}`
-
-async function deployExample({ options, context, home, stop }: Start, credentials: Credentials): Promise<void> {
+async function deployExample(
+  { options, context, home, stop }: Start,
+  credentials: Credentials,
+  agentsUrl: string,
+): Promise<void> {
   const { err, config } = context
   if (!options.example) return
   const api = controlApi(credentials)
@@ -107,6 +122,6 @@ async function deployExample({ options, context, home, stop }: Start, credential
   const deployment = await ensureExample({ home, api, searchPath })
   if (!deployment) return
   const revision = await showRevision(err, { api, deployment, signal: stop.first })
-  const url = deployment.source_config.custom_url ?? `${agentsUrl(options)}/d/${deployment.name}`
+  const url = deployment.source_config.custom_url ?? `${agentsUrl}/d/${deployment.name}`
   if (revision?.status === "DEPLOYED") showTryIt(context, { url, graph: deployment.name, apiKey: credentials.api_key })
 }

@@ -46,6 +46,8 @@ export const controlEnvironment = ({
   SUPERSTEP_HOST: host,
   SUPERSTEP_PORT: String(port),
   SUPERSTEP_AGENTS_PORT: String(agentsPort),
+  // A signal of ours means Ctrl-C on the whole; a control plane that dies by itself leaves its agents alone.
+  SUPERSTEP_STOP_ALL_ON_EXIT: "1",
 })
 
 const logFile = (home: Home): string => join(home.logs, "control.log")

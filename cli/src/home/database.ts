@@ -12,6 +12,8 @@ export interface HomeDatabase {
   readonly words: string
   /** Stops the embedded Postgres; does nothing for a server of the user's own. */
   stop(): Promise<void>
+  /** Ends the embedded Postgres at once; what it has acknowledged is there at the next start. */
+  kill(): void
 }
 
 /**
@@ -35,9 +37,25 @@ export async function startHomeDatabase({
       isOurs: false,
       words: "Postgres at DATABASE_URI",
       stop: async () => undefined,
+      kill: () => undefined,
     }
   }
   const postgres = await startPostgres({ folder: home.postgres, log: home.log, stopWithParent })
   const uri = await createDatabase({ adminUri: postgres.superuserUri, name })
-  return { uri, isOurs: !postgres.adopted, words: "Postgres", stop: () => postgres.stop() }
+  return {
+    uri,
+    isOurs: !postgres.adopted,
+    words: "Postgres",
+    stop: () => postgres.stop(),
+    kill: () => killPostgres(postgres.pid),
+  }
+}
+
+/** SIGQUIT is Postgres' immediate shutdown: it ends its sessions too, which SIGKILL would leave behind. */
+function killPostgres(pid: number): void {
+  try {
+    process.kill(pid, "SIGQUIT")
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+  }
 }

@@ -29,7 +29,9 @@ export async function openHome(path: string): Promise<Home> {
   const folder = resolve(path)
   const logs = join(folder, "logs")
   try {
-    await mkdir(logs, { recursive: true })
+    // Postgres and deployments of a root process pass through the folder as other users; logs are for its owner.
+    await mkdir(folder, { recursive: true, mode: 0o755 })
+    await mkdir(logs, { recursive: true, mode: 0o700 })
   } catch (cause) {
     const reason = (cause as Error).message
     throw new HomeNotWritable(`the data folder ${folder} cannot be made (${reason}): choose another with --home`, {

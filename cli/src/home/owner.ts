@@ -24,11 +24,9 @@ export interface Ownership extends AsyncDisposable {
   noteChild(child: ProcessIdentity): Promise<void>
 }
 
-// A control plane or server that is told to end hands its work back first.
-const graceMs = 10_000
-
 /**
- * Takes the folder. A child of a killed owner is ended first.
+ * Takes the folder. A child of a killed owner is ended first, by a kill too: a control plane that is told to end may take
+ * its agents along, and they are to go on. All our processes are made to be killed.
  * @throws AlreadyRunning  naming the program that has the folder
  */
 export async function takeOwnership(home: Home, command: string): Promise<Ownership> {
@@ -38,7 +36,7 @@ export async function takeOwnership(home: Home, command: string): Promise<Owners
   while (!(await create(home.owner, entry))) {
     const other = await readEntry(home.owner)
     if (other && (await isAlive(other.owner))) throw new AlreadyRunning(occupied(home, other))
-    if (other?.child) await stopProcess(other.child, { graceMs })
+    if (other?.child) await stopProcess(other.child, { graceMs: 0, signal: "SIGKILL" })
     await rm(home.owner, { force: true })
   }
   return {

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict"
+import { existsSync, readFileSync, statSync } from "node:fs"
+import { createServer } from "node:net"
+import { join } from "node:path"
+import { after, test } from "node:test"
+import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { stopProcess } from "@superstep/toolkit/exec/stop-process"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import type { Credentials } from "../home/credentials.js"
+import { freePort } from "../testing/free-port.js"
+import { type Running, runCli, startCli } from "../testing/run-cli.js"
+
+interface Installation {
+  readonly cwd: string
+  readonly args: readonly string[]
+  readonly url: string
+}
+
+async function installation(): Promise<Installation> {
+  const [port, agentsPort] = [await freePort(), await freePort()]
+  const args = ["up", "--no-example", "--port", String(port), "--agents-port", String(agentsPort)]
+  return { cwd: temporaryFolder(), args, url: `http://127.0.0.1:${port}` }
+}
+
+// A failed test must not leave an installation behind.
+const started: Running[] = []
+after(async () => {
+  for (const { pid, ended } of started) {
+    const identity = await identify(pid)
+    if (identity) await stopProcess(identity, { graceMs: 60_000 })
+    await ended
+  }
+})
+
+async function startUp({ cwd, args }: Installation): Promise<Running> {
+  const running = startCli(args, { cwd })
+  started.push(running)
+  const isUp = () => running.lines.some((line) => line.includes("Data  "))
+  const ended = running.ended.then(({ stderr }) => assert.fail(`it ended before it was up: ${stderr}`))
+  await Promise.race([until(isUp, { what: "the installation is up", timeoutMs: 60_000 }), ended])
+  return running
+}
+
+const file = <T>(cwd: string, path: string): T => JSON.parse(readFileSync(join(cwd, ".superstep", path), "utf8")) as T
+const edgeOf = (cwd: string): ProcessIdentity => file<ProcessIdentity>(cwd, "edge/pid.json")
+const controlOf = (cwd: string): ProcessIdentity => file<{ child: ProcessIdentity }>(cwd, "running.json").child
+const postgresOf = (cwd: string): Promise<ProcessIdentity | undefined> =>
+  identify(Number(readFileSync(join(cwd, ".superstep/postgres/data/postmaster.pid"), "utf8").split("\n")[0]))
+
+const isHealthy = (url: string): Promise<boolean> =>
+  fetch(`${url}/health`).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+
+test("the first start makes credentials for its owner alone, and they open the API", async () => {
+  const place = await installation()
+
+  const running = await startUp(place)
+  const credentials = file<Credentials>(place.cwd, "credentials.json")
+  const headers = { "x-api-key": credentials.api_key, "x-tenant-id": credentials.tenant_id }
+  const reply = await fetch(`${credentials.url}/v2/deployments`, { headers })
+  running.signal("SIGTERM")
+  const { code, stderr } = await running.ended
+
+  assert.equal(reply.status, 200)
+  assert.equal(credentials.url, place.url)
+  assert.equal(statSync(join(place.cwd, ".superstep/credentials.json")).mode & 0o777, 0o600)
+  for (const word of [credentials.api_key, credentials.tenant_id, credentials.url])
+    assert.ok(stderr.includes(word), word)
+  assert.equal(code, 0)
+})
+
+test("Ctrl-C leaves nothing running, and the next start finds the same installation", async () => {
+  const place = await installation()
+  const first = await startUp(place)
+  const before = file<Credentials>(place.cwd, "credentials.json")
+  const processes = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]
+
+  first.signal("SIGINT")
+  await first.ended
+
+  for (const identity of processes) assert.equal(identity && (await isAlive(identity)), false)
+  assert.equal(existsSync(join(place.cwd, ".superstep/running.json")), false)
+
+  const second = await startUp(place)
+  const after = file<Credentials>(place.cwd, "credentials.json")
+  second.signal("SIGINT")
+  await second.ended
+
+  assert.deepEqual(after, before)
+})
+
+test("a control plane that is killed comes back, and the edge goes on meanwhile", async () => {
+  const place = await installation()
+  const running = await startUp(place)
+  const [edge, control] = [edgeOf(place.cwd), controlOf(place.cwd)]
+
+  process.kill(control.pid, "SIGKILL")
+  await until(() => controlOf(place.cwd).pid !== control.pid && isHealthy(place.url), { what: "it is back" })
+
+  assert.deepEqual(edgeOf(place.cwd), edge)
+  assert.equal(await isAlive(edge), true)
+  assert.ok(running.lines.some((line) => /control plane was ended by SIGKILL; starting it again/.test(line)))
+  running.signal("SIGINT")
+  await running.ended
+  assert.equal(await isAlive(edge), false)
+})
+
+test("when the program itself is killed the agents go on, and the next start takes all of it over", async () => {
+  const place = await installation()
+  const first = await startUp(place)
+  const [edge, control, postgres] = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]
+
+  first.signal("SIGKILL")
+  await first.ended
+  assert.equal(await isAlive(edge), true)
+  const second = await startUp(place)
+
+  assert.equal(await isAlive(control), false)
+  assert.deepEqual(edgeOf(place.cwd), edge)
+  assert.deepEqual(await postgresOf(place.cwd), postgres)
+  second.signal("SIGINT")
+  await second.ended
+  assert.equal(await isAlive(edge), false)
+})
+
+test("a second Ctrl-C ends everything at once", async () => {
+  const place = await installation()
+  const running = await startUp(place)
+  const processes = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]
+
+  running.signal("SIGINT")
+  running.signal("SIGINT")
+  await running.ended
+
+  for (const identity of processes) assert.equal(identity && (await isAlive(identity)), false)
+})
+
+test("a port in use is one sentence with the option that chooses another", async () => {
+  const place = await installation()
+  const blocker = createServer()
+  await new Promise<void>((resolve) => blocker.listen(Number(new URL(place.url).port), "127.0.0.1", resolve))
+
+  const { code, stderr } = await runCli(place.args, { cwd: place.cwd })
+  blocker.close()
+
+  assert.equal(code, 1)
+  assert.match(stderr, /^✖ port \d+ is in use: choose another with --port\n$/)
+})

@@ -1,0 +1,43 @@
+/**
+ * The agents of an installation: its units and the edge in front of them. The control plane starts and stops them; when
+ * it is not there to do so, because it was killed or cannot start, this does.
+ */
+import { join } from "node:path"
+import { readJson } from "@superstep/control/files/json-file"
+import { foldersOf } from "@superstep/control/pipeline/folders"
+import { processRuntime } from "@superstep/control/runtimes/process"
+import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { stopProcess } from "@superstep/toolkit/exec/stop-process"
+import type { Home } from "./home.js"
+
+export interface Agents {
+  /** Whether an edge of this installation lives: then the agents' port is in use by ourselves. */
+  edgeRuns(): Promise<boolean>
+  /** Ends what runs, the edge first, so that nobody is sent to a unit that stops. Each has `graceMs` for its own end. */
+  stop(graceMs: number): Promise<void>
+}
+
+export function agentsOf(home: Home): Agents {
+  const folders = foldersOf(home.folder)
+  // Only for finding and ending units: what is needed to start one stays empty.
+  const runtime = processRuntime({
+    unitsFolder: folders.units,
+    runFolder: folders.run,
+    serverEntry: "",
+    isolation: { user: () => undefined, warning: undefined },
+    environment: {},
+  })
+  const edge = () => readJson<ProcessIdentity>(join(folders.edge, "pid.json"))
+  return {
+    edgeRuns: async () => {
+      const identity = await edge()
+      return identity !== undefined && isAlive(identity)
+    },
+    stop: async (graceMs) => {
+      const identity = await edge()
+      if (identity) await stopProcess(identity, { graceMs })
+      const units = await runtime.list()
+      await Promise.all(units.map((unitId) => runtime.stop(unitId, { graceMs })))
+    },
+  }
+}

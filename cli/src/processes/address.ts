@@ -1,0 +1,12 @@
+/** Addresses as a client on this machine calls them. */
+
+// "Every address" can be listened on, but not be called.
+const everywhere = new Map([
+  ["0.0.0.0", "127.0.0.1"],
+  ["::", "[::1]"],
+])
+
+export function urlOf(host: string, port: number): string {
+  const name = everywhere.get(host) ?? (host.includes(":") ? `[${host}]` : host)
+  return `http://${name}:${port}`
+}
