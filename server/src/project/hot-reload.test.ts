@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { rename } from "node:fs/promises"
+import { rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
 import { createLog } from "@superstep/toolkit/log/log"
@@ -35,6 +35,10 @@ test("V1, V2: changes of sources are seen, also by renaming and in new folders, 
   await change(join("src", "deep", "er", "b.ts"), () => folder.write("src/deep/er/b.ts", "1"))
   changes.length = 0
   await change(join("src", "deep", "er", "b.ts"), () => folder.write("src/deep/er/b.ts", "2"))
+  await rm(join(folder.path, "src/deep"), { recursive: true })
+  await folder.write("src/deep/c.ts", "1")
+  changes.length = 0
+  await change(join("src", "deep", "c.ts"), () => folder.write("src/deep/c.ts", "2"))
   await change(".env", () => folder.write(".env", "A=1"))
   watch.close()
 

@@ -5,8 +5,6 @@ import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { readProject, toWorkerProject } from "./langgraph-config.js"
 import { folderWith } from "./testing/folder.js"
 
-const _log = createLog({ process: "test", level: "silent" })
-
 async function read(config: unknown, { serverEnv = {}, files = {} } = {}) {
   await using folder = await folderWith({ "langgraph.json": JSON.stringify(config), ...files })
   return await readProject(join(folder.path, "langgraph.json"), serverEnv)

@@ -6,7 +6,7 @@
  */
 import { type FSWatcher, watch } from "node:fs"
 import { readdir } from "node:fs/promises"
-import { basename, join } from "node:path"
+import { join, sep } from "node:path"
 import type { Log } from "@superstep/toolkit/log/log"
 
 export interface SourceWatch {
@@ -44,37 +44,46 @@ export async function watchSources(
   }
 
   const drop = (path: string) => {
-    watchers.get(path)?.close()
-    watchers.delete(path)
+    for (const [watched, watcher] of watchers) {
+      if (watched !== path && !watched.startsWith(path + sep)) continue
+      watcher.close()
+      watchers.delete(watched)
+    }
   }
 
-  const onEvent = (inside: string, name: string | null) => {
+  const onEvent = (kind: string, inside: string, name: string | null) => {
     if (isClosed || name === null) return
-    const path = inside === "" ? name : join(inside, name)
+    const path = join(inside, name)
     if (isSource(name)) note(path)
-    // What appeared may be a folder, and what went may have been one, then come back as another.
-    else if (isWatchedFolder(name)) void follow(path).then((found) => found && !isClosed && note(found))
+    else if (kind === "rename" && isWatchedFolder(name)) {
+      // A folder came, went, or was replaced by another of its name, whose changes the old watcher does not see.
+      drop(path)
+      void follow(path).then((found) => found && !isClosed && note(found))
+    }
   }
 
-  /** Watches a folder and those in it. @returns a source that is in a folder that was not watched before */
+  /** Watches a folder and those in it. @returns a source in them, if there is one */
   const follow = async (inside: string): Promise<string | undefined> => {
-    const path = join(folder, inside)
-    const entries = await readdir(path, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (isClosed) return undefined
+    try {
+      // First watched, then read: what is written in between is seen twice, and not missed.
+      if (!watchers.has(inside)) watchers.set(inside, watchFolder(inside))
+      const entries = await readdir(join(folder, inside), { withFileTypes: true })
+      const folders = entries.filter((entry) => entry.isDirectory() && isWatchedFolder(entry.name))
+      const found = await Promise.all(folders.map(({ name }) => follow(join(inside, name))))
+      const source = entries.find((entry) => entry.isFile() && isSource(entry.name))
+      return source ? join(inside, source.name) : found.find((one) => one !== undefined)
+    } catch (error) {
       // It went again, or is a file, or may not be read: then there is nothing to watch.
       if (inside === "") throw error
       drop(inside)
-    })
-    if (!entries || isClosed) return undefined
-    const isNew = !watchers.has(inside)
-    if (isNew) watchers.set(inside, watchFolder(path, inside))
-    const folders = entries.filter((entry) => entry.isDirectory() && isWatchedFolder(basename(entry.name)))
-    const found = await Promise.all(folders.map(({ name }) => follow(inside === "" ? name : join(inside, name))))
-    const source = isNew ? entries.find((entry) => entry.isFile() && isSource(entry.name))?.name : undefined
-    return source === undefined ? found.find((one) => one !== undefined) : join(inside, source)
+      return undefined
+    }
   }
 
-  const watchFolder = (path: string, inside: string): FSWatcher => {
-    const watcher = watch(path, { persistent: false }, (_event, name) => onEvent(inside, name))
+  const watchFolder = (inside: string): FSWatcher => {
+    const onChangeIn = (kind: string, name: string | null) => onEvent(kind, inside, name)
+    const watcher = watch(join(folder, inside), { persistent: false }, onChangeIn)
     watcher.on("error", (err) => {
       log.warn({ err, folder: inside }, "a folder is not watched any more")
       drop(inside)
@@ -87,7 +96,8 @@ export async function watchSources(
     close: () => {
       isClosed = true
       clearTimeout(timer)
-      for (const path of [...watchers.keys()]) drop(path)
+      for (const watcher of watchers.values()) watcher.close()
+      watchers.clear()
     },
   }
 }
