@@ -100,9 +100,17 @@ test("revisions are listed in pages too", async () => {
   const page = await api.call("GET", `${path}?limit=1`)
   const second = await api.call("GET", `${path}?limit=1&offset=1`)
   const tooMany = await api.call("GET", `${path}?limit=101`)
+  const creating = await api.call("GET", `${path}?status=CREATING`)
+  const deployed = await api.call("GET", `${path}?status=DEPLOYED`)
+  const odd = await api.call("GET", `${path}?status=DONE`)
 
   assert.equal(page.body.offset, 1)
   assert.equal(page.body.resources[0].source_revision_config.repo_ref, "main")
   assert.deepEqual(second.body, { resources: [], offset: 1 })
   assert.equal(tooMany.status, 422)
+  assert.deepEqual(
+    [creating, deployed].map(({ body }) => body.resources.length),
+    [1, 0],
+  )
+  assert.equal(odd.status, 422)
 })

@@ -129,24 +129,41 @@ export const deleteQuery = z.object({
   force: optionalParameter(trueOrFalse).openapi({ description: "only for one that is being deleted already" }),
 })
 
+const nullableText = z.string().nullable()
+
+const sourceConfigReply = z.object({
+  integration_id: nullableText,
+  repo_url: nullableText,
+  repo_branch: nullableText.openapi({ description: "the branch as configured" }),
+  deployment_type: z.enum(deploymentTypes).nullable(),
+  build_on_push: z.boolean().nullable(),
+  custom_url: z.string().openapi({ description: "where the deployment answers" }),
+  resource_spec: z.record(z.string(), z.unknown()).nullable(),
+  listener_id: nullableText,
+  listener_config: z.object({ k8s_namespace: nullableText }).nullable(),
+  install_command: nullableText,
+  build_command: nullableText,
+  template_id: nullableText,
+})
+
 export const deploymentReply = z
   .object({
     id: z.string(),
     tenant_id: z.string(),
     name: z.string(),
-    display_name: z.string().nullable(),
+    display_name: nullableText,
     source: z.enum(sources),
-    source_config: z.looseObject({ custom_url: z.string().nullable() }),
+    source_config: sourceConfigReply,
     source_revision_config: sourceRevisionConfigReply,
     secrets: z.array(z.object({ name: z.string(), value: z.string() })),
     secret_references: z.array(z.unknown()),
     status: z.enum(deploymentStatuses),
-    latest_revision_id: z.string().nullable(),
-    active_revision_id: z.string().nullable(),
-    image_version: z.string().nullable(),
+    latest_revision_id: nullableText,
+    active_revision_id: nullableText,
+    image_version: nullableText,
     is_preview: z.boolean(),
-    agent_id: z.string().nullable(),
-    agent_environment: z.string().nullable(),
+    agent_id: nullableText,
+    agent_environment: nullableText,
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
   })

@@ -4,8 +4,17 @@ import type { Context } from "hono"
 import { optionalParameter, wholeNumber } from "./fields.js"
 
 export const pageQuery = {
-  limit: optionalParameter(wholeNumber({ min: 1, max: 100 })).openapi({ description: "1 to 100, 20 unless told" }),
-  offset: optionalParameter(wholeNumber({ min: 0, max: 1_000_000_000 })).openapi({ description: "0 unless told" }),
+  limit: optionalParameter(wholeNumber({ min: 1, max: 100 })).openapi({
+    type: "integer",
+    minimum: 1,
+    maximum: 100,
+    default: 20,
+  }),
+  offset: optionalParameter(wholeNumber({ min: 0, max: 1_000_000_000 })).openapi({
+    type: "integer",
+    minimum: 0,
+    default: 0,
+  }),
 }
 
 export interface Page {

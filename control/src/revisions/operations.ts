@@ -4,11 +4,12 @@ import { NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
 import {
   countRevisions,
+  findRevisions,
   insertRevision,
   type NewRevision,
+  type RevisionFilter,
   type RevisionRow,
   revisionById,
-  revisionsOf,
 } from "./queries.js"
 import { wakePipeline } from "./wake-up.js"
 
@@ -36,11 +37,9 @@ export async function findRevision(
 /** A page of a deployment's revisions, newest first. */
 export async function listRevisions(
   db: Db,
-  page: { workspaceId: string; deploymentId: string; limit: number; offset: number },
+  filter: RevisionFilter,
+  page: { limit: number; offset: number },
 ): Promise<{ rows: RevisionRow[]; total: number }> {
-  const [rows, total] = await Promise.all([
-    revisionsOf(db, page),
-    countRevisions(db, page.workspaceId, page.deploymentId),
-  ])
+  const [rows, total] = await Promise.all([findRevisions(db, filter, page), countRevisions(db, filter)])
   return { rows, total }
 }

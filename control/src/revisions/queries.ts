@@ -47,7 +47,7 @@ export const insertRevision = (tx: Db, revision: NewRevision): Promise<RevisionR
     from revisions where deployment_id = ${revision.deploymentId}
     returning *`)
 
-const inWorkspace = (workspaceId: string, deploymentId: string) => sql`
+const ofDeployment = (workspaceId: string, deploymentId: string) => sql`
   from revisions r join deployments d using (deployment_id)
   where d.workspace_id = ${workspaceId} and d.deployment_id = ${deploymentId}`
 
@@ -55,23 +55,28 @@ export const revisionById = (
   db: Db,
   { workspaceId, deploymentId, revisionId }: { workspaceId: string; deploymentId: string; revisionId: string },
 ): Promise<RevisionRow | undefined> =>
-  db.row(sql`select r.* ${inWorkspace(workspaceId, deploymentId)} and r.revision_id = ${revisionId}`)
+  db.row(sql`select r.* ${ofDeployment(workspaceId, deploymentId)} and r.revision_id = ${revisionId}`)
 
-/** Newest first. Numbers follow creation and, unlike times, never tie. */
-export const revisionsOf = (
+export interface RevisionFilter {
+  readonly workspaceId: string
+  readonly deploymentId: string
+  readonly status?: RevisionStatus | undefined
+}
+
+const filtered = ({ workspaceId, deploymentId, status }: RevisionFilter) =>
+  status
+    ? sql`${ofDeployment(workspaceId, deploymentId)} and r.status = ${status}`
+    : ofDeployment(workspaceId, deploymentId)
+
+/** Newest first. Numbers follow creation and, unlike times, never tie (V2). */
+export const findRevisions = (
   db: Db,
-  {
-    workspaceId,
-    deploymentId,
-    limit,
-    offset,
-  }: { workspaceId: string; deploymentId: string; limit: number; offset: number },
+  filter: RevisionFilter,
+  { limit, offset }: { limit: number; offset: number },
 ): Promise<RevisionRow[]> =>
-  db.rows(sql`
-    select r.* ${inWorkspace(workspaceId, deploymentId)} order by r.seq desc limit ${limit} offset ${offset}`)
+  db.rows(sql`select r.* ${filtered(filter)} order by r.seq desc limit ${limit} offset ${offset}`)
 
-export const countRevisions = async (db: Db, workspaceId: string, deploymentId: string): Promise<number> => {
-  const row = await db.row<{ total: number }>(sql`
-    select count(*) as total ${inWorkspace(workspaceId, deploymentId)}`)
+export const countRevisions = async (db: Db, filter: RevisionFilter): Promise<number> => {
+  const row = await db.row<{ total: number }>(sql`select count(*) as total ${filtered(filter)}`)
   return row?.total ?? 0
 }

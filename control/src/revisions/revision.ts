@@ -1,19 +1,21 @@
 /** What a revision is: its statuses, its stages, and which follows which. Pure. */
 
-export type RevisionStatus =
-  | "CREATING"
-  | "QUEUED"
-  | "AWAITING_BUILD"
-  | "BUILDING"
-  | "AWAITING_DEPLOY"
-  | "DEPLOYING"
-  | "CREATE_FAILED"
-  | "BUILD_FAILED"
-  | "DEPLOY_FAILED"
-  | "DEPLOYED"
-  | "SKIPPED"
-  | "INTERRUPTED"
-  | "UNKNOWN"
+export const revisionStatuses = [
+  "CREATING",
+  "QUEUED",
+  "AWAITING_BUILD",
+  "BUILDING",
+  "AWAITING_DEPLOY",
+  "DEPLOYING",
+  "CREATE_FAILED",
+  "BUILD_FAILED",
+  "DEPLOY_FAILED",
+  "DEPLOYED",
+  "SKIPPED",
+  "INTERRUPTED",
+  "UNKNOWN",
+] as const
+export type RevisionStatus = (typeof revisionStatuses)[number]
 
 /** The pipeline's steps in their order; each is idempotent, leased and resumable. */
 export const stages = ["queue", "fetch", "build", "deploy", "switch", "verify", "drain"] as const

@@ -3,9 +3,10 @@ import { z } from "@hono/zod-openapi"
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { findDeployment } from "../deployments/operations.js"
-import { uuid } from "../http/fields.js"
+import { optionalParameter, uuid } from "../http/fields.js"
 import { pageOf, pageQuery, pageReply, sendPage } from "../http/page.js"
 import { findRevision, listRevisions } from "./operations.js"
+import { revisionStatuses } from "./revision.js"
 import { renderRevision, revisionReply } from "./schema.js"
 
 export function addRevisionRoutes(api: Api, { db }: { db: Db }): void {
@@ -16,7 +17,7 @@ export function addRevisionRoutes(api: Api, { db }: { db: Db }): void {
       path: "/v2/deployments/{deployment_id}/revisions",
       summary: "Lists a deployment's revisions, newest first.",
       params: z.object({ deployment_id: uuid }),
-      query: z.object(pageQuery),
+      query: z.object({ ...pageQuery, status: optionalParameter(z.enum(revisionStatuses)) }),
       responses: {
         200: { description: "a page of revisions", schema: pageReply(revisionReply) },
         404: { description: "the workspace has no such deployment" },
@@ -26,7 +27,8 @@ export function addRevisionRoutes(api: Api, { db }: { db: Db }): void {
       const { workspaceId } = c.get("caller")
       await findDeployment(db, workspaceId, params.deployment_id)
       const page = pageOf(query)
-      const { rows, total } = await listRevisions(db, { workspaceId, deploymentId: params.deployment_id, ...page })
+      const filter = { workspaceId, deploymentId: params.deployment_id, status: query.status }
+      const { rows, total } = await listRevisions(db, filter, page)
       return sendPage(c, page, { resources: rows.map(renderRevision), total })
     },
   )
