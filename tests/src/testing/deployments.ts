@@ -1,0 +1,77 @@
+/** The control plane's client flow in the words of a test. */
+import assert from "node:assert/strict"
+import { Client } from "@langchain/langgraph-sdk"
+import { until } from "@superstep/toolkit/testing/until"
+import type { Platform } from "./platform.js"
+
+export interface Deployment {
+  readonly id: string
+  readonly name: string
+  readonly latest_revision_id: string
+  readonly active_revision_id: string | null
+  readonly source_config: { readonly custom_url: string }
+}
+
+export interface Revision {
+  readonly id: string
+  readonly status: string
+  readonly error_code: string | null
+  readonly status_message: string | null
+}
+
+export const deploymentOf = (name: string, repoUrl: string) => ({
+  name,
+  source: "github",
+  source_config: {
+    integration_id: null,
+    repo_url: repoUrl,
+    deployment_type: "dev",
+    build_on_push: false,
+    custom_url: null,
+    resource_spec: null,
+  },
+  source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json", image_uri: null },
+  secrets: [],
+})
+
+/** Creates a deployment and waits until its first revision serves. */
+export async function deploy(platform: Platform, name: string, repoUrl: string): Promise<Deployment> {
+  const { status, body } = await platform.api<Deployment>("POST", "/v2/deployments", deploymentOf(name, repoUrl))
+  assert.equal(status, 201, JSON.stringify(body))
+  await untilDeployed(platform, body.id, body.latest_revision_id)
+  return (await platform.api<Deployment>("GET", `/v2/deployments/${body.id}`)).body
+}
+
+/** Asks for a new revision of the branch's head and gives its id, without waiting for it. */
+export async function startRevision(platform: Platform, deploymentId: string): Promise<string> {
+  const { status, body } = await platform.api<Deployment>("PATCH", `/v2/deployments/${deploymentId}`, {
+    source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json" },
+  })
+  assert.equal(status, 200, JSON.stringify(body))
+  return body.latest_revision_id
+}
+
+/** Waits for a revision's last status; a control plane that is down meanwhile is no answer, not a failure. */
+export async function untilEnded(platform: Platform, deploymentId: string, revisionId: string): Promise<Revision> {
+  const path = `/v2/deployments/${deploymentId}/revisions/${revisionId}`
+  const ended = async () => {
+    const reply = await platform.api<Revision>("GET", path).catch(() => undefined)
+    const isOver = reply?.status === 200 && /DEPLOYED|FAILED|SKIPPED|INTERRUPTED/.test(reply.body.status)
+    return isOver ? reply.body : undefined
+  }
+  return until(ended, { what: "the revision to end", timeoutMs: 180_000 })
+}
+
+export async function untilDeployed(platform: Platform, deploymentId: string, revisionId: string): Promise<Revision> {
+  const revision = await untilEnded(platform, deploymentId, revisionId)
+  assert.equal(revision.status, "DEPLOYED", `${revision.error_code}: ${revision.status_message}\n${platform.output()}`)
+  return revision
+}
+
+/** The official client, on a deployment's own address. */
+export const clientOf = (platform: Platform, deployment: Deployment): Client =>
+  new Client({
+    apiUrl: deployment.source_config.custom_url,
+    apiKey: platform.credentials.api_key,
+    callerOptions: { maxRetries: 0 },
+  })

@@ -1,0 +1,138 @@
+/** A whole installation: `superstep up` as a real process, with a data folder and ports of its own. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { readFile } from "node:fs/promises"
+import { type AddressInfo, createServer } from "node:net"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+
+const cli = fileURLToPath(import.meta.resolve("superstep/main"))
+
+export interface Credentials {
+  readonly url: string
+  readonly tenant_id: string
+  readonly api_key: string
+  readonly org_api_key: string
+}
+
+export interface Reply<T = unknown> {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: T
+}
+
+export interface Platform extends AsyncDisposable {
+  readonly home: string
+  readonly credentials: Credentials
+  readonly agentsUrl: string
+  /** Calls the control plane as the workspace's own client. */
+  api<T = unknown>(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply<T>>
+  /** What the CLI printed so far. */
+  output(): string
+  /** The control plane's process at this moment; undefined while there is none. */
+  controlPid(): Promise<number | undefined>
+}
+
+export interface PlatformOptions {
+  /** Added to the environment of `superstep up`. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly home?: string
+}
+
+/** Starts an installation and waits until its API answers. Disposing of it sends the Ctrl-C of a terminal. */
+export async function startPlatform({ env = {}, home = temporaryFolder() }: PlatformOptions = {}): Promise<Platform> {
+  const [port, agentsPort] = [await freePort(), await freePort()]
+  const args = ["up", "--home", home, "--port", `${port}`, "--agents-port", `${agentsPort}`, "--no-example"]
+  const child = spawn(process.execPath, [cli, ...args], {
+    cwd: home,
+    env: { ...withoutSettings(), ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  })
+  let printed = ""
+  for (const output of [child.stdout, child.stderr]) output.setEncoding("utf8").on("data", (text) => (printed += text))
+  const credentials = await untilUp(child, join(home, "credentials.json"), () => printed)
+  const api: Platform["api"] = async (method, path, body, headers = {}) => {
+    const response = await fetch(`${credentials.url}${path}`, {
+      method,
+      headers: {
+        "content-type": "application/json",
+        "x-api-key": credentials.api_key,
+        "x-tenant-id": credentials.tenant_id,
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) }
+  }
+  return {
+    home,
+    credentials,
+    agentsUrl: `http://127.0.0.1:${agentsPort}`,
+    api,
+    output: () => printed,
+    controlPid: () => listenerOf(port),
+    [Symbol.asyncDispose]: () => interrupt(child, () => printed),
+  }
+}
+
+async function untilUp(child: ChildProcess, file: string, printed: () => string): Promise<Credentials> {
+  const isUp = async () => {
+    if (child.exitCode !== null) throw new Error(`superstep up ended with code ${child.exitCode}:\n${printed()}`)
+    const text = await readFile(file, "utf8").catch(() => undefined)
+    const credentials = text === undefined ? undefined : (JSON.parse(text) as Credentials)
+    const isHealthy =
+      credentials &&
+      (await fetch(`${credentials.url}/health`).then(
+        (r) => r.ok,
+        () => false,
+      ))
+    return isHealthy ? credentials : undefined
+  }
+  return until(isUp, { what: "the installation is up", timeoutMs: 60_000 })
+}
+
+/** What Ctrl-C does, and the proof that it ended well. */
+async function interrupt(child: ChildProcess, printed: () => string): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill("SIGINT")
+    await once(child, "exit")
+  }
+  if (child.exitCode !== 0)
+    throw new Error(`superstep up ended with ${child.exitCode ?? child.signalCode}:\n${printed()}`)
+}
+
+/** Settings of whoever runs the tests must not reach the installation. */
+const withoutSettings = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(SUPERSTEP_|DATABASE_URI$|NODE_TEST_)/.test(name)),
+  )
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, "close")
+  return port
+}
+
+/** The process that listens on a port of this machine, found as `ss` does it: through /proc. */
+async function listenerOf(port: number): Promise<number | undefined> {
+  const { readdir, readlink } = await import("node:fs/promises")
+  const hex = port.toString(16).toUpperCase().padStart(4, "0")
+  const table = await readFile("/proc/net/tcp", "utf8")
+  const line = table.split("\n").find((row) => row.includes(`:${hex} 00000000:0000 0A`))
+  const inode = line?.trim().split(/\s+/)[9]
+  if (inode === undefined) return undefined
+  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    const files = await readdir(`/proc/${pid}/fd`).catch(() => [])
+    for (const file of files) {
+      const target = await readlink(`/proc/${pid}/fd/${file}`).catch(() => "")
+      if (target === `socket:[${inode}]`) return Number(pid)
+    }
+  }
+  return undefined
+}

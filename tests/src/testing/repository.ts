@@ -1,0 +1,48 @@
+/** A real bare git repository with the test agent in it, and ways to push changes. */
+import { cp, mkdir, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { runCommand } from "@superstep/toolkit/exec/run-command"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+
+const agentFolder = fileURLToPath(new URL("../../agent", import.meta.url))
+
+export interface Repository {
+  /** `file://…`, as a deployment's `repo_url`. */
+  readonly url: string
+  /** Writes files, by path, into the work tree and pushes them. @returns the commit */
+  push(files: Readonly<Record<string, string>>): Promise<string>
+}
+
+export async function createRepository(): Promise<Repository> {
+  const folder = temporaryFolder()
+  const [bare, tree] = [join(folder, "agent.git"), join(folder, "tree")]
+  const git = async (...args: string[]) =>
+    (await runCommand({ argv: ["git", ...identity, ...args], cwd: tree, ...setting })).stdout.trim()
+  await cp(agentFolder, tree, { recursive: true, filter: (path) => !path.includes("node_modules") })
+  await git("init", "--quiet", "--bare", "--initial-branch=main", bare)
+  await git("init", "--quiet", "--initial-branch=main")
+  await git("remote", "add", "origin", bare)
+  const push = async (files: Readonly<Record<string, string>>) => {
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(tree, path)), { recursive: true })
+      await writeFile(join(tree, path), text)
+    }
+    await git("add", "--all")
+    await git("commit", "--quiet", "--allow-empty", "--message", "change the agent")
+    await git("push", "--quiet", "origin", "main")
+    return git("rev-parse", "HEAD")
+  }
+  await push({})
+  return { url: `file://${bare}`, push }
+}
+
+/** The file that says which version of the agent answers. */
+export const versionFile = (version: string) => ({ "src/version.ts": `export const version = "${version}"\n` })
+
+const identity = ["-c", "user.name=Test", "-c", "user.email=test@example.invalid"]
+
+const setting = {
+  env: { PATH: process.env.PATH ?? "", GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" },
+  timeoutMs: 60_000,
+}
