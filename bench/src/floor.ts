@@ -64,7 +64,6 @@ function reply(response: ServerResponse, status: number, body: unknown): void {
 async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method, url = "/" } = request
   const [, threadId, what] = /^\/threads\/([^/]+)\/(.+)$/.exec(url) ?? []
-  if (method === "GET" && url === "/ok") return reply(response, 200, { ok: true })
   if (method === "POST" && url === "/threads") return reply(response, 200, { thread_id: randomUUID() })
   if (method === "POST" && url === "/runs/stream") return streamRun(randomUUID(), request, response)
   if (method === "POST" && threadId && what === "runs/stream") return streamRun(threadId, request, response)

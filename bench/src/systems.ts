@@ -92,11 +92,12 @@ function findLogLine(logFile: string, message: string): { port: number } | undef
 /** @throws BenchFailed  with the program's last words when it ends, or never answers */
 async function start(system: System, program: Program, cleanup: Cleanup): Promise<void> {
   const child = startProgram(program, cleanup)
-  const answers = async () => {
+  const isReady = async () => {
     if (child.exitCode !== null || child.signalCode !== null) {
       throw new BenchFailed(`${system.name} ended: ${lastLines(program.logFile)}`)
     }
-    return callJson(system.target, "GET", "/ok").catch(() => undefined)
+    // A server answers before its graphs are loaded; threads it makes only then.
+    return callJson(system.target, "POST", "/threads", {}).catch(() => undefined)
   }
-  await until(answers, { what: `${system.name} answers`, timeoutMs: 60_000 })
+  await until(isReady, { what: `${system.name} is ready`, timeoutMs: 60_000 })
 }
