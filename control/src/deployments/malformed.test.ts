@@ -56,6 +56,10 @@ const cases: [what: string, body: unknown, loc: (string | number)[]][] = [
   ["an option for an scp host", url("-oProxyCommand=x@host:repo"), at.url],
   ["a file URL that is not allowed", url("file:///etc"), at.url],
   ["an http URL that is not allowed", url("http://github.com/acme/shop"), at.url],
+  ["a URL that git reads as ssh", url("https:github.com/acme/shop"), at.url],
+  ["a URL with a slash too many", url("https:///github.com/acme/shop"), at.url],
+  ["a URL with backslashes", url("https:\\\\github.com\\acme"), at.url],
+  ["a URL with one backslash", url("https://github.com\\@evil.test/acme"), at.url],
   ["a javascript URL", url("javascript:alert(1)"), at.url],
   ["a token in the URL", url("https://ghp_token@github.com/acme/shop"), at.url],
   ["a password in the URL", url("https://user:pass@github.com/acme/shop"), at.url],
@@ -214,6 +218,27 @@ test("odd but honest values are accepted", async () => {
     const reply = await api.call("POST", "/v2/deployments", { body: { ...body, name: `honest-${index}` } })
 
     assert.equal(reply.status, 201, `${what}: ${reply.text}`)
+  }
+})
+
+test("other protocols are accepted where the installation allows them", async () => {
+  await using api = await startApi({ gitProtocols: ["https", "ssh", "http", "file", "git"] })
+  const addresses = [
+    ["http://127.0.0.1:3000/acme/shop.git", 201],
+    ["file:///srv/git/shop.git", 201],
+    ["git://git.acme.test/shop.git", 201],
+    ["FILE:///srv/git/shop.git", 422],
+    ["file://server/share", 422],
+    ["file:srv/git", 422],
+    ["file:////srv/git", 422],
+    ["file:///", 422],
+    ["ftp://git.acme.test/shop.git", 422],
+    ["ext::sh", 422],
+  ] as const
+  for (const [index, [address, status]] of addresses.entries()) {
+    const reply = await api.call("POST", "/v2/deployments", { body: { ...url(address), name: `repo-${index}` } })
+
+    assert.equal(reply.status, status, `${address}: ${reply.text}`)
   }
 })
 

@@ -24,8 +24,14 @@ export function repoUrlProblem(url: string, allowed: readonly GitProtocol[]): st
   return scpForm.test(url) ? undefined : partsProblem(new URL(url), protocol)
 }
 
-const protocolOf = (url: string): string | undefined =>
-  URL.canParse(url) ? new URL(url).protocol.slice(0, -1) : undefined
+// `URL` also reads `https:host`, `https:///host`, capitals and backslashes; git would see another host, ssh, or nothing.
+const hostForm = /^([a-z][a-z0-9+.-]*):\/\/[^/\\][^\\]*$/
+const fileForm = /^(file):\/\/\/[^/\\][^\\]*$/
+
+function protocolOf(url: string): string | undefined {
+  const protocol = (hostForm.exec(url) ?? fileForm.exec(url))?.[1]
+  return URL.canParse(url) ? protocol : undefined
+}
 
 function partsProblem(url: URL, protocol: string): string | undefined {
   const { username, password, hostname, pathname } = url
