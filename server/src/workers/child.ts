@@ -119,6 +119,7 @@ export class Child {
       // A session of its own: a terminal's Ctrl-C reaches the server, which then lets runs finish.
       detached: true,
     })
+    this.#setting.log.debug({ worker_id: this.#workerId, pid: child.pid }, "worker started")
     child.once("error", (error) => this.#exited(`it could not be started: ${error.message}`))
     child.once("exit", (code, signal) => this.#exited(signal ? `signal ${signal}` : `exit code ${code}`))
     return child
