@@ -30,12 +30,17 @@ export function definitionName(ref: string): string {
  * @param name  of a definition, such as `ServerFrame`
  */
 export function problems(name: string, value: unknown): string[] {
+  return matches(named(name), value, "frame")
+}
+
+function named(name: string): Schema {
   const schema = definitions[name]
-  return schema === undefined ? [`no definition ${name}`] : matches(schema, value, "frame")
+  if (schema === undefined) throw new Error(`frames.schema.json has no definition ${name}`)
+  return schema
 }
 
 function matches(schema: Schema, value: unknown, path: string): string[] {
-  if (schema.$ref !== undefined) return problems(definitionName(schema.$ref), value)
+  if (schema.$ref !== undefined) return matches(named(definitionName(schema.$ref)), value, path)
   if (schema.oneOf !== undefined) return matchesOne(schema.oneOf, value, path)
   if (schema.const !== undefined) return schema.const === value ? [] : [`${path}: expected ${schema.const}`]
   if (schema.enum !== undefined) {
@@ -53,8 +58,9 @@ function matches(schema: Schema, value: unknown, path: string): string[] {
 function matchesOne(schemas: readonly Schema[], value: unknown, path: string): string[] {
   const attempts = schemas.map((each) => matches(each, value, path))
   if (attempts.some((found) => found.length === 0)) return []
-  // The alternative with the fewest complaints is the one that was meant.
-  return attempts.reduce((best, each) => (each.length < best.length ? each : best))
+  // Frames are told apart by `type` and `method`: where these fit, the rest was meant to.
+  const isMeant = (found: readonly string[]) => !found.some((problem) => /\.(type|method): expected/.test(problem))
+  return attempts.find(isMeant) ?? [`${path}: is none of the known kinds`]
 }
 
 function matchesObject(schema: Schema, value: Record<string, unknown>, path: string): string[] {

@@ -7,28 +7,30 @@ import { MessagesAnnotation, StateGraph } from "@langchain/langgraph"
 import { ToolNode } from "@langchain/langgraph/prebuilt"
 import { z } from "zod"
 
-const asksForTool = [
-  new AIMessageChunk({
-    content: "",
-    tool_call_chunks: [{ type: "tool_call_chunk", index: 0, id: "call_1", name: "add", args: "" }],
-  }),
-  new AIMessageChunk({ content: "", tool_call_chunks: [{ type: "tool_call_chunk", index: 0, args: '{"a":1,' }] }),
-  new AIMessageChunk({ content: "", tool_call_chunks: [{ type: "tool_call_chunk", index: 0, args: '"b":2}' }] }),
-  new AIMessageChunk({
+/** Fields of a chunk; the class's own type of them forbids usage metadata. */
+type Piece = object
+
+const chunkOf = (piece: Piece) => new AIMessageChunk(piece as ConstructorParameters<typeof AIMessageChunk>[0])
+
+const asksForTool: Piece[] = [
+  { content: "", tool_call_chunks: [{ type: "tool_call_chunk", index: 0, id: "call_1", name: "add", args: "" }] },
+  { content: "", tool_call_chunks: [{ type: "tool_call_chunk", index: 0, args: '{"a":1,' }] },
+  { content: "", tool_call_chunks: [{ type: "tool_call_chunk", index: 0, args: '"b":2}' }] },
+  {
     content: "",
     usage_metadata: { input_tokens: 3, output_tokens: 4, total_tokens: 7 },
     response_metadata: { finish_reason: "tool_calls", model_name: "scripted-1" },
-  }),
+  },
 ]
 
-const answers = [
-  new AIMessageChunk({ content: "The " }),
-  new AIMessageChunk({ content: "sum is 3." }),
-  new AIMessageChunk({
+const answers: Piece[] = [
+  { content: "The " },
+  { content: "sum is 3." },
+  {
     content: "",
     usage_metadata: { input_tokens: 9, output_tokens: 3, total_tokens: 12 },
     response_metadata: { finish_reason: "stop", model_name: "scripted-1" },
-  }),
+  },
 ]
 
 /** Asks for a tool first and answers when it has a result. */
@@ -42,8 +44,9 @@ export class ScriptedModel extends BaseChatModel {
   }
 
   async _generate(messages: BaseMessage[]): Promise<ChatResult> {
-    const chunks = script(messages)
-    const message = chunks.slice(1).reduce((sum, chunk) => sum.concat(chunk), chunks[0] ?? new AIMessageChunk(""))
+    const message = script(messages)
+      .map(chunkOf)
+      .reduce((sum, chunk) => sum.concat(chunk))
     return { generations: [{ text: String(message.content), message }] }
   }
 
@@ -52,8 +55,8 @@ export class ScriptedModel extends BaseChatModel {
     _options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
-    for (const chunk of script(messages)) {
-      const message = new AIMessageChunk({ ...chunk })
+    for (const piece of script(messages)) {
+      const message = chunkOf(piece)
       const generation = new ChatGenerationChunk({ message, text: String(message.content) })
       yield generation
       await runManager?.handleLLMNewToken(generation.text, undefined, undefined, undefined, undefined, {
@@ -63,7 +66,7 @@ export class ScriptedModel extends BaseChatModel {
   }
 }
 
-function script(messages: readonly BaseMessage[]): AIMessageChunk[] {
+function script(messages: readonly BaseMessage[]): Piece[] {
   return messages.at(-1) instanceof ToolMessage ? answers : asksForTool
 }
 

@@ -22,3 +22,12 @@ export const two = new StateGraph(Answers)
   .addEdge("a", "__end__")
   .addEdge("b", "__end__")
   .compile()
+
+/** Two questions, one after the other. */
+export const chain = new StateGraph(Answers)
+  .addNode("a", () => ({ out: [`a:${interrupt({ q: "a?" })}`] }))
+  .addNode("b", () => ({ out: [`b:${interrupt({ q: "b?" })}`] }))
+  .addEdge("__start__", "a")
+  .addEdge("a", "b")
+  .addEdge("b", "__end__")
+  .compile()

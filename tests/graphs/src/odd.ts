@@ -4,9 +4,9 @@ import { Annotation, type LangGraphRunnableConfig, StateGraph } from "@langchain
 
 const State = Annotation.Root({ what: Annotation<string>, said: Annotation<unknown> })
 
-/** A model without a stream of its own. */
+/** A model that answers all at once. */
 class PlainModel extends FakeListChatModel {
-  override _streamResponseChunks = undefined as never
+  override disableStreaming = true
 }
 
 const plain = new PlainModel({ responses: ["all at once"] })
@@ -46,6 +46,10 @@ const oddities: Record<string, (config: LangGraphRunnableConfig) => unknown> = {
   },
   exit() {
     process.exit(3)
+  },
+  flood({ writer }) {
+    for (let i = 0; i < 200; i++) writer?.({ i, padding: "x".repeat(20_000) })
+    return "flooded"
   },
   async deaf({ writer }) {
     writer?.("deaf")

@@ -48,9 +48,10 @@ function taskPayload(task: unknown): unknown {
   return { ...rest, checkpoint: checkpointRefOf(state) }
 }
 
+/** `run_name` is only there when `graph.stream` carries the run; a payload must not depend on that. */
 function publicConfig(config: unknown): unknown {
   if (!isRecord(config)) return config
-  const { callbacks: _, configurable, ...rest } = config
+  const { callbacks: _, run_name: __, configurable, ...rest } = config
   if (!isRecord(configurable)) return rest
   const visible = Object.entries(configurable).filter(([key]) => !key.startsWith("__"))
   return { configurable: Object.fromEntries(visible), ...rest }

@@ -3,7 +3,14 @@
  * the socket closes they all fail, and `onClose` ends the process.
  */
 import type { Socket } from "node:net"
-import type { Failure, ReplyFrame, ServerFrame, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
+import type {
+  Failure,
+  ReplyFrame,
+  ServerCall,
+  ServerFrame,
+  WorkerCall,
+  WorkerFrame,
+} from "@superstep/protocol/worker/frames"
 import { problems } from "@superstep/protocol/worker/schema"
 import { FrameReader, type RawFrame } from "./frame-reader.js"
 import { FrameWriter } from "./frame-writer.js"
@@ -100,6 +107,11 @@ export class Connection {
   }
 
   #receive({ header, payload }: RawFrame): void {
+    if (header.type === "call" && typeof header.call_id === "string" && !isKnown(header.method)) {
+      const error = { error: "UnknownMethod", message: `this worker has no method ${String(header.method)}` }
+      this.send({ type: "failure", call_id: header.call_id, error })
+      return
+    }
     if (!isServerFrame(header)) {
       const found = problems("ServerFrame", header).join("; ")
       throw new Error(`cannot understand a frame of type ${String(header.type)}: ${found}`)
@@ -122,6 +134,13 @@ export class Connection {
     this.#socket.destroy()
     this.#listener.onClose(reason)
   }
+}
+
+/** Every method of the server's calls, as the compiler sees to it. */
+const methods: Readonly<Record<ServerCall["method"], true>> = { "graph.state": true, "graph.history": true }
+
+function isKnown(method: unknown): boolean {
+  return typeof method === "string" && Object.hasOwn(methods, method)
 }
 
 function isServerFrame(

@@ -1,0 +1,74 @@
+/** Recorded streams of the reference server, and what may differ between two streams of one graph. */
+import { readFileSync } from "node:fs"
+import type { RunOptions } from "./fake-server.js"
+import { graphsFolder } from "./worker.js"
+
+export interface StreamEvent {
+  readonly event: string
+  readonly data: unknown
+}
+
+export interface Recording {
+  readonly graphId: string
+  readonly run: RunOptions
+  /** Without `metadata` and `error`, which the server makes. */
+  readonly events: readonly StreamEvent[]
+}
+
+/** @param name  of a file in `tests/graphs/recordings` */
+export function readRecording(name: string): Recording {
+  const lines = readFileSync(`${graphsFolder}recordings/${name}.jsonl`, "utf8").trimEnd().split("\n")
+  const [{ request }, ...events] = lines.map((line) => JSON.parse(line))
+  const { assistant_id: graphId, input, stream_mode = ["values"], stream_subgraphs = false } = request
+  const breakpoints = request.interrupt_before === undefined ? {} : { interrupt_before: request.interrupt_before }
+  const durability = request.durability === undefined ? {} : { durability: request.durability }
+  return {
+    graphId,
+    run: { input, stream_modes: [stream_mode].flat(), stream_subgraphs, ...breakpoints, ...durability, config },
+    events: events.filter(({ event }) => event !== "metadata" && event !== "error"),
+  }
+}
+
+/** What the reference server put into every run's config. */
+const config = {
+  configurable: { "user-agent": "curl/7.88.1", assistant_id: "an-assistant" },
+  metadata: {
+    assistant_id: "an-assistant",
+    created_by: "system",
+    langgraph_api_url: "http://localhost",
+    langgraph_host: "self-hosted",
+    langgraph_plan: "developer",
+  },
+}
+
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+const interruptId = /\b[0-9a-f]{32}\b/g
+const timestamp = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/g
+
+/**
+ * The event with every id, time and library version replaced by its kind.
+ *
+ * The reference server runs everything through `streamEvents`, so its models always stream; ours stream when somebody
+ * listens (architecture D6). A message that was put together from chunks is called `run-<id>` and has an empty list
+ * of tool call chunks. LangGraph gives a tool's message its id on the way, so whether an event shows it is a matter of
+ * when it was written.
+ */
+export function normalised({ event, data }: StreamEvent): StreamEvent {
+  const text = JSON.stringify({ event, data })
+    .replaceAll('"an-assistant"', '"<uuid>"')
+    .replaceAll(uuid, "<uuid>")
+    .replaceAll("run-<uuid>", "<uuid>")
+    .replaceAll('"tool_call_chunks":[],', "")
+    .replaceAll('"id":"<uuid>-tool-call_1",', "")
+    .replaceAll(interruptId, "<interrupt>")
+    .replaceAll(timestamp, "<time>")
+    .replaceAll(/"langgraph_version":"[^"]+"/g, '"langgraph_version":"<version>"')
+  return JSON.parse(text)
+}
+
+/** Events of one name in their order: between names the order is a race when LangChain's callbacks carry them. */
+export function byName(events: readonly StreamEvent[]): Record<string, unknown[]> {
+  const groups: Record<string, unknown[]> = {}
+  for (const { event, data } of events) groups[event] = [...(groups[event] ?? []), data]
+  return groups
+}

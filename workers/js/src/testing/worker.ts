@@ -1,0 +1,16 @@
+/** The real worker with the test graphs loaded, for tests. */
+import { readGraphs } from "../langgraph-json.js"
+import { FakeServer } from "./fake-server.js"
+
+/** The repository's test graphs; this file runs from `workers/js/dist/testing`. */
+export const graphsFolder = new URL("../../../../tests/graphs/", import.meta.url).pathname
+
+export const workerMain = new URL("../main.js", import.meta.url).pathname
+
+/** Starts a worker that has loaded these graphs of `tests/graphs`, or a folder of the test's own. */
+export async function startWorker(...graphIds: string[]): Promise<FakeServer> {
+  const { project, graphs } = readGraphs(`${graphsFolder}langgraph.json`)
+  const server = await FakeServer.start(workerMain)
+  await server.load(project, Object.fromEntries(graphIds.map((graphId) => [graphId, graphs[graphId] ?? ""])))
+  return server
+}

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type TestContext, test } from "node:test"
+import { graphsFolder } from "./testing/worker.js"
+
+const verifyMain = new URL("./verify.js", import.meta.url).pathname
+
+interface Report {
+  readonly graphs: string[]
+  readonly failed: { readonly graph_id: string; readonly message: string; readonly code_frame?: string }[]
+  readonly langgraph_version?: string
+}
+
+test("all graphs of the test project load, in every way of exporting one", async () => {
+  const { code, report } = await verify(`${graphsFolder}langgraph.json`)
+
+  assert.deepEqual(report.failed, [])
+  assert.equal(code, 0)
+  assert.equal(report.langgraph_version, "1.4.12")
+  const exported = ["chat", "factory", "wrapped", "builder", "promise", "commonjs"]
+  assert.deepEqual(
+    exported.filter((graphId) => !report.graphs.includes(graphId)),
+    [],
+  )
+})
+
+test("a file that does not compile is shown at the place", async (t) => {
+  const { code, report } = await verifyGraph(t, "const a = 1\nexport const graph = {\n  channels: ,\n}\n")
+
+  assert.equal(code, 1)
+  assert.deepEqual(report.graphs, [])
+  assert.match(report.failed[0]?.message ?? "", /Unexpected ","/)
+  assert.equal(
+    report.failed[0]?.code_frame,
+    [
+      "graph.ts:3:13",
+      "  1 | const a = 1",
+      "  2 | export const graph = {",
+      "> 3 |   channels: ,",
+      "    |             ^",
+      "  4 | }",
+      "  5 |",
+    ].join("\n"),
+  )
+})
+
+test("an error at import is shown in the source that the user wrote", async (t) => {
+  const source =
+    'interface Wanted { name: string }\n\nconst wanted: Wanted | undefined = undefined\nthrow new Error("no settings")\n'
+
+  const { report } = await verifyGraph(t, source)
+
+  assert.equal(report.failed[0]?.message, "no settings")
+  assert.match(report.failed[0]?.code_frame ?? "", /^graph\.ts:4:7\n[^]*> 4 \| throw new Error/)
+})
+
+test("an import that is not there is shown where it stands", async (t) => {
+  const missingPackage = await verifyGraph(
+    t,
+    'import { readFile } from "node:fs"\nimport { x } from "not-installed"\nx(readFile)\n',
+  )
+  const missingFile = await verifyGraph(t, 'import { x } from "./not-here.js"\nx()\n')
+
+  assert.match(missingPackage.report.failed[0]?.message ?? "", /Cannot find package 'not-installed'/)
+  assert.match(missingPackage.report.failed[0]?.code_frame ?? "", /^graph\.ts:2:19\n/)
+  assert.match(missingFile.report.failed[0]?.code_frame ?? "", /^graph\.ts:1:19\n/)
+})
+
+test("a wrong path or export is answered with what there is", async (t) => {
+  const source = "export const agent = 1\nexport default 2\n"
+
+  const messages = async (spec: string) =>
+    (await verifyGraph(t, source, spec)).report.failed.map(({ message }) => message)
+
+  assert.deepEqual(await messages("./grpah.ts:agent"), ["there is no file grpah.ts; its folder has graph.ts"])
+  assert.deepEqual(await messages("./src/graph.ts:agent"), [
+    "there is no file src/graph.ts; its folder is not there either",
+  ])
+  assert.deepEqual(await messages("./graph.ts:graph"), ['./graph.ts has no export "graph": it exports agent, default'])
+  assert.deepEqual(await messages("./graph.ts:agent"), ["./graph.ts:agent is not a graph but a number"])
+  assert.match((await messages("./graph.ts"))[0] ?? "", /must be a path and an export/)
+  assert.match((await messages("./graph.py:graph"))[0] ?? "", /Python graphs are not supported yet/)
+})
+
+test("one graph that fails does not keep the others from loading", async (t) => {
+  const folder = project(t, { "graph.ts": "throw new Error('no')\n" })
+  const chat = `${graphsFolder}src/chat.ts:graph`
+  writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs: { bad: "./graph.ts:graph", good: chat } }))
+
+  const { code, report } = await verify(join(folder, "langgraph.json"))
+
+  assert.equal(code, 1)
+  assert.deepEqual(report.graphs, ["good"])
+  assert.deepEqual(
+    report.failed.map(({ graph_id }) => graph_id),
+    ["bad"],
+  )
+})
+
+test("what user code prints does not get into the report, and the report can go to a file", async (t) => {
+  const folder = project(t, {
+    "graph.ts": "console.log('noise')\nprocess.stdout.write('more')\nexport const graph = 1\n",
+  })
+  writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs: { g: "./graph.ts:graph" } }))
+  const result = join(folder, "result.json")
+
+  const { stdout } = await run([join(folder, "langgraph.json")])
+  const toFile = await run([join(folder, "langgraph.json"), result])
+
+  assert.equal(JSON.parse(stdout).failed[0].graph_id, "g")
+  assert.equal(toFile.stdout, "")
+  assert.equal(readFileSync(result, "utf8"), stdout)
+})
+
+test("code that ends the process is named", async (t) => {
+  const { code, report } = await verifyGraph(t, "process.exit(0)\n")
+
+  assert.equal(code, 1)
+  assert.deepEqual(report.failed, [
+    { graph_id: "g", message: 'the code of graph "g" ended the process while it was loaded' },
+  ])
+})
+
+test("a langgraph.json that cannot be used says why", async (t) => {
+  const folder = project(t, { "langgraph.json": "{", "empty.json": "{}" })
+
+  const broken = await verify(join(folder, "langgraph.json"))
+  const empty = await verify(join(folder, "empty.json"))
+
+  assert.equal(broken.code, 1)
+  assert.match(broken.report.failed[0]?.message ?? "", /langgraph\.json is not JSON/)
+  assert.match(empty.report.failed[0]?.message ?? "", /names no graphs/)
+})
+
+function verifyGraph(t: TestContext, source: string, spec = "./graph.ts:graph") {
+  const folder = project(t, { "graph.ts": source, "langgraph.json": JSON.stringify({ graphs: { g: spec } }) })
+  return verify(join(folder, "langgraph.json"))
+}
+
+/** A folder outside of the repository, so that it has no packages. */
+function project(t: TestContext, files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "verify-"))
+  t.after(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, "package.json"), '{"type":"module"}')
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  return folder
+}
+
+async function verify(config: string): Promise<{ code: number; report: Report }> {
+  const { code, stdout } = await run([config])
+  return { code, report: JSON.parse(stdout) }
+}
+
+function run(args: readonly string[]): Promise<{ code: number; stdout: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [verifyMain, ...args], (error, stdout) => {
+      resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout })
+    })
+  })
+}
