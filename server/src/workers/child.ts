@@ -8,6 +8,7 @@ import type { LoadedFrame } from "@superstep/protocol/worker/frames"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { CallHandlers } from "./calls.js"
 import type { Connection } from "./connection.js"
+import { endWithParent } from "./end-with-parent.js"
 import { type Heartbeat, startHeartbeat } from "./heartbeat.js"
 import { Session } from "./session.js"
 import { workerEnv } from "./worker-env.js"
@@ -112,7 +113,8 @@ export class Child {
   #spawn(): ChildProcess {
     const { serverEnv, main, socket } = this.#setting
     const env = workerEnv(serverEnv, this.#project.env, { socketPath: socket.path, workerId: this.#workerId })
-    const child = spawn(process.execPath, [...nodeArguments, main], {
+    const [command, ...args] = endWithParent([process.execPath, ...nodeArguments, main])
+    const child = spawn(command, args, {
       cwd: this.#project.folder,
       env,
       stdio: ["ignore", "inherit", "inherit"],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { routesAfter, routesWithout } from "./routes.js"
-import { endOf, project, seen, startTestPool, type TestPool } from "./testing/test-pool.js"
+import { endOf, isAlive, project, seen, startTestPool, type TestPool } from "./testing/test-pool.js"
 
 /** Which generation executes a graph now: the first number of the worker's id. */
 async function generationOf(testing: TestPool, graphId: string): Promise<number> {
@@ -76,15 +76,6 @@ test("G3: a generation that no graph leads to ends when its last run has ended",
     [true],
   )
 })
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    assert.equal((error as NodeJS.ErrnoException).code, "ESRCH")
-    return false
-  }
-}
 
 test("G4: when the last processes of an old generation die, its graph is failed", async () => {
   await using testing = await startTestPool()

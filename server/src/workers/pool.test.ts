@@ -1,13 +1,17 @@
 import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { existsSync } from "node:fs"
+import { utimes } from "node:fs/promises"
 import { dirname } from "node:path"
 import { test } from "node:test"
+import { fileURLToPath } from "node:url"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { until } from "@superstep/toolkit/testing/until"
 import { ClaimLost } from "./fence.js"
 import { WorkerCallFailed } from "./pending-calls.js"
 import { afterDeath } from "./restart-delay.js"
-import { endOf, noteDown, project, runOrder, seen, startTestPool } from "./testing/test-pool.js"
+import { endOf, isAlive, noteDown, project, runOrder, seen, startTestPool } from "./testing/test-pool.js"
 import { workerEnv } from "./worker-env.js"
 
 test("a run's events come in order and its result at the end", async () => {
@@ -276,4 +280,24 @@ test("P9: what does not finish in time is ended and its runs are lost", async ()
 
   assert.ok("lost" in (waiting.ends[0] ?? {}))
   assert.ok("lost" in (spinning.ends[0] ?? {}))
+})
+
+const hasSetpriv = existsSync("/usr/bin/setpriv")
+
+test("P10: a worker in an endless loop does not outlive its server", {
+  skip: !hasSetpriv && "no setpriv",
+}, async () => {
+  const script = fileURLToPath(new URL("./testing/doomed-server.js", import.meta.url))
+  const server = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"] })
+  const [line] = (await once(server.stdout, "data")) as [Buffer]
+  const { PID, SUPERSTEP_WORKER_SOCKET } = JSON.parse(line.toString("utf8"))
+
+  server.kill("SIGKILL")
+
+  await until(() => !isAlive(Number(PID)), { what: "the worker has ended" })
+  const folder = dirname(SUPERSTEP_WORKER_SOCKET)
+  const longAgo = new Date(Date.now() - 3_600_000)
+  await utimes(SUPERSTEP_WORKER_SOCKET, longAgo, longAgo)
+  await using _next = await startTestPool()
+  assert.equal(existsSync(folder), false)
 })

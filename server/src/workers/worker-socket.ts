@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Log } from "@superstep/toolkit/log/log"
 import { Connection } from "./connection.js"
+import { removeLeftovers } from "./leftover-sockets.js"
 
 export interface WorkerSocket {
   readonly path: string
@@ -20,16 +21,20 @@ export interface WorkerSocket {
 // The kernel takes 108 bytes, macOS 104; a longer TMPDIR would give an error that nobody understands.
 const longestPathBytes = 100
 
+const socketName = "workers.sock"
+
 async function makeFolder(): Promise<string> {
-  const usual = join(tmpdir(), "superstep-")
-  const fits = Buffer.byteLength(join(`${usual}xxxxxx`, "workers.sock")) < longestPathBytes
+  const usual = join(tmpdir(), "superstep-workers-")
+  const fits = Buffer.byteLength(join(`${usual}xxxxxx`, socketName)) < longestPathBytes
+  const prefix = fits ? usual : "/tmp/superstep-workers-"
+  await removeLeftovers(prefix, socketName)
   // mkdtemp makes the folder with mode 0700.
-  return mkdtemp(fits ? usual : "/tmp/superstep-")
+  return mkdtemp(prefix)
 }
 
 export async function openWorkerSocket(log: Log): Promise<WorkerSocket> {
   const folder = await makeFolder()
-  const path = join(folder, "workers.sock")
+  const path = join(folder, socketName)
   const expected = new Map<string, (connection: Connection) => void>()
   const connections = new Set<Connection>()
 

@@ -18,6 +18,7 @@ export type Step =
   | { readonly do: "exit_after_done" }
   | { readonly do: "kill" }
   | { readonly do: "wait" }
+  | { readonly do: "pause" }
   | { readonly do: "spin" }
   | { readonly do: "garbage" }
   | { readonly do: "call"; readonly method: string; readonly lines: readonly string[] }
@@ -83,6 +84,10 @@ async function take(run: RunFrame, step: Step): Promise<void> {
     case "wait":
       waiting.set(run_id, run)
       event("waiting", {})
+      return
+    case "pause":
+      // Lets what was written leave before the next step.
+      await new Promise((resolve) => setImmediate(resolve))
       return
     case "spin":
       for (;;);

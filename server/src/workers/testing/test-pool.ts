@@ -83,3 +83,13 @@ export async function endOf(told: Told) {
 
 export const seen = (told: Told, event: string) =>
   until(() => told.events.find((one) => one.event === event), { what: `the event ${event} came` })
+
+/** Whether a process runs; a signal that cannot be delivered says no. */
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false
+    throw error
+  }
+}
