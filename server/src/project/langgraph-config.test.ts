@@ -50,11 +50,17 @@ test("a file that is missing or no JSON is told by its name", async () => {
 })
 
 test("unknown keys and keys without effect are warnings", async () => {
-  const project = await read({ graphs: chat, grahps: {}, store: { index: { dims: 3, embed: "x:y" } }, webhooks: {} })
+  const project = await read({
+    graphs: chat,
+    grahps: {},
+    store: { index: { dims: 3, embed: "x:y" } },
+    webhooks: {},
+    auth: { path: "./a.ts:b" },
+  })
 
   assert.deepEqual(
     project.warnings.map((warning) => warning.split(":")[0]),
-    ["grahps", "webhooks", "store.index"],
+    ["grahps", "webhooks", "store.index", "auth.path"],
   )
 })
 

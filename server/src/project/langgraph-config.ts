@@ -70,6 +70,8 @@ const warningsOf = (config: LanggraphJson): string[] => [
   ...unknownKeys(config).map((key) => `${key}: this key is unknown and ignored`),
   ...withoutEffect.filter((key) => config[key] !== undefined).map((key) => `${key}: this has no effect yet`),
   ...(config.store?.index ? ["store.index: semantic search has no effect yet: a search ignores its query"] : []),
+  ...(config.auth?.path ? ["auth.path: this has no effect yet: the graphs' own rules are not asked"] : []),
+  ...(config.http?.app ? ["http.app: this has no effect yet: custom routes are not served"] : []),
   ...(config.store?.ttl ? ["store.ttl: this has no effect yet"] : []),
 ]
 

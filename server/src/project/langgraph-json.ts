@@ -120,5 +120,5 @@ export type LanggraphJson = z.output<typeof langgraphConfig>
 export const unknownKeys = (config: object): string[] =>
   Object.keys(config).filter((key) => !Object.hasOwn(langgraphConfig.shape, key))
 
-/** Keys that only say how an image is built, and those that are not built yet: they are read and change nothing. */
+/** Keys whose meaning is not built yet: they are read and change nothing. */
 export const withoutEffect = ["checkpointer", "encryption", "node_loader", "webhooks", "ui"] as const
