@@ -23,11 +23,11 @@ async function main(): Promise<void> {
   if (!request) throw new Error(`there is no ${files.request}`)
   const agentEnv = JSON.parse(process.env[agentEnvVariable] ?? "{}") as Record<string, string>
   const writeLine = buildLog(files.log, Object.values(agentEnv))
+  // One after the other, so that the file names the step that runs now.
+  let noted = Promise.resolve()
   const onStart = (pid: number) => {
-    identifyNewChild(pid).then(
-      (step) => writeJson(files.step, step),
-      (error: unknown) => writeLine(String(error), "ERROR"),
-    )
+    const note = async () => writeJson(files.step, await identifyNewChild(pid))
+    noted = noted.then(note).catch((error: unknown) => writeLine(`the step could not be noted: ${error}`, "WARNING"))
   }
   const result = await build({ request, agentEnv, writeLine, onStart, signal: stopping.signal }).catch(
     (error: unknown) => failedResult(error, writeLine),

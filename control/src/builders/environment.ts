@@ -44,7 +44,7 @@ export function buildEnvironment(input: {
     CI: "1",
     npm_config_cache: join(cache, "npm"),
     npm_config_update_notifier: "false",
-    npm_config_store_dir: join(cache, "pnpm"),
+    XDG_DATA_HOME: join(cache, "data"),
     YARN_CACHE_FOLDER: join(cache, "yarn"),
     BUN_INSTALL_CACHE_DIR: join(cache, "bun"),
     XDG_CACHE_HOME: cache,

@@ -72,7 +72,7 @@ export function installFolder(folders: ProjectFacts["folders"]): FolderFacts {
 }
 
 // The official CLIs refuse the same characters before they send; a client can be bypassed (control-plane §2.2).
-const forbidden = /["`\\\n\r\0\t|;$><]|(?<!&)&(?!&)/
+const forbidden = /["`\\\n\r\0\t|;$><]|(?<!&)&(?!&)|&{3}/
 
 function shell(name: string, command: string): readonly [string, ...string[]] {
   if (forbidden.test(command)) {

@@ -1,9 +1,10 @@
 /** Small JSON files by which processes tell each other who they are. */
+import { randomUUID } from "node:crypto"
 import { readFile, rename, writeFile } from "node:fs/promises"
 
 /** Writes so that a reader sees all of it or none. Only its owner may read it. */
 export async function writeJson(file: string, value: unknown): Promise<void> {
-  const partial = `${file}.${process.pid}.partial`
+  const partial = `${file}.${randomUUID()}.partial`
   await writeFile(partial, JSON.stringify(value), { mode: 0o600 })
   await rename(partial, file)
 }

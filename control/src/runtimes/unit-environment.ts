@@ -8,16 +8,16 @@ export interface UnitPlace {
   readonly socketPath: string
 }
 
-/** What an operator may set for all units. */
-const passedOn = [
-  "PATH",
-  "LANG",
-  "TZ",
+const fromMachine = ["PATH", "LANG", "TZ"]
+
+/** Settings of the agent server: an operator sets them for all units, a deployment's secrets for its own. */
+const serverSettings = [
   "LOG_LEVEL",
   "SUPERSTEP_WORKERS",
   "N_JOBS_PER_WORKER",
   "BG_JOB_TIMEOUT_SECS",
   "BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS",
+  "RESUMABLE_STREAM_TTL_SECONDS",
 ]
 
 // What certificates to trust and how to get out of a closed network is the machine's matter, and user code needs it.
@@ -29,15 +29,17 @@ const heapShare = 0.75
 export function unitEnvironment(spec: UnitSpec, place: UnitPlace, base: NodeJS.ProcessEnv): Record<string, string> {
   const heap = spec.memoryMb === undefined ? {} : { NODE_OPTIONS: heapLimit(spec.memoryMb) }
   const secrets = Object.entries(spec.agentEnv).map(([name, value]) => [name, value.reveal()])
-  const agentEnv = { ...pick(base, networkNames), ...heap, ...Object.fromEntries(secrets) }
+  const agentEnv: Record<string, string> = { ...pick(base, networkNames), ...heap, ...Object.fromEntries(secrets) }
   return {
-    ...pick(base, [...passedOn, ...networkNames]),
+    ...pick(base, [...fromMachine, ...serverSettings, ...networkNames]),
+    ...pick(agentEnv, serverSettings),
     ...heap,
     NODE_ENV: "production",
     HOME: join(place.folder, "data"),
     TMPDIR: join(place.folder, "tmp"),
     SUPERSTEP_CONFIG: join(spec.artifactFolder, spec.configPath),
     SUPERSTEP_LISTEN: `unix:${place.socketPath}`,
+    SUPERSTEP_SERVER_ID: spec.unitId,
     SUPERSTEP_REVISION_ID: spec.revisionId,
     SUPERSTEP_UNIT_TOKEN: spec.token.reveal(),
     SUPERSTEP_AGENT_ENV: JSON.stringify(agentEnv),

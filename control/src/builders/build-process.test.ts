@@ -1,0 +1,241 @@
+import assert from "node:assert/strict"
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import test from "node:test"
+import { fileURLToPath } from "node:url"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { isolatedUser } from "../runtimes/isolation.js"
+import { buildState, startBuild, stopBuild } from "./build-process.js"
+import { type BuildLogLine, type BuildRequest, type BuildResult, buildFiles } from "./build-request.js"
+import { buildEnvironment } from "./environment.js"
+import type { BuildStep } from "./plan.js"
+
+const verifyEntry = fileURLToPath(new URL("../runtimes/testing/fake-verify.js", import.meta.url))
+const isRoot = process.getuid?.() === 0
+
+const project: Readonly<Record<string, string>> = {
+  "langgraph.json": JSON.stringify({ graphs: { chat: "./chat.mjs:graph" } }),
+  "chat.mjs": "export const graph = {}\n",
+}
+
+/** A build of these files, ready to be started. */
+function prepare(
+  files: Readonly<Record<string, string>>,
+  steps: readonly BuildStep[],
+  change: Partial<BuildRequest> = {},
+) {
+  const home = temporaryFolder()
+  const tree = join(home, "tree")
+  for (const [name, content] of Object.entries({ ...project, ...files })) {
+    mkdirSync(dirname(join(tree, name)), { recursive: true })
+    writeFileSync(join(tree, name), content)
+  }
+  const folder = join(home, "build")
+  const cache = join(home, "cache")
+  const base = { ...process.env, DATABASE_URI: "postgres://of-the-platform" }
+  const request: BuildRequest = {
+    tree,
+    configPath: "langgraph.json",
+    artifactFolder: join(home, "artifacts", "abc"),
+    home: join(home, "home"),
+    plan: { steps, notes: ["a note"] },
+    environment: buildEnvironment({ base, execPath: process.execPath, home: join(home, "home"), cache }),
+    limits: { installMs: 30_000, buildMs: 30_000, silenceMs: 30_000, verifyMs: 30_000 },
+    verifyEntry,
+    user: null,
+    ...change,
+  }
+  return { folder, request, cache }
+}
+
+async function build(
+  files: Readonly<Record<string, string>>,
+  steps: readonly BuildStep[],
+  change: Partial<BuildRequest> = {},
+  agentEnv: Record<string, string> = {},
+) {
+  const { folder, request } = prepare(files, steps, change)
+  await startBuild(folder, request, agentEnv)
+  const result = await untilFinished(folder)
+  return { result, request, log: logOf(folder) }
+}
+
+const untilFinished = async (folder: string): Promise<BuildResult> => {
+  const state = await until(
+    async () => {
+      const now = await buildState(folder)
+      assert.notEqual(now.state, "vanished", readFileSync(join(folder, "process.log"), "utf8"))
+      return now.state === "finished" && now
+    },
+    { what: "the build has ended" },
+  )
+  return state.result
+}
+
+const logOf = (folder: string): string =>
+  readFileSync(buildFiles(folder).log, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as BuildLogLine).message)
+    .join("\n")
+
+const step = (name: BuildStep["name"], command: string): BuildStep => ({
+  name,
+  argv: ["sh", "-c", command],
+  folder: "",
+  failure: name === "install" ? "install_failed" : "build_command_failed",
+})
+
+test("a build installs, builds, loads the graphs and publishes what came out, read-only", async () => {
+  const files = {
+    "package.json": JSON.stringify({ name: "app", dependencies: { dep: "file:./dep" } }),
+    "dep/package.json": JSON.stringify({ name: "dep", version: "1.0.0", main: "dep.js", type: "module" }),
+    "dep/dep.js": "export const word = 'hello'\n",
+    "chat.mjs": "import { word } from 'dep'\nexport const graph = word\n",
+    ".env": "SECRET=committed",
+  }
+  const install: BuildStep = {
+    ...step("install", ""),
+    argv: ["npm", "install", "--no-audit", "--no-fund", "--offline"],
+  }
+
+  const { result, request, log } = await build(files, [install, step("build", "echo built > out.txt")])
+
+  assert.deepEqual(result, { outcome: "published", graphs: ["chat"], langgraph_version: "1.4.12" }, log)
+  assert.equal(readFileSync(join(request.artifactFolder, "out.txt"), "utf8"), "built\n")
+  assert.ok(!existsSync(join(request.artifactFolder, ".env")))
+  assert.ok(!existsSync(request.tree))
+  assert.equal(statSync(join(request.artifactFolder, "out.txt")).mode & 0o222, 0)
+  assert.match(log, /a note[\s\S]*install: npm install[\s\S]*build: echo built[\s\S]*build finished/)
+})
+
+test("install and build commands see no secret; the graphs are loaded with them, and the log hides them", async () => {
+  const files = {
+    "chat.mjs":
+      "console.log('key ' + process.env.MODEL_KEY)\nif (!process.env.MODEL_KEY) throw new Error('no key')\nexport const graph = 1\n",
+  }
+
+  const { result, log } = await build(files, [step("install", "env")], {}, { MODEL_KEY: "very-secret-value" })
+
+  assert.equal(result.outcome, "published", log)
+  assert.ok(!log.includes("very-secret-value"))
+  assert.match(log, /key \[secret\]/)
+  assert.ok(!log.includes("MODEL_KEY="))
+  assert.ok(!log.includes("SUPERSTEP_"))
+  assert.ok(!log.includes("DATABASE_URI"))
+})
+
+const failures: readonly (readonly [
+  string,
+  readonly BuildStep[],
+  Partial<BuildRequest>,
+  Record<string, string>,
+  string,
+  RegExp,
+])[] = [
+  ["an install command that fails", [step("install", "echo boom && exit 7")], {}, {}, "install_failed", /exit code 7/],
+  ["a build command that fails", [step("build", "kill -9 $$")], {}, {}, "build_command_failed", /was ended by SIGKILL/],
+  [
+    "a program that is not there",
+    [{ ...step("build", ""), argv: ["no-such-program"] }],
+    {},
+    {},
+    "build_command_failed",
+    /could not be started.*ENOENT/,
+  ],
+  [
+    "a command that takes too long",
+    [step("build", "while true; do echo on; sleep 0.05; done")],
+    { limits: { installMs: 1, buildMs: 300, silenceMs: 30_000, verifyMs: 1 } },
+    {},
+    "build_timeout",
+    /took longer than 0\.3 s/,
+  ],
+  [
+    "a command that says nothing",
+    [step("install", "sleep 60")],
+    { limits: { installMs: 30_000, buildMs: 1, silenceMs: 200, verifyMs: 1 } },
+    {},
+    "build_timeout",
+    /printed nothing for 0\.2 s/,
+  ],
+  [
+    "a missing export",
+    [],
+    {},
+    { "chat.mjs": "export const other = 1\n" },
+    "graph_load_failed",
+    /"chat" does not load: .*no export named graph/,
+  ],
+  ["a graph that throws", [], {}, { "chat.mjs": "throw new Error('bad day')\n" }, "graph_load_failed", /bad day/],
+  ["a graph that ends the process", [], {}, { "chat.mjs": "process.exit(5)\n" }, "graph_load_failed", /exit code 5/],
+  [
+    "a graph that never loads",
+    [],
+    { limits: { installMs: 1, buildMs: 1, silenceMs: 30_000, verifyMs: 500 } },
+    { "chat.mjs": "setInterval(() => {}, 1000)\nawait new Promise(() => {})\n" },
+    "graph_load_failed",
+    /took longer than 0\.5 s|printed nothing/,
+  ],
+]
+for (const [what, steps, change, files, code, words] of failures) {
+  test(`${what} is ${code}`, async () => {
+    const { result, request, log } = await build(files, steps, change)
+
+    assert.equal(result.outcome, "failed", log)
+    assert.equal(result.outcome === "failed" && result.error_code, code, log)
+    assert.match(result.outcome === "failed" ? result.message : "", words)
+    assert.ok(!existsSync(request.artifactFolder))
+  })
+}
+
+test("a second start finds the first build and leaves it alone", async () => {
+  const { folder, request } = prepare({}, [step("build", "echo once >> ../count && sleep 0.3")])
+  await startBuild(folder, request, {})
+  const before = readFileSync(buildFiles(folder).identity, "utf8")
+
+  assert.equal((await buildState(folder)).state, "running")
+  await untilFinished(folder)
+
+  assert.equal(readFileSync(buildFiles(folder).identity, "utf8"), before)
+  assert.equal(readFileSync(join(dirname(request.tree), "count"), "utf8"), "once\n")
+})
+
+test("a stopped build leaves no process, and a killed one is known to have vanished", async () => {
+  const { folder, request } = prepare({}, [step("build", "echo $$ > ../pid && sleep 60")])
+  await startBuild(folder, request, {})
+  const pidFile = join(dirname(request.tree), "pid")
+  const pid = Number(await until(() => existsSync(pidFile) && readFileSync(pidFile, "utf8"), { what: "the step runs" }))
+  const build = JSON.parse(readFileSync(buildFiles(folder).identity, "utf8")) as { pid: number }
+
+  process.kill(build.pid, "SIGKILL")
+  await until(async () => (await buildState(folder)).state === "vanished", { what: "the build has vanished" })
+  await stopBuild(folder)
+
+  await until(() => !runs(pid), { what: "its command has ended too" })
+})
+
+const runs = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"))
+  } catch {
+    return false
+  }
+}
+
+test("as root, commands run as the deployment's user, who alone may read the artefact", { skip: !isRoot }, async () => {
+  const user = isolatedUser(4321)
+  const { folder, request } = prepare({}, [step("install", "id -u && touch made")], { user })
+  chmodSync(dirname(request.tree), 0o777)
+  chmodSync(request.tree, 0o777)
+
+  await startBuild(folder, request, {})
+  const result = await untilFinished(folder)
+
+  assert.equal(result.outcome, "published", logOf(folder))
+  assert.match(logOf(folder), new RegExp(`^${user.uid}$`, "m"))
+  const { uid, gid, mode } = statSync(request.artifactFolder)
+  assert.deepEqual({ uid, gid, others: mode & 0o007 }, { uid: 0, gid: user.gid, others: 0 })
+})

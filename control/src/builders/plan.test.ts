@@ -1,0 +1,108 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { BuildFailed } from "./failure.js"
+import { type BuildPlan, planBuild } from "./plan.js"
+import type { FolderFacts, LockFile, PackageFacts, ProjectFacts } from "./project-facts.js"
+
+const aPackage: PackageFacts = {
+  packageManager: undefined,
+  enginesNode: undefined,
+  hasBuildScript: false,
+  hasWorkspaces: false,
+}
+const folder = (path: string, lockFiles: LockFile[] = [], change: Partial<PackageFacts> | null = {}): FolderFacts => ({
+  path,
+  lockFiles,
+  package: change ? { ...aPackage, ...change } : undefined,
+})
+const project = (folders: ProjectFacts["folders"], nodeMajor?: number): ProjectFacts => ({
+  config: { graphs: { chat: "./chat.ts" }, nodeMajor, env: {} },
+  folders,
+})
+const nothingAsked = { installCommand: null, buildCommand: null }
+const toolchain = { nodeMajor: 22, tools: new Set(["npm"]) }
+const shown = ({ steps }: BuildPlan) => steps.map((step) => `${step.folder || "."}: ${step.argv.join(" ")}`)
+const planOf = (facts: ProjectFacts, wishes = nothingAsked, tools: readonly string[] = ["npm"]) =>
+  shown(planBuild(facts, wishes, { nodeMajor: 22, tools: new Set(tools) }))
+
+const managers: readonly (readonly [LockFile[], Partial<PackageFacts>, string[], string])[] = [
+  [[], {}, [], "npm install --no-audit --no-fund"],
+  [["package-lock.json"], {}, [], "npm ci --no-audit --no-fund"],
+  [["yarn.lock", "package-lock.json"], {}, ["yarn"], "yarn install --frozen-lockfile"],
+  [["yarn.lock"], {}, [], "npx --yes yarn@1 install --frozen-lockfile"],
+  [
+    ["yarn.lock (berry)"],
+    { packageManager: "yarn@4.5.0" },
+    [],
+    "npx --yes @yarnpkg/cli-dist@4.5.0 install --immutable",
+  ],
+  [["pnpm-lock.yaml"], {}, ["pnpm"], "pnpm install --frozen-lockfile"],
+  [
+    ["pnpm-lock.yaml"],
+    { packageManager: "pnpm@9.1.0+sha512.ab" },
+    ["pnpm"],
+    "npx --yes pnpm@9.1.0 install --frozen-lockfile",
+  ],
+  [["bun.lock"], {}, [], "npx --yes bun@1 install --frozen-lockfile"],
+  [[], { packageManager: "pnpm@9.1.0" }, [], "npx --yes pnpm@9.1.0 install"],
+  [[], { packageManager: "rm -rf /" }, [], "npm install --no-audit --no-fund"],
+]
+for (const [lockFiles, change, tools, command] of managers) {
+  test(`${lockFiles.join(" and ") || change.packageManager || "no lock file"} means: ${command}`, () => {
+    assert.deepEqual(planOf(project([folder("", lockFiles, change)]), nothingAsked, tools), [`.: ${command}`])
+  })
+}
+
+test("a project without package.json is not installed", () => {
+  assert.deepEqual(planOf(project([folder("", [], null)])), [])
+})
+
+test("a workspace is installed at its root and built where langgraph.json is", () => {
+  const folders = [
+    folder("", ["package-lock.json"], { hasWorkspaces: true }),
+    folder("apps/agent", [], { hasBuildScript: true }),
+  ] as const
+
+  assert.deepEqual(planOf(project([...folders])), [".: npm ci --no-audit --no-fund", "apps/agent: npm run build"])
+})
+
+test("a project in a folder of its own is installed there", () => {
+  assert.deepEqual(planOf(project([folder("", [], null), folder("agent", ["package-lock.json"])])), [
+    "agent: npm ci --no-audit --no-fund",
+  ])
+  assert.deepEqual(planOf(project([folder("", []), folder("agent", [])])), ["agent: npm install --no-audit --no-fund"])
+})
+
+test("commands of the deployment replace ours: install at the root, build beside langgraph.json", () => {
+  const wishes = { installCommand: "npm ci && npm run prepare", buildCommand: "npm run compile" }
+
+  const { steps } = planBuild(project([folder(""), folder("agent", [], { hasBuildScript: true })]), wishes, toolchain)
+
+  assert.deepEqual(
+    steps.map(({ argv, folder, failure }) => ({ argv, folder, failure })),
+    [
+      { argv: ["sh", "-c", "npm ci && npm run prepare"], folder: "", failure: "install_failed" },
+      { argv: ["sh", "-c", "npm run compile"], folder: "agent", failure: "build_command_failed" },
+    ],
+  )
+})
+
+for (const bad of ['"', "`", "\\", "\n", "\r", "\t", "|", ";", "$", ">", "<", "a & b", "a &&& b"]) {
+  test(`a command with ${JSON.stringify(bad)} is refused`, () => {
+    const wishes = { installCommand: `npm ci ${bad}`, buildCommand: null }
+    const refusal = (error: unknown) => error instanceof BuildFailed && error.code === "config_invalid"
+    assert.throws(() => planBuild(project([folder("")]), wishes, toolchain), refusal)
+  })
+}
+
+test("a newer Node than asked for is used with a note, an older one is an error", () => {
+  const notes = (facts: ProjectFacts) => planBuild(facts, nothingAsked, toolchain).notes
+  const refusal = (error: unknown) => error instanceof BuildFailed && error.code === "node_version_unsupported"
+
+  assert.deepEqual(notes(project([folder("")], 22)), [])
+  assert.match(notes(project([folder("")], 20)).join(), /asks for Node 20; Node 22 is used/)
+  assert.match(notes(project([folder("", [], { enginesNode: ">=20.19" })])).join(), /engines.*20/)
+  assert.throws(() => notes(project([folder("")], 24)), refusal)
+  assert.throws(() => notes(project([folder("", [], { enginesNode: "^24.1" })])), refusal)
+  assert.throws(() => notes(project([folder("")], 18)), refusal)
+})

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { Secret } from "@superstep/toolkit/config/settings"
+import { commitOf, credentialsApply, gitEnvironment, lsRemoteArguments, parseRef } from "./git-command.js"
+
+const sha = "0123456789abcdef0123456789abcdef01234567"
+
+test("a ref is a commit id, or a name that is looked for as a branch first", () => {
+  assert.deepEqual(parseRef(sha), { kind: "sha", sha })
+  assert.deepEqual(parseRef("main"), { kind: "named", candidates: ["refs/heads/main", "refs/tags/main"] })
+  assert.deepEqual(parseRef("feature/x.y"), {
+    kind: "named",
+    candidates: ["refs/heads/feature/x.y", "refs/tags/feature/x.y"],
+  })
+  assert.deepEqual(parseRef("refs/tags/v1"), { kind: "named", candidates: ["refs/tags/v1"] })
+})
+
+const refused = [
+  "",
+  "@",
+  "-main",
+  "--upload-pack=x",
+  "a..b",
+  "a b",
+  "a\nb",
+  "a~1",
+  "a^",
+  "a:b",
+  "a?",
+  "a*",
+  "a[",
+  "a\\b",
+]
+for (const ref of [...refused, "/a", "a/", "a.", "a//b", "a@{1}", "a.lock", "a/.b", "x".repeat(300)]) {
+  test(`the ref ${JSON.stringify(ref.slice(0, 20))} is refused`, () => {
+    assert.equal(parseRef(ref), undefined)
+  })
+}
+
+test("the address and the refs come after the end of options", () => {
+  const args = lsRemoteArguments("https://example.org/a.git", ["refs/heads/main"])
+
+  assert.deepEqual(args.slice(args.indexOf("--")), [
+    "--",
+    "https://example.org/a.git",
+    "refs/heads/main",
+    "refs/heads/main^{}",
+  ])
+})
+
+test("an annotated tag means the commit below it", () => {
+  const output = `aaa\trefs/tags/v1\nbbb\trefs/tags/v1^{}\n`
+
+  assert.equal(commitOf(output, ["refs/heads/v1", "refs/tags/v1"]), "bbb")
+})
+
+const credentials = { host: "git.example.org:3000", username: "ada", token: new Secret("t0ken-of-ada") }
+
+test("a token goes to its own host only, as a header, and redirects are off with it", () => {
+  const own = gitEnvironment({
+    base: {},
+    protocols: ["https"],
+    repoUrl: "https://git.example.org:3000/a.git",
+    credentials,
+  })
+  const other = gitEnvironment({ base: {}, protocols: ["https"], repoUrl: "https://example.org/a.git", credentials })
+
+  const basic = Buffer.from("ada:t0ken-of-ada").toString("base64")
+  assert.ok(Object.values(own).includes(`Authorization: Basic ${basic}`))
+  assert.ok(Object.values(own).includes("http.https://git.example.org:3000/.extraHeader"))
+  assert.ok(Object.values(own).includes("http.followRedirects"))
+  assert.ok(!JSON.stringify(other).includes(basic))
+  assert.equal(credentialsApply("https://git.example.org/a.git", credentials), false)
+})
+
+test("nothing else of our environment reaches git", () => {
+  const base = { PATH: "/bin", DATABASE_URI: "postgres://secret", GIT_DIR: "/tmp/elsewhere" }
+
+  const env = gitEnvironment({ base, protocols: ["https", "ssh"], repoUrl: "https://example.org/a.git" })
+
+  assert.equal(env.PATH, "/bin")
+  assert.equal(env.DATABASE_URI, undefined)
+  assert.equal(env.GIT_DIR, undefined)
+  assert.equal(env.GIT_ALLOW_PROTOCOL, "https:ssh")
+  assert.equal(env.GIT_TERMINAL_PROMPT, "0")
+})
