@@ -35,8 +35,14 @@ export const deploymentOf = (name: string, repoUrl: string) => ({
 })
 
 /** Creates a deployment and waits until its first revision serves. */
-export async function deploy(platform: Platform, name: string, repoUrl: string): Promise<Deployment> {
-  const { status, body } = await platform.api<Deployment>("POST", "/v2/deployments", deploymentOf(name, repoUrl))
+export async function deploy(
+  platform: Platform,
+  name: string,
+  repoUrl: string,
+  secrets: readonly { name: string; value: string }[] = [],
+): Promise<Deployment> {
+  const request = { ...deploymentOf(name, repoUrl), secrets }
+  const { status, body } = await platform.api<Deployment>("POST", "/v2/deployments", request)
   assert.equal(status, 201, JSON.stringify(body))
   await untilDeployed(platform, body.id, body.latest_revision_id)
   return (await platform.api<Deployment>("GET", `/v2/deployments/${body.id}`)).body

@@ -1,0 +1,117 @@
+/** Deploy under a live conversation: a new revision takes over, and nobody who is connected notices. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
+import type { Client } from "@langchain/langgraph-sdk"
+import { until } from "@superstep/toolkit/testing/until"
+import { clientOf, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
+import { startPlatform } from "./testing/platform.js"
+import { createRepository, versionFile } from "./testing/repository.js"
+
+interface Tick {
+  readonly tick: number
+  readonly version: string
+}
+
+const streamCount = 20
+
+/** Follows one long run from its first event to its end. */
+async function converse(client: Client, threadId: string, steps: number): Promise<{ ticks: Tick[]; status: string }> {
+  const ticks: Tick[] = []
+  let status = "none"
+  const input = { count: 0, steps, everyMs: 250 }
+  const stream = client.runs.stream(threadId, "ticks", {
+    input,
+    streamMode: ["custom"],
+    config: { recursion_limit: 500 },
+  })
+  for await (const { event, data } of stream as AsyncIterable<{ event: string; data: unknown }>) {
+    if (event === "custom") ticks.push(data as Tick)
+    if (event === "end") status = (data as { status: string }).status
+  }
+  return { ticks, status }
+}
+
+/** Steady requests until it is told to stop. @returns how each was answered */
+function keepAsking(url: string, apiKey: string): { stop(): Promise<{ failed: string[]; versions: string[] }> } {
+  const failed: string[] = []
+  const versions: string[] = []
+  let isStopped = false
+  const askOnce = async () => {
+    const body = JSON.stringify({ assistant_id: "chat", input: { messages: [{ role: "user", content: "hi" }] } })
+    const headers = { "content-type": "application/json", "x-api-key": apiKey }
+    const reply = await fetch(`${url}/runs/stream`, { method: "POST", headers, body })
+    const text = await reply.text()
+    if (reply.status !== 200 || !text.includes('"status":"success"')) failed.push(`${reply.status} ${text}`)
+    versions.push(/hello from (\w+)/.exec(text)?.[1] ?? "none")
+  }
+  const loop = (async () => {
+    while (!isStopped) {
+      await askOnce().catch((error: unknown) => failed.push(String(error)))
+      await sleep(50)
+    }
+  })()
+  const stop = async () => {
+    isStopped = true
+    await loop
+    return { failed, versions }
+  }
+  return { stop }
+}
+
+test("a redeploy under twenty open streams and steady requests fails none and cuts none", async () => {
+  await using platform = await startPlatform()
+  const repository = await createRepository()
+  // Room for every conversation and the requests beside them.
+  const deployment = await deploy(platform, "live", repository.url, [{ name: "N_JOBS_PER_WORKER", value: "20" }])
+  const client = clientOf(platform, deployment)
+  const threads = await Promise.all(Array.from({ length: streamCount + 1 }, () => client.threads.create()))
+  const ids = threads.map(({ thread_id }) => thread_id)
+  const [background = ""] = ids.splice(0, 1)
+
+  const conversations = ids.map((threadId) => converse(client, threadId, 120))
+  const old = await client.runs.create(background, "ticks", {
+    input: { count: 0, steps: 400, everyMs: 250 },
+    streamMode: ["custom"],
+    config: { recursion_limit: 500 },
+  })
+  const requests = keepAsking(deployment.source_config.custom_url, platform.credentials.api_key)
+  const isRunning = async () => (await client.runs.get(background, old.run_id)).status === "running"
+  await until(isRunning, { what: "the background run executes on the old unit" })
+  await repository.push(versionFile("v2"))
+  await untilDeployed(platform, deployment.id, await startRevision(platform, deployment.id))
+
+  // The old unit still executes this run; the new one serves every request.
+  const joined: Tick[] = []
+  let end = "none"
+  let isCancelled = false
+  for await (const chunk of client.runs.joinStream(background, old.run_id)) {
+    const { event, data } = chunk as { event: string; data: unknown }
+    if (event === "custom") joined.push(data as Tick)
+    if (event === "end") end = (data as { status: string }).status
+    if (joined.length < 3 || isCancelled) continue
+    isCancelled = true
+    await client.runs.cancel(background, old.run_id, true)
+  }
+  const after = await fetch(`${deployment.source_config.custom_url}/ok`)
+  const { failed, versions } = await requests.stop()
+  const results = await Promise.all(conversations)
+
+  assert.deepEqual(failed, [])
+  assert.deepEqual([...new Set(versions)], ["v1", "v2"], "the revisions did not follow each other")
+  assert.deepEqual(versions, [...versions].sort(), "the old revision answered after the new one")
+  for (const { ticks, status } of results) {
+    assert.equal(status, "success")
+    assert.deepEqual(
+      ticks.map(({ tick }) => tick),
+      Array.from({ length: 120 }, (_, n) => n),
+    )
+    assert.deepEqual([...new Set(ticks.map(({ version }) => version))], ["v1"])
+  }
+  assert.ok(joined.length >= 3)
+  assert.equal(joined[0]?.version, "v1")
+  assert.equal(end, "interrupted")
+  assert.equal((await client.runs.get(background, old.run_id)).status, "interrupted")
+  assert.match(after.headers.get("x-revision-id") ?? "", /^[0-9a-f-]{36}$/)
+  assert.notEqual(after.headers.get("x-revision-id"), deployment.latest_revision_id)
+})
