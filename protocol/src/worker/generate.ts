@@ -49,7 +49,7 @@ function type(schema: Schema, indent: string): string {
 }
 
 function list(items: string): string {
-  return /[|{]/.test(items) ? `readonly (${items})[]` : `readonly ${items}[]`
+  return items.includes("|") ? `readonly (${items})[]` : `readonly ${items}[]`
 }
 
 function record(schema: Schema, indent: string): string {

@@ -59,8 +59,8 @@ function matchesOne(schemas: readonly Schema[], value: unknown, path: string): s
   const attempts = schemas.map((each) => matches(each, value, path))
   if (attempts.some((found) => found.length === 0)) return []
   // Frames are told apart by `type` and `method`: where these fit, the rest was meant to.
-  const isMeant = (found: readonly string[]) => !found.some((problem) => /\.(type|method): expected/.test(problem))
-  return attempts.find(isMeant) ?? [`${path}: is none of the known kinds`]
+  const isOther = (problem: string) => /\.(type|method): expected|: is none of/.test(problem)
+  return attempts.find((found) => !found.some(isOther)) ?? [`${path}: is none of the known kinds`]
 }
 
 function matchesObject(schema: Schema, value: Record<string, unknown>, path: string): string[] {

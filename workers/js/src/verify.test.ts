@@ -54,7 +54,7 @@ test("an error at import is shown in the source that the user wrote", async (t) 
   const { report } = await verifyGraph(t, source)
 
   assert.equal(report.failed[0]?.message, "no settings")
-  assert.match(report.failed[0]?.code_frame ?? "", /^graph\.ts:4:7\n[^]*> 4 \| throw new Error/)
+  assert.match(report.failed[0]?.code_frame ?? "", /^graph\.ts:4:7\n[\s\S]*> 4 \| throw new Error/)
 })
 
 test("an import that is not there is shown where it stands", async (t) => {

@@ -45,6 +45,14 @@ export interface RunRecord {
   readonly interrupts: unknown
 }
 
+interface Parts {
+  readonly folder: string
+  readonly server: Server
+  readonly child: ChildProcess
+  readonly socket: Socket
+  readonly answers: boolean
+}
+
 export class FakeServer implements AsyncDisposable {
   readonly checkpoints = new MemoryCheckpoints()
   readonly store = new MemoryStore()
@@ -57,15 +65,17 @@ export class FakeServer implements AsyncDisposable {
   readonly #server: Server
   readonly #writer: FrameWriter
   readonly #socket: Socket
+  readonly #answers: boolean
   #watchers: (() => void)[] = []
   #errors = ""
   #lastCall = 0
 
-  private constructor(folder: string, server: Server, child: ChildProcess, socket: Socket) {
+  private constructor({ folder, server, child, socket, answers }: Parts) {
     this.#folder = folder
     this.#server = server
     this.child = child
     this.#socket = socket
+    this.#answers = answers
     this.#writer = new FrameWriter(socket)
     const reader = new FrameReader()
     socket.on("data", (chunk) => {
@@ -78,8 +88,11 @@ export class FakeServer implements AsyncDisposable {
     })
   }
 
-  /** @param main  the worker's entry */
-  static async start(main: string): Promise<FakeServer> {
+  /**
+   * @param main     the worker's entry
+   * @param answers  false: calls are left to the test
+   */
+  static async start(main: string, { answers = true } = {}): Promise<FakeServer> {
     const folder = mkdtempSync(join(tmpdir(), "worker-"))
     const path = join(folder, "s")
     const server = createServer()
@@ -88,7 +101,7 @@ export class FakeServer implements AsyncDisposable {
     const env = { ...process.env, SUPERSTEP_WORKER_SOCKET: path, SUPERSTEP_WORKER_ID: "w1", LANGSMITH_TRACING: "false" }
     const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "ignore", "pipe"] })
     const [socket] = await once(server, "connection")
-    return new FakeServer(folder, server, child, socket)
+    return new FakeServer({ folder, server, child, socket, answers })
   }
 
   /** What the worker has written to standard error. */
@@ -225,7 +238,7 @@ export class FakeServer implements AsyncDisposable {
       lines,
       payload: Object.fromEntries(names.map((name, i) => [name, lines[i] ?? ""])),
     })
-    if (frame.type === "call") this.#answer(frame as WorkerCall, lines)
+    if (frame.type === "call" && this.#answers) this.#answer(frame as WorkerCall, lines)
     const watchers = this.#watchers
     this.#watchers = []
     for (const watcher of watchers) watcher()
