@@ -35,14 +35,30 @@ const layers = [
 ]
 const order = ["main", "app", "routes", "operations", "queries", "model"]
 
+/** What users see has a model: the file that says what one of it is. */
+const concepts = {
+  assistants: ["assistant.ts"],
+  threads: ["thread.ts"],
+  runs: ["run.ts"],
+  crons: ["cron.ts"],
+  store: ["item.ts"],
+  checkpoints: ["checkpoint.ts"],
+  deployments: ["deployment.ts"],
+  revisions: ["revision.ts"],
+  integrations: ["integration.ts"],
+  workspaces: ["workspace.ts"],
+  secrets: ["secret.ts"],
+  logs: ["log-line.ts"],
+}
+
 /** @returns one of `order`, or undefined for a file that stands beside the layers */
 export function layerOf(path) {
   const file = posix.basename(path)
   const named = layers.find(([, pattern]) => pattern.test(file))
   if (named) return named[0]
   // The model of a concept is named for one of it: runs/run.ts, deployments/deployment.ts.
-  const concept = posix.basename(posix.dirname(path))
-  return file === `${concept.replace(/s$/, "")}.ts` && concept.endsWith("s") ? "model" : undefined
+  const folder = posix.basename(posix.dirname(path))
+  return concepts[folder]?.includes(file) ? "model" : undefined
 }
 
 /** A model, or the interface of a port: nothing but words for others to use. */
@@ -60,7 +76,7 @@ export const importRules = [
   function layersRunOneWay({ from, to, fromPackage, toPackage }) {
     if (fromPackage !== toPackage || !layered(from)) return undefined
     const [upper, lower] = [layerOf(from), to && layerOf(to)]
-    if (!upper || !lower || order.indexOf(upper) <= order.indexOf(lower)) return undefined
+    if (!upper || !lower || upper === "model" || order.indexOf(upper) <= order.indexOf(lower)) return undefined
     return `${upper} may not import ${lower}: imports run ${order.join(" → ")}`
   },
   function modelsStandAlone({ from, to, fromPackage, toPackage }) {
@@ -83,7 +99,7 @@ export const textRules = [
   },
   {
     pattern: /\bsql`/,
-    only: /\/((.+-)?queries|claims|(.+-)?claims)\.ts$|^toolkit\/src\/(db|postgres|testing)\//,
+    only: /\/((.+-)?queries|(.+-)?claims|wake-up)\.ts$/,
     within: /^(server|control|cli)\/src\//,
     say: "SQL belongs into this concept's queries.ts",
   },
@@ -95,10 +111,10 @@ export const textRules = [
   },
   {
     pattern: /\b(c\.json|jsonResponse)\(\s*\{\s*detail\b/,
-    only: /^toolkit\/src\/http\/errors\.ts$/,
+    only: /\/http\/(errors|not-found)\.ts$/,
     within: /^(server|control|toolkit)\/src\//,
     say: "throw a KnownError: http/errors.ts alone renders errors (a recorded exception names its § on this line)",
-    unless: /§/,
+    unless: /§|\.notFound\(/,
   },
 ]
 

@@ -1,5 +1,5 @@
-import { relative } from "node:path"
 import type { CliCommand } from "../command.js"
+import { nearPath } from "../output/near-path.js"
 import { howToCall } from "../project/how-to-call.js"
 import { createProject } from "../project/template.js"
 
@@ -9,10 +9,9 @@ export const newProject: CliCommand = {
   options: [],
   async run({ args, out }) {
     const { folder, name } = await createProject(args[0] ?? "", "chat")
-    const way = relative(process.cwd(), folder) || "."
     out.line(`${out.style("green", "✔")} ${name} is ready. Next:`)
     out.line()
-    out.line(`  cd ${way}`)
+    out.line(`  cd ${nearPath(folder)}`)
     out.line("  npm install")
     out.line(`  ${howToCall(folder, process.argv[1] ?? "")} dev`)
   },

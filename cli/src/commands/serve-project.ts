@@ -6,6 +6,7 @@ import { startHomeDatabase } from "../home/database.js"
 import { type Home, openHome } from "../home/home.js"
 import { type Ownership, takeOwnership } from "../home/owner.js"
 import { formatLogLine } from "../output/log-lines.js"
+import { nearPath } from "../output/near-path.js"
 import { withProgress } from "../output/progress.js"
 import { curlCommand, indented } from "../output/try-it.js"
 import { urlOf } from "../processes/address.js"
@@ -13,8 +14,8 @@ import { type Child, startChild } from "../processes/child.js"
 import { createParts, type Parts } from "../processes/parts.js"
 import { assertPortFree } from "../processes/ports.js"
 import { listenForStop, type StopSignals } from "../processes/stop-signals.js"
-import { untilAnswers } from "../processes/until-answers.js"
-import { type AgentServerOptions, serverEnvironment, serverScript } from "../project/agent-server.js"
+import { answers, untilAnswers } from "../processes/until-answers.js"
+import { type AgentServerOptions, isReady, serverEnvironment, serverScript } from "../project/agent-server.js"
 import { type Project, readProject } from "../project/project.js"
 
 export interface ServeOptions extends AgentServerOptions {
@@ -80,9 +81,17 @@ async function bringUp({ project, options, context, home, ownership, parts, stop
   await ownership.noteChild(child.identity)
   const url = urlOf(options.host, options.port)
   const gaveUp = Promise.race([child.exited, stop.requested])
-  const isUp = await withProgress(context.err, "starting the agent server", () => untilAnswers(`${url}/ok`, gaveUp))
+  const isUp = await withProgress(context.err, "starting the agent server", () =>
+    untilAnswers(`${url}/docs`, gaveUp, isReady),
+  )
   if (isUp)
-    greet({ url, project, context, data: `${home.folder} (${database.words})`, ms: performance.now() - startedAt })
+    greet({
+      url,
+      project,
+      context,
+      data: `${nearPath(home.folder)} (${database.words})`,
+      ms: performance.now() - startedAt,
+    })
   return child
 }
 
@@ -100,12 +109,12 @@ interface Greeting {
   readonly ms: number
 }
 
-function greet({ url, project, context: { err }, data, ms }: Greeting): void {
+async function greet({ url, project, context: { err }, data, ms }: Greeting): Promise<void> {
   const label = (text: string) => err.style("dim", text.padEnd(7))
   const curl = curlCommand({ url, graph: project.graphs[0] ?? "" })
   err.line()
   err.line(`  ${label("API")}${err.style("bold", url)}${err.style("dim", `   ready in ${Math.round(ms)} ms`)}`)
-  err.line(`  ${label("Docs")}${url}/docs`)
+  if (await answers(`${url}/docs`)) err.line(`  ${label("Docs")}${url}/docs`)
   err.line(`  ${label("Data")}${data}`)
   err.line(`  ${label("Try")}${indented(curl, "         ").trimStart()}`)
   err.line()

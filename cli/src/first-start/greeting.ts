@@ -1,8 +1,8 @@
 /** What `superstep up` says: where everything is, and commands to paste. */
-import { relative } from "node:path"
 import type { Context } from "../command.js"
 import type { Credentials } from "../home/credentials.js"
 import type { Home } from "../home/home.js"
+import { nearPath } from "../output/near-path.js"
 import type { Output } from "../output/output.js"
 import { seconds } from "../output/progress.js"
 import { curlCommand, indented, javascriptSnippet, pythonSnippet, type Target } from "../output/try-it.js"
@@ -24,13 +24,8 @@ export function showInstallation(err: Output, { credentials, home, agentsUrl, ms
   row("Agents", `${agentsUrl}/d/<name>`)
   row("API key", credentials.api_key)
   row("Workspace", credentials.tenant_id)
-  row("Data", `${shortest(home.folder)} (credentials.json, logs, Postgres)`)
+  row("Data", `${nearPath(home.folder)} (credentials.json, logs, Postgres)`)
   err.line()
-}
-
-const shortest = (folder: string): string => {
-  const near = relative(process.cwd(), folder)
-  return near.startsWith("..") ? folder : near || "."
 }
 
 export function showTryIt({ out, err }: Context, target: Target): void {

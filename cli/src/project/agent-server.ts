@@ -39,3 +39,6 @@ export function serverEnvironment(
     SUPERSTEP_RELOAD: reload ? "1" : "0",
   }
 }
+
+/** Until its graphs are loaded, a server answers 503 to everything that is not about itself (`/ok`, `/info`). */
+export const isReady = (response: Response): boolean => response.status !== 503

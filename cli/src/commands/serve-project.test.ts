@@ -1,0 +1,113 @@
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, test } from "node:test"
+import { promisify } from "node:util"
+import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
+import { until } from "@superstep/toolkit/testing/until"
+import { freePort } from "../testing/free-port.js"
+import { makeProject } from "../testing/project.js"
+import { type Running, runCli, startCli } from "../testing/run-cli.js"
+
+const started: Running[] = []
+after(async () => {
+  for (const { pid, ended } of started) {
+    const identity = await identify(pid)
+    if (identity) await stopProcess(identity, { graceMs: 60_000 })
+    await ended
+  }
+})
+
+async function startServer(command: "dev" | "serve", cwd = makeProject()) {
+  const port = await freePort()
+  const running = startCli([command, "--port", String(port)], { cwd })
+  started.push(running)
+  const isUp = () => running.lines.some((line) => line.includes("  Try "))
+  const ended = running.ended.then(({ stdout, stderr }) => assert.fail(`it ended before it was up: ${stdout}${stderr}`))
+  await Promise.race([until(isUp, { what: "the server is up", timeoutMs: 60_000 }), ended])
+  return { running, cwd, url: `http://127.0.0.1:${port}` }
+}
+
+/** The command that was printed, as a person copies it: from `curl` to the last line that goes on. */
+function printedCurl(lines: readonly string[]): string {
+  const first = lines.findIndex((line) => line.includes("curl -N"))
+  const last = lines.findIndex((line, index) => index > first && !line.endsWith("\\"))
+  return lines
+    .slice(first, last + 1)
+    .join("\n")
+    .replace(/^.*?curl/, "curl")
+}
+
+const childOf = (cwd: string): ProcessIdentity =>
+  (JSON.parse(readFileSync(join(cwd, ".superstep/running.json"), "utf8")) as { child: ProcessIdentity }).child
+const postgresOf = (cwd: string): Promise<ProcessIdentity | undefined> =>
+  identify(Number(readFileSync(join(cwd, ".superstep/postgres/data/postmaster.pid"), "utf8").split("\n")[0]))
+
+test("the command that dev prints streams an answer when it is pasted", async () => {
+  const { running } = await startServer("dev")
+
+  const { stdout } = await promisify(execFile)("sh", ["-c", printedCurl(running.lines)])
+  running.signal("SIGINT")
+  const { code, stderr } = await running.ended
+
+  assert.match(stdout, /^event: metadata\ndata: \{"run_id":"[0-9a-f-]{36}","attempt":1\}/m)
+  assert.match(stdout, /^event: end\ndata: .*"status":"success"/m)
+  assert.equal(code, 0, stderr)
+})
+
+test("Ctrl-C on dev ends the server and its Postgres, and threads are there at the next start", async () => {
+  const first = await startServer("dev")
+  const reply = await fetch(`${first.url}/threads`, { method: "POST", body: "{}" })
+  const { thread_id } = (await reply.json()) as { thread_id: string }
+  const processes = [childOf(first.cwd), await postgresOf(first.cwd)]
+
+  first.running.signal("SIGINT")
+  await first.running.ended
+
+  for (const identity of processes) assert.equal(identity && (await isAlive(identity)), false)
+  const second = await startServer("dev", first.cwd)
+  const found = await fetch(`${second.url}/threads/${thread_id}`)
+  second.running.signal("SIGINT")
+  await second.running.ended
+
+  assert.equal(found.status, 200)
+})
+
+test("a dev that is killed leaves nothing in the way of the next one", async () => {
+  const first = await startServer("dev")
+  const server = childOf(first.cwd)
+
+  first.running.signal("SIGKILL")
+  await first.running.ended
+  const second = await startServer("dev", first.cwd)
+
+  assert.equal(await untilGone(server, 20_000), true)
+  second.running.signal("SIGINT")
+  assert.equal((await second.running.ended).code, 0)
+})
+
+test("serve into a pipe keeps the log's JSON lines, dev makes them readable", async () => {
+  const [serve, dev] = [await startServer("serve"), await startServer("dev")]
+  const isLogged = (running: Running) => () => running.lines.some((line) => line.includes("server ready"))
+  for (const { running } of [serve, dev]) await until(isLogged(running), { what: "the server says that it is ready" })
+
+  for (const { running } of [serve, dev]) running.signal("SIGTERM")
+  const [raw, readable] = [await serve.running.ended, await dev.running.ended]
+
+  for (const line of raw.stdout.trim().split("\n")) assert.equal(typeof JSON.parse(line), "object")
+  assert.match(readable.stdout, /^\d\d:\d\d:\d\d {2}info {3}server ready/m)
+})
+
+test("a second dev on the same folder is told who has it", async () => {
+  const { running, cwd } = await startServer("dev")
+
+  const { code, stderr } = await runCli(["dev", "--port", String(await freePort())], { cwd })
+  running.signal("SIGINT")
+  await running.ended
+
+  assert.equal(code, 1)
+  assert.match(stderr, /superstep dev already runs on .* \(process \d+\)/)
+  assert.equal(existsSync(join(cwd, ".superstep/running.json")), false)
+})
