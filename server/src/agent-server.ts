@@ -7,6 +7,7 @@
 import { fileURLToPath } from "node:url"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { migrate } from "@superstep/toolkit/db/migrate"
+import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { type Listening, listen } from "@superstep/toolkit/http/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import { createApp } from "./app.js"
@@ -52,6 +53,7 @@ export interface AgentServerOptions {
 export async function startAgentServer({ config, version, log, env }: AgentServerOptions): Promise<AgentServer> {
   const project = await readProject(config.configPath, env)
   for (const warning of project.warnings) log.warn({ warning }, "langgraph.json")
+  if (!config.isDev) refuseCustomAuth(project)
   const uri = config.databaseUri.reveal()
   await migrate({ uri, folder: migrations, log })
   const db = openDatabase({ uri, poolSize: config.poolSize, log })
@@ -93,6 +95,13 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     await db.close()
   }
   return { listening, graphs: report.graphs, stop }
+}
+
+/** A project that brings its own access rules must not be served as if it had none. */
+function refuseCustomAuth({ auth }: Project): void {
+  if (auth.path === undefined) return
+  const message = "custom authentication is not supported yet: remove auth.path to be served behind an API key alone"
+  throw new InvalidInput([{ path: ["langgraph.json", "auth", "path"], message, type: "value_error" }])
 }
 
 interface Assembly {

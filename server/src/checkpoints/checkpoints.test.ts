@@ -11,14 +11,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import { checkpointCalls } from "./calls.js"
 import type { NewCheckpoint } from "./checkpoint.js"
-import {
-  deleteRunCheckpoints,
-  deleteThreadCheckpoints,
-  findCheckpoints,
-  hasCheckpoint,
-  putCheckpoint,
-  putWrites,
-} from "./queries.js"
+import { findCheckpoints, putCheckpoint, putWrites } from "./queries.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 const threadId = "5f0f1c1e-0000-4000-8000-000000000001"
@@ -104,6 +97,8 @@ test("C1: a write whose claim was lost leaves nothing behind", async () => {
   assert.deepEqual(rows, [])
 })
 
+const hasCheckpoint = async (db: Database) => (await findCheckpoints(db, { threadId })).length > 0
+
 test("C1: a claim that is taken away while a write waits for it stops that write", async () => {
   await using db = await freshDatabase({ migrations })
   const fence = await addRunningRun(db)
@@ -116,7 +111,7 @@ test("C1: a claim that is taken away while a write waits for it stops that write
   })
 
   assert.ok((await late.write) instanceof ClaimLost)
-  assert.equal(await hasCheckpoint(db, threadId), false)
+  assert.equal(await hasCheckpoint(db), false)
 })
 
 test("C1: nobody takes a claim away while a write of it is not committed", async () => {
@@ -127,7 +122,7 @@ test("C1: nobody takes a claim away while a write of it is not committed", async
     await putCheckpoint(tx, fence, checkpoint("a"))
     const taking = db
       .run(sql`update runs set claim_id = ${randomUUID()} where run_id = ${fence.runId}`)
-      .then(() => hasCheckpoint(db, threadId))
+      .then(() => hasCheckpoint(db))
     await waitUntilBlocked(db)
     return { taking }
   })
@@ -223,15 +218,15 @@ test("C6: a run's checkpoints can be deleted without touching those before it", 
   await putCheckpoint(db, fence, checkpoint("b", { parentCheckpointId: "a" }))
   await putWrites(db, fence, { threadId, checkpointNs: "", checkpointId: "b" }, [nodeWrite(0, "messages", "x")])
 
-  await deleteRunCheckpoints(db, threadId, fence.runId)
+  await db.run(sql`select delete_checkpoints_of_run(${threadId}, ${fence.runId})`)
 
   assert.deepEqual(
     (await findCheckpoints(db, { threadId })).map(({ checkpointId }) => checkpointId),
     ["a"],
   )
   assert.deepEqual(await db.rows(sql`select from checkpoint_writes`), [])
-  await deleteThreadCheckpoints(db, threadId)
-  assert.equal(await hasCheckpoint(db, threadId), false)
+  await db.run(sql`select delete_checkpoints(${threadId})`)
+  assert.equal(await hasCheckpoint(db), false)
   assert.deepEqual(await db.rows(sql`select from checkpoint_blobs`), [])
 })
 

@@ -146,31 +146,3 @@ const emptyTuple = (row: PartRow): CheckpointTuple => ({
   blobs: [],
   writes: [],
 })
-
-export async function hasCheckpoint(db: Db, threadId: string): Promise<boolean> {
-  const row = await db.row<{ found: boolean }>(
-    sql`select exists (select from checkpoints where thread_id = ${threadId}) as found`,
-  )
-  return row?.found ?? false
-}
-
-/** Deletes all that is saved for a thread. */
-export async function deleteThreadCheckpoints(db: Db, threadId: string): Promise<void> {
-  await db.run(sql`
-    with writes as (delete from checkpoint_writes where thread_id = ${threadId}),
-      blobs as (delete from checkpoint_blobs where thread_id = ${threadId})
-    delete from checkpoints where thread_id = ${threadId}`)
-}
-
-/**
- * Deletes the checkpoints that a run saved, which is what a rollback does. Its blobs stay: older checkpoints share
- * the table, and a version is never given to another value (C6).
- */
-export async function deleteRunCheckpoints(db: Db, threadId: string, runId: string): Promise<void> {
-  await db.run(sql`
-    with gone as (
-      delete from checkpoints where thread_id = ${threadId} and metadata ->> 'run_id' = ${runId}
-      returning checkpoint_ns, checkpoint_id)
-    delete from checkpoint_writes w using gone
-    where w.thread_id = ${threadId} and w.checkpoint_ns = gone.checkpoint_ns and w.checkpoint_id = gone.checkpoint_id`)
-}

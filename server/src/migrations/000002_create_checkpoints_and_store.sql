@@ -157,3 +157,18 @@ begin
   return true;
 end
 $$;
+
+-- For the end of a stateless run and of a rolled back one; part of the queue's own functions, so no round trip of theirs.
+create function delete_checkpoints(_thread_id uuid) returns void language sql as $$
+  delete from checkpoint_writes where thread_id = _thread_id::text;
+  delete from checkpoint_blobs where thread_id = _thread_id::text;
+  delete from checkpoints where thread_id = _thread_id::text;
+$$;
+
+-- Blobs stay: those of older checkpoints share the table, and versions of a rolled back run are never asked for again.
+create function delete_checkpoints_of_run(_thread_id uuid, _run_id uuid) returns void language sql as $$
+  delete from checkpoint_writes w using checkpoints c
+  where c.thread_id = _thread_id::text and c.metadata ->> 'run_id' = _run_id::text
+    and w.thread_id = c.thread_id and w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id;
+  delete from checkpoints where thread_id = _thread_id::text and metadata ->> 'run_id' = _run_id::text;
+$$;

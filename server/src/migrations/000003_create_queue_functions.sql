@@ -2,20 +2,6 @@
 -- a new snapshot for each statement, a common table expression does not: two runs could both find the thread idle.
 -- Every step locks the thread first and its runs second, so no two of them can wait for each other.
 
-create function delete_checkpoints(_thread_id uuid) returns void language sql as $$
-  delete from checkpoint_writes where thread_id = _thread_id::text;
-  delete from checkpoint_blobs where thread_id = _thread_id::text;
-  delete from checkpoints where thread_id = _thread_id::text;
-$$;
-
--- Blobs stay: those of older checkpoints share the table, and versions of a rolled back run are never asked for again.
-create function delete_checkpoints_of_run(_thread_id uuid, _run_id uuid) returns void language sql as $$
-  delete from checkpoint_writes w using checkpoints c
-  where c.thread_id = _thread_id::text and c.metadata ->> 'run_id' = _run_id::text
-    and w.thread_id = c.thread_id and w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id;
-  delete from checkpoints where thread_id = _thread_id::text and metadata ->> 'run_id' = _run_id::text;
-$$;
-
 -- A unit claims only while `serving` names its revision; a server without a revision always may.
 create function may_claim(_revision_id text) returns boolean language sql stable as $$
   select _revision_id is null or exists (select from serving where revision_id = _revision_id)
