@@ -3,8 +3,8 @@ import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { RawJson } from "@superstep/toolkit/http/json"
 import { v7 as uuidv7 } from "uuid"
 import type { Workers } from "../workers/port.js"
-import { findThread, insertThread, type ThreadRow } from "./queries.js"
-import { emptyState } from "./thread.js"
+import { findThread, insertThread } from "./queries.js"
+import { emptyState, type ThreadRow } from "./thread.js"
 
 /** @throws NotFound  in the Platform's words (agent-server-api §5.4) */
 export async function getThread(db: Database, threadId: string): Promise<ThreadRow> {

@@ -1,22 +1,7 @@
 /** Statements on threads. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-
-export interface ThreadRow {
-  readonly thread_id: string
-  readonly status: "idle" | "busy" | "interrupted" | "error"
-  readonly graph_id: string | null
-  readonly assistant_id: string | null
-  /** JSON texts. */
-  readonly metadata: string
-  readonly config: string
-  readonly values: string | null
-  readonly interrupts: string
-  readonly error: string | null
-  readonly created_at: Date
-  readonly updated_at: Date
-  readonly state_updated_at: Date
-}
+import type { ThreadRow } from "./thread.js"
 
 export const findThread = (db: Db, threadId: string): Promise<ThreadRow | undefined> =>
   db.row<ThreadRow>(sql`

@@ -1,6 +1,22 @@
 /** A thread as clients see it. Pure. */
 import { RawJson, rawJson } from "@superstep/toolkit/http/json"
-import type { ThreadRow } from "./queries.js"
+
+/** A row of `threads`. */
+export interface ThreadRow {
+  readonly thread_id: string
+  readonly status: "idle" | "busy" | "interrupted" | "error"
+  readonly graph_id: string | null
+  readonly assistant_id: string | null
+  /** JSON texts. */
+  readonly metadata: string
+  readonly config: string
+  readonly values: string | null
+  readonly interrupts: string
+  readonly error: string | null
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly state_updated_at: Date
+}
 
 /** The metadata with what ran last in it, as LangGraph's servers show it (recording `interrupt-thread.txt`). */
 export function shownMetadata({ metadata, graph_id, assistant_id }: ThreadRow): RawJson | Record<string, unknown> {
