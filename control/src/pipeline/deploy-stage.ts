@@ -1,5 +1,6 @@
 /** deploy: start the revision's unit and wait until it could serve. It claims no run and gets no request yet. */
 import { setTimeout as sleep } from "node:timers/promises"
+import { askStatus, type UnitReport } from "../runtimes/unit-client.js"
 import type { PipelineContext } from "./context.js"
 import { DeployFailed } from "./failures.js"
 import { shipUnitLog } from "./log-shipping.js"
@@ -7,7 +8,6 @@ import { recordCrash, type UnitRow } from "./queries.js"
 import { backOffMs } from "./restart.js"
 import type { RunStage, StageInput, StageOutcome } from "./stage.js"
 import { ensureUnit, existingUnit, unitAddress, unitSpec } from "./unit.js"
-import { askStatus, type UnitReport } from "./unit-client.js"
 
 // A unit is ready within a second or so, and this is what a deployer waits for.
 const pollMs = 100

@@ -1,20 +1,206 @@
+/** From a repository to a public address and back, with real processes (control plane, edge, builds, fake units). */
 import assert from "node:assert/strict"
-import test from "node:test"
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { bareRepository } from "../sources/testing/bare-repository.js"
-import { deploymentOf, smallProject, testPlatform } from "./testing/platform.js"
+import { until } from "@superstep/toolkit/testing/until"
+import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
+import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
 
-test("a repository becomes an agent that answers at its public address", async () => {
-  await using platform = await testPlatform()
-  const repository = bareRepository(temporaryFolder())
-  const sha = repository.commit(smallProject)
+let platform: Platform
+let repository: BareRepository
+before(async () => {
+  platform = await testPlatform()
+  repository = bareRepository(temporaryFolder())
+  repository.commit(smallProject)
   await platform.start()
+})
+after(() => platform[Symbol.asyncDispose]())
 
-  const { deploymentId, revisionId } = await platform.deploy(deploymentOf(repository.url))
-  const revision = await platform.untilEnded(deploymentId, revisionId)
+const deploy = async (change: Parameters<typeof deploymentOf>[1], url = repository.url) => {
+  const ids = await platform.deploy(deploymentOf(url, change))
+  return { ...ids, revision: await platform.untilEnded(ids.deploymentId, ids.revisionId) }
+}
+const patch = async (deploymentId: string, body: object) => {
+  const { body: deployment } = await platform.call("PATCH", `/v2/deployments/${deploymentId}`, body)
+  return { revisionId: deployment.latest_revision_id as string }
+}
+const again = { source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json" } }
+const revisionBehind = async (name: string) => {
+  const reply = await fetch(`${platform.agentsUrl}/d/${name}/ok`)
+  return reply.headers.get("x-revision-id")
+}
+const buildLog = async (deploymentId: string, revisionId: string): Promise<string> => {
+  const path = `/v1/projects/${deploymentId}/revisions/${revisionId}`
+  const { body } = await platform.call("POST", `${path}/build_logs`, { order: "asc", limit: 100 })
+  return body.logs.map((line: { message: string }) => line.message).join("\n")
+}
+
+test("a repository becomes an agent, and a new commit takes its place", async () => {
+  const sha = repository.git("rev-parse", "main")
+  const { deploymentId, revisionId, revision } = await deploy({ name: "first", secrets: { MODEL_KEY: "very-secret" } })
 
   assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
   assert.equal(revision.commit.sha, sha)
-  const reply = await fetch(`${platform.agentsUrl}/d/chat/ok`)
-  assert.equal(reply.headers.get("x-revision-id"), revisionId)
+  assert.equal(await revisionBehind("first"), revisionId)
+  const env = await fetch(`${platform.agentsUrl}/d/first/env`, { headers: { "x-api-key": platform.apiKey } })
+  const unit = (await env.json()) as { agent: Record<string, string>; own: string[]; uid: number }
+  assert.equal(unit.agent.MODEL_KEY, "very-secret")
+  assert.ok(!unit.own.includes("MODEL_KEY"))
+  if (process.getuid?.() === 0) assert.notEqual(unit.uid, 0)
+
+  repository.commit({ ...smallProject, "new.txt": "x" })
+  const second = await patch(deploymentId, again)
+  await platform.untilEnded(deploymentId, second.revisionId)
+
+  assert.equal(await revisionBehind("first"), second.revisionId)
+  const { body: deployment } = await platform.call("GET", `/v2/deployments/${deploymentId}`)
+  assert.equal(deployment.active_revision_id, second.revisionId)
+  assert.equal(deployment.status, "READY")
+  await until(async () => (await unitsOf(deploymentId)).length === 1, { what: "the old unit has ended" })
+})
+
+const unitsOf = (deploymentId: string) =>
+  platform.db.rows<{ unit_id: string; state: string; revision_id: string }>(sql`
+    select unit_id, state, revision_id from units where deployment_id = ${deploymentId}`)
+
+test("the same commit is not built twice", async () => {
+  const { deploymentId, revisionId } = await deploy({ name: "same" })
+  assert.match(await buildLog(deploymentId, revisionId), /build finished/)
+
+  const { revisionId: next } = await patch(deploymentId, again)
+  const revision = await platform.untilEnded(deploymentId, next)
+
+  assert.equal(revision.status, "DEPLOYED")
+  const log = await buildLog(deploymentId, next)
+  assert.match(log, /was built before/)
+  assert.doesNotMatch(log, /verify/)
+})
+
+const failing: readonly (readonly [string, Parameters<typeof deploymentOf>[1], string, string, RegExp])[] = [
+  ["a wrong branch", { ref: "nope" }, "BUILD_FAILED", "ref_not_found", /no branch, tag or commit "nope"/],
+  [
+    "a graph that ends the unit",
+    { secrets: { FAKE_EXIT_AT: "start" } },
+    "DEPLOY_FAILED",
+    "crash_loop",
+    /3 times[\s\S]*told to end/,
+  ],
+  [
+    "a graph that a unit cannot load",
+    { secrets: { FAKE_FAILED: "no such model" } },
+    "DEPLOY_FAILED",
+    "graph_load_failed",
+    /no such model/,
+  ],
+  [
+    "a unit that never gets ready",
+    { secrets: { FAKE_NEVER_READY: "1" } },
+    "DEPLOY_FAILED",
+    "health_timeout",
+    /not ready after 8 s/,
+  ],
+  [
+    "a command that fails",
+    { config: { build_command: "ls no-such-file" } },
+    "BUILD_FAILED",
+    "build_command_failed",
+    /no-such-file[\s\S]*exit code 2/,
+  ],
+]
+
+test("whatever fails says why, and the route stays on the last good revision", async () => {
+  await platform.kill()
+  await platform.start({ SUPERSTEP_TIMEOUT_HEALTH: "8" })
+  const all = failing.map(async ([what, change, status, code, words], index) => {
+    const { revision, deploymentId } = await deploy({ name: `failing-${index}`, ...change })
+    assert.deepEqual([revision.status, revision.error_code], [status, code], `${what}: ${JSON.stringify(revision)}`)
+    assert.match(revision.status_message, words)
+    await until(async () => (await unitsOf(deploymentId)).length === 0, { what: "its unit has ended" })
+  })
+  await Promise.all(all)
+
+  const { deploymentId, revisionId } = await deploy({ name: "good" })
+  const bad = await patch(deploymentId, { secrets: [{ name: "FAKE_FAILED", value: "broken" }] })
+  const revision = await platform.untilEnded(deploymentId, bad.revisionId)
+
+  assert.equal(revision.status, "DEPLOY_FAILED")
+  assert.equal(await revisionBehind("good"), revisionId)
+})
+
+test("an image cannot be built here, and the revision says so", async () => {
+  const { deploymentId, revisionId } = await platform.deploy({
+    name: "image",
+    source: "external_docker",
+    source_config: { resource_spec: {} },
+    source_revision_config: { image_uri: "example.org/a:1" },
+    secrets: [],
+  })
+
+  const revision = await platform.untilEnded(deploymentId, revisionId)
+
+  assert.deepEqual([revision.status, revision.error_code], ["BUILD_FAILED", "source_unsupported"])
+})
+
+test("an old unit that is busy goes on until it is idle, and gets no new request meanwhile", async () => {
+  const busyFile = join(temporaryFolder(), "busy")
+  writeFileSync(busyFile, "")
+  const { deploymentId, revisionId } = await deploy({ name: "busy", secrets: { FAKE_BUSY: busyFile } })
+
+  const { revisionId: next } = await patch(deploymentId, { secrets: [{ name: "OTHER_VALUE", value: "1" }] })
+  await platform.untilEnded(deploymentId, next)
+
+  assert.equal(await revisionBehind("busy"), next)
+  const old = (await unitsOf(deploymentId)).find((unit) => unit.revision_id === revisionId)
+  assert.equal(old?.state, "draining")
+  rmSync(busyFile)
+  await until(async () => (await unitsOf(deploymentId)).length === 1, { what: "the old unit has ended" })
+})
+
+test("a unit that is killed is started again at the same address", async () => {
+  const { revisionId, deploymentId } = await deploy({ name: "killed" })
+  const [unit] = await unitsOf(deploymentId)
+  const pidFile = join(platform.home, "units", unit?.unit_id ?? "", "pid.json")
+  const { pid } = JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }
+
+  process.kill(pid, "SIGKILL")
+  await until(() => (JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid !== pid, { what: "it is back" })
+
+  await until(async () => (await revisionBehind("killed")) === revisionId, { what: "it answers again" })
+})
+
+test("a deployment that is deleted leaves nothing: no route, no unit, no database, no files", async () => {
+  const { deploymentId } = await deploy({ name: "doomed" })
+  const [unit] = await unitsOf(deploymentId)
+  const artifacts = readdirSync(join(platform.home, "artifacts")).length
+
+  const { status } = await platform.call("DELETE", `/v2/deployments/${deploymentId}`)
+  assert.equal(status, 204)
+  const gone = async () => (await platform.call("GET", `/v2/deployments/${deploymentId}`)).status === 404
+  await until(gone, { what: "the deployment is gone" })
+
+  assert.equal((await fetch(`${platform.agentsUrl}/d/doomed/ok`)).status, 404)
+  assert.ok(!existsSync(join(platform.home, "units", unit?.unit_id ?? "x")))
+  assert.equal(readdirSync(join(platform.home, "artifacts")).length, artifacts - 1)
+  const name = `superstep_${deploymentId.replaceAll("-", "")}`
+  assert.deepEqual(await platform.db.rows(sql`select 1 from pg_database where datname = ${name}`), [])
+  assert.deepEqual(await platform.db.rows(sql`select 1 from pg_roles where rolname = ${name}`), [])
+})
+
+test("a revision that crashes after it took over is rolled back", async () => {
+  await platform.kill()
+  await platform.start({ SUPERSTEP_WATCH: "60" })
+  const { deploymentId, revisionId } = await deploy({ name: "fragile" })
+
+  const bad = await patch(deploymentId, { secrets: [{ name: "FAKE_OKS", value: "3" }] })
+  await platform.untilEnded(deploymentId, bad.revisionId)
+  await until(async () => (await revisionBehind("fragile")) === revisionId, { what: "the old revision serves again" })
+
+  const path = `/v2/deployments/${deploymentId}`
+  const reason = async () =>
+    (await platform.call("GET", `${path}/revisions/${bad.revisionId}`)).body.error_code === "crash_loop"
+  await until(reason, { what: "the reason is on the revision" })
+  assert.equal((await platform.call("GET", path)).body.active_revision_id, revisionId)
 })

@@ -1,12 +1,13 @@
 /** drain: the old units finish what they have, and the new one is watched. Requests go to the new one all the while. */
-import { holdClaim } from "../revisions/claims.js"
+import { wakePipeline } from "../revisions/wake-up.js"
+import { askStatus } from "../runtimes/unit-client.js"
 import type { EdgeState } from "./context.js"
 import { type DrainFacts, decideDrain } from "./drain.js"
+import { statusMessage } from "./failures.js"
 import { deployedMs, deploymentById, setUnitState, type UnitRow, unitsOfDeployment } from "./queries.js"
 import type { RunStage, StageInput, StageOutcome } from "./stage.js"
 import { switchBack } from "./switch-stage.js"
 import { unitAddress } from "./unit.js"
-import { askStatus } from "./unit-client.js"
 
 // Nobody waits for this: an old unit may live a second longer.
 const lookAgainMs = 1000
@@ -18,6 +19,7 @@ export const runDrain: RunStage = async (input) => {
   const decision = decideDrain(await factsOf(input, units), context.limits)
   if (decision.kind === "roll back") return rollBack(input, units, decision.to)
   for (const unitId of decision.stop) await setUnitState(context.db, unitId, "stopping")
+  if (decision.stop.length > 0) await wakePipeline(context.db, revision.deployment_id)
   if (decision.kind === "wait") return { kind: "wait", delayMs: lookAgainMs }
   context.crashPoint("drain:before-advance")
   return { kind: "next", status: "DEPLOYED", stage: null }
@@ -45,17 +47,14 @@ async function isIdle(context: StageInput["context"], edge: EdgeState, unit: Uni
 }
 
 /** The revision keeps its DEPLOYED, which is final, and says what became of it. */
-async function rollBack(
-  { context, revision }: StageInput,
-  units: readonly UnitRow[],
-  to: string,
-): Promise<StageOutcome> {
+async function rollBack(input: StageInput, units: readonly UnitRow[], to: string): Promise<StageOutcome> {
+  const { context, revision } = input
   const failed = units.find(({ revision_id }) => revision_id === revision.revision_id)
   const previous = units.find(({ unit_id }) => unit_id === to)
   if (!failed || !previous) throw new Error(`the units of revision ${revision.revision_id} are gone`)
-  const message = `the agent server ended ${failed.crashes} times after it took over; revision ${previous.revision_id} serves again`
-  await context.db.transaction((tx) => holdClaim(tx, revision))
-  await switchBack(context, failed, previous)
+  const said = `the agent server ended ${failed.crashes} times after it took over`
+  const message = statusMessage("crash_loop", `${said}; revision ${previous.revision_id} serves again`, [])
+  await switchBack(input, { failed, previous, reason: { code: "crash_loop", message } })
   context.log.warn({ revision_id: revision.revision_id, to: previous.revision_id }, "revision rolled back")
-  return { kind: "next", status: "DEPLOYED", stage: null, error: { code: "crash_loop", message } }
+  return { kind: "next", status: "DEPLOYED", stage: null }
 }

@@ -3,6 +3,7 @@ import type { LogStream } from "../logs/log-line.js"
 import { appendLogLines, lastLogLines } from "../logs/operations.js"
 import { advance, type ClaimedRevision } from "../revisions/claims.js"
 import { type ErrorCode, failedStatus } from "../revisions/revision.js"
+import { wakePipeline } from "../revisions/wake-up.js"
 import type { PipelineContext } from "./context.js"
 import { statusMessage } from "./failures.js"
 import { setUnitState, unitOfRevision } from "./queries.js"
@@ -24,5 +25,6 @@ export async function endInFailure(
     await appendLogLines(tx, id, stream, [{ message: `${status} (${code}): ${message}`, level: "ERROR" }])
     const unit = stage === "drain" ? undefined : await unitOfRevision(tx, id)
     if (unit && unit.state !== "serving") await setUnitState(tx, unit.unit_id, "stopping")
+    await wakePipeline(tx, revision.deployment_id)
   })
 }

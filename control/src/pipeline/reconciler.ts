@@ -1,7 +1,7 @@
 /**
- * Brings what runs to what should run, every few seconds and when it is woken. It keeps nothing in memory: each pass
- * reads the database and the machine, and does the next step for whatever differs. One broken thing keeps no other from
- * its turn.
+ * Brings what runs to what should run. It keeps nothing in memory that matters: each pass reads the database and the
+ * machine, and does the next step for whatever differs. One broken thing keeps no other from its turn. Units are looked
+ * at every second, since a dead one answers nobody; everything else every few seconds, and when something has changed.
  */
 import { readdir } from "node:fs/promises"
 import { join } from "node:path"
@@ -18,13 +18,15 @@ import {
   removeArtifact,
   revisionsInBuild,
   stopForsakenUnits,
+  type UnitRow,
   unneededArtifacts,
 } from "./queries.js"
 import { reconcileUnit } from "./reconcile-unit.js"
+import { repeated } from "./repeated.js"
 
 const passMs = 5000
-// What people see of a live log comes this late; a look is one `stat` a unit.
-const logsMs = 1000
+// A look is one query and a `stat` a unit.
+const unitsMs = 1000
 
 export interface Reconciler {
   wake(): void
@@ -32,26 +34,27 @@ export interface Reconciler {
 }
 
 export function startReconciler(context: PipelineContext): Reconciler {
+  const units = unitWatch(context)
   const passes = repeated(() => reconcile(context), passMs)
-  const logs = repeated(() => shipAllLogs(context), logsMs)
+  const looks = repeated(units.look, unitsMs)
   return {
-    wake: passes.wake,
+    wake: () => {
+      passes.wake()
+      looks.wake()
+    },
     stop: async () => {
-      await Promise.all([passes.stop(), logs.stop()])
+      await Promise.all([passes.stop(), looks.stop()])
+      await units.idle()
     },
   }
 }
 
-/** One pass. Never throws. */
+/** Everything but units. Never throws. */
 export async function reconcile(context: PipelineContext): Promise<void> {
   const { db } = context
   await attempt(context, "edge", () => context.edge.ensure())
   await attempt(context, "forsaken units", () => stopForsakenUnits(db))
   await attempt(context, "table", () => syncEdge(context))
-  await attempt(context, "units", async () => {
-    const units = await allUnits(db)
-    await Promise.all(units.map((unit) => attempt(context, "unit", () => reconcileUnit(context, unit))))
-  })
   await attempt(context, "strays", () => endStrays(context))
   await attempt(context, "builds", () => endForsakenBuilds(context))
   await attempt(context, "deletions", async () => {
@@ -59,6 +62,28 @@ export async function reconcile(context: PipelineContext): Promise<void> {
     for (const it of deployments) await attempt(context, "deletion", () => deleteNext(context, it))
   })
   await attempt(context, "artefacts", () => removeUnneeded(context))
+}
+
+/** Looks after every unit, at one thing a unit at a time: one that takes long over its end holds up no other. */
+function unitWatch(context: PipelineContext) {
+  const busy = new Map<string, Promise<void>>()
+  const lookAfter = async (unit: UnitRow) => {
+    await attempt(context, "unit", () => reconcileUnit(context, unit))
+    // Of the others, the pipeline ships a starting one's log, and the end of a unit its last lines.
+    if (unit.state !== "serving" && unit.state !== "draining") return
+    await attempt(context, "log", () => shipUnitLog(context, unit))
+  }
+  const look = () =>
+    attempt(context, "units", async () => {
+      for (const unit of await allUnits(context.db)) {
+        if (busy.has(unit.unit_id)) continue
+        busy.set(
+          unit.unit_id,
+          lookAfter(unit).finally(() => busy.delete(unit.unit_id)),
+        )
+      }
+    })
+  return { look, idle: () => Promise.all(busy.values()) }
 }
 
 async function attempt(context: PipelineContext, what: string, work: () => Promise<unknown>): Promise<void> {
@@ -97,42 +122,4 @@ async function removeUnneeded({ db, folders, limits }: PipelineContext): Promise
     await removeArtifact(db, artifact_id)
     await removeTree(join(folders.artifacts, artifact_id))
   }
-}
-
-async function shipAllLogs(context: PipelineContext): Promise<void> {
-  await attempt(context, "logs", async () => {
-    const units = await allUnits(context.db)
-    for (const unit of units.filter(({ state }) => state === "serving" || state === "draining")) {
-      await attempt(context, "log", () => shipUnitLog(context, unit))
-    }
-  })
-}
-
-/** Runs `work` again and again, never twice at once; a wake-up in the middle of a pass is followed by one more. */
-function repeated(work: () => Promise<void>, everyMs: number): Reconciler {
-  let running: Promise<void> | undefined
-  let isWoken = false
-  let isStopping = false
-  let timer: NodeJS.Timeout | undefined
-
-  const run = async () => {
-    do {
-      isWoken = false
-      await work()
-    } while (isWoken && !isStopping)
-    running = undefined
-    if (!isStopping) timer = setTimeout(wake, everyMs)
-  }
-  const wake = () => {
-    isWoken = true
-    if (isStopping) return
-    clearTimeout(timer)
-    running ??= run()
-  }
-  const stop = async () => {
-    isStopping = true
-    clearTimeout(timer)
-    await running
-  }
-  return { wake, stop }
 }

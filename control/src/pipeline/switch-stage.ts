@@ -3,13 +3,14 @@
  * requests: the other way round, a request for a graph that only the new revision has could be executed by the old one.
  * Runs and streams that the old unit has go on there.
  */
-import { holdClaim } from "../revisions/claims.js"
-import type { PipelineContext } from "./context.js"
+import { setTimeout as sleep } from "node:timers/promises"
+import { holdClaim, type Reason, recordReason } from "../revisions/claims.js"
+import { wakePipeline } from "../revisions/wake-up.js"
+import { activate } from "../runtimes/unit-client.js"
 import { syncEdge } from "./edge-table.js"
 import { serveWith, setActiveRevision, setUnitState, type UnitRow } from "./queries.js"
-import type { RunStage } from "./stage.js"
+import type { RunStage, StageInput } from "./stage.js"
 import { existingUnit, unitAddress } from "./unit.js"
-import { activate } from "./unit-client.js"
 
 export const runSwitch: RunStage = async ({ context, revision, signal }) => {
   const { db } = context
@@ -33,16 +34,38 @@ export const runSwitch: RunStage = async ({ context, revision, signal }) => {
 }
 
 /**
- * Gives the requests and the runs back to the unit that served before. It is started again if it has ended meanwhile,
- * by the reconciler, since from now on it should run.
+ * Gives the requests and the runs back to the unit that served before. If it has ended meanwhile, the reconciler starts
+ * it again, since from now on it should run.
  * @param previous  a draining unit of the same deployment
+ * @param reason    is written on the revision in the same transaction, for one that does not fail but was DEPLOYED
  */
-export async function switchBack(context: PipelineContext, failed: UnitRow, previous: UnitRow): Promise<void> {
+export async function switchBack(
+  input: StageInput,
+  { failed, previous, reason }: { failed: UnitRow; previous: UnitRow; reason?: Reason },
+): Promise<void> {
+  const { context, revision } = input
   await context.db.transaction(async (tx) => {
+    if (reason) await recordReason(tx, revision, reason)
+    else await holdClaim(tx, revision)
     await serveWith(tx, previous.deployment_id, previous.unit_id)
     await setUnitState(tx, failed.unit_id, "stopping")
     await setActiveRevision(tx, previous.deployment_id, previous.revision_id)
+    await wakePipeline(tx, previous.deployment_id)
   })
-  await activate(unitAddress(context, previous))
   await syncEdge(context)
+  await activateWhenItRuns(input, previous)
+}
+
+const pollMs = 200
+
+async function activateWhenItRuns({ context, signal }: StageInput, unit: UnitRow): Promise<void> {
+  const deadline = performance.now() + context.limits.healthMs
+  for (;;) {
+    try {
+      return await activate(unitAddress(context, unit), signal)
+    } catch (error) {
+      if (signal.aborted || performance.now() > deadline) throw error
+      await sleep(pollMs, undefined, { signal })
+    }
+  }
 }

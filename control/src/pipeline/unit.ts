@@ -8,12 +8,12 @@ import { v7 as newId } from "uuid"
 import { parseProjectConfig } from "../builders/project-config.js"
 import type { RevisionRow } from "../revisions/queries.js"
 import type { UnitSpec } from "../runtimes/port.js"
+import type { UnitAddress } from "../runtimes/unit-client.js"
 import { open, seal } from "../secrets/seal.js"
 import { agentEnvOf } from "./agent-env.js"
 import type { PipelineContext } from "./context.js"
 import { addUnit, type CarriedDeployment, type UnitRow, unitOfRevision } from "./queries.js"
 import { deploymentDatabaseUri } from "./queue-stage.js"
-import type { UnitAddress } from "./unit-client.js"
 
 const contextOf = (unitId: string) => ["unit", unitId] as const
 

@@ -50,11 +50,14 @@ async function revisionBehind(address: string): Promise<string | undefined> {
 }
 
 /** A revision that fails leaves the route where it was. */
-async function giveBack({ context, revision }: StageInput): Promise<void> {
-  const { db } = context
-  const unit = await existingUnit(db, revision.revision_id)
-  const previous = (await unitsOfDeployment(db, revision.deployment_id)).find(({ state }) => state === "draining")
-  await db.transaction((tx) => holdClaim(tx, revision))
-  if (previous) await switchBack(context, unit, previous)
-  else await setUnitState(db, unit.unit_id, "stopping")
+async function giveBack(input: StageInput): Promise<void> {
+  const { context, revision } = input
+  const unit = await existingUnit(context.db, revision.revision_id)
+  const units = await unitsOfDeployment(context.db, revision.deployment_id)
+  const previous = units.find(({ state }) => state === "draining")
+  if (previous) return switchBack(input, { failed: unit, previous })
+  await context.db.transaction(async (tx) => {
+    await holdClaim(tx, revision)
+    await setUnitState(tx, unit.unit_id, "stopping")
+  })
 }

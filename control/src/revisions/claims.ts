@@ -101,7 +101,13 @@ export interface Advance {
   /** Null when there is nothing left to do. */
   readonly stage: Stage | null
   readonly artifactId?: string
-  readonly error?: { readonly code: ErrorCode; readonly message: string }
+  readonly error?: Reason
+}
+
+/** Why a revision is not what was hoped for. */
+export interface Reason {
+  readonly code: ErrorCode
+  readonly message: string
 }
 
 /**
@@ -115,7 +121,9 @@ export const advance = (db: Db, claim: Claim, { status, stage, artifactId, error
       update revisions set status = ${status}, stage = ${stage}, lease_owner = null, lease_until = null,
         stage_attempt = 0, stage_deaths = 0, not_before = now(), updated_at = now(),
         artifact_id = coalesce(${artifactId ?? null}, artifact_id),
-        error_code = ${error?.code ?? null}, status_message = ${error?.message ?? null},
+        -- What a rollback wrote on a draining revision stays; before that, a message only says why a stage waits.
+        error_code = coalesce(${error?.code ?? null}, case stage when 'drain' then error_code end),
+        status_message = coalesce(${error?.message ?? null}, case stage when 'drain' then status_message end),
         finished_at = case when ${isEnd(status)} then coalesce(finished_at, now()) end
       where ${held(claim)}`),
   )
@@ -155,6 +163,15 @@ export const recordCommit = (
 /** Says how much of the build's log is stored; belongs into the transaction that stores the lines. @throws ClaimLost */
 export const recordBuildLog = (tx: Db, claim: Claim, offset: number): Promise<void> =>
   fenced(claim, tx.run(sql`update revisions set build_log_offset = ${offset} where ${held(claim)}`))
+
+/** Writes a reason on a revision whose status stays. @throws ClaimLost */
+export const recordReason = (tx: Db, claim: Claim, { code, message }: Reason): Promise<void> =>
+  fenced(
+    claim,
+    tx.run(sql`
+      update revisions set error_code = ${code}, status_message = ${message}, updated_at = now()
+      where ${held(claim)}`),
+  )
 
 /** Locks the revision for a transaction that also writes elsewhere in its name. @throws ClaimLost */
 export const holdClaim = (tx: Db, claim: Claim): Promise<void> =>

@@ -1,10 +1,12 @@
 /**
  * A unit for tests that speaks protocol/unit without agents, a database or workers. What it does wrong is told by the
- * environment of the user's code: FAKE_EXIT_AT=start|serving ends it, FAKE_FAILED=<message> fails a graph,
+ * environment of the user's code: FAKE_EXIT_AT=start ends it, FAKE_OKS=<number> ends it after so many answers of
+ * /ok in all its lives, FAKE_FAILED=<message> fails a graph,
  * FAKE_NEVER_READY=1 keeps it starting, FAKE_BUSY=<file> makes it busy as long as that file exists.
  */
-import { existsSync, rmSync } from "node:fs"
+import { appendFileSync, existsSync, rmSync, statSync } from "node:fs"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { join } from "node:path"
 
 const env = process.env
 const agentEnv = JSON.parse(env.SUPERSTEP_AGENT_ENV ?? "{}") as Record<string, string | undefined>
@@ -16,6 +18,13 @@ const say = (msg: string, level = "info") =>
   process.stdout.write(`${JSON.stringify({ level, time: new Date().toISOString(), process: "server", msg })}\n`)
 
 const isBusy = () => agentEnv.FAKE_BUSY !== undefined && existsSync(agentEnv.FAKE_BUSY)
+
+/** Counts over all lives of the unit. */
+function countOk(): number {
+  const file = join(env.HOME ?? "", "oks")
+  appendFileSync(file, "x")
+  return statSync(file).size
+}
 
 const status = () => ({
   revision_id: revisionId,
@@ -34,13 +43,15 @@ function reply(response: ServerResponse, code: number, body?: unknown): void {
 }
 
 const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
-  "/ok": (response) => reply(response, 200, { ok: true }),
+  "/ok": (response) => {
+    if (countOk() > Number(agentEnv.FAKE_OKS ?? Number.POSITIVE_INFINITY)) process.exit(3)
+    reply(response, 200, { ok: true })
+  },
   "/internal/status": (response) => reply(response, 200, status()),
   "/internal/activate": (response) => {
     isServing = true
     say("activated")
     reply(response, 204)
-    if (agentEnv.FAKE_EXIT_AT === "serving") setTimeout(() => process.exit(3), 200)
   },
   "/env": (response) =>
     reply(response, 200, { agent: agentEnv, own: Object.keys(env).sort(), uid: process.getuid?.() }),

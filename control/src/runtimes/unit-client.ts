@@ -11,6 +11,7 @@ export interface UnitAddress {
 
 const statusSchema = z.object({
   revision_id: z.string().nullable(),
+  pid: z.number(),
   ready: z.boolean(),
   graphs: z.array(z.string()),
   failed: z.array(z.object({ graph_id: z.string(), message: z.string() })),

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { BuildFailed } from "../builders/failure.js"
+import { SourceFailed } from "../sources/port.js"
+import { judgeReport } from "./deploy-stage.js"
+import { type DrainFacts, decideDrain } from "./drain.js"
+import { routesOf } from "./edge-table.js"
+import { DeployFailed, judge, statusMessage } from "./failures.js"
+import { foldersOf } from "./folders.js"
+import { parseLine } from "./log-shipping.js"
+import { openStages } from "./pipeline.js"
+import { actionFor } from "./reconcile-unit.js"
+import { backOffMs } from "./restart.js"
+
+const limits = { drainMs: 900_000, watchMs: 60_000 }
+const unit = (id: string, change: Partial<DrainFacts["units"][number]> = {}): DrainFacts["units"][number] => ({
+  unit_id: id,
+  revision_id: `r${id}`,
+  state: "draining",
+  crashes: 0,
+  state_ms: 1000,
+  isIdle: true,
+  ...change,
+})
+const facts = (units: DrainFacts["units"], change: Partial<DrainFacts> = {}): DrainFacts => ({
+  units: [unit("new", { state: "serving", isIdle: false }), ...units],
+  revisionId: "rnew",
+  deployedMs: 100_000,
+  isReplaced: false,
+  ...change,
+})
+
+const drains: readonly (readonly [string, DrainFacts, ReturnType<typeof decideDrain>])[] = [
+  ["nothing is left to drain", facts([]), { kind: "done", stop: [] }],
+  ["an idle old unit ends", facts([unit("old")]), { kind: "done", stop: ["old"] }],
+  ["a busy one goes on", facts([unit("old", { isIdle: false })]), { kind: "wait", stop: [] }],
+  ["but not for ever", facts([unit("old", { isIdle: false, state_ms: 900_000 })]), { kind: "done", stop: ["old"] }],
+  [
+    "while the new one is watched, the last one stands by",
+    facts([unit("old")], { deployedMs: 10 }),
+    { kind: "wait", stop: [] },
+  ],
+  ["and only that one", facts([unit("old"), unit("older")], { deployedMs: 10 }), { kind: "wait", stop: ["older"] }],
+  ["a newer revision looks after the old ones", facts([unit("old")], { isReplaced: true }), { kind: "done", stop: [] }],
+]
+for (const [what, given, decision] of drains) {
+  test(`drain: ${what}`, () => assert.deepEqual(decideDrain(given, limits), decision))
+}
+
+test("drain: the second crash of a watched unit rolls back, one crash or a late one does not", () => {
+  const crashed = (crashes: number, deployedMs: number) => {
+    const own = unit("new", { state: "serving", crashes, isIdle: false })
+    return decideDrain({ ...facts([]), units: [own, unit("old")], deployedMs }, limits).kind
+  }
+
+  assert.equal(crashed(2, 10), "roll back")
+  assert.equal(crashed(1, 10), "wait")
+  assert.equal(crashed(5, 60_001), "done")
+})
+
+const actions: readonly (readonly [Parameters<typeof actionFor>, ReturnType<typeof actionFor>])[] = [
+  [[{ state: "starting", is_down: false, may_start: true }, "exited"], "leave"],
+  [[{ state: "serving", is_down: false, may_start: true }, "running"], "leave"],
+  [[{ state: "serving", is_down: false, may_start: true }, "exited"], "note crash"],
+  [[{ state: "serving", is_down: true, may_start: false }, "exited"], "leave"],
+  [[{ state: "serving", is_down: true, may_start: true }, "exited"], "start"],
+  [[{ state: "serving", is_down: false, may_start: true }, "absent"], "start"],
+  [[{ state: "draining", is_down: false, may_start: true }, "exited"], "leave"],
+  [[{ state: "stopping", is_down: false, may_start: true }, "running"], "stop"],
+]
+for (const [[row, status], action] of actions) {
+  test(`a ${row.state} unit whose process is ${status}${row.is_down ? ", known to be down" : ""}: ${action}`, () => {
+    assert.equal(actionFor(row, status), action)
+  })
+}
+
+test("a person's fault fails at once, any other is tried three more times", () => {
+  const network = new SourceFailed("source_not_found", "no route", { isTransient: true })
+
+  for (const error of [
+    new BuildFailed("config_invalid", "bad"),
+    new SourceFailed("source_auth", "no"),
+    new DeployFailed("crash_loop", "ends"),
+  ]) {
+    assert.deepEqual(judge(error, 0), { kind: "fail", code: error.code, message: error.message })
+  }
+  const delays = [0, 1, 2].map((attempts) => judge(network, attempts)).map((it) => it.kind === "retry" && it.delayMs)
+  assert.deepEqual(delays, [5000, 20_000, 60_000])
+  assert.deepEqual(judge(network, 3), { kind: "fail", code: "source_not_found", message: "no route" })
+  assert.deepEqual(judge(new Error("a bug"), 3), { kind: "fail", code: "internal", message: "a bug" })
+  const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" })
+  assert.deepEqual(judge(refused, 3), { kind: "fail", code: "db_unreachable", message: "refused" })
+})
+
+test("a reader of the revision sees the fault, what to do, and the end of the log", () => {
+  const message = statusMessage("install_failed", '"npm ci" ended with exit code 1', ["npm error code E404", ""])
+
+  assert.match(message, /^"npm ci" ended with exit code 1\. Run the same command/)
+  assert.match(message, /\n {2}npm error code E404$/)
+})
+
+test("a unit that is ready may take over; a graph that does not load says which and why", () => {
+  const report = {
+    revision_id: "r1",
+    pid: 1,
+    ready: true,
+    graphs: ["chat"],
+    failed: [],
+    serving: false,
+    running_runs: 0,
+    open_streams: 0,
+  }
+
+  assert.equal(judgeReport({ ...report, ready: false }, "r1"), undefined)
+  assert.equal(judgeReport(report, "another"), undefined)
+  assert.equal(judgeReport(report, "r1")?.kind, "next")
+  const broken = { ...report, failed: [{ graph_id: "chat", message: "no key" }] }
+  const refusal = (error: unknown) => error instanceof DeployFailed && error.code === "graph_load_failed"
+  assert.throws(() => judgeReport(broken, "r1"), refusal)
+})
+
+test("builds are limited, and so is everything together", () => {
+  assert.ok(openStages([], 1).includes("build"))
+  assert.ok(!openStages(["build"], 1).includes("build"))
+  assert.ok(openStages(["build"], 1).includes("deploy"))
+  assert.deepEqual(openStages(Array(8).fill("drain"), 1), [])
+})
+
+test("a unit's restarts come later and later, up to a minute", () => {
+  assert.deepEqual([1, 2, 3, 20].map(backOffMs), [1000, 2000, 4000, 60_000])
+})
+
+test("a line of our own log is taken apart, any other is kept as it stands", () => {
+  const ours = parseLine(
+    '{"level":"warn","time":"2026-01-02T03:04:05.000Z","process":"server","run_id":"r","msg":"slow"}',
+  )
+
+  assert.deepEqual(ours, { message: 'slow {"run_id":"r"}', level: "WARNING", at: new Date("2026-01-02T03:04:05Z") })
+  for (const line of ["plain", '{"a":1}', "{broken", ""]) assert.deepEqual(parseLine(line), { message: line })
+})
+
+test("a route knows the keys of its own workspace only", () => {
+  const row = {
+    name: "chat",
+    deployment_id: "d",
+    revision_id: "r",
+    workspace_id: "w1",
+    unit_id: "u",
+    token_sealed: "x",
+  }
+  const keys = new Map([
+    ["w1", ["a"]],
+    ["w2", ["b"]],
+  ])
+
+  assert.deepEqual(routesOf([{ ...row, token: "t", socketPath: "/s" }], keys), [
+    {
+      name: "chat",
+      deployment_id: "d",
+      revision_id: "r",
+      keys: ["a"],
+      units: [{ unit_id: "u", socket_path: "/s", token: "t" }],
+    },
+  ])
+})
+
+test("sockets have short paths, wherever the data folder is", () => {
+  assert.equal(foldersOf("/srv/agents").run, "/srv/agents/run")
+  assert.ok(Buffer.byteLength(foldersOf(`/${"long/".repeat(30)}`).run) <= 70)
+})

@@ -1,0 +1,178 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { fileURLToPath } from "node:url"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { v7 as newId } from "uuid"
+import {
+  admitRevisions,
+  advance,
+  ClaimLost,
+  claimNextRevision,
+  freeExpiredClaims,
+  freeFormerClaims,
+  nextDueMs,
+  releaseClaim,
+  renewClaims,
+  skipSuperseded,
+  waitInStage,
+} from "./claims.js"
+import type { RevisionStatus, Stage, Trigger } from "./revision.js"
+import { stages } from "./revision.js"
+
+const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
+const database = () => freshDatabase({ migrations })
+
+async function addDeployment(db: Database): Promise<string> {
+  const [workspaceId, deploymentId] = [newId(), newId()]
+  await db.run(sql`insert into workspaces (workspace_id, name) values (${workspaceId}, ${workspaceId})`)
+  await db.run(sql`
+    insert into deployments (deployment_id, workspace_id, name, route_name, source, source_config,
+      source_revision_config, status)
+    values (${deploymentId}, ${workspaceId}, ${deploymentId}, ${deploymentId}, 'github', '{}', '{}', 'READY')`)
+  return deploymentId
+}
+
+async function addRevision(
+  db: Database,
+  deploymentId: string,
+  it: { status?: RevisionStatus; stage?: Stage; trigger?: Trigger } = {},
+): Promise<string> {
+  const { status = "QUEUED", stage = "queue", trigger = "patch" } = it
+  const row = await db.row<{ revision_id: string }>(sql`
+    insert into revisions (revision_id, deployment_id, seq, status, stage, trigger, source, source_config,
+      source_revision_config, secrets_version)
+    select ${newId()}, ${deploymentId}, count(*) + 1, ${status}, ${stage}, ${trigger}, 'github', '{}', '{}', 0
+    from revisions where deployment_id = ${deploymentId} returning revision_id`)
+  return row?.revision_id ?? ""
+}
+
+const revisionOf = async (db: Database, revisionId: string) => {
+  const row = await db.row<Record<string, unknown>>(sql`select * from revisions where revision_id = ${revisionId}`)
+  return row ?? {}
+}
+
+const claim = (db: Database, owner = "home/1", leaseMs = 30_000) => claimNextRevision(db, { owner, leaseMs, stages })
+
+test("a revision is worked on by one process (C1)", async () => {
+  await using db = await database()
+  const revisionId = await addRevision(db, await addDeployment(db))
+
+  const claims = await Promise.all(Array.from({ length: 8 }, (_, index) => claim(db, `home/${index}`)))
+
+  assert.deepEqual(
+    claims.filter((it) => it !== undefined).map((it) => it.revision_id),
+    [revisionId],
+  )
+})
+
+test("a deployment has one pipeline: its oldest begun revision goes first (C2)", async () => {
+  await using db = await database()
+  const deploymentId = await addDeployment(db)
+  const older = await addRevision(db, deploymentId, { stage: "deploy", status: "AWAITING_DEPLOY" })
+  const newer = await addRevision(db, deploymentId)
+  const other = await addRevision(db, await addDeployment(db))
+
+  const claimed = [await claim(db), await claim(db), await claim(db)].map((it) => it?.revision_id)
+  assert.deepEqual(claimed.sort(), [older, other, undefined].sort())
+
+  await db.run(sql`update revisions set stage = 'drain', lease_owner = null where revision_id = ${older}`)
+  const next = [(await claim(db))?.revision_id, (await claim(db))?.revision_id]
+  assert.deepEqual(next.sort(), [older, newer].sort())
+})
+
+test("the index, not the query alone, keeps a deployment to one claim (C2)", async () => {
+  await using db = await database()
+  const deploymentId = await addDeployment(db)
+  await addRevision(db, deploymentId, { stage: "deploy" })
+  await addRevision(db, deploymentId, { stage: "deploy" })
+
+  const both = db.run(sql`update revisions set lease_owner = 'home/1' where deployment_id = ${deploymentId}`)
+
+  await assert.rejects(both, /revision_one_claim_of_a_deployment/)
+})
+
+test("a write whose claim is old changes nothing (C3)", async () => {
+  await using db = await database()
+  await addRevision(db, await addDeployment(db))
+  const slow = await claim(db, "home/1", 0)
+  assert.ok(slow)
+  assert.equal(await freeExpiredClaims(db), 1)
+  const quick = await claim(db, "home/2")
+  assert.ok(quick)
+
+  await assert.rejects(advance(db, slow, { status: "AWAITING_BUILD", stage: "fetch" }), ClaimLost)
+  await assert.rejects(waitInStage(db, slow, { delayMs: 1, isRetry: true, why: "x" }), ClaimLost)
+  assert.deepEqual(await renewClaims(db, [slow, quick], 1000), new Set([quick.revision_id]))
+  await releaseClaim(db, slow)
+  await advance(db, quick, { status: "AWAITING_BUILD", stage: "fetch" })
+
+  const row = await revisionOf(db, quick.revision_id)
+  assert.deepEqual(
+    { status: row.status, stage: row.stage, owner: row.lease_owner, deaths: row.stage_deaths },
+    { status: "AWAITING_BUILD", stage: "fetch", owner: null, deaths: 0 },
+  )
+})
+
+test("a restarted process frees what its former self held, at once, and counts the death (C4)", async () => {
+  await using db = await database()
+  const own = await addRevision(db, await addDeployment(db))
+  await claim(db, "home-a/1")
+  const foreign = await addRevision(db, await addDeployment(db))
+  await claim(db, "home-b/1")
+
+  assert.equal(await freeFormerClaims(db, "home-a"), 1)
+
+  assert.equal((await revisionOf(db, own)).stage_deaths, 1)
+  assert.equal((await revisionOf(db, foreign)).lease_owner, "home-b/1")
+})
+
+test("what has not begun gives way to the newest; what has begun does not", async () => {
+  await using db = await database()
+  const [waiting, begun] = [await addDeployment(db), await addDeployment(db)]
+  const created = await addRevision(db, waiting, { status: "CREATING" })
+  const fetched = await addRevision(db, waiting, { status: "AWAITING_BUILD", stage: "build" })
+  const newest = await addRevision(db, waiting)
+  const building = await addRevision(db, begun, { status: "BUILDING", stage: "build" })
+  await addRevision(db, begun)
+
+  await admitRevisions(db)
+  await skipSuperseded(db)
+
+  for (const id of [created, fetched]) {
+    const row = await revisionOf(db, id)
+    assert.deepEqual([row.status, row.error_code, row.stage], ["SKIPPED", "superseded", null])
+    assert.match(String(row.status_message), new RegExp(newest))
+  }
+  assert.equal((await revisionOf(db, newest)).status, "QUEUED")
+  assert.equal((await revisionOf(db, building)).status, "BUILDING")
+})
+
+test("a rollback does not wait for a build: its claim is taken away", async () => {
+  await using db = await database()
+  const deploymentId = await addDeployment(db)
+  const building = await addRevision(db, deploymentId, { status: "BUILDING", stage: "build" })
+  const held = await claim(db)
+  assert.equal(held?.revision_id, building)
+  await addRevision(db, deploymentId, { trigger: "redeploy" })
+
+  await skipSuperseded(db)
+
+  assert.equal((await revisionOf(db, building)).status, "SKIPPED")
+  assert.equal((await renewClaims(db, [held], 1000)).size, 0)
+})
+
+test("what waits for its time is not claimed before, and says when it is due", async () => {
+  await using db = await database()
+  await addRevision(db, await addDeployment(db))
+  const held = await claim(db)
+  assert.ok(held)
+  await waitInStage(db, held, { delayMs: 60_000, isRetry: true, why: "the network is away; trying again in 60 s" })
+
+  assert.equal(await claim(db), undefined)
+  const due = await nextDueMs(db)
+  assert.ok(due !== undefined && due > 50_000 && due <= 60_000)
+  const row = await revisionOf(db, held.revision_id)
+  assert.deepEqual([row.stage_attempt, row.status_message], [1, "the network is away; trying again in 60 s"])
+})

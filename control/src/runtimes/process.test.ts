@@ -1,0 +1,107 @@
+import assert from "node:assert/strict"
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import test from "node:test"
+import { fileURLToPath } from "node:url"
+import { Secret } from "@superstep/toolkit/config/settings"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { runtimeConformance } from "./conformance.js"
+import { decideIsolation } from "./isolation.js"
+import { processRuntime } from "./process.js"
+import { unitEnvironment } from "./unit-environment.js"
+
+const serverEntry = fileURLToPath(new URL("./testing/fake-unit.js", import.meta.url))
+const isRoot = process.getuid?.() === 0
+
+function place() {
+  const home = temporaryFolder()
+  const [artifactFolder, unitsFolder] = [join(home, "artifact"), join(home, "units")]
+  mkdirSync(artifactFolder)
+  writeFileSync(join(artifactFolder, "langgraph.json"), "{}")
+  const isolation = { user: () => undefined, warning: undefined }
+  const environment = { PATH: process.env.PATH, SUPERSTEP_MASTER_KEY: "key", DATABASE_URI: "postgres://platform" }
+  const options = { unitsFolder, runFolder: join(home, "run"), serverEntry, isolation, environment }
+  return { artifactFolder, unitsFolder, open: () => processRuntime(options) }
+}
+
+runtimeConformance("processes", place)
+
+const spec = (artifactFolder: string) => ({
+  unitId: "0190a1b2-0000-7000-8000-000000000001",
+  deploymentId: "d1",
+  revisionId: "r1",
+  artifactFolder,
+  configPath: "agent/langgraph.json",
+  uidOffset: 1,
+  token: new Secret("t"),
+  databaseUri: new Secret("postgres://unit"),
+  agentEnv: { MODEL_KEY: new Secret("k") },
+  memoryMb: 400,
+})
+
+test("a unit gets its own database and secrets, and none of the platform's (R4)", () => {
+  const base = { PATH: "/bin", DATABASE_URI: "postgres://platform", SUPERSTEP_MASTER_KEY: "key", LOG_LEVEL: "debug" }
+
+  const env = unitEnvironment(spec("/a"), { folder: "/u/1", socketPath: "/r/1/u.sock" }, base)
+
+  assert.deepEqual(env, {
+    PATH: "/bin",
+    LOG_LEVEL: "debug",
+    NODE_OPTIONS: "--max-old-space-size=300",
+    NODE_ENV: "production",
+    HOME: "/u/1/data",
+    TMPDIR: "/u/1/tmp",
+    SUPERSTEP_CONFIG: "/a/agent/langgraph.json",
+    SUPERSTEP_LISTEN: "unix:/r/1/u.sock",
+    SUPERSTEP_REVISION_ID: "r1",
+    SUPERSTEP_SERVER_ID: "0190a1b2-0000-7000-8000-000000000001",
+    SUPERSTEP_UNIT_TOKEN: "t",
+    SUPERSTEP_AGENT_ENV: JSON.stringify({ NODE_OPTIONS: "--max-old-space-size=300", MODEL_KEY: "k" }),
+    DATABASE_URI: "postgres://unit",
+  })
+})
+
+test("a unit whose starter was killed before it wrote down the process is found by its title", async () => {
+  const { artifactFolder, unitsFolder, open } = place()
+  const unit = spec(artifactFolder)
+  await open().start(unit)
+  const identityFile = join(unitsFolder, unit.unitId, "pid.json")
+  const { pid } = JSON.parse(readFileSync(identityFile, "utf8")) as { pid: number }
+  rmSync(identityFile)
+  writeFileSync(join(unitsFolder, unit.unitId, "starting"), "{}")
+
+  const found = await open().status(unit.unitId)
+
+  assert.deepEqual(found, { state: "running", pid })
+  await open().stop(unit.unitId, { graceMs: 5000 })
+})
+
+test("a unit that ignores the stop signal is killed after its grace", async () => {
+  const { artifactFolder, open } = place()
+  const runtime = open()
+  const unit = spec(artifactFolder)
+  await runtime.start(unit)
+  const status = await runtime.status(unit.unitId)
+  assert.equal(status.state, "running")
+  await until(async () => (await runtime.logs(unit.unitId, 0)).lines.length > 1, { what: "it listens" })
+  if (status.state === "running") process.kill(status.pid, "SIGSTOP")
+
+  await runtime.stop(unit.unitId, { graceMs: 50 })
+
+  assert.equal((await runtime.status(unit.unitId)).state, "absent")
+})
+
+test("as root, isolation needs folders that other users can enter, and says so", { skip: !isRoot }, async () => {
+  const closed = temporaryFolder()
+  mkdirSync(join(closed, "inner"), { mode: 0o700 })
+  const open = temporaryFolder()
+
+  const isolated = await decideIsolation(open, [process.execPath])
+  const refused = await decideIsolation(join(closed, "inner"), [process.execPath])
+
+  assert.equal(isolated.warning, undefined)
+  assert.notEqual(isolated.user(1)?.uid, isolated.user(2)?.uid)
+  assert.equal(refused.user(1), undefined)
+  assert.match(refused.warning ?? "", /SUPERSTEP_HOME/)
+})
