@@ -10,6 +10,10 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { freePort } from "./testing/free-port.js"
+import { printedCurl } from "./testing/printed-curl.js"
+import { startProgram } from "./testing/run-cli.js"
 
 const run = promisify(execFile)
 const repository = fileURLToPath(new URL("../../", import.meta.url))
@@ -61,12 +65,28 @@ test("the packed package works in a foreign folder that has another zod", { skip
   }
   const { stdout: version } = await run("npx", ["--no-install", "superstep", "--version"], app)
   await run("npx", ["--no-install", "superstep", "new", "my-agent"], app)
-  await run("npx", ["--no-install", "superstep", "workspaces", "create", "acme"], app)
+  const project = { ...app, cwd: join(app.cwd, "my-agent") }
+  await run("npm", ["install", "--no-audit", "--no-fund"], project)
+  const answer = await answerOfDev(project)
 
   assert.match(version, /^\d+\.\d+\.\d+\n$/)
   assert.ok(existsSync(join(app.cwd, "my-agent/langgraph.json")))
-  assert.deepEqual(unwanted(join(app.cwd, "node_modules/superstep")), [])
+  assert.match(answer, /^event: end\ndata: .*"status":"success"/m)
+  assert.deepEqual(unwanted(join(app.cwd, "node_modules/superstep/lib")), [])
 })
+
+/** Runs the new project and pastes the command that is printed. */
+async function answerOfDev(project: { cwd: string; env: NodeJS.ProcessEnv }): Promise<string> {
+  const port = String(await freePort())
+  const dev = startProgram(["npx", "--no-install", "superstep", "dev", "--port", port], project)
+  try {
+    await until(() => dev.lines.some((line) => line.includes("  Try ")), { what: "dev is up", timeoutMs: 60_000 })
+    return (await run("sh", ["-c", printedCurl(dev.lines)])).stdout
+  } finally {
+    dev.signal("SIGINT")
+    await dev.ended
+  }
+}
 
 /** `npm test` tells its children where this repository is; a user's shell does not. */
 function foreignEnvironment(): NodeJS.ProcessEnv {
@@ -77,7 +97,7 @@ function foreignEnvironment(): NodeJS.ProcessEnv {
 /** Sources, tests and maps are of no use to who installs the package. */
 function unwanted(folder: string): string[] {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
-    (path) => !path.startsWith("templates"),
+    (path) => !path.startsWith("cli/templates/"),
   )
   return files.filter((path) => /\.test\.js$|\.map$|\.d\.ts$|tsbuildinfo$|\.tsx?$|(^|\/)testing\//.test(path))
 }

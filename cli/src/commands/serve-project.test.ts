@@ -8,6 +8,7 @@ import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec
 import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
 import { until } from "@superstep/toolkit/testing/until"
 import { freePort } from "../testing/free-port.js"
+import { printedCurl } from "../testing/printed-curl.js"
 import { makeProject } from "../testing/project.js"
 import { type Running, runCli, startCli } from "../testing/run-cli.js"
 
@@ -28,16 +29,6 @@ async function startServer(command: "dev" | "serve", cwd = makeProject()) {
   const ended = running.ended.then(({ stdout, stderr }) => assert.fail(`it ended before it was up: ${stdout}${stderr}`))
   await Promise.race([until(isUp, { what: "the server is up", timeoutMs: 60_000 }), ended])
   return { running, cwd, url: `http://127.0.0.1:${port}` }
-}
-
-/** The command that was printed, as a person copies it: from `curl` to the last line that goes on. */
-function printedCurl(lines: readonly string[]): string {
-  const first = lines.findIndex((line) => line.includes("curl -N"))
-  const last = lines.findIndex((line, index) => index > first && !line.endsWith("\\"))
-  return lines
-    .slice(first, last + 1)
-    .join("\n")
-    .replace(/^.*?curl/, "curl")
 }
 
 const childOf = (cwd: string): ProcessIdentity =>

@@ -82,7 +82,7 @@ async function bringUp({ project, options, context, home, ownership, parts, stop
   const url = urlOf(options.host, options.port)
   const gaveUp = Promise.race([child.exited, stop.requested])
   const isUp = await withProgress(context.err, "starting the agent server", () =>
-    untilAnswers(`${url}/docs`, gaveUp, isReady),
+    untilAnswers({ url: `${url}/docs`, isReady }, gaveUp),
   )
   if (isUp)
     greet({
@@ -114,7 +114,7 @@ async function greet({ url, project, context: { err }, data, ms }: Greeting): Pr
   const curl = curlCommand({ url, graph: project.graphs[0] ?? "" })
   err.line()
   err.line(`  ${label("API")}${err.style("bold", url)}${err.style("dim", `   ready in ${Math.round(ms)} ms`)}`)
-  if (await answers(`${url}/docs`)) err.line(`  ${label("Docs")}${url}/docs`)
+  if (await answers({ url: `${url}/docs` })) err.line(`  ${label("Docs")}${url}/docs`)
   err.line(`  ${label("Data")}${data}`)
   err.line(`  ${label("Try")}${indented(curl, "         ").trimStart()}`)
   err.line()

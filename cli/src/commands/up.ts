@@ -3,7 +3,7 @@ import { openDatabase } from "@superstep/toolkit/db/database"
 import { Option } from "commander"
 import type { CliCommand, Context } from "../command.js"
 import { controlApi } from "../first-start/control-api.js"
-import { ensureExample } from "../first-start/example-deployment.js"
+import { ensureExample, untilAgentAnswers } from "../first-start/example-deployment.js"
 import { ensureCredentials } from "../first-start/first-credentials.js"
 import { showInstallation, showRestart, showTryIt } from "../first-start/greeting.js"
 import { showRevision } from "../first-start/show-revision.js"
@@ -87,17 +87,21 @@ async function bringUp(start: Start): Promise<void> {
   const killAgents = () =>
     void agents.stop(0).catch((err: unknown) => home.log.error({ err }, "agents cannot be ended"))
   await parts.add({ name: "agents", stop: () => agents.stop(agentsStopMs), kill: killAgents })
+  let isReady = false
   const control = await startControl({
     ...options,
     home,
     ownership,
     config: context.config,
     databaseUri: database.uri,
-    onEnd: showRestart(context.err),
+    // An end before it was ready ends the whole start, with its reason.
+    onEnd: (exit, delayMs) => {
+      if (isReady) showRestart(context.err, exit, delayMs)
+    },
   })
   await parts.add({ name: "control plane", stop: () => control.stop(controlStopMs), kill: () => control.kill() })
   const url = urlOf(options.host, options.port)
-  const isReady = await withProgress(context.err, "starting the control plane", () =>
+  isReady = await withProgress(context.err, "starting the control plane", () =>
     untilControlReady({ home, control, url, stop: stop.requested }),
   )
   if (!isReady) return
@@ -123,5 +127,10 @@ async function deployExample(
   if (!deployment) return
   const revision = await showRevision(err, { api, deployment, signal: stop.first })
   const url = deployment.source_config.custom_url ?? `${agentsUrl}/d/${deployment.name}`
-  if (revision?.status === "DEPLOYED") showTryIt(context, { url, graph: deployment.name, apiKey: credentials.api_key })
+  if (revision?.status !== "DEPLOYED") return
+  const target = { url, graph: deployment.name, apiKey: credentials.api_key }
+  const answers = await withProgress(err, "starting the example", () => untilAgentAnswers(target, stop.requested))
+  if (answers) showTryIt(context, target)
+  else if (!stop.first.aborted)
+    err.line(`  ${err.style("yellow", "!")} ${url} does not answer yet: its log is in the control plane`)
 }

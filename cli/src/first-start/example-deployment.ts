@@ -3,6 +3,8 @@ import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Home } from "../home/home.js"
+import type { Target } from "../output/try-it.js"
+import { untilAnswers } from "../processes/until-answers.js"
 import type { ControlApi, Deployment, Revision } from "./control-api.js"
 import { ensureExampleRepository, exampleName } from "./example-repository.js"
 
@@ -43,6 +45,22 @@ async function readMarker(home: Home): Promise<string | undefined> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
     throw error
+  }
+}
+
+// A unit is up in seconds; one that is not by now keeps crashing, and the rest of the installation is fine.
+const agentMs = 60_000
+
+/** A unit that was stopped with the installation is started again with it, which takes longer than the control plane. */
+export async function untilAgentAnswers({ url, apiKey }: Target, stopped: Promise<unknown>): Promise<boolean> {
+  const question = { url: `${url}/info`, headers: { "x-api-key": apiKey ?? "" } }
+  const tooLong = new AbortController()
+  const gaveUp = Promise.race([stopped, sleep(agentMs, undefined, { signal: tooLong.signal }).catch(() => undefined)])
+  try {
+    if (!(await untilAnswers(question, gaveUp))) return false
+    return await untilAnswers({ ...question, url: `${url}/docs`, isReady: ({ status }) => status < 500 }, gaveUp)
+  } finally {
+    tooLong.abort()
   }
 }
 

@@ -41,7 +41,6 @@ export function showTryIt({ out, err }: Context, target: Target): void {
 }
 
 /** The control plane restarts by itself: agents went on meanwhile. */
-export const showRestart =
-  (err: Output) =>
-  (exit: Exit, delayMs: number): void =>
-    err.line(`  ${err.style("yellow", "!")} the control plane ${exit.words}; starting it again in ${seconds(delayMs)}`)
+export function showRestart(err: Output, exit: Exit, delayMs: number): void {
+  err.line(`  ${err.style("yellow", "!")} the control plane ${exit.words}; starting it again in ${seconds(delayMs)}`)
+}

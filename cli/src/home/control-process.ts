@@ -85,7 +85,7 @@ export async function untilControlReady({
   stop: Promise<unknown>
 }): Promise<boolean> {
   const failed = control.first.then((exit) => exit)
-  if (await untilAnswers(`${url}/health`, Promise.race([failed, stop]))) return true
+  if (await untilAnswers({ url: `${url}/health` }, Promise.race([failed, stop]))) return true
   const exit = await Promise.race([failed, stop.then(() => undefined)])
   if (!exit) return false
   throw new ControlPlaneFailed(`the control plane ${exit.words}:\n${await lastLines(logFile(home))}`)

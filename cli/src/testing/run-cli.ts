@@ -25,15 +25,20 @@ function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name)))
 }
 
-export function startCli(
-  args: readonly string[],
-  { cwd, env = {} }: { cwd: string; env?: NodeJS.ProcessEnv },
-): Running {
-  const child = spawn(process.execPath, ["--enable-source-maps", mainScript, ...args], {
+interface Place {
+  readonly cwd: string
+  readonly env?: NodeJS.ProcessEnv
+}
+
+export const startCli = (args: readonly string[], { cwd, env = {} }: Place): Running =>
+  startProgram([process.execPath, "--enable-source-maps", mainScript, ...args], {
     cwd,
     env: { ...cleanEnvironment(), ...env },
-    stdio: ["ignore", "pipe", "pipe"],
   })
+
+/** Starts a program in a process group of its own; a signal goes to the whole group, as a terminal's Ctrl-C does. */
+export function startProgram([program, ...args]: readonly [string, ...string[]], { cwd, env }: Place): Running {
+  const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: true })
   const text = { stdout: "", stderr: "" }
   const lines: string[] = []
   for (const name of ["stdout", "stderr"] as const) {
@@ -48,8 +53,17 @@ export function startCli(
     child.once("error", reject)
     child.once("close", (code) => resolve({ code, ...text }))
   })
-  return { pid: child.pid ?? 0, lines, ended, signal: (name) => child.kill(name) }
+  const pid = child.pid ?? 0
+  return { pid, lines, ended, signal: (name) => signalGroup(pid, name) }
 }
 
-export const runCli = (args: readonly string[], options: { cwd: string; env?: NodeJS.ProcessEnv }): Promise<Ended> =>
-  startCli(args, options).ended
+function signalGroup(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, name)
+  } catch (error) {
+    // It has ended by itself.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+  }
+}
+
+export const runCli = (args: readonly string[], options: Place): Promise<Ended> => startCli(args, options).ended

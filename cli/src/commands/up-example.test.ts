@@ -1,0 +1,39 @@
+/** The first ten minutes: a start from nothing deploys the example. Its build installs packages: one of the wider tests. */
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { test } from "node:test"
+import { promisify } from "node:util"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { freePort } from "../testing/free-port.js"
+import { printedCurl } from "../testing/printed-curl.js"
+import { startCli } from "../testing/run-cli.js"
+
+const skip =
+  process.env.SUPERSTEP_WIDE_TESTS === "1" ? false : "one of the wider tests: SUPERSTEP_WIDE_TESTS=1 turns them on"
+
+test("the first start deploys the example and the second one finds it: what is printed works both times", {
+  skip,
+}, async (t) => {
+  const cwd = temporaryFolder()
+  const args = ["up", "--port", String(await freePort()), "--agents-port", String(await freePort())]
+  const answers: string[] = []
+  const outputs: string[] = []
+
+  for (const _ of ["first", "second"]) {
+    const running = startCli(args, { cwd })
+    t.after(() => running.signal("SIGKILL"))
+    const isOver = () => running.lines.find((line) => /Ctrl-C stops everything|FAILED|✖/.test(line))
+    await until(isOver, { what: "the example answers", timeoutMs: 180_000 })
+    const { stdout } = await promisify(execFile)("sh", ["-c", printedCurl(running.lines)])
+    running.signal("SIGINT")
+    const { code, stderr } = await running.ended
+    assert.equal(code, 0, stderr)
+    answers.push(stdout)
+    outputs.push(stderr)
+  }
+
+  assert.match(outputs[0] ?? "", /deploying the example chat: .*BUILDING.*DEPLOYED/)
+  assert.doesNotMatch(outputs[1] ?? "", /deploying/)
+  for (const answer of answers) assert.match(answer, /^event: end\ndata: .*"status":"success"/m)
+})
