@@ -26,7 +26,7 @@ const foreign = [
   },
   {
     pattern:
-      /(?<![\w.$})~*:-])\/(?:work|root)\/[\w.]|(?<![\w.$})~*:-])\/(?:home|Users)\/(?!<|\$|you\b|me\b|node\b)\w+\//,
+      /(?<![\w.$})~*:-])\/(?:work|root)\/[\w.]|(?<![\w.$})~*:-])\/(?:home|Users)\/(?!<|\$|you\b|me\b|node\b|operator\b)\w+\//,
     say: "is a path of one machine: name it relative to the repository, or make one with mkdtemp",
   },
 ]
