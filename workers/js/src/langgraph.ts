@@ -71,6 +71,8 @@ export interface BaseStore {
 
 /** A compiled graph: `Pregel` or anything that extends it. */
 export interface CompiledGraph {
+  /** Breakpoints that it was compiled with. */
+  readonly interruptBefore?: "*" | readonly string[]
   stream(input: unknown, options: RunnableConfig): Promise<AsyncIterable<unknown>>
   streamEvents(input: unknown, options: RunnableConfig): AsyncIterable<unknown>
   getState(config: RunnableConfig, options?: { readonly subgraphs?: boolean }): Promise<StateSnapshot>

@@ -8,6 +8,7 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks"
 import type { DoneFrame, Failure } from "@superstep/protocol/worker/frames"
+import { standsBefore } from "./breakpoint.js"
 import { CheckpointLink } from "./checkpoint-link.js"
 import { createCheckpointer } from "./checkpointer.js"
 import { CallFailed, type CallFields, type Connection, type Reply } from "./connection.js"
@@ -45,14 +46,15 @@ export class Run {
   #isOver = false
 
   constructor(request: RunRequest, connection: Connection) {
-    const { run_id, claim_id, stream_modes, stream_subgraphs, has_checkpoint } = request.frame
+    const { run_id, claim_id, stream_modes, stream_subgraphs, has_checkpoint, attempt } = request.frame
     this.#request = request
     this.#connection = connection
     this.#events = new EventMapper({ runId: run_id, modes: stream_modes, subgraphs: stream_subgraphs })
     this.#checkpoints = new CheckpointLink({
       call: (fields, payload) => this.#call(fields, payload),
       claim: { run_id, claim_id },
-      hasCheckpoint: has_checkpoint,
+      // The attempt before this one may have saved the thread's first.
+      hasCheckpoint: has_checkpoint || attempt > 1,
       eventsWritten: () => this.#feed.written(),
     })
   }
@@ -89,6 +91,7 @@ export class Run {
     const { signal } = this.#abort
     const { graph, input, config } = await this.#prepare(loaded)
     signal.throwIfAborted()
+    if (await this.#repeatsBreakpoint(graph)) return
     const { engineModes, usesEvents } = streamPlan(this.#request.frame.stream_modes)
     const options = { ...config, streamMode: engineModes, signal }
     const stream = usesEvents
@@ -113,6 +116,24 @@ export class Run {
     const thread = { configurable: { thread_id } }
     const head = needsHead(this.#request) ? await this.#checkpoints.get(checkpointer.serde, thread) : undefined
     return { graph, ...runStart(library.module, this.#request, config, head) }
+  }
+
+  /** The attempt before this one stopped at a breakpoint and could not tell: this one tells it and runs nothing. */
+  async #repeatsBreakpoint(graph: CompiledGraph): Promise<boolean> {
+    const { attempt, run_id, interrupt_before = graph.interruptBefore } = this.#request.frame
+    const head = this.#checkpoints.newest()
+    if (attempt === 1 || head?.metadata.run_id !== run_id) return false
+    const state = await this.#finalState()
+    if (state === undefined || !standsBefore(head, state.next, interrupt_before)) return false
+    const stop = { __interrupt__: [] }
+    const chunks = [
+      ["values", state.values],
+      ["updates", stop],
+      ["values", stop],
+    ]
+    const isDeep = this.#request.frame.stream_subgraphs
+    await this.#emit(chunks.flatMap((chunk) => this.#events.fromChunk(isDeep ? [[], ...chunk] : chunk)))
+    return true
   }
 
   /** @returns  a promise to wait for while the socket is full */

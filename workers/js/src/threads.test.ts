@@ -39,6 +39,27 @@ test("a breakpoint ends the run as interrupted, and the next run goes on", async
   assert.equal(Object(goesOn.values).messages.length, 1)
 })
 
+test("a repeated attempt stops again at the breakpoint that the one before stopped at", async () => {
+  const order = {
+    thread_id: crypto.randomUUID(),
+    run_id: crypto.randomUUID(),
+    input: { messages: [] },
+    interrupt_before: ["model"],
+    stream_modes: ["values", "updates"],
+  }
+  const first = await server.run("chat", order)
+
+  const second = await server.run("chat", { ...order, attempt: 2 })
+
+  for (const { status, next, values, events } of [first, second]) {
+    assert.deepEqual({ status, next, values }, { status: "interrupted", next: ["model"], values: { messages: [] } })
+    assert.deepEqual(
+      events.map(({ data }) => data),
+      [{ messages: [] }, { __interrupt__: [] }, { __interrupt__: [] }],
+    )
+  }
+})
+
 for (const answer of ["yes", false, 0, "", null, { a: 1 }]) {
   test(`the answer ${JSON.stringify(answer)} reaches the node`, async () => {
     const thread_id = crypto.randomUUID()
