@@ -100,7 +100,7 @@ const failing: readonly (readonly [string, Parameters<typeof deploymentOf>[1], s
     { secrets: { FAKE_NEVER_READY: "1" } },
     "DEPLOY_FAILED",
     "health_timeout",
-    /not ready after 8 s/,
+    /not ready after 6 s/,
   ],
   [
     "a command that fails",
@@ -113,7 +113,7 @@ const failing: readonly (readonly [string, Parameters<typeof deploymentOf>[1], s
 
 test("whatever fails says why, and the route stays on the last good revision", async () => {
   await platform.kill()
-  await platform.start({ SUPERSTEP_TIMEOUT_HEALTH: "8" })
+  await platform.start({ SUPERSTEP_TIMEOUT_HEALTH: "6", SUPERSTEP_MAX_BUILDS: "4" })
   const all = failing.map(async ([what, change, status, code, words], index) => {
     const { revision, deploymentId } = await deploy({ name: `failing-${index}`, ...change })
     assert.deepEqual([revision.status, revision.error_code], [status, code], `${what}: ${JSON.stringify(revision)}`)

@@ -65,22 +65,25 @@ export function startPipeline(context: PipelineContext, owner: string): Pipeline
   }
 
   const passes = async () => {
-    while (isWoken && !isStopping) {
+    let due: number | undefined
+    do {
       isWoken = false
-      try {
-        await renew()
-        await takeWork()
-      } catch (err) {
-        log.error({ err }, "the pipeline could not look for work")
-      }
-    }
-    await sleepUntilDue()
-  }
-
-  const sleepUntilDue = async () => {
-    const due = await nextDueMs(db).catch(() => undefined)
+      due = await look()
+    } while (isWoken && !isStopping)
     clearTimeout(timer)
     if (!isStopping) timer = setTimeout(wake, Math.min(safetyMs, (due ?? safetyMs) + 5))
+  }
+
+  /** @returns in how many milliseconds the next revision is due, if one waits for its time */
+  const look = async (): Promise<number | undefined> => {
+    try {
+      await renew()
+      await takeWork()
+      return await nextDueMs(db)
+    } catch (err) {
+      log.error({ err }, "the pipeline could not look for work")
+      return undefined
+    }
   }
 
   const takeWork = async () => {
