@@ -14,12 +14,15 @@ const port = (fallback: number) =>
     .refine((number) => number <= 65_535, "expected a port number")
     .default(fallback)
 
-const seconds = (fallback: number) =>
-  z
+/** A limit that is written in seconds and used in milliseconds. */
+const seconds = (fallback: number) => ({
+  schema: z
     .string()
     .regex(/^\d+(\.\d+)?$/, "expected seconds")
     .transform((text) => Number(text) * 1000)
-    .default(fallback * 1000)
+    .default(fallback * 1000),
+  defaultText: `\`${fallback}\``,
+})
 
 const count = z
   .string()
@@ -36,6 +39,7 @@ export const settings = {
       .string()
       .default(".superstep")
       .transform((path) => resolve(path)),
+    defaultText: "`.superstep`",
   },
   host: { env: "SUPERSTEP_HOST", describe: "Address to listen on.", schema: z.string().default("127.0.0.1") },
   port: { env: "SUPERSTEP_PORT", describe: "Port of the API and the console.", schema: port(8900) },
@@ -94,43 +98,43 @@ export const settings = {
   sourceMs: {
     env: "SUPERSTEP_TIMEOUT_SOURCE",
     describe: "Limit of one git command, in seconds.",
-    schema: seconds(300),
+    ...seconds(300),
   },
   installMs: {
     env: "SUPERSTEP_TIMEOUT_INSTALL",
     describe: "Limit of an install command, in seconds.",
-    schema: seconds(900),
+    ...seconds(900),
   },
-  buildMs: { env: "SUPERSTEP_TIMEOUT_BUILD", describe: "Limit of a build command, in seconds.", schema: seconds(900) },
+  buildMs: { env: "SUPERSTEP_TIMEOUT_BUILD", describe: "Limit of a build command, in seconds.", ...seconds(900) },
   silenceMs: {
     env: "SUPERSTEP_TIMEOUT_SILENCE",
     describe: "How long a command may print nothing, in seconds.",
-    schema: seconds(600),
+    ...seconds(600),
   },
   verifyMs: {
     env: "SUPERSTEP_TIMEOUT_VERIFY",
     describe: "Limit of loading all graphs once, in seconds.",
-    schema: seconds(60),
+    ...seconds(60),
   },
   healthMs: {
     env: "SUPERSTEP_TIMEOUT_HEALTH",
     describe: "Until a new agent server must be ready, in seconds.",
-    schema: seconds(600),
+    ...seconds(600),
   },
   drainMs: {
     env: "SUPERSTEP_TIMEOUT_DRAIN",
     describe: "How long a replaced agent server may finish runs and streams, in seconds.",
-    schema: seconds(900),
+    ...seconds(900),
   },
   watchMs: {
     env: "SUPERSTEP_WATCH",
     describe: "How long a new agent server is watched, and rolled back if it crashes, in seconds.",
-    schema: seconds(60),
+    ...seconds(60),
   },
   stopGraceMs: {
     env: "SUPERSTEP_STOP_GRACE",
     describe: "What an agent server that is stopped has to hand its runs back, in seconds.",
-    schema: seconds(30),
+    ...seconds(30),
   },
   stopAllOnExit: {
     env: "SUPERSTEP_STOP_ALL_ON_EXIT",
@@ -139,6 +143,7 @@ export const settings = {
       .enum(["0", "1"])
       .default("0")
       .transform((flag) => flag === "1"),
+    defaultText: "`0`",
   },
   crashAt: { env: "SUPERSTEP_CRASH_AT", describe: "For tests: the crash point to die at.", schema: text },
   logLevel: {

@@ -4,8 +4,11 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { identify } from "@superstep/toolkit/exec/process-identity"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { interruptRevision } from "../revisions/claims.js"
+import { wakePipeline } from "../revisions/wake-up.js"
 import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
 import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
 
@@ -203,4 +206,23 @@ test("a revision that crashes after it took over is rolled back", async () => {
     (await platform.call("GET", `${path}/revisions/${bad.revisionId}`)).body.error_code === "crash_loop"
   await until(reason, { what: "the reason is on the revision" })
   assert.equal((await platform.call("GET", path)).body.active_revision_id, revisionId)
+})
+
+test("an interrupted build ends at once, with everything it started", async () => {
+  const { deploymentId, revisionId } = await platform.deploy(
+    deploymentOf(repository.url, { name: "interrupted", config: { build_command: "sleep 300" } }),
+  )
+  const work = join(platform.home, "work", revisionId)
+  const building = () => existsSync(join(work, "build", "step.json"))
+  await until(building, { what: "the build runs" })
+  const { pid } = JSON.parse(readFileSync(join(work, "build", "step.json"), "utf8")) as { pid: number }
+
+  await platform.db.transaction(async (tx) => {
+    assert.ok(await interruptRevision(tx, revisionId))
+    await wakePipeline(tx, deploymentId)
+  })
+
+  await until(() => !existsSync(work), { what: "the build's folder is gone" })
+  assert.equal((await platform.untilEnded(deploymentId, revisionId)).status, "INTERRUPTED")
+  await until(async () => (await identify(pid)) === undefined, { what: "its command has ended" })
 })

@@ -12,6 +12,7 @@ import {
   claimNextRevision,
   freeExpiredClaims,
   freeFormerClaims,
+  interruptRevision,
   nextDueMs,
   releaseClaim,
   renewClaims,
@@ -175,4 +176,19 @@ test("what waits for its time is not claimed before, and says when it is due", a
   assert.ok(due !== undefined && due > 50_000 && due <= 60_000)
   const row = await revisionOf(db, held.revision_id)
   assert.deepEqual([row.stage_attempt, row.status_message], [1, "the network is away; trying again in 60 s"])
+})
+
+test("an interrupted revision is taken from its process, but not after its switch", async () => {
+  await using db = await database()
+  const building = await addRevision(db, await addDeployment(db), { status: "BUILDING", stage: "build" })
+  const held = await claim(db)
+  assert.ok(held)
+  const switched = await addRevision(db, await addDeployment(db), { status: "DEPLOYING", stage: "verify" })
+
+  assert.equal(await interruptRevision(db, building), true)
+  assert.equal(await interruptRevision(db, building), false)
+  assert.equal(await interruptRevision(db, switched), false)
+
+  await assert.rejects(advance(db, held, { status: "AWAITING_DEPLOY", stage: "deploy" }), ClaimLost)
+  assert.equal((await revisionOf(db, building)).status, "INTERRUPTED")
 })

@@ -207,6 +207,20 @@ export const skipSuperseded = (db: Db): Promise<number> =>
       and ((old.lease_owner is null and old.status in ('CREATING', 'QUEUED', 'AWAITING_BUILD'))
         or newer.trigger in ('redeploy', 'rollback'))`)
 
+/**
+ * Ends a revision that somebody does not want any more, before its switch; after that, a rollback is the way. Its
+ * process notices at its next renewal (a notification brings that about at once), and the reconciler ends what it left.
+ * @returns false when it has ended already or is past that point
+ */
+export const interruptRevision = async (tx: Db, revisionId: string): Promise<boolean> => {
+  const ended = await tx.run(sql`
+    update revisions set status = 'INTERRUPTED', stage = null, error_code = 'interrupted',
+      status_message = 'interrupted on request', lease_owner = null, lease_until = null, fence = fence + 1,
+      finished_at = now(), updated_at = now()
+    where revision_id = ${revisionId} and stage in ('queue', 'fetch', 'build', 'deploy')`)
+  return ended > 0
+}
+
 /** Milliseconds until the next revision that waits for its time is due; undefined when none waits. */
 export async function nextDueMs(db: Db): Promise<number | undefined> {
   const row = await db.row<{ due_ms: number | null }>(sql`
