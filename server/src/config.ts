@@ -52,11 +52,13 @@ export const settings = {
     env: "SUPERSTEP_LISTEN",
     describe: "Where to listen: host:port, or unix:/path for a socket.",
     schema: address.default({ host: "127.0.0.1", port: 2024 }),
+    defaultText: "`127.0.0.1:2024`",
   },
   serverId: {
     env: "SUPERSTEP_SERVER_ID",
     describe: "UUID that stays the same over restarts, so that a server takes its own lost runs back at once.",
     schema: z.guid("expected a UUID").default(() => randomUUID()),
+    defaultText: "a new one",
   },
   revisionId: {
     env: "SUPERSTEP_REVISION_ID",
@@ -80,8 +82,14 @@ export const settings = {
     env: "SUPERSTEP_DEV",
     describe: "1 for development: only loopback hosts and known origins may call, the Studio header is understood.",
     schema: flag,
+    defaultText: "`0`",
   },
-  reload: { env: "SUPERSTEP_RELOAD", describe: "1 to load changed sources while running.", schema: flag },
+  reload: {
+    env: "SUPERSTEP_RELOAD",
+    describe: "1 to load changed sources while running.",
+    schema: flag,
+    defaultText: "`0`",
+  },
   workers: {
     env: "SUPERSTEP_WORKERS",
     describe: "How many worker processes execute graphs.",

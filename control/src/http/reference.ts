@@ -1,7 +1,6 @@
 /** Tells about the API and the process: `/health`, `/openapi.json` and a page to read, none of which asks for a key. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { sql } from "@superstep/toolkit/db/sql"
-import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { pingDatabase } from "@superstep/toolkit/db/ping"
 import type { Api } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { referencePage } from "./reference-page.js"
@@ -27,19 +26,11 @@ export function addReference(api: Api, db: Db): void {
   const page = referencePage(document)
 
   api.get("/health", async (c) => {
-    await ping(db)
+    await pingDatabase(db)
     return c.json({ status: "ok" })
   })
   api.get("/openapi.json", (c) => c.json(openapi))
   api.get("/docs", (c) => sendPage(c, page))
-}
-
-async function ping(db: Db): Promise<void> {
-  try {
-    await db.row(sql`select 1`)
-  } catch (cause) {
-    throw new Unavailable("the database does not answer", 1000, { cause })
-  }
 }
 
 const sendPage = (c: Context, page: string): Response =>

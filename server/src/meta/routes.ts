@@ -1,10 +1,9 @@
 /** Routes about the server itself (agent-server-api §3). */
 import type { Database } from "@superstep/toolkit/db/database"
-import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { pingDatabase } from "@superstep/toolkit/db/ping"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { z } from "zod"
 import { queryFlag } from "../threads/schema.js"
-import { ping } from "./queries.js"
 
 export function addMetaRoutes(api: Api, { db, version }: { db: Database; version: string }): void {
   const ok = z.object({ ok: z.boolean() })
@@ -40,12 +39,4 @@ export function addMetaRoutes(api: Api, { db, version }: { db: Database; version
         flags: { assistants: false, crons: false, langsmith: false, langsmith_tracing_replicas: false },
       }),
   )
-}
-
-async function pingDatabase(db: Database): Promise<void> {
-  try {
-    await ping(db)
-  } catch (cause) {
-    throw new Unavailable("the database does not answer", 1000, { cause })
-  }
 }

@@ -33,6 +33,8 @@ export interface Setting<T> {
   readonly describe: string
   /** Parses the variable's text; a schema with a default makes the setting optional. */
   readonly schema: z.ZodType<T, string | undefined>
+  /** The default as one would write it, where it is not the parsed value: `900` seconds, or how it is found. */
+  readonly defaultText?: string
 }
 
 export type Settings = Readonly<Record<string, Setting<unknown>>>
@@ -63,9 +65,16 @@ export function readSettings<S extends Settings>(settings: S, env: NodeJS.Proces
 
 /** Markdown rows for the settings reference: name, default, sentence. */
 export function describeSettings(settings: Settings): string[] {
-  return Object.values(settings).map(({ env, schema, describe }) => {
-    const fallback = schema.safeParse(undefined)
-    const shown = fallback.success && fallback.data !== undefined ? `\`${String(fallback.data)}\`` : "none"
-    return `| \`${env}\` | ${fallback.success ? shown : "required"} | ${describe} |`
-  })
+  return Object.values(settings).map(
+    (setting) => `| \`${setting.env}\` | ${shownDefault(setting)} | ${setting.describe} |`,
+  )
+}
+
+function shownDefault({ schema, defaultText }: Setting<unknown>): string {
+  if (defaultText !== undefined) return defaultText
+  const fallback = schema.safeParse(undefined)
+  if (!fallback.success) return "required"
+  const { data } = fallback
+  if (data === undefined || data === "") return "none"
+  return `\`${typeof data === "object" ? JSON.stringify(data) : String(data)}\``
 }
