@@ -3,13 +3,23 @@ import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { explain, root, setUp } from "./setup.mjs"
 
+// One Ctrl-C comes twice: from the terminal to the whole group, and from npm, which passes it on. A person's second
+// one, which means "now", comes later than this.
+const sameSignalMs = 500
+
 async function start() {
   await setUp()
   const main = join(root, "cli/dist/main.js")
-  const child = spawn(process.execPath, [main, "up", ...process.argv.slice(2)], { stdio: "inherit" })
-  // A terminal's Ctrl-C reaches the whole group, so the child has it already: this process only has to outlive it.
-  process.on("SIGINT", () => undefined)
-  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal))
+  // In a session of its own it gets each signal once, from here, whether a terminal sent it or `kill`.
+  const child = spawn(process.execPath, [main, "up", ...process.argv.slice(2)], { stdio: "inherit", detached: true })
+  let lastAt = Number.NEGATIVE_INFINITY
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.on(signal, () => {
+      const isNew = performance.now() - lastAt > sameSignalMs
+      lastAt = performance.now()
+      if (isNew) child.kill(signal)
+    })
+  }
   child.once("error", explain)
   child.once("exit", (code, signal) => {
     process.exitCode = signal ? 1 : (code ?? 1)
