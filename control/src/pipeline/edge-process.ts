@@ -41,17 +41,22 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   const identityFile = join(folders.edge, "pid.json")
   const outputFile = join(folders.edge, "out.log")
 
-  const find = async (): Promise<ProcessIdentity | undefined> => {
-    const identity = await readJson<ProcessIdentity>(identityFile)
+  const address = `${host}:${port}`
+
+  const find = async (): Promise<EdgeIdentity | undefined> => {
+    const identity = await readJson<EdgeIdentity>(identityFile)
     return identity && (await isAlive(identity)) ? identity : undefined
   }
 
   const ensure = async (): Promise<void> => {
-    if (await find()) return
+    const running = await find()
+    if (running?.address === address) return
+    // It was started with other settings.
+    if (running) await stop()
     // One whose identity was never written down, because we were killed right then, still answers.
     const pid = await edgeStatus(adminSocket).then((status) => status.pid, undefinedIfUnavailable)
     const identity = pid === undefined ? await start(options, { adminSocket, outputFile }) : await identify(pid)
-    if (identity) await writeJson(identityFile, identity)
+    if (identity) await writeJson(identityFile, { ...identity, address } satisfies EdgeIdentity)
     await untilAnswering(identity, { adminSocket, outputFile })
     log.info({ pid: identity?.pid, host, port }, "edge runs")
   }
@@ -65,6 +70,11 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   const url = `http://${name.includes(":") ? `[${name}]` : name}:${port}`
   const push: Edge["push"] = (table) => pushTable(adminSocket, table)
   return { url, push, status: () => edgeStatus(adminSocket), ensure, stop }
+}
+
+interface EdgeIdentity extends ProcessIdentity {
+  /** Where it was told to listen, `host:port`. */
+  readonly address: string
 }
 
 interface EdgeFiles {

@@ -41,12 +41,19 @@ export async function shipBuildLog(
   return next
 }
 
+// An agent may run for years: its file is begun anew when everything in it is stored.
+const keptBytes = 10 * 1024 * 1024
+
 /** Ships what a unit has printed since the last time. */
 export async function shipUnitLog({ db, key, runtime }: PipelineContext, unit: UnitRow): Promise<void> {
+  const forget = async () => {
+    await runtime.forgetLogs(unit.unit_id)
+    await recordUnitLog(db, unit.unit_id, 0)
+  }
   let from = unit.log_offset
   for (;;) {
     const { lines, next } = await runtime.logs(unit.unit_id, from)
-    if (next === from) return
+    if (next === from) return from > keptBytes ? forget() : undefined
     const secrets = Object.values(await secretsOfRevision(db, key, unit))
     const rows = lines.map(parseLine)
     await db.transaction(async (tx) => {

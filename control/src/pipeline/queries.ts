@@ -170,6 +170,11 @@ export const unneededArtifacts = (db: Db, keep: number): Promise<{ artifact_id: 
 export const removeArtifact = (db: Db, artifactId: string): Promise<number> =>
   db.run(sql`delete from artifacts where artifact_id = ${artifactId}`)
 
+export const removeOldLogLines = (db: Db, keptDays: { build: number; deploy: number }): Promise<number> =>
+  db.run(sql`
+    delete from log_lines where at < now() - interval '1 day' *
+      case stream when 'build' then ${keptDays.build}::int else ${keptDays.deploy}::int end`)
+
 /** Everything that the edge has to know, one row for each unit that serves. */
 export interface RouteRow {
   readonly name: string

@@ -1,10 +1,10 @@
 /**
  * Brings what runs to what should run. It keeps nothing in memory that matters: each pass reads the database and the
  * machine, and does the next step for whatever differs. One broken thing keeps no other from its turn. Units are looked
- * at every second, since a dead one answers nobody; everything else every few seconds, and when something has changed.
+ * at every second, since a dead one answers nobody; everything else every few seconds and when something has changed;
+ * what is old, every hour.
  */
 import { readdir } from "node:fs/promises"
-import { join } from "node:path"
 import { stopBuild } from "../builders/build-process.js"
 import { removeTree } from "../builders/publish.js"
 import type { PipelineContext } from "./context.js"
@@ -12,21 +12,15 @@ import { deleteNext } from "./deletion.js"
 import { syncEdge } from "./edge-table.js"
 import { workFolder } from "./folders.js"
 import { shipUnitLog } from "./log-shipping.js"
-import {
-  allUnits,
-  deploymentsToDelete,
-  removeArtifact,
-  revisionsInBuild,
-  stopForsakenUnits,
-  type UnitRow,
-  unneededArtifacts,
-} from "./queries.js"
+import { allUnits, deploymentsToDelete, revisionsInBuild, stopForsakenUnits, type UnitRow } from "./queries.js"
 import { reconcileUnit } from "./reconcile-unit.js"
 import { repeated } from "./repeated.js"
+import { removeWhatIsOld } from "./retention.js"
 
 const passMs = 5000
 // A look is one query and a `stat` a unit.
 const unitsMs = 1000
+const retentionMs = 3_600_000
 
 export interface Reconciler {
   wake(): void
@@ -37,13 +31,15 @@ export function startReconciler(context: PipelineContext): Reconciler {
   const units = unitWatch(context)
   const passes = repeated(() => reconcile(context), passMs)
   const looks = repeated(units.look, unitsMs)
+  const retention = repeated(() => attempt(context, "retention", () => removeWhatIsOld(context)), retentionMs)
+  retention.wake()
   return {
     wake: () => {
       passes.wake()
       looks.wake()
     },
     stop: async () => {
-      await Promise.all([passes.stop(), looks.stop()])
+      await Promise.all([passes.stop(), looks.stop(), retention.stop()])
       await units.idle()
     },
   }
@@ -61,7 +57,6 @@ export async function reconcile(context: PipelineContext): Promise<void> {
     const deployments = await deploymentsToDelete(db)
     for (const it of deployments) await attempt(context, "deletion", () => deleteNext(context, it))
   })
-  await attempt(context, "artefacts", () => removeUnneeded(context))
 }
 
 /** Looks after every unit, at one thing a unit at a time: one that takes long over its end holds up no other. */
@@ -113,13 +108,5 @@ async function endForsakenBuilds({ db, folders }: PipelineContext): Promise<void
     const work = workFolder(folders, revisionId)
     await stopBuild(work.build)
     await removeTree(work.folder)
-  }
-}
-
-async function removeUnneeded({ db, folders, limits }: PipelineContext): Promise<void> {
-  for (const { artifact_id } of await unneededArtifacts(db, limits.keptArtifacts)) {
-    // The row first: an artefact without a row is never used again, a row without its artefact might be.
-    await removeArtifact(db, artifact_id)
-    await removeTree(join(folders.artifacts, artifact_id))
   }
 }

@@ -64,6 +64,8 @@ export function runtimeConformance(name: string, prepare: () => RuntimeUnderTest
     assert.deepEqual(await adopted.list(), [unit.unitId])
     assert.match(first.lines.join("\n"), /unit starts[\s\S]*unit listens/)
     assert.deepEqual((await adopted.logs(unit.unitId, first.next)).lines, [])
+    await adopted.forgetLogs(unit.unitId)
+    assert.deepEqual(await adopted.logs(unit.unitId, first.next), { lines: [], next: 0 })
     await end(adopted, unit)
   })
 

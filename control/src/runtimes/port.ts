@@ -50,6 +50,8 @@ export interface Runtime {
   socketPath(unitId: string): string
   /** @param from  0, or `next` of the last reading */
   logs(unitId: string, from: number): Promise<UnitLogs>
+  /** Forgets the unit's output so far; what it prints from now on begins at 0. */
+  forgetLogs(unitId: string): Promise<void>
   /** Ends it; what it has not finished after `graceMs` is cut. */
   stop(unitId: string, options: { readonly graceMs: number }): Promise<void>
   /** Deletes all traces of a unit that is stopped. */

@@ -2,7 +2,7 @@
  * Units as processes of this machine. A unit is its folder: `pid.json` says which process it is, `out.log` what it
  * printed. It runs in a session of its own, so neither a terminal's Ctrl-C nor our death reaches it.
  */
-import { chown, mkdir, readdir, rm } from "node:fs/promises"
+import { chown, mkdir, readdir, rm, truncate } from "node:fs/promises"
 import { join } from "node:path"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
@@ -89,7 +89,9 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
     return readdir(options.unitsFolder)
   }
   const logs = (unitId: string, from: number): Promise<UnitLogs> => readLines(join(folderOf(unitId), "out.log"), from)
-  return { start, status, socketPath, logs, stop, remove, list }
+  // It is written to by appending, so the unit goes on at the new end.
+  const forgetLogs = (unitId: string): Promise<void> => truncate(join(folderOf(unitId), "out.log"), 0)
+  return { start, status, socketPath, logs, forgetLogs, stop, remove, list }
 }
 
 const titleOf = (unitId: string): string => `superstep-unit-${unitId}`
