@@ -25,8 +25,8 @@ export class InvalidMasterKey extends KnownError {
 export async function openHome(folders: Folders): Promise<string> {
   // Units of other users pass through these on the way to their own files; listing them is not for them.
   for (const folder of [folders.home, folders.artifacts, folders.units, folders.work, folders.cache, folders.run]) {
-    await mkdir(folder, { recursive: true })
-    await chmod(folder, 0o711)
+    // A folder that was there has the permissions that somebody gave it.
+    if (await mkdir(folder, { recursive: true })) await chmod(folder, 0o711)
   }
   const other = await takeLock(join(folders.home, "control.json"))
   if (other) {

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { InvalidSettings } from "@superstep/toolkit/config/settings"
+import { agentsUrlOf, gitProtocolsOf, readConfig } from "./config.js"
+
+const least = { DATABASE_URI: "postgres://u:p@localhost/superstep" }
+
+test("with nothing but a database, the platform listens on loopback and allows every protocol of git", () => {
+  const config = readConfig(least)
+
+  assert.deepEqual([config.host, config.port, config.agentsPort], ["127.0.0.1", 8900, 8901])
+  assert.deepEqual(gitProtocolsOf(config), ["https", "ssh", "http", "file", "git"])
+  assert.equal(agentsUrlOf(config), "http://127.0.0.1:8901")
+  assert.equal(config.healthMs, 600_000)
+  assert.equal(config.stopAllOnExit, false)
+  assert.doesNotMatch(JSON.stringify(config), /u:p@/)
+})
+
+test("open to others, it fetches by https and ssh only, unless told", () => {
+  const open = { ...least, SUPERSTEP_HOST: "0.0.0.0" }
+
+  assert.deepEqual(gitProtocolsOf(readConfig(open)), ["https", "ssh"])
+  assert.deepEqual(gitProtocolsOf(readConfig({ ...open, SUPERSTEP_GIT_PROTOCOLS: "https, file" })), ["https", "file"])
+})
+
+test("all problems are told at once", () => {
+  const wrong = { SUPERSTEP_PORT: "99999", SUPERSTEP_GIT_PROTOCOLS: "ext", SUPERSTEP_TIMEOUT_BUILD: "soon" }
+
+  assert.throws(
+    () => readConfig(wrong),
+    (error) => {
+      assert.ok(error instanceof InvalidSettings)
+      for (const name of [...Object.keys(wrong), "DATABASE_URI"]) assert.match(error.message, new RegExp(name))
+      return true
+    },
+  )
+})
