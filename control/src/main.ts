@@ -12,17 +12,19 @@ async function main(): Promise<void> {
   const log = createLog({ process: "control", level: config.logLevel })
   // Located, never imported: a control plane meets an agent server only over HTTP.
   const programs = { server: entryOf("@superstep/server/main"), verify: entryOf("@superstep/worker-js/verify") }
-  const controlPlane = await startControlPlane({ config, environment: processEnvironment(), log, programs })
+  const starting = startControlPlane({ config, environment: processEnvironment(), log, programs })
 
   let isStopping = false
+  // Before anything else runs: a signal in the middle of the start must not leave behind what was just started.
   const stop = (signal: NodeJS.Signals) => {
     if (isStopping) process.exit(1)
     isStopping = true
     log.info({ signal }, "control plane stops")
-    controlPlane.stop({ all: config.stopAllOnExit }).catch(fail)
+    starting.then((controlPlane) => controlPlane.stop({ all: config.stopAllOnExit })).catch(fail)
   }
   process.on("SIGTERM", stop)
   process.on("SIGINT", stop)
+  await starting
 }
 
 function fail(error: unknown): void {

@@ -209,6 +209,8 @@ test("a stopped build leaves no process, and a killed one is known to have vanis
   const pid = Number(await until(() => existsSync(pidFile) && readFileSync(pidFile, "utf8"), { what: "the step runs" }))
   const build = JSON.parse(readFileSync(buildFiles(folder).identity, "utf8")) as { pid: number }
 
+  await until(() => existsSync(buildFiles(folder).step), { what: "the step is noted" })
+
   process.kill(build.pid, "SIGKILL")
   await until(async () => (await buildState(folder)).state === "vanished", { what: "the build has vanished" })
   await stopBuild(folder)

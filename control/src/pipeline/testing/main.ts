@@ -6,10 +6,11 @@ import { startControlPlane } from "../../control-plane.js"
 
 const entry = (name: string) => fileURLToPath(new URL(`../../runtimes/testing/${name}.js`, import.meta.url))
 const config = readConfig()
-const controlPlane = await startControlPlane({
+const starting = startControlPlane({
   config,
   environment: processEnvironment(),
   log: createLog({ process: "control", level: config.logLevel }),
   programs: { server: entry("fake-unit"), verify: entry("fake-verify") },
 })
-process.once("SIGTERM", () => controlPlane.stop({ all: config.stopAllOnExit }))
+process.once("SIGTERM", () => starting.then((controlPlane) => controlPlane.stop({ all: config.stopAllOnExit })))
+await starting

@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { appendFileSync, readFileSync } from "node:fs"
-import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
+import { freePort } from "@superstep/toolkit/testing/free-port"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
@@ -117,6 +117,7 @@ export async function testPlatform(): Promise<Platform> {
     const last = await start({ SUPERSTEP_STOP_ALL_ON_EXIT: "1", SUPERSTEP_STOP_GRACE: "1", SUPERSTEP_CRASH_AT: "" })
     last.kill("SIGTERM")
     await untilDead()
+    if (last.exitCode !== 0) throw new Error(readFileSync(logFile, "utf8").slice(-4000))
     await db.close()
   }
   return {
@@ -134,16 +135,6 @@ export async function testPlatform(): Promise<Platform> {
     untilEnded,
     [Symbol.asyncDispose]: dispose,
   }
-}
-
-/** A port that nobody has at the moment. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, "close")
-  return port
 }
 
 /** The body of a request that deploys a repository. */
