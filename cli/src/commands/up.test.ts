@@ -5,10 +5,10 @@ import { join } from "node:path"
 import { after, test } from "node:test"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
+import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Credentials } from "../home/credentials.js"
-import { freePort } from "../testing/free-port.js"
 import { type Running, runCli, startCli } from "../testing/run-cli.js"
 
 interface Installation {

@@ -1,10 +1,10 @@
 /** A whole installation: `superstep up` as a real process, with a data folder and ports of its own. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { readFile } from "node:fs/promises"
-import { type AddressInfo, createServer } from "node:net"
+import { readdir, readFile, readlink } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 
@@ -110,18 +110,8 @@ const withoutSettings = (): NodeJS.ProcessEnv =>
     Object.entries(process.env).filter(([name]) => !/^(SUPERSTEP_|DATABASE_URI$|NODE_TEST_)/.test(name)),
   )
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, "close")
-  return port
-}
-
 /** The process that listens on a port of this machine, found as `ss` does it: through /proc. */
 async function listenerOf(port: number): Promise<number | undefined> {
-  const { readdir, readlink } = await import("node:fs/promises")
   const hex = port.toString(16).toUpperCase().padStart(4, "0")
   const table = await readFile("/proc/net/tcp", "utf8")
   const line = table.split("\n").find((row) => row.includes(`:${hex} 00000000:0000 0A`))
