@@ -3,7 +3,7 @@
  * at the same moment of its boot. So an identity may be stored for as long as one likes, and read after any restart.
  */
 import { execFile } from "node:child_process"
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { promisify } from "node:util"
 
@@ -47,8 +47,22 @@ export async function identifyNewChild(pid: number): Promise<ProcessIdentity> {
 // Files below /proc are made up in memory when they are read, so reading them does not block on a disk.
 function identifyByProc(pid: number): ProcessIdentity | undefined {
   const stat = readStat(pid)
-  if (!stat || stat.state === "Z" || stat.state === "X") return undefined
+  if (!stat || hasEnded(pid, stat.state)) return undefined
   return { pid, startTicks: stat.startTicks, bootId: bootId() }
+}
+
+/**
+ * A killed process is a zombie as soon as its first thread has ended. Until the last one has, its sockets are open: who
+ * took it for gone then would find its port in use.
+ */
+function hasEnded(pid: number, state: string): boolean {
+  if (state !== "Z" && state !== "X") return false
+  try {
+    return readdirSync(`/proc/${pid}/task`).length <= 1
+  } catch (error) {
+    undefinedIfEnded(error)
+    return true
+  }
 }
 
 function readStat(pid: number): { state: string; startTicks: number } | undefined {
