@@ -1,5 +1,6 @@
 /** Settings of the control plane. */
 import { resolve } from "node:path"
+import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
 import type { GitProtocol } from "./deployments/repository.js"
@@ -146,15 +147,7 @@ export const settings = {
     defaultText: "`0`",
   },
   crashAt: { env: "SUPERSTEP_CRASH_AT", describe: "For tests: the crash point to die at.", schema: text },
-  logLevel: {
-    env: "LOG_LEVEL",
-    describe: "debug, info, warn, error or silent.",
-    schema: z
-      .string()
-      .transform((level) => level.toLowerCase())
-      .pipe(z.enum(["debug", "info", "warn", "error", "silent"]))
-      .default("info"),
-  },
+  logLevel,
 } satisfies Settings
 
 export type Config = Values<typeof settings>

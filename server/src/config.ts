@@ -1,5 +1,6 @@
 /** Settings of the agent server. The names that LangGraph Platform knows too keep its spelling (agent-server-api §18). */
 import { randomUUID } from "node:crypto"
+import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import type { ListenAddress } from "@superstep/toolkit/http/listen"
 import { z } from "zod"
@@ -120,15 +121,7 @@ export const settings = {
     describe: "Largest request body in bytes.",
     schema: wholeNumber(300 * 1024 * 1024, 1),
   },
-  logLevel: {
-    env: "LOG_LEVEL",
-    describe: "debug, info, warn, error or silent.",
-    schema: z
-      .string()
-      .transform((text) => text.toLowerCase())
-      .pipe(z.enum(["debug", "info", "warn", "error", "silent"]))
-      .default("info"),
-  },
+  logLevel,
 } satisfies Settings
 
 export type Config = Values<typeof settings>

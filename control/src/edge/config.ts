@@ -1,5 +1,6 @@
 /** Settings of the edge. `client.ts` sets them for an edge that the control plane starts. */
 import { BlockList, isIP, isIPv6 } from "node:net"
+import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
 import { plainAddress } from "./headers.js"
@@ -65,15 +66,7 @@ export const settings = {
     describe: "How long open requests and streams may go on after a stop signal, in seconds.",
     schema: wholeNumber(10),
   },
-  logLevel: {
-    env: "LOG_LEVEL",
-    describe: "debug, info, warn, error or silent.",
-    schema: z
-      .string()
-      .transform((text) => text.toLowerCase())
-      .pipe(z.enum(["debug", "info", "warn", "error", "silent"]))
-      .default("info"),
-  },
+  logLevel,
 } satisfies Settings
 
 export type Config = Values<typeof settings>
