@@ -139,7 +139,7 @@ export const settings = {
   },
   stopAllOnExit: {
     env: "SUPERSTEP_STOP_ALL_ON_EXIT",
-    describe: "1: a stop signal also ends the agents and the edge; else they go on.",
+    describe: "1: a stop signal also ends builds, agents and the edge; else they go on.",
     schema: z
       .enum(["0", "1"])
       .default("0")

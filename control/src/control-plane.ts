@@ -14,6 +14,7 @@ import { edgeOnThisMachine } from "./pipeline/edge-process.js"
 import { type Folders, foldersOf } from "./pipeline/folders.js"
 import { defaultBuilds, startPipeline } from "./pipeline/pipeline.js"
 import { startReconciler } from "./pipeline/reconciler.js"
+import { stopBuilds } from "./pipeline/stop-builds.js"
 import { freeFormerClaims } from "./revisions/claims.js"
 import { pipelineChannel } from "./revisions/wake-up.js"
 import { decideIsolation } from "./runtimes/isolation.js"
@@ -30,7 +31,7 @@ export interface Programs {
 
 export interface ControlPlane {
   readonly port: number
-  /** @param all  also end the agents and the edge, which otherwise go on */
+  /** @param all  also end builds, agents and the edge, which otherwise go on */
   stop(options: { readonly all: boolean }): Promise<void>
 }
 
@@ -135,8 +136,10 @@ const limitsOf = (config: Config): PipelineLimits => ({
   keptArtifacts: config.keepArtifacts,
 })
 
-async function stopEverything({ runtime, limits }: PipelineContext, stopEdge: () => Promise<void>): Promise<void> {
+async function stopEverything(context: PipelineContext, stopEdge: () => Promise<void>): Promise<void> {
+  const { runtime, limits, folders } = context
   const units = await runtime.list()
-  await Promise.all(units.map((unitId) => runtime.stop(unitId, { graceMs: limits.stopGraceMs })))
+  const stopped = units.map((unitId) => runtime.stop(unitId, { graceMs: limits.stopGraceMs }))
+  await Promise.all([...stopped, stopBuilds(folders)])
   await stopEdge()
 }

@@ -1,10 +1,11 @@
 /**
- * The agents of an installation: its units and the edge in front of them. The control plane starts and stops them; when
+ * The agents of an installation: its units, the edge in front of them and the builds of new ones. The control plane starts and stops them; when
  * it is not there to do so, because it was killed or cannot start, this does.
  */
 import { join } from "node:path"
 import { readJson } from "@superstep/control/files/json-file"
 import { foldersOf } from "@superstep/control/pipeline/folders"
+import { stopBuilds } from "@superstep/control/pipeline/stop-builds"
 import { processRuntime } from "@superstep/control/runtimes/process"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
@@ -37,7 +38,7 @@ export function agentsOf(home: Home): Agents {
       const identity = await edge()
       if (identity) await stopProcess(identity, { graceMs })
       const units = await runtime.list()
-      await Promise.all(units.map((unitId) => runtime.stop(unitId, { graceMs })))
+      await Promise.all([...units.map((unitId) => runtime.stop(unitId, { graceMs })), stopBuilds(folders)])
     },
   }
 }

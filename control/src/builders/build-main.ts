@@ -29,10 +29,12 @@ async function main(): Promise<void> {
     const note = async () => writeJson(files.step, await identifyNewChild(pid))
     noted = noted.then(note).catch((error: unknown) => writeLine(`the step could not be noted: ${error}`, "WARNING"))
   }
-  const result = await build({ request, agentEnv, writeLine, onStart, signal: stopping.signal }).catch(
-    (error: unknown) => failedResult(error, writeLine),
-  )
-  await writeJson(files.result, result)
+  const { signal } = stopping
+  const result = await build({ request, agentEnv, writeLine, onStart, signal }).catch((error: unknown) => {
+    // Whoever told us to stop knows: without a result the build counts as never done, and may begin anew.
+    return signal.aborted ? undefined : failedResult(error, writeLine)
+  })
+  if (result) await writeJson(files.result, result)
 }
 
 function failedResult(error: unknown, writeLine: WriteLine): BuildResult {

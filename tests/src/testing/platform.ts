@@ -41,6 +41,17 @@ export interface PlatformOptions {
   readonly home?: string
 }
 
+/** Command lines of living processes that have to do with a folder, this one's and its children's left out. */
+export async function processesOf(folder: string): Promise<string[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+  const found = pids.map(async (pid) => {
+    const text = (file: string) => readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "")
+    const about = [await text("cmdline"), await readlink(`/proc/${pid}/cwd`).catch(() => ""), await text("environ")]
+    return about.some((part) => part.includes(folder)) ? about[0]?.replaceAll("\0", " ").trim() : undefined
+  })
+  return (await Promise.all(found)).filter((line) => line !== undefined && line !== "") as string[]
+}
+
 /** Starts an installation and waits until its API answers. Disposing of it sends the Ctrl-C of a terminal. */
 export async function startPlatform({ env = {}, home = temporaryFolder() }: PlatformOptions = {}): Promise<Platform> {
   const [port, agentsPort] = [await freePort(), await freePort()]
