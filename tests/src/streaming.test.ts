@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Client } from "@langchain/langgraph-sdk"
+import { runCommand } from "@superstep/toolkit/exec/run-command"
 import { until } from "@superstep/toolkit/testing/until"
 import { clientOf, deploy } from "./testing/deployments.js"
 import { startPlatform } from "./testing/platform.js"
@@ -140,6 +141,32 @@ test("the official SDK streams through a deployment's address", async (t) => {
     const state = await client.threads.getState<{ log: string[] }>(thread_id)
     assert.deepEqual(state.values.log, ["stood", "attempt 2"])
     assert.equal(chunks.at(-1)?.data.status, "success")
+  })
+
+  const python = process.env.SUPERSTEP_TEST_PYTHON
+  const skip = python === undefined && "no Python client: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON"
+  await t.test("the Python client gets the same stream", { skip }, async () => {
+    const program = [
+      "import os",
+      "from langgraph_sdk import get_sync_client",
+      "client = get_sync_client(url=os.environ['URL'], api_key=os.environ['KEY'])",
+      'question = {"messages": [{"role": "user", "content": "hi"}]}',
+      'for chunk in client.runs.stream(None, "chat", input=question, stream_mode="messages-tuple"):',
+      "    print(chunk.event, chunk.data[0]['content'] if chunk.event == 'messages' else '')",
+    ].join("\n")
+    const url = `${platform.agentsUrl}/d/streams`
+
+    const { stdout } = await runCommand({
+      argv: [python ?? "", "-c", program],
+      cwd: platform.home,
+      env: { PATH: process.env.PATH ?? "", URL: url, KEY: platform.credentials.api_key },
+      timeoutMs: 60_000,
+    })
+
+    const lines = stdout.trimEnd().split("\n")
+    assert.equal(lines[0]?.trim(), "metadata")
+    const tokens = lines.filter((line) => line.startsWith("messages "))
+    assert.equal(tokens.map((line) => line.slice("messages ".length)).join(""), "hello from v1")
   })
 
   await t.test("a stranger without the workspace's key gets nothing", async () => {
