@@ -18,7 +18,7 @@ import { forgetOldEvents } from "./events/forget-events.js"
 import { RunStreams } from "./events/run-streams.js"
 import { fetchOf } from "./http/raw-response.js"
 import { startHotReload } from "./project/hot-reload.js"
-import { type Project, readProject, toWorkerProject } from "./project/langgraph-config.js"
+import { nameableEnv, type Project, readProject, toWorkerProject } from "./project/langgraph-config.js"
 import { ClaimLoop } from "./runs/claim-loop.js"
 import { Executor } from "./runs/executor.js"
 import { activate } from "./serving/routes.js"
@@ -51,7 +51,7 @@ export interface AgentServerOptions {
  * @throws InvalidInput  when the project's configuration cannot be used
  */
 export async function startAgentServer({ config, version, log, env }: AgentServerOptions): Promise<AgentServer> {
-  const project = await readProject(config.configPath, env)
+  const project = await readProject(config.configPath, nameableEnv(config, env))
   for (const warning of project.warnings) log.warn({ warning }, "langgraph.json")
   if (!config.isDev) refuseCustomAuth(project)
   const uri = config.databaseUri.reveal()
@@ -143,5 +143,6 @@ function reloadOnChange({ config, db, log, env, project }: Assembly, workers: Wo
       log.warn({ err }, "assistants of new graphs could not be added"),
     )
   }
-  return startHotReload({ project, workers, serverEnv: env, agentEnv: config.agentEnv, log, onReload })
+  const serverEnv = nameableEnv(config, env)
+  return startHotReload({ project, workers, serverEnv, agentEnv: config.agentEnv, log, onReload })
 }

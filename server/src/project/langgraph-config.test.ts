@@ -1,8 +1,9 @@
 import assert from "node:assert/strict"
+import { symlink } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
-import { readProject, toWorkerProject } from "./langgraph-config.js"
+import { nameableEnv, readProject, toWorkerProject } from "./langgraph-config.js"
 import { folderWith } from "./testing/folder.js"
 
 async function read(config: unknown, { serverEnv = {}, files = {} } = {}) {
@@ -76,4 +77,33 @@ test("the environment comes from values, from a file or by name", async () => {
   assert.deepEqual(ofFile.env, { A: "1", B: "two words # kept", C: "$A", MULTI: "x\ny" })
   assert.deepEqual([missing.env, missing.warnings.length], [{}, 1])
   assert.deepEqual([named.env, named.warnings], [{ KEY: "k" }, ["env: the variable GONE is not set"]])
+})
+
+test("a list of names never reaches the server's own settings", async () => {
+  const own = { DATABASE_URI: "postgres://server", SUPERSTEP_UNIT_TOKEN: "t", PGPASSWORD: "p" }
+  const serverEnv = { ...own, KEY: "k" }
+
+  const project = await read({ graphs: chat, env: [...Object.keys(own), "KEY"] }, { serverEnv })
+  const unit = nameableEnv({ revisionId: "r1", agentEnv: { KEY: "of the platform" } }, serverEnv)
+  const alone = nameableEnv({ revisionId: undefined, agentEnv: {} }, serverEnv)
+
+  assert.deepEqual(project.env, { KEY: "k" })
+  assert.equal(project.warnings.filter((warning) => warning.includes("belongs to the server")).length, 3)
+  assert.deepEqual([unit, alone], [{ KEY: "of the platform" }, serverEnv])
+})
+
+test("a .env file outside the project's folder is refused, whichever way it is named", async () => {
+  await using folder = await folderWith({ "agent/langgraph.json": "{}", "agent/deep/.env": "A=1", "other.env": "B=2" })
+  await symlink(join(folder.path, "other.env"), join(folder.path, "agent/link.env"))
+  const configPath = join(folder.path, "agent/langgraph.json")
+  const readWith = async (env: string) => {
+    await folder.write("agent/langgraph.json", JSON.stringify({ graphs: chat, env }))
+    return readProject(configPath, {})
+  }
+
+  for (const env of ["/etc/hosts", "../other.env", join(folder.path, "other.env"), "link.env", "."]) {
+    await assert.rejects(readWith(env), (error) => error instanceof InvalidInput && error.message.includes(env), env)
+  }
+  assert.deepEqual((await readWith("./deep/.env")).env, { A: "1" })
+  assert.deepEqual((await readWith(join(folder.path, "agent/deep/.env"))).env, { A: "1" })
 })

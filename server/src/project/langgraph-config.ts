@@ -31,7 +31,7 @@ export interface Project {
 }
 
 /**
- * @param serverEnv  where variables are looked up that the project lists by name; nothing else of it is read
+ * @param serverEnv  where variables are looked up that the project lists by name; see `nameableEnv`
  * @throws InvalidInput  when the file is missing, is not JSON or says something that cannot be; all problems at once
  */
 export async function readProject(configPath: string, serverEnv: NodeJS.ProcessEnv): Promise<Project> {
@@ -53,6 +53,15 @@ export async function readProject(configPath: string, serverEnv: NodeJS.ProcessE
     warnings: [...warningsOf(config), ...env.warnings],
   }
 }
+
+/**
+ * Where a project's names are looked up. A unit's process has no variables for the graphs but those the platform set
+ * for them; alone, a server has those of the person who started it.
+ */
+export const nameableEnv = (
+  { revisionId, agentEnv }: { revisionId: string | undefined; agentEnv: Readonly<Record<string, string>> },
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv => (revisionId === undefined ? env : agentEnv)
 
 /** What a worker pool loads of a project. */
 export const toWorkerProject = ({ folder, graphs, env }: Project): WorkerProject => ({

@@ -1,7 +1,8 @@
 /** The environment that a project asks for: values, a `.env` file, or names to take over. */
-import { readFile } from "node:fs/promises"
-import { isAbsolute, join } from "node:path"
+import { readFile, realpath } from "node:fs/promises"
+import { resolve, sep } from "node:path"
 import { parseEnv } from "node:util"
+import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import type { LanggraphJson } from "./langgraph-json.js"
 
 export interface ProjectEnv {
@@ -9,9 +10,13 @@ export interface ProjectEnv {
   readonly warnings: readonly string[]
 }
 
+// The server's own settings and what its database library reads: a project that lists one of them must not get it.
+const ofTheServer = /^(SUPERSTEP_.*|DATABASE_URI|PG.*)$/
+
 /**
  * @param folder     that of `langgraph.json`
- * @param serverEnv  where names are looked up; only names that the project lists are read
+ * @param serverEnv  where names are looked up; only names that the project lists are read, and none of the server's own
+ * @throws InvalidInput  when the `.env` file is outside the folder
  */
 export async function resolveEnv(
   env: LanggraphJson["env"],
@@ -27,8 +32,10 @@ export async function resolveEnv(
 // A .env file is rarely in the repository, so a deployment goes without it and gets its secrets from the platform.
 async function readEnvFile(path: string, folder: string): Promise<ProjectEnv> {
   try {
-    const text = await readFile(isAbsolute(path) ? path : join(folder, path), "utf8")
-    const values = Object.entries(parseEnv(text)).flatMap(([name, value]) =>
+    const file = await realpath(resolve(folder, path))
+    // The server reads it with its own rights: outside the project lie its environment and other people's files.
+    if (!file.startsWith((await realpath(folder)) + sep)) throw outside(path)
+    const values = Object.entries(parseEnv(await readFile(file, "utf8"))).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value]],
     )
     return { values: Object.fromEntries(values), warnings: [] }
@@ -38,14 +45,19 @@ async function readEnvFile(path: string, folder: string): Promise<ProjectEnv> {
   }
 }
 
+function outside(path: string): InvalidInput {
+  const message = `${path} is outside the folder of langgraph.json: move it there, or set the variables for the agent`
+  return new InvalidInput([{ path: ["langgraph.json", "env"], message, type: "value_error" }], "invalid_config")
+}
+
 function takeOver(names: readonly string[], serverEnv: NodeJS.ProcessEnv): ProjectEnv {
-  const present = names.flatMap((name) => {
+  const values: Record<string, string> = {}
+  const warnings: string[] = []
+  for (const name of names) {
     const value = serverEnv[name]
-    return value === undefined ? [] : [[name, value] as const]
-  })
-  const missing = names.filter((name) => serverEnv[name] === undefined)
-  return {
-    values: Object.fromEntries(present),
-    warnings: missing.map((name) => `env: the variable ${name} is not set`),
+    if (ofTheServer.test(name)) warnings.push(`env: ${name} belongs to the server and is not handed to the graphs`)
+    else if (value === undefined) warnings.push(`env: the variable ${name} is not set`)
+    else values[name] = value
   }
+  return { values, warnings }
 }
