@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
+import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import type { ListenAddress } from "@superstep/toolkit/http/listen"
 import { z } from "zod"
 
@@ -121,9 +122,18 @@ export const settings = {
     describe: "Largest request body in bytes.",
     schema: wholeNumber(300 * 1024 * 1024, 1),
   },
+  settingsFile: {
+    env: "SUPERSTEP_SETTINGS_FILE",
+    describe: "JSON file of settings that are secret, by name; it is read once at the start and removed.",
+    schema: z.string().optional(),
+  },
   logLevel,
 } satisfies Settings
 
 export type Config = Values<typeof settings>
 
-export const readConfig = (env: NodeJS.ProcessEnv): Config => readSettings(settings, env)
+/**
+ * Reads all settings, and takes those that came in a file.
+ * @throws InvalidSettings  naming every variable that is missing or cannot be read
+ */
+export const readConfig = (env: NodeJS.ProcessEnv): Config => readSettings(settings, takeSettingsFile(env))

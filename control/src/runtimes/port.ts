@@ -4,8 +4,8 @@
  *
  * R1 `start` twice is one unit. R2 a started unit lives on when the control plane dies, and is found again.
  * R3 a unit that has ended is reported as such, and may be started again under the same id and address.
- * R4 its environment is exactly what `unit-environment.ts` makes of its spec. R5 `stop` and `remove` are fine twice, and
- * leave nothing. R6 its output is kept in order and survives it.
+ * R4 its environment is exactly what `unit-environment.ts` makes of its spec, without a secret in it.
+ * R5 `stop` and `remove` are fine twice, and leave nothing. R6 its output is kept in order and survives it.
  */
 import type { Secret } from "@superstep/toolkit/config/settings"
 

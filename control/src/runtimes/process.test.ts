@@ -1,6 +1,8 @@
 import assert from "node:assert/strict"
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { request } from "node:http"
 import { join } from "node:path"
+import { json } from "node:stream/consumers"
 import test from "node:test"
 import { fileURLToPath } from "node:url"
 import { Secret } from "@superstep/toolkit/config/settings"
@@ -9,7 +11,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { runtimeConformance } from "./conformance.js"
 import { decideIsolation } from "./isolation.js"
 import { processRuntime } from "./process.js"
-import { unitEnvironment } from "./unit-environment.js"
+import { unitEnvironment, unitSecrets } from "./unit-environment.js"
 
 const serverEntry = fileURLToPath(new URL("./testing/fake-unit.js", import.meta.url))
 const isRoot = process.getuid?.() === 0
@@ -43,7 +45,9 @@ const spec = (artifactFolder: string) => ({
 test("a unit gets its own database and secrets, and none of the platform's (R4)", () => {
   const base = { PATH: "/bin", DATABASE_URI: "postgres://platform", SUPERSTEP_MASTER_KEY: "key", LOG_LEVEL: "debug" }
 
-  const env = unitEnvironment(spec("/a"), { folder: "/u/1", socketPath: "/r/1/u.sock" }, base)
+  const where = { folder: "/u/1", socketPath: "/r/1/u.sock", settingsFile: "/u/1/tmp/settings.json" }
+  const env = unitEnvironment(spec("/a"), where, base)
+  const secrets = Object.entries(unitSecrets(spec("/a"), base)).map(([name, secret]) => [name, secret.reveal()])
 
   assert.deepEqual(env, {
     PATH: "/bin",
@@ -56,11 +60,47 @@ test("a unit gets its own database and secrets, and none of the platform's (R4)"
     SUPERSTEP_LISTEN: "unix:/r/1/u.sock",
     SUPERSTEP_REVISION_ID: "r1",
     SUPERSTEP_SERVER_ID: "0190a1b2-0000-7000-8000-000000000001",
+    SUPERSTEP_SETTINGS_FILE: "/u/1/tmp/settings.json",
+  })
+  assert.deepEqual(Object.fromEntries(secrets), {
     SUPERSTEP_UNIT_TOKEN: "t",
     SUPERSTEP_AGENT_ENV: JSON.stringify({ NODE_OPTIONS: "--max-old-space-size=300", MODEL_KEY: "k" }),
     DATABASE_URI: "postgres://unit",
   })
 })
+
+test("a unit's secrets are neither in its environment nor left in a file, at each start anew (R4)", async () => {
+  const { artifactFolder, unitsFolder, open } = place()
+  const runtime = open()
+  const unit = spec(artifactFolder)
+  const settingsFile = join(unitsFolder, unit.unitId, "tmp", "settings.json")
+
+  for (let time = 0; time < 2; time++) {
+    await runtime.start(unit)
+    const told = await until(() => environmentOf(runtime.socketPath(unit.unitId)), { what: "the unit answers" })
+
+    assert.equal(told.agent.MODEL_KEY, "k")
+    for (const name of Object.keys(unitSecrets(unit, {}))) assert.ok(!told.own.includes(name), name)
+    assert.equal(existsSync(settingsFile), false)
+    await runtime.stop(unit.unitId, { graceMs: 5000 })
+  }
+})
+
+interface ToldEnvironment {
+  readonly agent: Readonly<Record<string, string>>
+  readonly own: readonly string[]
+}
+
+/** What the fake unit says of its environment; undefined while it does not listen. */
+const environmentOf = (socketPath: string): Promise<ToldEnvironment | undefined> =>
+  new Promise((resolve, reject) => {
+    const headers = { "x-superstep-unit": "t" }
+    const asked = request({ socketPath, path: "/env", headers, agent: false }, (response) => {
+      json(response).then((told) => resolve(told as ToldEnvironment), reject)
+    })
+    asked.once("error", () => resolve(undefined))
+    asked.end()
+  })
 
 test("a unit whose starter was killed before it wrote down the process is found by its title", async () => {
   const { artifactFolder, unitsFolder, open } = place()

@@ -4,6 +4,7 @@
  */
 import { chown, mkdir, readdir, rm, truncate } from "node:fs/promises"
 import { join } from "node:path"
+import { writeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
@@ -12,7 +13,7 @@ import { readLines } from "../files/read-lines.js"
 import { findByTitle } from "./find-by-title.js"
 import type { Isolation } from "./isolation.js"
 import type { Runtime, UnitLogs, UnitSpec, UnitStatus } from "./port.js"
-import { unitEnvironment } from "./unit-environment.js"
+import { unitEnvironment, unitSecrets } from "./unit-environment.js"
 
 export interface ProcessRuntimeOptions {
   /** Holds a folder for each unit. */
@@ -59,11 +60,13 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
       await mkdir(path, { recursive: true, mode: 0o700 })
       if (user) await chown(path, user.uid, user.gid)
     }
+    const place = { folder, socketPath: socketPath(unitId), settingsFile: join(folder, "tmp", "settings.json") }
+    await writeSettingsFile(place.settingsFile, unitSecrets(spec, options.environment), user)
     await writeJson(startingFile(unitId), { since: new Date().toISOString() })
     const identity = await spawnDetached({
       argv: [process.execPath, "--enable-source-maps", `--title=${titleOf(unitId)}`, options.serverEntry],
       cwd: spec.artifactFolder,
-      env: unitEnvironment(spec, { folder, socketPath: socketPath(unitId) }, options.environment),
+      env: unitEnvironment(spec, place, options.environment),
       user,
       outputFile: join(folder, "out.log"),
     })

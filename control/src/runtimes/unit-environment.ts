@@ -1,11 +1,15 @@
-/** The whole environment of a unit (protocol/unit, "Environment"). Pure. */
+/** The whole environment of a unit, and what it gets in a file since it is secret (protocol/unit, "Environment"). Pure. */
 import { join } from "node:path"
+import { Secret } from "@superstep/toolkit/config/settings"
+import { settingsFileVariable } from "@superstep/toolkit/config/settings-file"
 import type { UnitSpec } from "./port.js"
 
 export interface UnitPlace {
   /** The unit's own folder, with `tmp` and `data` in it. */
   readonly folder: string
   readonly socketPath: string
+  /** Holds what `unitSecrets` gives, until the unit has read it. */
+  readonly settingsFile: string
 }
 
 const fromMachine = ["PATH", "LANG", "TZ"]
@@ -26,14 +30,12 @@ const networkNames = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "HTTP_PROXY", "HTT
 // The rest of the process's memory is outside JavaScript's heap: buffers, code, stacks (control-plane §6.8).
 const heapShare = 0.75
 
+/** Whatever runs as the unit's user can read it in the process table, so nothing of it is secret. */
 export function unitEnvironment(spec: UnitSpec, place: UnitPlace, base: NodeJS.ProcessEnv): Record<string, string> {
-  const heap = spec.memoryMb === undefined ? {} : { NODE_OPTIONS: heapLimit(spec.memoryMb) }
-  const secrets = Object.entries(spec.agentEnv).map(([name, value]) => [name, value.reveal()])
-  const agentEnv: Record<string, string> = { ...pick(base, networkNames), ...heap, ...Object.fromEntries(secrets) }
   return {
     ...pick(base, [...fromMachine, ...serverSettings, ...networkNames]),
-    ...pick(agentEnv, serverSettings),
-    ...heap,
+    ...pick(agentEnvironment(spec, base), serverSettings),
+    ...heapOption(spec),
     NODE_ENV: "production",
     HOME: join(place.folder, "data"),
     TMPDIR: join(place.folder, "tmp"),
@@ -41,11 +43,25 @@ export function unitEnvironment(spec: UnitSpec, place: UnitPlace, base: NodeJS.P
     SUPERSTEP_LISTEN: `unix:${place.socketPath}`,
     SUPERSTEP_SERVER_ID: spec.unitId,
     SUPERSTEP_REVISION_ID: spec.revisionId,
-    SUPERSTEP_UNIT_TOKEN: spec.token.reveal(),
-    SUPERSTEP_AGENT_ENV: JSON.stringify(agentEnv),
-    DATABASE_URI: spec.databaseUri.reveal(),
+    [settingsFileVariable]: place.settingsFile,
   }
 }
+
+/** The settings that user code must not find. */
+export const unitSecrets = (spec: UnitSpec, base: NodeJS.ProcessEnv): Record<string, Secret> => ({
+  SUPERSTEP_UNIT_TOKEN: spec.token,
+  SUPERSTEP_AGENT_ENV: new Secret(JSON.stringify(agentEnvironment(spec, base))),
+  DATABASE_URI: spec.databaseUri,
+})
+
+/** The environment of the user's code. */
+function agentEnvironment(spec: UnitSpec, base: NodeJS.ProcessEnv): Record<string, string> {
+  const secrets = Object.entries(spec.agentEnv).map(([name, value]) => [name, value.reveal()])
+  return { ...pick(base, networkNames), ...heapOption(spec), ...Object.fromEntries(secrets) }
+}
+
+const heapOption = ({ memoryMb }: UnitSpec): Record<string, string> =>
+  memoryMb === undefined ? {} : { NODE_OPTIONS: heapLimit(memoryMb) }
 
 const heapLimit = (memoryMb: number): string => `--max-old-space-size=${Math.round(memoryMb * heapShare)}`
 

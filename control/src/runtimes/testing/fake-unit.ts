@@ -7,8 +7,9 @@
 import { appendFileSync, existsSync, rmSync, statSync } from "node:fs"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { join } from "node:path"
+import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
 
-const env = process.env
+const env = takeSettingsFile(process.env)
 const agentEnv = JSON.parse(env.SUPERSTEP_AGENT_ENV ?? "{}") as Record<string, string | undefined>
 const socketPath = (env.SUPERSTEP_LISTEN ?? "").replace(/^unix:/, "")
 const revisionId = env.SUPERSTEP_REVISION_ID ?? ""
@@ -54,7 +55,7 @@ const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
     reply(response, 204)
   },
   "/env": (response) =>
-    reply(response, 200, { agent: agentEnv, own: Object.keys(env).sort(), uid: process.getuid?.() }),
+    reply(response, 200, { agent: agentEnv, own: Object.keys(process.env).sort(), uid: process.getuid?.() }),
 }
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
