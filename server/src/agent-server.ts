@@ -125,7 +125,7 @@ function assemble({ config, db, log, env, project }: Assembly) {
     log,
   })
   const executor = new Executor({ db, log, workers, streams, claimer })
-  const loop = new ClaimLoop({ db, log, executor, claimer, sweepMs })
+  const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs })
   workers.onFree(() => loop.wake())
   return { claimer, streams, workers, executor, loop }
 }

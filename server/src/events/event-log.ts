@@ -2,23 +2,37 @@
  * Writes events to the log in Postgres: for resumable runs, and for runs that clients of another server follow.
  *
  * G1 Events of a run are appended in the order of `append`; a batch is one statement, one is under way at a time.
- * G2 After `flushed()` everything appended before is committed.
+ * G2 `flushed()` resolves when everything that was appended before the call is committed, whatever comes after it.
  * G3 A batch that fails is tried again until the database takes it; `close` gives up after one more try.
+ * G4 An event that cannot be written at all is dropped with a word in the log, and holds up nobody else's.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Database } from "@superstep/toolkit/db/database"
+import { Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { RunEvent } from "./event.js"
 import { appendEvents, type NewLoggedEvent } from "./queries.js"
 
-// A batch this large takes a few milliseconds; a larger one would only make its first event late.
-const batchSize = 500
+// A batch this large takes a few milliseconds; a larger one would only make its first event late. The bytes keep the
+// statement's parameters far below the longest string there can be.
+const mostEvents = 500
+const mostBytes = 8 * 1024 * 1024
 const retryDelayMs = 200
+
+interface Waiter {
+  /** How many events must have been dealt with. */
+  readonly position: number
+  readonly resolve: () => void
+}
 
 export class EventLog {
   readonly #db: Database
   readonly #log: Log
   #waiting: NewLoggedEvent[] = []
+  /** Events that were appended, and those that were dealt with, since the start. */
+  #appended = 0
+  #done = 0
+  #waiters: Waiter[] = []
   #writing: Promise<void> | undefined
   #isClosed = false
 
@@ -30,32 +44,77 @@ export class EventLog {
   append(runId: string, { seq, event, data }: RunEvent): void {
     // The payload is a slice of the socket's buffer: the text is a copy that may be kept.
     this.#waiting.push({ runId, seq, event, data: data.toString("utf8") })
+    this.#appended++
     this.#writing ??= this.#write()
   }
 
-  async flushed(): Promise<void> {
-    while (this.#writing) await this.#writing
+  flushed(): Promise<void> {
+    const position = this.#appended
+    if (this.#done >= position) return Promise.resolve()
+    return new Promise((resolve) => this.#waiters.push({ position, resolve }))
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.flushed()
+    await this.#writing
   }
 
   async #write(): Promise<void> {
     // Lets everything of this tick join the first batch.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.slice(0, batchSize)
-      try {
-        await appendEvents(this.#db, batch)
-        this.#waiting = this.#waiting.slice(batch.length)
-      } catch (err) {
-        this.#log.warn({ err, events: batch.length }, "events could not be logged yet")
-        if (this.#isClosed) break
-        await sleep(retryDelayMs)
-      }
+      const batch = this.#waiting.slice(0, batchLength(this.#waiting))
+      const failure = await this.#append(batch)
+      if (failure === undefined) this.#deal(batch.length)
+      else if (!(failure instanceof Unavailable) && !this.#isClosed) await this.#appendSingly(batch)
+      else if (this.#isClosed) break
+      else await sleep(retryDelayMs)
     }
     this.#writing = undefined
+    // After a close nobody will write any more.
+    if (this.#isClosed) this.#deal(this.#waiting.length)
   }
+
+  async #append(batch: readonly NewLoggedEvent[]): Promise<unknown> {
+    try {
+      await appendEvents(this.#db, batch)
+      return undefined
+    } catch (err) {
+      this.#log.warn({ err, events: batch.length }, "events could not be logged yet")
+      return err
+    }
+  }
+
+  /** One of them cannot be written: the others are, and that one is named. */
+  async #appendSingly(batch: readonly NewLoggedEvent[]): Promise<void> {
+    for (const event of batch) {
+      const failure = await this.#append([event])
+      if (failure instanceof Unavailable) return
+      if (failure !== undefined) {
+        this.#log.error({ err: failure, run_id: event.runId, seq: event.seq }, "an event cannot be logged: dropped")
+      }
+      this.#deal(1)
+    }
+  }
+
+  #deal(count: number): void {
+    this.#waiting.splice(0, count)
+    this.#done += count
+    const [ready, rest] = [[] as Waiter[], [] as Waiter[]]
+    for (const waiter of this.#waiters) (waiter.position <= this.#done ? ready : rest).push(waiter)
+    this.#waiters = rest
+    for (const { resolve } of ready) resolve()
+  }
+}
+
+/** How many of the waiting events make a batch: at least one. */
+export function batchLength(waiting: readonly Pick<NewLoggedEvent, "data">[]): number {
+  let bytes = 0
+  let length = 0
+  for (const { data } of waiting) {
+    bytes += data.length
+    if (length > 0 && (bytes > mostBytes || length === mostEvents)) break
+    length++
+  }
+  return length
 }

@@ -14,6 +14,9 @@ export interface FollowerOptions {
   readonly onEnd: () => void
 }
 
+// Long enough for a database to come back, short enough for a client that waits.
+const retryDelayMs = 250
+
 export class Follower {
   readonly #options: FollowerOptions
   #position: number
@@ -48,8 +51,9 @@ export class Follower {
         for (const event of page) this.#pass(event)
       }
     } catch (err) {
-      // The next notification, or the listener's reconnect, wakes it again.
-      log.warn({ err }, "the event log could not be read")
+      // The notification that woke it may have been the last one: it wakes itself.
+      log.warn({ err }, "the event log could not be read yet")
+      setTimeout(() => this.wake(), retryDelayMs).unref()
     } finally {
       this.#isReading = false
     }

@@ -65,6 +65,10 @@ export class RunStream {
     place.after = after
     place.held = undefined
     deliver(subscriber, place, held)
+    // The run ended while the subscriber was reading.
+    if (!held.some(({ event, seq }) => event === "end" && seq > after)) return
+    this.#places.delete(subscriber)
+    subscriber.end()
   }
 
   remove(subscriber: Subscriber): void {

@@ -3,8 +3,9 @@
  * another server is followed through the event log and its notifications. To a subscriber both look the same.
  *
  * B1 Who executes a run logs its events when the run is resumable or another server watches it (`watched_by`).
- * B2 A server notes that it watches before it reads, so that no event falls between.
+ * B2 A server begins to follow before it tells that it watches, so that nothing which is logged for it falls between.
  * B3 The end of a watched run is in the log, or the run is over in the table: a follower never waits in vain.
+ * B4 What a detached publisher still gets reaches nobody: another attempt has the stream.
  */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Subscription } from "@superstep/toolkit/db/listen"
@@ -46,6 +47,8 @@ export class RunStreams {
   readonly #streams = new Map<string, RunStream>()
   readonly #publishers = new Map<string, Publisher>()
   readonly #followers = new Map<string, Follower>()
+  /** Runs that another server watches and that are not, or not yet, executed here. */
+  readonly #early = new Set<string>()
   #subscriptions: Subscription[] = []
 
   constructor({ db, log, serverId }: { db: Database; log: Log; serverId: string }) {
@@ -105,6 +108,12 @@ export class RunStreams {
     this.#stopFollowing(runId)
   }
 
+  /** Ends all that follow a run which is over, unless its end came on another way before. */
+  endAll(runId: string, status: string): void {
+    this.#streams.get(runId)?.publish({ seq: lastSeq, event: "end", data: endData(runId, status) })
+    this.#endStream(runId)
+  }
+
   /** Ends one subscriber with an end event, if nothing has ended it yet. */
   endSubscriber(runId: string, subscriber: Subscriber, status: string): void {
     if (!this.#streams.get(runId)?.has(subscriber)) return
@@ -113,11 +122,14 @@ export class RunStreams {
     subscriber.end()
   }
 
-  /** Follows a run that executes elsewhere, from the log's present end. Call before telling its server (B2). */
-  async follow(runId: string): Promise<void> {
-    if (this.#followers.has(runId) || this.#publishers.has(runId)) return
-    const position = await lastLoggedSeq(this.#db, runId)
-    if (this.#followers.has(runId) || this.#publishers.has(runId) || !this.#streams.has(runId)) return
+  /**
+   * Follows a run that executes elsewhere. Call before telling its server (B2).
+   * @param from  the id after which to begin; the log's present end unless told, since joining gives nothing from before
+   */
+  async follow(runId: string, from?: number): Promise<void> {
+    if (this.#isServed(runId)) return
+    const position = from ?? (await lastLoggedSeq(this.#db, runId))
+    if (this.#isServed(runId) || !this.#streams.has(runId)) return
     const follower = new Follower({
       position,
       log: this.#log,
@@ -160,36 +172,45 @@ export class RunStreams {
   /** Opens the writing end: the run executes here from now on. */
   begin({ runId, attempt, isResumable, watchedBy }: StartedRun): Publisher {
     this.#stopFollowing(runId)
+    this.#publishers.get(runId)?.detach()
     let seq = firstSeq(attempt)
-    let isLogged = isResumable || watchedBy.some((serverId) => serverId !== this.#serverId)
+    let isDetached = false
+    let isLogged = isResumable || this.#early.delete(runId) || this.isWatchedElsewhere(watchedBy)
     const publish = (event: string, data: Buffer | string) => {
+      if (isDetached) return
       const item = { seq: seq++, event, data: typeof data === "string" ? Buffer.from(data) : data }
       if (isLogged) this.#eventLog.append(runId, item)
       this.#streams.get(runId)?.publish(item)
     }
     const detach = () => {
-      this.#publishers.delete(runId)
+      isDetached = true
+      if (this.#publishers.get(runId) === publisher) this.#publishers.delete(runId)
     }
     const end = async (status: string) => {
+      if (isDetached) return
       publish("end", endData(runId, status))
       detach()
       this.#endStream(runId)
       if (isLogged) await this.#eventLog.flushed()
     }
-    const startLogging = () => {
-      isLogged = true
-    }
     const publisher: Publisher = {
       publish,
       end,
       detach,
-      startLogging,
+      startLogging: () => {
+        isLogged = true
+      },
       get isLogged() {
         return isLogged
       },
     }
     this.#publishers.set(runId, publisher)
     return publisher
+  }
+
+  /** Whether a server other than this one has clients of a run. */
+  isWatchedElsewhere(watchedBy: readonly string[]): boolean {
+    return watchedBy.some((serverId) => serverId !== this.#serverId)
   }
 
   /** Tells everybody, also clients of other servers, that a run which was not executing is over. */
@@ -199,6 +220,11 @@ export class RunStreams {
     this.#endStream(runId)
     this.#eventLog.append(runId, event)
     await this.#eventLog.flushed()
+  }
+
+  /** Whether its events come into this process already. */
+  #isServed(runId: string): boolean {
+    return this.#publishers.has(runId) || this.#followers.has(runId)
   }
 
   #open(runId: string): RunStream {
@@ -221,7 +247,16 @@ export class RunStreams {
 
   #onWatched(payload: string): void {
     const [runId = "", watcher] = payload.split(" ")
-    if (watcher !== this.#serverId) this.#publishers.get(runId)?.startLogging()
+    if (watcher === this.#serverId) return
+    const publisher = this.#publishers.get(runId)
+    if (publisher) publisher.startLogging()
+    // It may be of a run whose claim is on its way to us; else the note only takes room until the next renewal.
+    else this.#early.add(runId)
+  }
+
+  /** Forgets who was announced for runs that never came here. */
+  forgetEarlyWatchers(): void {
+    this.#early.clear()
   }
 }
 

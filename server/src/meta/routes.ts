@@ -3,7 +3,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { pingDatabase } from "@superstep/toolkit/db/ping"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { z } from "zod"
-import { queryFlag } from "../threads/schema.js"
+import { queryFlag } from "../http/parameters.js"
 
 export function addMetaRoutes(api: Api, { db, version }: { db: Database; version: string }): void {
   const ok = z.object({ ok: z.boolean() })

@@ -1,5 +1,6 @@
 -- Threads and their runs. The table `runs` is the queue (architecture D2): state and queue share one transaction.
--- What users own (metadata, values, input …) is `json`, which keeps its bytes; `jsonb` refuses \u0000 (D9b).
+-- What users own (metadata, values, input …) is `json`, which takes every text that JSON allows; `jsonb` refuses \u0000
+-- (D9b). Values and interrupts are the worker's bytes; what comes in a request is parsed and written once.
 
 create table assistants (
   assistant_id uuid primary key,
@@ -55,6 +56,8 @@ create table runs (
   not_before timestamptz not null default now(),
   -- The claim: which server holds the run, for how long, and the id that fences every write of its worker.
   attempt integer not null default 0,
+  -- Attempts that ended with their worker or their lease. One that was handed back at a shutdown is none of them.
+  losses integer not null default 0,
   claim_id uuid,
   claimed_by uuid,
   lease_until timestamptz,

@@ -35,6 +35,8 @@ create table checkpoint_writes (
   blob bytea not null,
   -- From the Python library; the JavaScript one does not read it.
   task_path text not null default '',
+  -- Ours: the run that wrote it, so that a rollback finds what it added to checkpoints of earlier runs.
+  run_id uuid,
   primary key (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
 );
 
@@ -122,13 +124,13 @@ begin
     return false;
   end if;
   insert into checkpoint_writes
-      (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob)
+      (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob, run_id)
     select _thread_id, _checkpoint_ns, _checkpoint_id, task_id, task_path, idx, channel, type,
-      substring(_bytes from start for size)
+      substring(_bytes from start for size), _run_id
     from unnest(_task_ids, _task_paths, _idxs, _channels, _types, _starts, _sizes)
       as new (task_id, task_path, idx, channel, type, start, size)
     on conflict (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) do update
-      set channel = excluded.channel, type = excluded.type, blob = excluded.blob
+      set channel = excluded.channel, type = excluded.type, blob = excluded.blob, run_id = excluded.run_id
       where _replaces;
   return true;
 end
@@ -166,9 +168,11 @@ create function delete_checkpoints(_thread_id uuid) returns void language sql as
 $$;
 
 -- Blobs stay: those of older checkpoints share the table, and versions of a rolled back run are never asked for again.
+-- A run that answered an interrupt also wrote to the checkpoint before it; what it replaced there is not brought back.
 create function delete_checkpoints_of_run(_thread_id uuid, _run_id uuid) returns void language sql as $$
   delete from checkpoint_writes w using checkpoints c
   where c.thread_id = _thread_id::text and c.metadata ->> 'run_id' = _run_id::text
     and w.thread_id = c.thread_id and w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id;
+  delete from checkpoint_writes where thread_id = _thread_id::text and run_id = _run_id;
   delete from checkpoints where thread_id = _thread_id::text and metadata ->> 'run_id' = _run_id::text;
 $$;

@@ -1,18 +1,61 @@
--- The queue's steps that must see what happened while they waited for the thread's lock. A function in plpgsql takes
--- a new snapshot for each statement, a common table expression does not: two runs could both find the thread idle.
--- Every step locks the thread first and its runs second, so no two of them can wait for each other.
+-- The queue's steps that must see what happened while they waited for a lock. A function in plpgsql takes a new snapshot
+-- for each statement, a common table expression does not: two runs could both find the thread idle.
+-- Every step locks the thread first and its runs second, in the order of their ids, so no two of them wait for each other.
+-- A claimer locks only runs, and skips those that are locked.
 
 -- A unit claims only while `serving` names its revision; a server without a revision always may.
 create function may_claim(_revision_id text) returns boolean language sql stable as $$
   select _revision_id is null or exists (select from serving where revision_id = _revision_id)
 $$;
 
+-- What a thread is when no run of it is executing.
+create function settle_thread(_thread_id uuid, _at_rest text) returns void language sql as $$
+  update threads t set updated_at = now(), status = case
+    when _at_rest <> 'error' and exists (select from runs r where r.thread_id = _thread_id and r.status in ('pending', 'running'))
+    then 'busy' else _at_rest end
+  where t.thread_id = _thread_id
+$$;
+
+-- As `settle_thread`, where nothing was executed that could tell: interrupts that wait go on waiting.
+create function settle_thread_as_before(_thread_id uuid) returns void language sql as $$
+  select settle_thread(_thread_id, case when t.interrupts::text = '{}' then 'idle' else 'interrupted' end)
+  from threads t where t.thread_id = _thread_id
+$$;
+
+-- Stops runs of a thread that the caller has locked: a running one is asked to, a waiting one is over at once.
+-- Returns those that are over, whose streams must be told.
+create function stop_runs(_thread_id uuid, _run_ids uuid[], _action text) returns uuid[] language plpgsql as $$
+declare
+  _running uuid;
+  _over uuid[];
+begin
+  -- A claim that is being made right now must be seen as one.
+  perform from runs where thread_id = _thread_id and run_id = any (_run_ids) order by run_id for update;
+  for _running in
+    update runs set cancel_action = _action
+    where thread_id = _thread_id and run_id = any (_run_ids) and status = 'running' returning run_id
+  loop
+    perform pg_notify('run_cancel', _running::text);
+  end loop;
+  _over := array(select run_id from runs where thread_id = _thread_id and run_id = any (_run_ids) and status = 'pending');
+  if _action = 'rollback' then
+    -- One that was attempted before has written already.
+    perform delete_checkpoints_of_run(_thread_id, run_id) from unnest(_over) as stopped (run_id);
+    delete from runs where run_id = any (_over);
+  else
+    update runs set status = 'interrupted', updated_at = now() where run_id = any (_over);
+  end if;
+  return _over;
+end
+$$;
+
 -- Puts a run into the queue, or straight into the hands of the server that asks when nothing stands in its way.
 -- outcome: created | no_thread | thread_busy
 create function create_run(
-  _run_id uuid, _thread_id uuid, _thread_rule text, _assistant_id uuid, _graph_id text, _metadata json, _kwargs json,
-  _multitask_strategy text, _is_resumable boolean, _delete_thread boolean, _after_seconds double precision,
-  _server_id uuid, _can_execute boolean, _is_streamed boolean, _lease_ms integer, _revision_id text
+  _run_id uuid, _thread_id uuid, _thread_rule text, _thread_metadata json, _assistant_id uuid, _graph_id text,
+  _metadata json, _kwargs json, _multitask_strategy text, _is_resumable boolean, _delete_thread boolean,
+  _after_seconds double precision, _server_id uuid, _can_execute boolean, _is_streamed boolean, _lease_ms integer,
+  _revision_id text
 ) returns table (outcome text, claim_id uuid, has_checkpoint boolean, stopped uuid[], created_at timestamptz)
 language plpgsql as $$
 #variable_conflict use_column
@@ -21,7 +64,6 @@ declare
   _stopped uuid[] := '{}';
   _claim_id uuid;
   _has_checkpoint boolean := false;
-  _not_before timestamptz := now() + make_interval(secs => _after_seconds);
 begin
   if _thread_rule <> 'ephemeral' then
     perform from threads t where t.thread_id = _thread_id for update;
@@ -29,21 +71,17 @@ begin
       return query select 'no_thread', null::uuid, false, '{}'::uuid[], null::timestamptz;
       return;
     end if;
-  end if;
-  insert into threads (thread_id, status, graph_id, assistant_id, is_ephemeral)
-    values (_thread_id, 'busy', _graph_id, _assistant_id, _thread_rule = 'ephemeral')
-    on conflict (thread_id) do update
-      set graph_id = excluded.graph_id, assistant_id = excluded.assistant_id, updated_at = now();
-
-  if _thread_rule <> 'ephemeral' then
     _in_flight := array(select r.run_id from runs r where r.thread_id = _thread_id and r.status in ('pending', 'running'));
-    _has_checkpoint := exists (select from checkpoints c where c.thread_id = _thread_id::text);
     if _multitask_strategy = 'reject' and cardinality(_in_flight) > 0 then
       return query select 'thread_busy', null::uuid, false, '{}'::uuid[], null::timestamptz;
       return;
     end if;
-    update threads t set status = 'busy' where t.thread_id = _thread_id and t.status <> 'busy';
+    _has_checkpoint := exists (select from checkpoints c where c.thread_id = _thread_id::text);
   end if;
+  insert into threads (thread_id, status, graph_id, assistant_id, metadata, is_ephemeral)
+    values (_thread_id, 'busy', _graph_id, _assistant_id, _thread_metadata, _thread_rule = 'ephemeral')
+    on conflict (thread_id) do update
+      set status = 'busy', graph_id = excluded.graph_id, assistant_id = excluded.assistant_id, updated_at = now();
   if _multitask_strategy in ('interrupt', 'rollback') then
     _stopped := stop_runs(_thread_id, _in_flight, _multitask_strategy);
   end if;
@@ -54,7 +92,7 @@ begin
   insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, is_resumable,
       delete_thread_on_completion, not_before, attempt, claim_id, claimed_by, lease_until, watched_by)
     values (_run_id, _thread_id, _assistant_id, _graph_id, case when _claim_id is null then 'pending' else 'running' end,
-      _metadata, _kwargs, _multitask_strategy, _is_resumable, _delete_thread, _not_before,
+      _metadata, _kwargs, _multitask_strategy, _is_resumable, _delete_thread, now() + make_interval(secs => _after_seconds),
       case when _claim_id is null then 0 else 1 end, _claim_id,
       case when _claim_id is not null then _server_id end,
       case when _claim_id is not null then now() + make_interval(secs => _lease_ms / 1000.0) end,
@@ -66,56 +104,28 @@ begin
 end
 $$;
 
--- Stops runs of a thread whose row is locked: a running one is asked to stop, a waiting one is over at once.
--- Returns those that are over, whose streams must be told.
-create function stop_runs(_thread_id uuid, _run_ids uuid[], _action text) returns uuid[] language plpgsql as $$
-declare
-  _running uuid;
-  _over uuid[];
-begin
-  for _running in
-    update runs set cancel_action = _action
-    where thread_id = _thread_id and run_id = any (_run_ids) and status = 'running' returning run_id
-  loop
-    perform pg_notify('run_cancel', _running::text);
-  end loop;
-  _over := array(select run_id from runs where thread_id = _thread_id and run_id = any (_run_ids) and status = 'pending');
-  if _action = 'rollback' then
-    delete from runs where run_id = any (_over);
-  else
-    update runs set status = 'interrupted', updated_at = now() where run_id = any (_over);
-  end if;
-  return _over;
-end
-$$;
-
--- What a thread is when no run of it is executing.
-create function settle_thread(_thread_id uuid, _at_rest text) returns void language sql as $$
-  update threads t set updated_at = now(), status = case
-    when _at_rest <> 'error' and exists (select from runs r where r.thread_id = _thread_id and r.status in ('pending', 'running'))
-    then 'busy' else _at_rest end
-  where t.thread_id = _thread_id
-$$;
-
 -- outcome: none (no such run) | over (it had ended before) | stopped (it was waiting) | stopping (its worker was asked)
 create function cancel_run(_thread_id uuid, _run_id uuid, _action text) returns text language plpgsql as $$
 declare
-  _status text;
+  _run runs;
 begin
   perform from threads t where t.thread_id = _thread_id for update;
-  select r.status into _status from runs r where r.thread_id = _thread_id and r.run_id = _run_id;
-  if _status is null then
+  select * into _run from runs r where r.thread_id = _thread_id and r.run_id = _run_id for update;
+  if not found then
     return 'none';
   end if;
-  if _status not in ('pending', 'running') then
+  if _run.status not in ('pending', 'running') then
     return 'over';
   end if;
   perform stop_runs(_thread_id, array[_run_id], _action);
-  if _status = 'running' then
+  if _run.status = 'running' then
     return 'stopping';
   end if;
-  perform settle_thread(_thread_id, case when t.interrupts::text = '{}' then 'idle' else 'interrupted' end)
-    from threads t where t.thread_id = _thread_id;
+  if _run.delete_thread_on_completion then
+    delete from threads t where t.thread_id = _thread_id;
+  else
+    perform settle_thread_as_before(_thread_id);
+  end if;
   return 'stopped';
 end
 $$;
@@ -138,12 +148,12 @@ begin
   if _run.cancel_action = 'rollback' then
     delete from runs r where r.run_id = _run_id;
     perform delete_checkpoints_of_run(_run.thread_id, _run_id);
-    perform settle_thread(_run.thread_id, case when t.interrupts::text = '{}' then 'idle' else 'interrupted' end)
-      from threads t where t.thread_id = _run.thread_id;
+    perform settle_thread_as_before(_run.thread_id);
   else
     update runs r set status = _status, error = _error, claim_id = null, claimed_by = null, lease_until = null, updated_at = now()
       where r.run_id = _run_id;
-    update threads t set values = coalesce(_values, t.values), interrupts = _interrupts, error = _error, state_updated_at = now()
+    update threads t set values = coalesce(_values, t.values), interrupts = coalesce(_interrupts, t.interrupts),
+      error = _error, state_updated_at = now()
       where t.thread_id = _run.thread_id;
     perform settle_thread(_run.thread_id, _thread_status);
   end if;
@@ -155,5 +165,62 @@ begin
     perform pg_notify('runs_pending', '');
   end if;
   return query select case when _run.cancel_action = 'rollback' then 'rolled_back' else 'finished' end, _run.watched_by;
+end
+$$;
+
+-- Ends an attempt whose run goes on: the run waits again. One that was asked to stop is over instead, and so is one that
+-- has been lost too often. `_is_loss`: the attempt's worker or lease ended. `_watcher`: a server with clients of the run.
+-- `_if_expired`: only when the lease is over at this moment; its holder may have renewed it meanwhile.
+-- outcome: waiting | finished | rolled_back | claim_lost; status is that of a run which is over
+create function release_run(
+  _run_id uuid, _claim_id uuid, _is_loss boolean, _watcher uuid, _most_losses integer, _error json, _if_expired boolean
+) returns table (outcome text, status text) language plpgsql as $$
+#variable_conflict use_column
+declare
+  _run runs;
+  _losses integer;
+begin
+  perform from threads t where t.thread_id = (select r.thread_id from runs r where r.run_id = _run_id) for update;
+  select * into _run from runs r where r.run_id = _run_id and r.claim_id = _claim_id for update;
+  if not found or (_if_expired and _run.lease_until >= now()) then
+    return query select 'claim_lost', null::text;
+    return;
+  end if;
+  _losses := _run.losses + case when _is_loss then 1 else 0 end;
+  if _run.cancel_action is not null then
+    return query select f.outcome, 'interrupted' from
+      finish_run(_run_id, _claim_id, 'interrupted', null, null, null, 'idle') f;
+    return;
+  end if;
+  if _losses >= _most_losses then
+    return query select f.outcome, 'error' from finish_run(_run_id, _claim_id, 'error', _error, null, null, 'error') f;
+    return;
+  end if;
+  update runs r set status = 'pending', losses = _losses, claim_id = null, claimed_by = null, lease_until = null,
+    updated_at = now(),
+    watched_by = case when _watcher is null or _watcher = any (r.watched_by) then r.watched_by else r.watched_by || _watcher end
+    where r.run_id = _run_id;
+  perform pg_notify('runs_pending', '');
+  return query select 'waiting', null::text;
+end
+$$;
+
+-- Notes that a server has clients of a run that executes elsewhere, and tells the one that executes it; then says what
+-- the run's status is: in a second statement, since a run that ended while the first one waited must be seen as ended.
+create function watch_run(_run_id uuid, _server_id uuid) returns text language plpgsql as $$
+declare
+  _status text;
+begin
+  update runs set watched_by = watched_by || _server_id
+    where run_id = _run_id and status in ('pending', 'running') and not _server_id = any (watched_by);
+  if found then
+    perform pg_notify('run_watched', _run_id || ' ' || _server_id);
+  end if;
+  select r.status into _status from runs r where r.run_id = _run_id;
+  -- A claimer that came by in this moment skipped the row.
+  if _status = 'pending' then
+    perform pg_notify('runs_pending', '');
+  end if;
+  return _status;
 end
 $$;

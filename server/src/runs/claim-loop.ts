@@ -6,13 +6,16 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { isSqlState, sqlState } from "@superstep/toolkit/db/database"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
-import { type Claimer, claimRuns, nextDueMs, releaseLostClaims } from "./claims.js"
+import type { RunStreams } from "../events/run-streams.js"
+import { type Claimer, claimRuns, findLostClaims, nextDueMs, releaseRun } from "./claims.js"
 import type { Executor } from "./executor.js"
+import { workerLost } from "./run.js"
 
 export interface ClaimLoopOptions {
   readonly db: Database
   readonly log: Log
   readonly executor: Executor
+  readonly streams: RunStreams
   readonly claimer: Claimer
   /**
    * How often to look without being told: the safety net behind the notifications, and how long a claim of a dead
@@ -42,7 +45,7 @@ export class ClaimLoop {
       () => this.wake(),
     )
     // What a former life of this server held is lost: nobody else can know it sooner.
-    await releaseLostClaims(db, { formerlyOf: claimer.serverId })
+    await this.#releaseLost(claimer.serverId)
     this.#sweep = setInterval(() => void this.#sweepLost(), sweepMs)
     this.#sweep.unref()
     this.wake()
@@ -106,13 +109,24 @@ export class ClaimLoop {
   }
 
   async #sweepLost(): Promise<void> {
-    const { db, log } = this.#options
     try {
-      const released = await releaseLostClaims(db, { formerlyOf: undefined })
-      if (released > 0) log.warn({ runs: released }, "claims of lost servers were returned to the queue")
+      await this.#releaseLost(undefined)
       this.wake()
     } catch (err) {
-      log.warn({ err }, "lost claims could not be looked for")
+      this.#options.log.warn({ err }, "lost claims could not be looked for")
+    }
+  }
+
+  /** Returns what nobody holds any more to the queue; a run that was lost too often ends (R5). */
+  async #releaseLost(formerlyOf: string | undefined): Promise<void> {
+    const { db, log, streams } = this.#options
+    const error = JSON.stringify(workerLost("its server"))
+    for (const { runId, claimId } of await findLostClaims(db, { formerlyOf })) {
+      const release = { runId, claimId, isLoss: true, watcher: undefined, ifExpired: formerlyOf === undefined }
+      const { outcome, status } = await releaseRun(db, release, error)
+      if (outcome !== "claim_lost") log.warn({ run_id: runId, outcome }, "a run of a lost server was taken back")
+      if (outcome === "finished") await streams.announceEnd(runId, status ?? "error")
+      if (outcome === "rolled_back") await streams.announceEnd(runId, "rollback")
     }
   }
 }

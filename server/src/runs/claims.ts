@@ -1,7 +1,7 @@
 /** The queue's statements. The rules (R1 …) are in this folder's README. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import type { Claim } from "./run.js"
+import { type CancelAction, type Claim, maxLosses } from "./run.js"
 
 export interface Claimer {
   readonly serverId: string
@@ -42,46 +42,68 @@ export async function nextDueMs(db: Db): Promise<number | undefined> {
   return row?.due ?? undefined
 }
 
-/** Renews the leases of claims that are still held. @returns the run ids that are; the others have moved on */
-export const renewLeases = async (db: Db, { serverId, leaseMs }: Claimer, claimIds: readonly string[]) => {
-  const rows = await db.rows<{ run_id: string }>(sql`
-    update runs set lease_until = now() + make_interval(secs => ${leaseMs} / 1000.0)
-    where claimed_by = ${serverId} and claim_id = any (${claimIds}::uuid[]) and status = 'running'
-    returning run_id`)
-  return rows.map((row) => row.run_id)
-}
-
-export interface Released {
-  readonly runId: string
-  readonly attempt: number
-  readonly watchedBy: readonly string[]
+export interface HeldClaim {
+  readonly claim_id: string
+  /** What somebody asked for meanwhile: the notification that said so may have been lost. */
+  readonly cancel_action: CancelAction | null
+  readonly watched_by: readonly string[]
 }
 
 /**
- * Gives a claim back, so that the run is attempted again. A server that has clients of the run asks to be served
- * through the event log, whoever claims it next.
- * @returns false when the claim was not held any more
+ * Renews the leases of claims that are still held. This is the truth about a claim; notifications only make it quicker.
+ * @returns the claims that are held; the others have moved on
  */
-export const releaseClaim = async (
+export const renewLeases = (
   db: Db,
-  { claimId, watchedBy }: { claimId: string; watchedBy: string | undefined },
-): Promise<boolean> => {
-  const touched = await db.run(sql`
-    with released as (
-      update runs set status = 'pending', claim_id = null, claimed_by = null, lease_until = null, updated_at = now(),
-        watched_by = case when ${watchedBy ?? null}::uuid is null or ${watchedBy ?? null}::uuid = any (watched_by)
-          then watched_by else watched_by || ${watchedBy ?? null}::uuid end
-      where claim_id = ${claimId} and status = 'running'
-      returning run_id)
-    select pg_notify('runs_pending', '') from released`)
-  return touched > 0
+  { serverId, leaseMs }: Claimer,
+  claimIds: readonly string[],
+): Promise<HeldClaim[]> =>
+  db.rows<HeldClaim>(sql`
+    with held as (
+      select run_id from runs
+      where claimed_by = ${serverId} and claim_id = any (${claimIds}::uuid[]) and status = 'running'
+      order by run_id for update)
+    update runs r set lease_until = now() + make_interval(secs => ${leaseMs} / 1000.0)
+    from held where r.run_id = held.run_id
+    returning r.claim_id, r.cancel_action, r.watched_by`)
+
+export interface Release {
+  readonly runId: string
+  readonly claimId: string
+  /** Whether the attempt ended with its worker or its lease; a run survives only so many of these. */
+  readonly isLoss: boolean
+  /** The server, when it has clients of the run: whoever claims it next serves them through the event log. */
+  readonly watcher: string | undefined
+  /** Ends the claim only when its lease is over at this moment. */
+  readonly ifExpired: boolean
 }
 
-/** Returns claims whose lease ended, or that a former life of this server held. @returns how many */
-export const releaseLostClaims = (db: Db, { formerlyOf }: { formerlyOf: string | undefined }): Promise<number> =>
-  db.run(sql`
-    with released as (
-      update runs set status = 'pending', claim_id = null, claimed_by = null, lease_until = null, updated_at = now()
-      where status = 'running' and (lease_until < now() or claimed_by = ${formerlyOf ?? null}::uuid)
-      returning run_id)
-    select pg_notify('runs_pending', '') from released`)
+/** What became of a run whose attempt ended: it waits again, it is over, or somebody else has it. */
+export interface Released {
+  readonly outcome: "waiting" | "finished" | "rolled_back" | "claim_lost"
+  /** That of a run which is over. */
+  readonly status: "error" | "interrupted" | null
+}
+
+/**
+ * Ends an attempt whose run is not done: the run waits again, unless it was asked to stop or was lost too often (R5).
+ * @param error  JSON text: how a run ends that was lost too often
+ */
+export const releaseRun = async (db: Db, release: Release, error: string): Promise<Released> => {
+  const row = await db.row<Released>(sql`
+    select * from release_run(${release.runId}, ${release.claimId}, ${release.isLoss}, ${release.watcher ?? null},
+      ${maxLosses}, ${error}, ${release.ifExpired})`)
+  if (!row) throw new Error("release_run returned nothing")
+  return row
+}
+
+export interface LostClaim {
+  readonly runId: string
+  readonly claimId: string
+}
+
+/** Claims whose lease ended, and those that a former life of this server held. */
+export const findLostClaims = (db: Db, { formerlyOf }: { formerlyOf: string | undefined }): Promise<LostClaim[]> =>
+  db.rows<LostClaim>(sql`
+    select run_id as "runId", claim_id as "claimId" from runs
+    where status = 'running' and (lease_until < now() or claimed_by = ${formerlyOf ?? null}::uuid) order by run_id`)

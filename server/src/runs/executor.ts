@@ -2,19 +2,25 @@
  * Executes the runs that this server has claimed: hands them to a worker, publishes what comes back, keeps the claims
  * alive and writes how they ended.
  *
- * It owns every claim of this server. X1 A claim ends in `finishRun`, in `releaseClaim`, or by its lease. X2 Nothing is
- * published for a run after its claim ended. X3 The `end` event follows the commit of the run's final status, so that a
- * client that saw it reads the final state.
+ * X1 A claim ends in `finishRun`, in `releaseRun`, or by its lease.
+ * X2 Nothing is published for a claim after it ended, even if its worker still talks.
+ * X3 The `end` event follows the commit of the run's final status, so that a client that saw it reads the final state.
+ * X4 Renewal is the truth about a claim: it tells who asked to stop it, who watches it, and whether it is still held.
+ *    Notifications say the same sooner.
+ * X5 Clients of a run that has left this server are served through the event log.
  */
+import { setTimeout as sleep } from "node:timers/promises"
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
+import { firstSeq } from "../events/event.js"
 import type { Publisher, RunStreams } from "../events/run-streams.js"
-import type { RunFailure, RunResult, Workers } from "../workers/port.js"
-import { type Claimer, releaseClaim, renewLeases } from "./claims.js"
-import { finishRun } from "./queries.js"
+import type { LostReason, RunResult, Workers } from "../workers/port.js"
+import { type Claimer, releaseRun, renewLeases } from "./claims.js"
+import { followElsewhere } from "./follow.js"
+import { findRun, finishRun } from "./queries.js"
 import { orderOf } from "./request.js"
-import { type Claim, maxAttempts, outcomeOf } from "./run.js"
+import { type Claim, isFinal, outcomeOf, workerLost } from "./run.js"
 
 export interface ExecutorOptions {
   readonly db: Database
@@ -28,15 +34,20 @@ interface Execution {
   readonly claim: Claim
   readonly publisher: Publisher
   readonly startedAt: number
+  /** Its claim is not held any more, so what its worker still does counts for nothing. */
+  isAbandoned: boolean
 }
 
 // A third of the lease: two renewals may fail before the claim is lost.
 const renewalsPerLease = 3
+const retryDelayMs = 200
 
 export class Executor {
   readonly #options: ExecutorOptions
   readonly #executions = new Map<string, Execution>()
   readonly #endings = new Set<Promise<void>>()
+  /** Runs that were asked to stop and are not, or not yet, executed here. */
+  readonly #earlyCancels = new Set<string>()
   #reserved = 0
   #renewal: NodeJS.Timeout | undefined
   #cancels: Subscription | undefined
@@ -47,8 +58,9 @@ export class Executor {
 
   async start(): Promise<void> {
     const { db, claimer } = this.#options
-    this.#cancels = await db.listen("run_cancel", (runId) => this.#cancel(runId))
-    this.#renewal = setInterval(() => void this.#renew(), claimer.leaseMs / renewalsPerLease)
+    const renew = () => void this.renew()
+    this.#cancels = await db.listen("run_cancel", (runId) => this.#cancel(runId), renew)
+    this.#renewal = setInterval(renew, claimer.leaseMs / renewalsPerLease)
     this.#renewal.unref()
   }
 
@@ -63,29 +75,52 @@ export class Executor {
 
   /**
    * Keeps a slot while a run is being created, so that the claimer does not give it away.
-   * @returns a function that gives the slot back; undefined when none is free
+   * @returns a function that gives the slot back, once; undefined when none is free
    */
   reserve(): (() => void) | undefined {
     if (this.freeSlots() === 0) return undefined
     this.#reserved++
+    let isKept = true
     return () => {
-      this.#reserved--
+      if (isKept) this.#reserved--
+      isKept = false
     }
   }
 
   /** Starts an attempt. Its first event is always `metadata` (agent-server-api §7.3). */
   execute(claim: Claim): void {
     const { workers, streams, log } = this.#options
+    const { runId, threadId, attempt } = claim
+    const former = this.#executions.get(runId)
+    // Our own lease ended while its worker was busy: that attempt is over.
+    if (former) this.#abandon(former)
     const publisher = streams.begin(claim)
-    const execution = { claim, publisher, startedAt: performance.now() }
-    this.#executions.set(claim.runId, execution)
-    log.info({ run_id: claim.runId, thread_id: claim.threadId, attempt: claim.attempt }, "run started")
-    publisher.publish("metadata", JSON.stringify({ run_id: claim.runId, attempt: claim.attempt }))
+    const execution: Execution = { claim, publisher, startedAt: performance.now(), isAbandoned: false }
+    this.#executions.set(runId, execution)
+    log.info({ run_id: runId, thread_id: threadId, attempt }, "run started")
+    publisher.publish("metadata", JSON.stringify({ run_id: runId, attempt }))
     workers.execute(orderOf(claim), {
       onEvent: (event, data) => publisher.publish(event, data),
       onDone: (result) => this.#conclude(execution, () => this.#finish(execution, result)),
       onLost: (reason, detail) => this.#conclude(execution, () => this.#lose(execution, reason, detail)),
     })
+    if (this.#earlyCancels.delete(runId)) workers.cancel(runId)
+  }
+
+  /** Renews all claims of this server and does what was asked for meanwhile (X4). */
+  async renew(): Promise<void> {
+    const { db, log, claimer, streams } = this.#options
+    this.#earlyCancels.clear()
+    streams.forgetEarlyWatchers()
+    const executions = [...this.#executions.values()]
+    if (executions.length === 0) return
+    try {
+      const ids = executions.map(({ claim }) => claim.claimId)
+      const held = new Map((await renewLeases(db, claimer, ids)).map((row) => [row.claim_id, row]))
+      for (const execution of executions) this.#follow(execution, held.get(execution.claim.claimId))
+    } catch (err) {
+      log.warn({ err, runs: executions.length }, "leases could not be renewed")
+    }
   }
 
   /** Stops renewing and waits until what has ended is written. Call after the workers were stopped. */
@@ -95,96 +130,134 @@ export class Executor {
     await Promise.all(this.#endings)
   }
 
+  #follow(execution: Execution, held: Awaited<ReturnType<typeof renewLeases>>[number] | undefined): void {
+    const { workers, streams } = this.#options
+    const { runId } = execution.claim
+    // It may have ended while the statement was on its way.
+    if (this.#executions.get(runId) !== execution) return
+    if (!held) {
+      this.#abandon(execution)
+      this.#track(this.#serveElsewhere(execution.claim))
+      return
+    }
+    if (held.cancel_action !== null) workers.cancel(runId)
+    if (streams.isWatchedElsewhere(held.watched_by)) execution.publisher.startLogging()
+  }
+
+  #abandon(execution: Execution): void {
+    const { workers, log } = this.#options
+    const { runId, attempt } = execution.claim
+    log.warn({ run_id: runId, attempt }, "a run has moved on to another attempt")
+    execution.isAbandoned = true
+    execution.publisher.detach()
+    this.#executions.delete(runId)
+    workers.cancel(runId)
+  }
+
   #conclude(execution: Execution, conclude: () => Promise<void>): void {
-    this.#executions.delete(execution.claim.runId)
+    const { runId } = execution.claim
+    if (execution.isAbandoned) return
+    this.#executions.delete(runId)
     const ending = conclude().catch((err: unknown) => {
       // The lease ends by itself, and the run is attempted again.
       execution.publisher.detach()
-      this.#options.log.error({ err, run_id: execution.claim.runId }, "the end of a run could not be written")
+      this.#options.log.error({ err, run_id: runId }, "the end of a run could not be written")
+      return this.#serveElsewhere(execution.claim)
     })
-    this.#endings.add(ending)
-    void ending.then(() => this.#endings.delete(ending))
+    this.#track(ending)
   }
 
-  async #finish({ claim, publisher, startedAt }: Execution, result: RunResult): Promise<void> {
-    const { db, log, claimer } = this.#options
-    const { runStatus, threadStatus } = outcomeOf(result)
+  #track(ending: Promise<void>): void {
+    const { log } = this.#options
+    const told = ending.catch((err: unknown) => log.error({ err }, "clients of a run that left could not be served"))
+    this.#endings.add(told)
+    void told.then(() => this.#endings.delete(told))
+  }
+
+  async #finish(execution: Execution, result: RunResult): Promise<void> {
+    const { log, streams } = this.#options
+    const { claim, publisher, startedAt } = execution
     const error = result.error ? JSON.stringify(result.error) : null
-    const finished = await finishRun(db, {
-      runId: claim.runId,
-      claimId: claim.claimId,
-      status: runStatus,
-      threadStatus,
-      error,
-      values: result.values ?? null,
-      interrupts: result.interrupts,
-    })
-    if (finished.outcome === "claim_lost") {
+    const finished = await this.#writeEnd(claim, result, error)
+    if (finished === undefined) {
       publisher.detach()
       log.warn({ run_id: claim.runId, attempt: claim.attempt }, "a run had moved on when it ended here")
-      return
+      return this.#serveElsewhere(claim)
     }
-    const status = finished.outcome === "rolled_back" ? "rollback" : runStatus
+    const { status, watchedBy } = finished
     const duration_ms = Math.round(performance.now() - startedAt)
     log.info(
       { run_id: claim.runId, thread_id: claim.threadId, attempt: claim.attempt, status, duration_ms },
       "run ended",
     )
-    if (finished.watched_by.some((serverId) => serverId !== claimer.serverId)) publisher.startLogging()
+    if (streams.isWatchedElsewhere(watchedBy)) publisher.startLogging()
     if (error !== null) publisher.publish("error", error)
     await publisher.end(status)
   }
 
-  async #lose(execution: Execution, reason: "worker_died" | "claim_lost", detail: string): Promise<void> {
-    const { db, log, streams, claimer } = this.#options
-    const { claim, publisher } = execution
-    log.warn({ run_id: claim.runId, attempt: claim.attempt, reason, detail }, "run lost its worker")
-    if (reason === "worker_died" && claim.attempt >= maxAttempts) {
-      return this.#finish(execution, failedResult(workerLost(claim.attempt, detail)))
+  /**
+   * Writes how a run ended. The write is fenced, so it may be tried until the lease is over: a database that was away
+   * for a moment must not cost a second attempt.
+   * @returns undefined when the claim was lost
+   */
+  async #writeEnd(claim: Claim, result: RunResult, error: string | null) {
+    const { db, claimer, log } = this.#options
+    const { runStatus, threadStatus } = outcomeOf(result)
+    const { runId, claimId, threadId, attempt } = claim
+    const { values = null, interrupts } = result
+    const deadline = performance.now() + claimer.leaseMs
+    for (let isRepeated = false; ; isRepeated = true) {
+      try {
+        const row = await finishRun(db, { runId, claimId, status: runStatus, threadStatus, error, values, interrupts })
+        if (row.outcome === "finished") return { status: runStatus, watchedBy: row.watched_by }
+        if (row.outcome === "rolled_back") return { status: "rollback", watchedBy: row.watched_by }
+        // The first try may have been committed without our hearing of it.
+        const run = isRepeated ? await findRun(db, threadId, runId) : undefined
+        return run && isFinal(run.status) && run.attempt === attempt ? { status: run.status, watchedBy: [] } : undefined
+      } catch (err) {
+        if (performance.now() > deadline) throw err
+        log.warn({ err, run_id: runId }, "the end of a run could not be written yet")
+        await sleep(retryDelayMs)
+      }
     }
-    publisher.detach()
-    if (reason === "claim_lost") return
-    const watchedBy = streams.hasSubscribers(claim.runId) ? claimer.serverId : undefined
-    await releaseClaim(db, { claimId: claim.claimId, watchedBy })
-    // Another server may execute the next attempt; this one's clients must hear of it.
-    if (watchedBy) await streams.follow(claim.runId)
   }
 
-  async #renew(): Promise<void> {
-    const { db, log, claimer, workers } = this.#options
-    const executions = [...this.#executions.values()]
-    if (executions.length === 0) return
-    try {
-      const held = new Set(
-        await renewLeases(
-          db,
-          claimer,
-          executions.map(({ claim }) => claim.claimId),
-        ),
-      )
-      for (const { claim } of executions) {
-        if (!held.has(claim.runId) && this.#executions.has(claim.runId)) workers.cancel(claim.runId)
-      }
-    } catch (err) {
-      log.warn({ err, runs: executions.length }, "leases could not be renewed")
+  async #lose({ claim, publisher }: Execution, reason: LostReason, detail: string): Promise<void> {
+    const { db, log, streams, claimer } = this.#options
+    const { runId, claimId, attempt } = claim
+    log.warn({ run_id: runId, attempt, reason, detail }, "a run was lost")
+    if (reason === "claim_lost") {
+      publisher.detach()
+      return this.#serveElsewhere(claim)
     }
+    const error = JSON.stringify(workerLost(detail))
+    const release = {
+      runId,
+      claimId,
+      isLoss: reason === "worker_died",
+      watcher: streams.hasSubscribers(runId) ? claimer.serverId : undefined,
+      ifExpired: false,
+    }
+    const released = await releaseRun(db, release, error)
+    if (released.outcome === "finished" || released.outcome === "rolled_back") {
+      if (released.status === "error") publisher.publish("error", error)
+      return publisher.end(released.outcome === "rolled_back" ? "rollback" : (released.status ?? "error"))
+    }
+    publisher.detach()
+    return this.#serveElsewhere(claim)
+  }
+
+  /** Clients that are here go on hearing of a run which another server has, or will have (X5). */
+  async #serveElsewhere({ runId, attempt }: Claim): Promise<void> {
+    const { streams } = this.#options
+    if (!streams.hasSubscribers(runId)) return
+    // They have all of this attempt: whatever a later one has logged already is still to come for them.
+    const status = await followElsewhere(this.#options, runId, firstSeq(attempt + 1) - 1)
+    if (status !== undefined) streams.endAll(runId, status)
   }
 
   #cancel(runId: string): void {
     if (this.#executions.has(runId)) this.#options.workers.cancel(runId)
+    else this.#earlyCancels.add(runId)
   }
 }
-
-/** Typed, so that an operator can tell a killed worker from a graph's own error (house style §4). */
-const workerLost = (attempts: number, detail: string): RunFailure => ({
-  error: "WorkerLost",
-  message: `the worker process died in each of ${attempts} attempts, last with ${detail}`,
-})
-
-const failedResult = (error: RunFailure): RunResult => ({
-  status: "error",
-  error,
-  next: [],
-  values: undefined,
-  interrupts: "{}",
-})

@@ -7,13 +7,21 @@ import { resolveAssistant } from "../assistants/operations.js"
 import type { Subscriber } from "../events/run-stream.js"
 import type { RunStreams } from "../events/run-streams.js"
 import { findThread } from "../threads/queries.js"
-import { shownMetadata } from "../threads/thread.js"
+import { metadataOf } from "../threads/thread.js"
 import type { Workers } from "../workers/port.js"
 import type { Claimer } from "./claims.js"
 import type { Executor } from "./executor.js"
-import { cancelRun as cancelInDatabase, findRun, insertRun, type RunRow, watchRun } from "./queries.js"
+import { followElsewhere } from "./follow.js"
+import {
+  type CreatedRun,
+  cancelRun as cancelInDatabase,
+  findRun,
+  insertRun,
+  type NewRun,
+  type RunRow,
+} from "./queries.js"
 import { mergeKwargs, mergeMetadata, type ThreadDefaults } from "./request.js"
-import { type CancelAction, isFinal } from "./run.js"
+import type { CancelAction } from "./run.js"
 import type { NewRunBody } from "./schema.js"
 
 /** What the operations stand on. */
@@ -52,54 +60,69 @@ export async function createRun(runs: Runs, { threadId, body, subscriber }: RunR
 
   const giveBack = executor.reserve()
   if (subscriber) streams.subscribe(ids.runId, subscriber)
+  const run = {
+    ...ids,
+    threadRule: threadRuleOf(isStateless, body),
+    threadMetadata: JSON.stringify(body.metadata ?? {}),
+    assistantId: assistant.assistantId,
+    graphId: assistant.graphId,
+    metadata,
+    kwargs: JSON.stringify(kwargs),
+    multitaskStrategy: strategy,
+    isResumable: kwargs.resumable,
+    deleteThreadOnCompletion: isStateless && body.on_completion !== "keep",
+    afterSeconds: body.after_seconds ?? 0,
+    serverId: claimer.serverId,
+    revisionId: claimer.revisionId,
+    leaseMs: claimer.leaseMs,
+    canExecute: giveBack !== undefined,
+    isStreamed: subscriber !== undefined,
+  } as const
   try {
-    const run = {
-      ...ids,
-      threadRule: threadRuleOf(isStateless, body),
-      assistantId: assistant.assistantId,
-      graphId: assistant.graphId,
-      metadata,
-      kwargs: JSON.stringify(kwargs),
-      multitaskStrategy: strategy,
-      isResumable: kwargs.resumable,
-      deleteThreadOnCompletion: isStateless && body.on_completion !== "keep",
-      afterSeconds: body.after_seconds ?? 0,
-      serverId: claimer.serverId,
-      revisionId: claimer.revisionId,
-      leaseMs: claimer.leaseMs,
-      canExecute: giveBack !== undefined,
-      isStreamed: subscriber !== undefined,
-    } as const
     const created = await insertRun(db, run)
     if (created.outcome === "no_thread") throw new NotFound(`Thread with ID ${ids.threadId} not found`)
     if (created.outcome === "thread_busy") throw new Conflict(busyText, "thread_busy")
-    for (const stopped of created.stopped) await streams.announceEnd(stopped, endOf(strategy))
-    const { claim_id: claimId, has_checkpoint: hasCheckpoint, created_at } = created
     giveBack?.()
-    if (claimId) executor.execute({ ...run, claimId, hasCheckpoint, attempt: 1, watchedBy: [] })
-    // Whoever claims it now may be another server.
-    else if (subscriber) await streams.follow(ids.runId)
-    return {
-      run_id: ids.runId,
-      thread_id: ids.threadId,
-      assistant_id: run.assistantId,
-      status: "pending",
-      attempt: claimId ? 1 : 0,
-      metadata,
-      kwargs: run.kwargs,
-      error: null,
-      multitask_strategy: strategy,
-      is_resumable: run.isResumable,
-      claimed_by: claimId && claimer.serverId,
-      created_at,
-      updated_at: created_at,
-    }
+    await begin(runs, run, created, subscriber !== undefined)
+    return newRow(run, created)
   } catch (error) {
     giveBack?.()
     if (subscriber) streams.unsubscribe(ids.runId, subscriber)
     throw error
   }
 }
+
+/** What follows from a run that is in the table: nothing of it may fail the request, since the run is there. */
+async function begin(runs: Runs, run: NewRun, created: CreatedRun, isStreamed: boolean): Promise<void> {
+  const { streams, executor, log } = runs
+  const { runId } = run
+  if (created.claim_id) {
+    const { claim_id: claimId, has_checkpoint: hasCheckpoint } = created
+    executor.execute({ ...run, claimId, hasCheckpoint, attempt: 1, watchedBy: [] })
+  }
+  try {
+    // Whoever claims it now may be another server, and everything that is logged of it is for this client.
+    if (!created.claim_id && isStreamed) await streams.follow(runId, -1)
+    for (const stopped of created.stopped) await streams.announceEnd(stopped, endOf(run.multitaskStrategy))
+  } catch (err) {
+    log.error({ err, run_id: runId }, "clients could not be told what a new run changed")
+  }
+}
+
+const newRow = (run: NewRun, created: CreatedRun): RunRow => ({
+  run_id: run.runId,
+  thread_id: run.threadId,
+  assistant_id: run.assistantId,
+  status: "pending",
+  attempt: created.claim_id ? 1 : 0,
+  metadata: run.metadata,
+  kwargs: run.kwargs,
+  error: null,
+  multitask_strategy: run.multitaskStrategy,
+  is_resumable: run.isResumable,
+  created_at: created.created_at,
+  updated_at: created.created_at,
+})
 
 // The words that the JS server's tests and clients know (decisions, agent server 2).
 const busyText = "Thread is already running a task. Wait for it to finish or choose a different multitask strategy."
@@ -108,9 +131,7 @@ const noDefaults: ThreadDefaults = { metadata: {}, config: {} }
 
 async function threadDefaults(db: Database, threadId: string): Promise<ThreadDefaults> {
   const thread = await findThread(db, threadId)
-  if (!thread) return noDefaults
-  const metadata = shownMetadata(thread)
-  return { metadata: "text" in metadata ? JSON.parse(thread.metadata) : metadata, config: JSON.parse(thread.config) }
+  return thread ? { metadata: metadataOf(thread), config: JSON.parse(thread.config) } : noDefaults
 }
 
 function threadRuleOf(isStateless: boolean, { if_not_exists }: NewRunBody) {
@@ -146,22 +167,30 @@ export async function joinRun(
     after: number | undefined
   },
 ): Promise<void> {
-  const { streams } = runs
   const run = await getRun(runs, threadId, runId)
-  if (after !== undefined && run.is_resumable) {
-    if (!(await streams.replay(runId, subscriber, after))) return
-  } else {
-    streams.subscribe(runId, subscriber)
-  }
-  await followWhereItExecutes(runs, runId, subscriber)
+  await withSubscriber(runs, runId, subscriber, async () => {
+    if (after !== undefined && run.is_resumable) return runs.streams.replay(runId, subscriber, after)
+    runs.streams.subscribe(runId, subscriber)
+    return true
+  })
 }
 
-async function followWhereItExecutes({ db, streams, claimer }: Runs, runId: string, subscriber: Subscriber) {
-  if (streams.isExecuting(runId)) return
-  // It executes elsewhere, waits, or is over: begin to follow before asking which, so that its end cannot be missed.
-  await streams.follow(runId)
-  const now = await watchRun(db, runId, claimer.serverId)
-  if (!now || isFinal(now.status)) streams.endSubscriber(runId, subscriber, now?.status ?? "rollback")
+/** Subscribes, then follows the run wherever it executes; whatever fails, nobody stays subscribed. */
+async function withSubscriber(
+  runs: Runs,
+  runId: string,
+  subscriber: Subscriber,
+  subscribe: () => Promise<boolean>,
+): Promise<void> {
+  const { streams } = runs
+  try {
+    if (!(await subscribe())) return
+    const status = await followElsewhere(runs, runId)
+    if (status !== undefined) streams.endSubscriber(runId, subscriber, status)
+  } catch (error) {
+    streams.unsubscribe(runId, subscriber)
+    throw error
+  }
 }
 
 /**
@@ -170,22 +199,36 @@ async function followWhereItExecutes({ db, streams, claimer }: Runs, runId: stri
  * @returns when the request is recorded; with `wait`, when the run is over
  * @throws NotFound  no such run on this thread
  */
-export async function cancelRun(
-  runs: Runs,
-  { threadId, runId, action, wait }: { threadId: string; runId: string; action: CancelAction; wait: boolean },
-): Promise<void> {
+export async function cancelRun(runs: Runs, { threadId, runId, action, wait, signal }: CancelRequest): Promise<void> {
   const { db, streams } = runs
   const outcome = await cancelInDatabase(db, threadId, runId, action)
   if (outcome === "none") throw new NotFound(`Run with ID ${runId} not found`)
   if (outcome === "stopped") await streams.announceEnd(runId, endOf(action))
-  if (wait) await waitForEnd(runs, runId)
+  if (wait) await waitForEnd(runs, runId, signal)
 }
 
-/** Resolves when the run is over or gone, wherever it executes. */
-export async function waitForEnd(runs: Runs, runId: string): Promise<void> {
+export interface CancelRequest {
+  readonly threadId: string
+  readonly runId: string
+  readonly action: CancelAction
+  readonly wait: boolean
+  /** Ends the waiting: the client has left. */
+  readonly signal?: AbortSignal
+}
+
+/** Resolves when the run is over or gone, wherever it executes, or when the signal says that nobody waits any more. */
+export async function waitForEnd(runs: Runs, runId: string, signal?: AbortSignal): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const subscriber: Subscriber = { accepts: () => false, write: () => undefined, end: resolve }
-    runs.streams.subscribe(runId, subscriber)
-    followWhereItExecutes(runs, runId, subscriber).catch(reject)
+    const leave = () => {
+      runs.streams.unsubscribe(runId, subscriber)
+      resolve()
+    }
+    signal?.addEventListener("abort", leave, { once: true })
+    const subscribe = async () => {
+      runs.streams.subscribe(runId, subscriber)
+      return true
+    }
+    withSubscriber(runs, runId, subscriber, subscribe).catch(reject)
   })
 }

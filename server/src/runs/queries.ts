@@ -15,7 +15,6 @@ export interface RunRow {
   readonly error: string | null
   readonly multitask_strategy: MultitaskStrategy
   readonly is_resumable: boolean
-  readonly claimed_by: string | null
   readonly created_at: Date
   readonly updated_at: Date
 }
@@ -23,7 +22,7 @@ export interface RunRow {
 export const findRun = (db: Db, threadId: string, runId: string): Promise<RunRow | undefined> =>
   db.row<RunRow>(sql`
     select run_id, thread_id, assistant_id, status, attempt, metadata, kwargs, error, multitask_strategy, is_resumable,
-      claimed_by, created_at, updated_at
+      created_at, updated_at
     from runs where thread_id = ${threadId} and run_id = ${runId}`)
 
 export interface NewRun {
@@ -31,6 +30,8 @@ export interface NewRun {
   readonly threadId: string
   /** What to do about the thread: it is there, it may be made, or it is made for this run alone. */
   readonly threadRule: "must_exist" | "create_if_missing" | "ephemeral"
+  /** JSON text: the metadata of a thread that is made. */
+  readonly threadMetadata: string
   readonly assistantId: string
   readonly graphId: string
   readonly metadata: string
@@ -61,9 +62,10 @@ export interface CreatedRun {
 /** Inserts a run, applies the multitask strategy and claims the run where it can start: one round trip. */
 export const insertRun = async (db: Db, run: NewRun): Promise<CreatedRun> => {
   const row = await db.row<CreatedRun>(sql`
-    select * from create_run(${run.runId}, ${run.threadId}, ${run.threadRule}, ${run.assistantId}, ${run.graphId},
-      ${run.metadata}, ${run.kwargs}, ${run.multitaskStrategy}, ${run.isResumable}, ${run.deleteThreadOnCompletion},
-      ${run.afterSeconds}, ${run.serverId}, ${run.canExecute}, ${run.isStreamed}, ${run.leaseMs}, ${run.revisionId})`)
+    select * from create_run(${run.runId}, ${run.threadId}, ${run.threadRule}, ${run.threadMetadata}, ${run.assistantId},
+      ${run.graphId}, ${run.metadata}, ${run.kwargs}, ${run.multitaskStrategy}, ${run.isResumable},
+      ${run.deleteThreadOnCompletion}, ${run.afterSeconds}, ${run.serverId}, ${run.canExecute}, ${run.isStreamed},
+      ${run.leaseMs}, ${run.revisionId})`)
   if (!row) throw new Error("create_run returned nothing")
   return row
 }
@@ -98,13 +100,9 @@ export const cancelRun = async (db: Db, threadId: string, runId: string, action:
 
 /**
  * Notes that a server has clients of a run that executes elsewhere, and tells the one that executes it.
- * @returns the run's state at this moment; undefined when it is gone
+ * @returns the run's status after that; undefined when it is gone
  */
-export const watchRun = (db: Db, runId: string, serverId: string) =>
-  db.row<{ status: RunStatus; claimed_by: string | null }>(sql`
-    with watched as (
-      update runs set watched_by = watched_by || ${serverId}::uuid
-      where run_id = ${runId} and status in ('pending', 'running') and not ${serverId}::uuid = any (watched_by)
-      returning run_id)
-    select r.status, r.claimed_by, (select pg_notify('run_watched', run_id || ' ' || ${serverId}::text) from watched)
-    from runs r where r.run_id = ${runId}`)
+export const watchRun = async (db: Db, runId: string, serverId: string): Promise<RunStatus | undefined> => {
+  const row = await db.row<{ status: RunStatus | null }>(sql`select watch_run(${runId}, ${serverId}) as status`)
+  return row?.status ?? undefined
+}

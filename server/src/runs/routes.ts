@@ -107,9 +107,10 @@ function addRunReadRoutes(api: Api, runs: Runs): void {
         404: { description: "No such run" },
       },
     },
-    async ({ params, query }) => {
+    async ({ c, params, query }) => {
       const { wait, action } = query
-      await cancelRun(runs, { threadId: params.thread_id, runId: params.run_id, action, wait })
+      const { signal } = c.req.raw
+      await cancelRun(runs, { threadId: params.thread_id, runId: params.run_id, action, wait, signal })
       return new Response(null, { status: wait ? 204 : 202 })
     },
   )

@@ -1,5 +1,5 @@
 /** What a run is: its statuses, stream modes and strategies, and what follows from how it ended. Pure. */
-import type { RunResult } from "../workers/port.js"
+import type { RunFailure, RunResult } from "../workers/port.js"
 
 export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted"
 
@@ -26,7 +26,7 @@ export type MultitaskStrategy = (typeof multitaskStrategies)[number]
 export type CancelAction = "interrupt" | "rollback"
 
 /** A lost worker is no fault of the input until it happens this often (R5). */
-export const maxAttempts = 3
+export const maxLosses = 3
 
 /** What the graph's outcome makes of the run and of its thread (agent-server-api §19). */
 export interface Outcome {
@@ -64,3 +64,9 @@ export interface Claim {
   /** Servers that have clients of this run. */
   readonly watchedBy: readonly string[]
 }
+
+/** How a run ends that was lost too often: typed, so that an operator can tell it from a graph's own error. */
+export const workerLost = (detail: string): RunFailure => ({
+  error: "WorkerLost",
+  message: `the process that executed the run died in each of ${maxLosses} attempts, last with ${detail}`,
+})

@@ -1,9 +1,8 @@
 /** What a request and a reply about runs look like (agent-server-api §2.8, §2.13, §6.1). */
 import { z } from "zod"
-import { queryFlag } from "../threads/schema.js"
+import { queryFlag, uuid } from "../http/parameters.js"
 import { multitaskStrategies, streamModes } from "./run.js"
 
-const uuid = z.guid("expected a UUID")
 const anObject = z.record(z.string(), z.unknown())
 
 const streamMode = z.enum(streamModes)
@@ -48,6 +47,8 @@ export const newRun = z
     after_seconds: z.number().min(0).max(31_536_000).nullish(),
     durability: z.enum(["sync", "async", "exit"]).nullish(),
     checkpoint_during: z.boolean().nullish(),
+    // Accepting one and never calling it would be worse than saying so.
+    webhook: z.null("webhooks are not supported yet: leave it out").optional(),
   })
   .meta({ id: "RunCreate" })
 export type NewRunBody = z.output<typeof newRun>

@@ -36,7 +36,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const workers = new ScriptedWorkers({ slots })
   const streams = new RunStreams({ db, log, serverId })
   const executor = new Executor({ db, log, workers, streams, claimer })
-  const loop = new ClaimLoop({ db, log, executor, claimer, sweepMs: 50 })
+  const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs: 50 })
   workers.onFree(() => loop.wake())
   await streams.start()
   await executor.start()

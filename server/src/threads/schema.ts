@@ -1,14 +1,6 @@
 /** What a request and a reply about threads look like (agent-server-api §2.4, §2.6, §5). */
 import { z } from "zod"
-
-// LangGraph's ids are UUIDs of any version, which `z.uuid()` would not all accept.
-const uuid = z.guid("expected a UUID")
-
-/** Query booleans come as `true`, `True`, `1` or `yes`; everything else is false (agent-server-api §1.2). */
-export const queryFlag = z
-  .string()
-  .optional()
-  .transform((text) => /^(true|1|yes)$/i.test(text ?? ""))
+import { queryFlag, uuid } from "../http/parameters.js"
 
 export const threadParams = z.object({ thread_id: uuid })
 

@@ -19,9 +19,8 @@ export interface ThreadRow {
 }
 
 /** The metadata with what ran last in it, as LangGraph's servers show it (recording `interrupt-thread.txt`). */
-export function shownMetadata({ metadata, graph_id, assistant_id }: ThreadRow): RawJson | Record<string, unknown> {
-  if (graph_id === null) return new RawJson(metadata)
-  return { ...JSON.parse(metadata), graph_id, assistant_id }
+export function metadataOf({ metadata, graph_id, assistant_id }: ThreadRow): Record<string, unknown> {
+  return { ...JSON.parse(metadata), ...(graph_id !== null && { graph_id, assistant_id }) }
 }
 
 /** The Thread resource; `values` is null until a run has ended. */
@@ -30,7 +29,7 @@ export const renderThread = (row: ThreadRow) => ({
   created_at: row.created_at,
   updated_at: row.updated_at,
   state_updated_at: row.state_updated_at,
-  metadata: shownMetadata(row),
+  metadata: metadataOf(row),
   config: new RawJson(row.config),
   status: row.status,
   values: rawJson(row.values),

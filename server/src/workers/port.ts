@@ -42,13 +42,19 @@ export interface RunResult {
   readonly interrupts: string
 }
 
+/**
+ * Why a run ended here without being done. `worker_died`: its process did, perhaps because of the run. `claim_lost`: it
+ * goes on elsewhere. `no_worker`, `stopped`: nothing is wrong with the run; no process was up, or all were told to stop.
+ */
+export type LostReason = "worker_died" | "claim_lost" | "no_worker" | "stopped"
+
 /** Called in the order in which things happened; none is called after `onDone` or `onLost`. */
 export interface RunListener {
   /** @param data  one line of JSON, valid only during the call unless it is copied */
   onEvent(event: string, data: Buffer): void
   onDone(result: RunResult): void
   /** The worker died, or its claim was lost: the run is not over, it only ended here. */
-  onLost(reason: "worker_died" | "claim_lost", detail: string): void
+  onLost(reason: LostReason, detail: string): void
 }
 
 export interface GraphFailure {
