@@ -67,6 +67,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     log,
     version,
     isDev: config.isDev,
+    allowedOrigins: project.http.cors?.allow_origins,
     unitToken: config.unitToken,
     maxBodyBytes: config.maxBodyBytes,
     isReady: () => isReady,

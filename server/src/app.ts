@@ -6,7 +6,7 @@ import { errorHandler } from "@superstep/toolkit/http/errors"
 import { type Api, createApi } from "@superstep/toolkit/http/route"
 import type { MiddlewareHandler } from "hono"
 import { bodyLimit } from "hono/body-limit"
-import { crossOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
+import { crossOrigin, requireKnownOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
 import { addMetaRoutes } from "./meta/routes.js"
 import type { Runs } from "./runs/operations.js"
 import { addRunRoutes } from "./runs/routes.js"
@@ -16,6 +16,8 @@ import { addThreadRoutes } from "./threads/routes.js"
 export interface AppOptions extends Runs {
   readonly version: string
   readonly isDev: boolean
+  /** Origins of web pages that may call, when the project names them. */
+  readonly allowedOrigins?: readonly string[] | undefined
   readonly unitToken: Secret | undefined
   readonly maxBodyBytes: number
   readonly isReady: () => boolean
@@ -28,8 +30,9 @@ export function createApp(options: AppOptions): Api {
   app.notFound((c) => c.json({ detail: "Not Found", code: "not_found" }, 404))
 
   app.use(identify(claimer.revisionId))
-  app.use(crossOrigin(options.isDev))
-  if (options.isDev) app.use(requireLoopbackHost)
+  const origins = { isDev: options.isDev, allowed: options.allowedOrigins }
+  app.use(crossOrigin(origins))
+  if (options.isDev) app.use(requireLoopbackHost, requireKnownOrigin(origins))
   if (options.unitToken) app.use(requireUnitToken(options.unitToken))
   app.use(limitBody(options.maxBodyBytes))
   app.use(refuseUntilReady(options.isReady))

@@ -45,13 +45,41 @@ export function isDevOrigin(origin: string): boolean {
   return url !== undefined && loopbackName.test(url.hostname)
 }
 
+/** Which web pages may call this server from a browser. */
+export interface OriginRule {
+  readonly isDev: boolean
+  /** `http.cors.allow_origins` of langgraph.json; `*` is all. */
+  readonly allowed: readonly string[] | undefined
+}
+
+/** In development the usual ones may always; else every page may unless the project names some: each request has a key. */
+export function mayCall({ isDev, allowed }: OriginRule, origin: string): boolean {
+  if (allowed?.includes("*") || allowed?.includes(origin)) return true
+  return isDev ? isDevOrigin(origin) : allowed === undefined
+}
+
+/**
+ * Refuses a request of a page that may not call. Leaving the CORS headers out is not enough: it keeps the page from
+ * reading the reply, but a plain POST has executed a run by then.
+ */
+export const requireKnownOrigin =
+  (rule: OriginRule): MiddlewareHandler =>
+  async (c, next) => {
+    const origin = c.req.header("origin")
+    if (origin !== undefined && !mayCall(rule, origin)) {
+      throw new Forbidden(
+        `this development server does not answer pages of "${origin}": add it to http.cors.allow_origins in langgraph.json`,
+      )
+    }
+    await next()
+  }
+
 // What the browser SDKs read of a reply (agent-server-api §1.5, §13.3).
 const exposed = ["content-location", "location", "x-pagination-total", "x-pagination-next", "x-request-id"]
 
-/** @param isDev  only known origins; else every origin, since every request carries its key */
-export const crossOrigin = (isDev: boolean): MiddlewareHandler =>
+export const crossOrigin = (rule: OriginRule): MiddlewareHandler =>
   cors({
-    origin: isDev ? (origin) => (isDevOrigin(origin) ? origin : null) : "*",
+    origin: rule.isDev || rule.allowed ? (origin) => (mayCall(rule, origin) ? origin : null) : "*",
     allowMethods: ["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH"],
     exposeHeaders: exposed,
   })

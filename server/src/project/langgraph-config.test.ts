@@ -57,11 +57,17 @@ test("unknown keys and keys without effect are warnings", async () => {
     store: { index: { dims: 3, embed: "x:y" } },
     webhooks: {},
     auth: { path: "./a.ts:b" },
+    http: {
+      app: "./app.ts:app",
+      mount_prefix: "/x",
+      disable_ui: true,
+      cors: { allow_origins: ["https://app.example"], max_age: 3 },
+    },
   })
 
   assert.deepEqual(
     project.warnings.map((warning) => warning.split(":")[0]),
-    ["grahps", "webhooks", "store.index", "auth.path"],
+    ["grahps", "webhooks", "store.index", "auth.path", "http.mount_prefix", "http.cors.max_age", "http.app"],
   )
 })
 

@@ -4,7 +4,13 @@ import { dirname, resolve } from "node:path"
 import { InvalidInput, type Problem } from "@superstep/toolkit/errors/errors"
 import type { z } from "zod"
 import type { WorkerProject } from "../workers/child.js"
-import { type LanggraphJson, langgraphConfig, unknownKeys, withoutEffect } from "./langgraph-json.js"
+import {
+  httpKeysWithoutEffect,
+  type LanggraphJson,
+  langgraphConfig,
+  unknownKeys,
+  withoutEffect,
+} from "./langgraph-json.js"
 import { resolveEnv } from "./project-env.js"
 
 export interface GraphEntry {
@@ -80,6 +86,7 @@ const warningsOf = (config: LanggraphJson): string[] => [
   ...withoutEffect.filter((key) => config[key] !== undefined).map((key) => `${key}: this has no effect yet`),
   ...(config.store?.index ? ["store.index: semantic search has no effect yet: a search ignores its query"] : []),
   ...(config.auth?.path ? ["auth.path: this has no effect yet: the graphs' own rules are not asked"] : []),
+  ...httpKeysWithoutEffect(config.http ?? {}).map((key) => `${key}: this has no effect yet`),
   ...(config.http?.app ? ["http.app: this has no effect yet: custom routes are not served"] : []),
   ...(config.store?.ttl ? ["store.ttl: this has no effect yet"] : []),
 ]

@@ -122,3 +122,16 @@ export const unknownKeys = (config: object): string[] =>
 
 /** Keys whose meaning is not built yet: they are read and change nothing. */
 export const withoutEffect = ["checkpointer", "encryption", "node_loader", "webhooks", "ui"] as const
+
+// What we do not serve is disabled anyway, and `app` has a warning of its own.
+const httpKeysThatHold = ["app", "cors", "disable_mcp", "disable_a2a", "disable_ui", "disable_webhooks"]
+
+/** The same below `http`, with their path: of `cors` only the origins count. */
+export const httpKeysWithoutEffect = ({ cors = {}, ...others }: NonNullable<LanggraphJson["http"]>): string[] => [
+  ...Object.keys(others)
+    .filter((key) => !httpKeysThatHold.includes(key))
+    .map((key) => `http.${key}`),
+  ...Object.keys(cors)
+    .filter((key) => key !== "allow_origins")
+    .map((key) => `http.cors.${key}`),
+]

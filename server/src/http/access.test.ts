@@ -1,0 +1,57 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { errorHandler } from "@superstep/toolkit/http/errors"
+import { createLog } from "@superstep/toolkit/log/log"
+import { Hono } from "hono"
+import { crossOrigin, mayCall, type OriginRule, requireKnownOrigin } from "./access.js"
+
+const dev: OriginRule = { isDev: true, allowed: undefined }
+
+/** An app that counts what it executed. */
+function appWith(rule: OriginRule) {
+  let executed = 0
+  const app = new Hono()
+  app.onError(errorHandler({ log: createLog({ process: "test", level: "silent" }), detail: "text" }))
+  app.use(crossOrigin(rule), requireKnownOrigin(rule))
+  app.post("/runs", (c) => c.json({ executed: ++executed }))
+  const post = async (origin?: string) => {
+    const headers = { "content-type": "text/plain", ...(origin === undefined ? {} : { origin }) }
+    const { status } = await app.request("/runs", { method: "POST", body: "{}", headers })
+    return status
+  }
+  return { app, post, executed: () => executed }
+}
+
+test("in development a page of the web cannot execute anything, not even by a request that needs no preflight", async () => {
+  const { post, executed } = appWith(dev)
+
+  const refused = [await post("https://evil.example"), await post("null"), await post("https://localhost.evil.example")]
+  const before = executed()
+  const answered = [await post(), await post("http://localhost:3000"), await post("https://smith.langchain.com")]
+
+  assert.deepEqual([refused, before], [[403, 403, 403], 0])
+  assert.deepEqual(answered, [200, 200, 200])
+})
+
+test("the origins that a project allows may call in development, beside the usual ones", async () => {
+  const { app, post } = appWith({ isDev: true, allowed: ["https://app.example"] })
+
+  const statuses = [
+    await post("https://app.example"),
+    await post("http://127.0.0.1:5173"),
+    await post("https://evil.example"),
+  ]
+  const preflight = await app.request("/runs", { method: "OPTIONS", headers: { origin: "https://app.example" } })
+
+  assert.deepEqual(statuses, [200, 200, 403])
+  assert.equal(preflight.headers.get("access-control-allow-origin"), "https://app.example")
+})
+
+test("outside development every page may call with its key, unless the project names some", () => {
+  const origin = "https://app.example"
+
+  assert.equal(mayCall({ isDev: false, allowed: undefined }, origin), true)
+  assert.equal(mayCall({ isDev: false, allowed: ["*"] }, origin), true)
+  assert.equal(mayCall({ isDev: false, allowed: [origin] }, origin), true)
+  assert.equal(mayCall({ isDev: false, allowed: [origin] }, "https://other.example"), false)
+})
