@@ -36,7 +36,7 @@ function notesApi(detail: "text" | "list" = "list") {
 }
 
 const id = "0190b6d8-3f43-0000-0000-000000000000"
-const post = (body: string | undefined, { query = "", headers = {} } = {}) =>
+const post = (body: string | Uint8Array<ArrayBuffer> | undefined, { query = "", headers = {} } = {}) =>
   notesApi().request(`/notes/${id}${query}`, { method: "POST", headers, ...(body !== undefined && { body }) })
 
 /** The problems of a reply, one line each: where, what kind, and the words. */
@@ -123,4 +123,23 @@ test("the document lists the route with its parameters and bodies", () => {
   )
   assert.ok(operation?.requestBody)
   assert.deepEqual(Object.keys(operation?.responses ?? {}), ["200"])
+})
+
+test("a body that is nested too deeply or is not UTF-8 is refused in words", async () => {
+  const nested = (levels: number) => `{"title": "t", "extra": ${"[".repeat(levels)}${"]".repeat(levels)}}`
+
+  const deep = [await post(nested(5000)), await post("[".repeat(1_000_000)), await post(nested(500))]
+  const allowed = [await post(nested(499)), await post(`{"title": "${"[".repeat(600)}\\"{${"[".repeat(600)}"}`)]
+  const binary = await post(Uint8Array.of(0x22, 0xff, 0x22))
+
+  for (const response of deep) {
+    assert.deepEqual(await problemsOf(response), [
+      "body value_error: the body is nested deeper than 500 levels: send flatter JSON",
+    ])
+  }
+  assert.deepEqual(
+    allowed.map(({ status }) => status),
+    [200, 200],
+  )
+  assert.deepEqual(await problemsOf(binary), ["body json_invalid: the body is not valid UTF-8"])
 })

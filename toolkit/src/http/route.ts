@@ -7,6 +7,7 @@ import { OpenAPIHono, type RouteConfig } from "@hono/zod-openapi"
 import type { Context } from "hono"
 import type { z } from "zod"
 import { InvalidInput, type Problem } from "../errors/errors.js"
+import { decodeBody, parseJsonBody } from "./body.js"
 import { problemsOf } from "./problems.js"
 
 export type Api = OpenAPIHono
@@ -51,7 +52,7 @@ export function addRoute<P extends Shape = undefined, Q extends Shape = undefine
   api.openAPIRegistry.registerPath(documented(spec))
   api.on(spec.method.toUpperCase(), spec.path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
     const problems: Problem[] = []
-    const bodyText = spec.body ? await c.req.text() : ""
+    const bodyText = spec.body ? decodeBody(await c.req.arrayBuffer()) : ""
     const params = parse(spec.params, c.req.param(), "path", problems)
     const query = parse(spec.query, queryOf(c), "query", problems)
     const body = parseBody(spec.body, bodyText, problems)
@@ -70,15 +71,13 @@ function queryOf(c: Context): Record<string, string | string[]> {
 }
 
 function parseBody(schema: Shape, text: string, problems: Problem[]): unknown {
-  let value: unknown = {}
   try {
-    if (text.trim() !== "") value = JSON.parse(text)
+    return parse(schema, parseJsonBody(text), "body", problems)
   } catch (error) {
-    const message = `the body is not valid JSON: ${(error as SyntaxError).message}`
-    problems.push({ path: ["body"], message, type: "json_invalid" })
+    if (!(error instanceof InvalidInput)) throw error
+    problems.push(...error.problems)
     return undefined
   }
-  return parse(schema, value, "body", problems)
 }
 
 function parse(schema: Shape, value: unknown, where: string, problems: Problem[]): unknown {
