@@ -217,6 +217,8 @@ test("C6: a run's checkpoints can be deleted without touching those before it", 
   await putCheckpoint(db, undefined, checkpoint("a"))
   await putCheckpoint(db, fence, checkpoint("b", { parentCheckpointId: "a" }))
   await putWrites(db, fence, { threadId, checkpointNs: "", checkpointId: "b" }, [nodeWrite(0, "messages", "x")])
+  // An answer to an interrupt is written to the checkpoint of the run before.
+  await putWrites(db, fence, { threadId, checkpointNs: "", checkpointId: "a" }, [nodeWrite(0, "messages", "y")])
 
   await db.run(sql`select delete_checkpoints_of_run(${threadId}, ${fence.runId})`)
 

@@ -15,7 +15,7 @@ const success: RunResult = { status: "success", error: undefined, next: [], valu
 
 export class ScriptedWorkers implements Workers {
   readonly slots: number
-  readonly graphs: readonly string[]
+  readonly graphs: string[]
   /** Runs that were handed over, by run id, and in the order of their start. */
   readonly running = new Map<string, ScriptedRun>()
   readonly started: ScriptedRun[] = []
@@ -25,7 +25,7 @@ export class ScriptedWorkers implements Workers {
 
   constructor({ slots = 10, graphs = ["agent"] }: { slots?: number; graphs?: readonly string[] } = {}) {
     this.slots = slots
-    this.graphs = graphs
+    this.graphs = [...graphs]
   }
 
   async start(): Promise<LoadReport> {
@@ -68,7 +68,9 @@ export class ScriptedWorkers implements Workers {
     throw new Unavailable("scripted workers answer no calls")
   }
   async stop(): Promise<void> {
-    for (const run of [...this.running.values()]) run.die()
+    for (const runId of [...this.running.keys()]) {
+      this.#conclude(runId, () => this.#listeners.get(runId)?.onLost("stopped", "the workers were told to stop"))
+    }
   }
 
   #conclude(runId: string, tell: () => void): void {

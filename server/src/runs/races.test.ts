@@ -1,0 +1,268 @@
+/** What happens at the wrong moment: a claim in between, a notification that is lost, a lease that ends early. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { Conflict } from "@superstep/toolkit/errors/errors"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { createThread, getThread } from "../threads/operations.js"
+import { cancelRun, createRun, getRun, joinRun, waitForEnd } from "./operations.js"
+import { watchRun } from "./queries.js"
+import { newRun } from "./schema.js"
+
+const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
+
+const newThread = async ({ db }: TestServer) =>
+  (await createThread(db, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
+
+const started = (server: TestServer, runId: string, attempt = 1) =>
+  until(() => server.workers.started.find(({ order }) => order.runId === runId && order.attempt === attempt), {
+    what: `attempt ${attempt} of run ${runId} to start`,
+  })
+
+const endLease = (db: Database, runId: string) =>
+  db.run(sql`update runs set lease_until = now() - interval '1 s' where run_id = ${runId}`)
+
+const untilBlocked = (db: Database) =>
+  until(
+    async () => {
+      const row = await db.row<{ n: number }>(sql`select count(*) as n from pg_locks where not granted`)
+      return row?.n
+    },
+    { what: "a statement to wait for a lock" },
+  )
+
+/** Cuts the connections that listen, and returns at once: what is notified now is lost. */
+const cutListeners = (db: Database) =>
+  db.run(sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and query ilike 'listen%'`)
+
+for (const action of ["interrupt", "rollback"] as const) {
+  test(`a run that is being claimed at this moment is asked to stop, not ended under its worker (${action})`, async () => {
+    await using db = await freshDatabase({ migrations })
+    await using server = await startTestServer(db, { slots: 0 })
+    const threadId = await newThread(server)
+    const { run_id: runId } = await createRun(server, { threadId, body: body() })
+
+    const { cancelling } = await db.transaction(async (tx) => {
+      await tx.run(sql`update runs set status = 'running', attempt = 1, claim_id = gen_random_uuid(),
+        claimed_by = gen_random_uuid(), lease_until = now() + interval '30 s' where run_id = ${runId}`)
+      const cancelling = cancelRun(server, { threadId, runId, action, wait: false })
+      await untilBlocked(db)
+      return { cancelling }
+    })
+    await cancelling
+
+    assert.deepEqual(await db.row(sql`select status, cancel_action from runs where run_id = ${runId}`), {
+      status: "running",
+      cancel_action: action,
+    })
+  })
+}
+
+test("a run that was asked to stop is not attempted again when its worker dies first (R7)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const threadId = await newThread(server)
+  const { run_id: runId } = await createRun(server, { threadId, body: body() })
+  const execution = await started(server, runId)
+  await db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
+
+  execution.die()
+  await waitForEnd(server, runId)
+
+  assert.equal((await getRun(server, threadId, runId)).status, "interrupted")
+  assert.equal(server.workers.started.length, 1)
+})
+
+test("a stop whose notification was lost is found at the next renewal (X4)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const threadId = await newThread(server)
+  const { run_id: runId } = await createRun(server, { threadId, body: body() })
+  const execution = await started(server, runId)
+
+  await db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
+  await server.executor.renew()
+  await waitForEnd(server, runId)
+
+  assert.equal(execution.isCancelled, true)
+})
+
+test("a stop that comes while the listener is cut reaches the run when it is back", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const threadId = await newThread(server)
+  const { run_id: runId } = await createRun(server, { threadId, body: body() })
+  const execution = await started(server, runId)
+
+  await cutListeners(db)
+  await cancelRun(server, { threadId, runId, action: "interrupt", wait: true })
+
+  assert.equal(execution.isCancelled, true)
+})
+
+test("an attempt whose lease ended on its own server is over, and the next one alone has the stream (X2)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const threadId = await newThread(server)
+  const client = new Listening()
+  const { run_id: runId } = await createRun(server, { threadId, body: body(), subscriber: client })
+  const first = await started(server, runId)
+  first.emit("values", { from: 1 })
+
+  await endLease(db, runId)
+  const second = await started(server, runId, 2)
+  first.emit("values", { from: "a ghost" })
+  second.emit("values", { from: 2 })
+  second.done()
+  await until(() => client.hasEnded, { what: "the end of the stream" })
+
+  assert.deepEqual(client.names, ["metadata", "values", "metadata", "values", "end"])
+  assert.equal(JSON.stringify(client.events).includes("ghost"), false)
+})
+
+test("clients of a run that another server took over go on hearing of it (X5)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using former = await startTestServer(db)
+  const threadId = await newThread(former)
+  const client = new Listening()
+  const { run_id: runId } = await createRun(former, { threadId, body: body(), subscriber: client })
+  await started(former, runId)
+  await former.loop.stop()
+
+  await using next = await startTestServer(db)
+  await endLease(db, runId)
+  const second = await started(next, runId, 2)
+  await former.executor.renew()
+  await until(
+    () => {
+      second.emit("values", { from: 2 })
+      return client.names.includes("values")
+    },
+    { what: "an event of the other server" },
+  )
+  second.done()
+  await until(() => client.hasEnded, { what: "the end of the stream" })
+
+  assert.deepEqual(client.events.at(-1)?.data, { run_id: runId, status: "success" })
+})
+
+test("a run that ends while somebody begins to watch it is seen as ended (B3)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db, { slots: 0 })
+  const threadId = await newThread(server)
+  const { run_id: runId } = await createRun(server, { threadId, body: body() })
+
+  const { watching } = await db.transaction(async (tx) => {
+    await tx.run(sql`update runs set status = 'success' where run_id = ${runId}`)
+    const watching = watchRun(server.db, runId, server.claimer.serverId)
+    await untilBlocked(db)
+    return { watching }
+  })
+
+  assert.equal(await watching, "success")
+})
+
+test("a server whose listener was cut still serves who watches its run", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using owner = await startTestServer(db)
+  await using other = await startTestServer(db, { slots: 0 })
+  const threadId = await newThread(owner)
+  const { run_id: runId } = await createRun(owner, { threadId, body: body() })
+  const execution = await started(owner, runId)
+  const client = new Listening()
+
+  await cutListeners(db)
+  await joinRun(other, { threadId, runId, subscriber: client, after: undefined })
+  await until(
+    () => {
+      execution.emit("custom", "after")
+      return client.events.length > 0
+    },
+    { what: "an event" },
+  )
+
+  assert.equal(client.events[0]?.data, "after")
+})
+
+test("a client gets the first event also when another server executes its run", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using front = await startTestServer(db, { slots: 0 })
+  await using back = await startTestServer(db)
+  const clients = await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      const threadId = await newThread(front)
+      const client = new Listening()
+      await createRun(front, { threadId, body: body({ multitask_strategy: "interrupt" }), subscriber: client })
+      return client
+    }),
+  )
+  const endAll = () => {
+    for (const run of back.workers.running.values()) run.done()
+    return clients.every(({ hasEnded }) => hasEnded)
+  }
+  await until(endAll, { what: "all streams to end" })
+
+  for (const client of clients) assert.deepEqual(client.names, ["metadata", "end"])
+})
+
+test("a refused run changes nothing of its thread", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db, { slots: 0 })
+  server.workers.graphs.push("other")
+  const threadId = await newThread(server)
+  await createRun(server, { threadId, body: body() })
+  const before = await getThread(server.db, threadId)
+
+  const refused = body({ assistant_id: "other", multitask_strategy: "reject" })
+  await assert.rejects(createRun(server, { threadId, body: refused }), Conflict)
+
+  assert.deepEqual(await getThread(server.db, threadId), before)
+})
+
+test("a stateless run that is cancelled while it waits leaves nothing", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db, { slots: 0 })
+
+  for (const action of ["interrupt", "rollback"] as const) {
+    const run = await createRun(server, { threadId: undefined, body: body() })
+    await cancelRun(server, { threadId: run.thread_id, runId: run.run_id, action, wait: true })
+  }
+
+  const left = sql`select (select count(*) from threads) + (select count(*) from runs) as n`
+  assert.deepEqual(await db.row(left), { n: 0 })
+})
+
+test("leases that end count as losses, and hand-backs do not (R5)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const first = await startTestServer(db)
+  const threadId = await newThread(first)
+  const { run_id: runId } = await createRun(first, { threadId, body: body() })
+  await started(first, runId)
+  await first[Symbol.asyncDispose]()
+  await using server = await startTestServer(db)
+
+  for (const attempt of [2, 3, 4]) {
+    await started(server, runId, attempt)
+    await endLease(db, runId)
+  }
+  await until(async () => (await getRun(server, threadId, runId)).status === "error", { what: "the run to end" })
+
+  const { attempt, error } = await getRun(server, threadId, runId)
+  assert.equal(attempt, 4)
+  assert.equal(JSON.parse(error ?? "null").error, "WorkerLost")
+})
+
+test("a thread's id means the same in any case", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const threadId = await newThread(server)
+  const { threadParams } = await import("./schema.js")
+
+  const params = threadParams.parse({ thread_id: threadId.toUpperCase() })
+
+  assert.equal(params.thread_id, threadId)
+})
