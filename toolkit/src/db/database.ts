@@ -3,8 +3,12 @@ import pg from "pg"
 import type { Log } from "../log/log.js"
 import { listenOn, type Subscription } from "./listen.js"
 import { type Sql, statementName } from "./sql.js"
+import { asUnavailable, DatabaseUnavailable } from "./unavailable.js"
 
-/** Something that runs statements: the pool, or one transaction of it. */
+/**
+ * Something that runs statements: the pool, or one transaction of it. Each throws `DatabaseUnavailable` when there is no
+ * connection, and Postgres' own error for anything else.
+ */
 export interface Db {
   /** All rows of a statement. */
   rows<Row extends object>(statement: Sql): Promise<Row[]>
@@ -38,8 +42,13 @@ const types = {
 
 const runOn = async (target: pg.Pool | pg.PoolClient, statement: Sql): Promise<pg.QueryResult> => {
   const { text, values } = statement.render()
-  return target.query({ name: statementName(text), text, values })
+  return reached(target.query({ name: statementName(text), text, values }))
 }
+
+const reached = <T>(answer: Promise<T>): Promise<T> =>
+  answer.catch((error: unknown) => {
+    throw asUnavailable(error)
+  })
 
 const dbOn = (target: pg.Pool | pg.PoolClient): Db => ({
   rows: async <Row extends object>(statement: Sql) => (await runOn(target, statement)).rows as Row[],
@@ -47,13 +56,31 @@ const dbOn = (target: pg.Pool | pg.PoolClient): Db => ({
   run: async (statement) => (await runOn(target, statement)).rowCount ?? 0,
 })
 
-/**
- * Opens a pool. No connection is made before the first statement.
- * @param uri       `postgres://…`, or with `?host=/folder` for a Unix socket
- * @param poolSize  most connections at a time, the listening one not counted
- */
-export function openDatabase({ uri, poolSize = 10, log }: { uri: string; poolSize?: number; log: Log }): Database {
-  const pool = new pg.Pool({ connectionString: uri, max: poolSize, types, idleTimeoutMillis: 30_000 })
+export interface DatabaseOptions {
+  /** `postgres://…`, or with `?host=/folder` for a Unix socket. */
+  readonly uri: string
+  /** Most connections at a time, the listening one not counted. */
+  readonly poolSize?: number
+  /** How long a statement waits for a connection, in milliseconds. */
+  readonly connectMs?: number
+  readonly log: Log
+}
+
+// A host that went away without a word is noticed before the callers have left; a healthy one connects in a few
+// milliseconds, and a queue for the pool of this length is an overload that should be told.
+const usualConnectMs = 10_000
+
+/** Opens a pool. No connection is made before the first statement. */
+export function openDatabase({ uri, poolSize = 10, connectMs = usualConnectMs, log }: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: uri,
+    max: poolSize,
+    types,
+    idleTimeoutMillis: 30_000,
+    connectionTimeoutMillis: connectMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  })
   // Without a listener of its own, a connection that is lost in the middle of a transaction would end the process. The
   // pool tells of idle ones once more.
   pool.on("connect", (client) => client.on("error", (err) => log.warn({ err }, "a database connection was lost")))
@@ -61,12 +88,12 @@ export function openDatabase({ uri, poolSize = 10, log }: { uri: string; poolSiz
   const listener = listenOn(uri, log)
 
   const transaction = async <T>(work: (tx: Db) => Promise<T>): Promise<T> => {
-    const client = await pool.connect()
+    const client = await reached(pool.connect())
     let broken: Error | undefined
     try {
-      await client.query("begin")
+      await reached(client.query("begin"))
       const result = await work(dbOn(client))
-      await client.query("commit")
+      await reached(client.query("commit"))
       return result
     } catch (error) {
       // A rollback that fails means the connection is gone; it is destroyed, and the first error is the one to tell.
@@ -99,6 +126,7 @@ export const sqlState = {
 
 /** Tells whether an error is this SQLSTATE, and optionally of this constraint. */
 export function isSqlState(error: unknown, state: string, constraint?: string): boolean {
-  if (!(error instanceof pg.DatabaseError)) return false
-  return error.code === state && (constraint === undefined || error.constraint === constraint)
+  const told = error instanceof DatabaseUnavailable ? error.cause : error
+  if (!(told instanceof pg.DatabaseError)) return false
+  return told.code === state && (constraint === undefined || told.constraint === constraint)
 }

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict"
+import { createServer } from "node:net"
+import { join } from "node:path"
+import { test } from "node:test"
+import { Hono } from "hono"
+import pg from "pg"
+import { errorHandler } from "../http/errors.js"
+import { createLog } from "../log/log.js"
+import { startPostgres } from "../postgres/start-postgres.js"
+import { temporaryFolder } from "../testing/temporary-folder.js"
+import { until } from "../testing/until.js"
+import { isSqlState, openDatabase } from "./database.js"
+import { sql } from "./sql.js"
+import { asUnavailable, DatabaseUnavailable } from "./unavailable.js"
+
+const log = createLog({ process: "test", level: "silent" })
+
+test("while Postgres is down requests are 503 and may be repeated, and once it is back they are answered", async () => {
+  const folder = join(temporaryFolder(), "postgres")
+  const first = await startPostgres({ folder, log, stopWithParent: true })
+  await using db = openDatabase({ uri: first.superuserUri, log })
+  const app = new Hono().get("/", async (c) => c.json(await db.rows(sql`select 1 as one`)))
+  app.onError(errorHandler({ log, detail: "text" }))
+  const underWay = db.run(sql`select pg_sleep(600)`).catch((error: unknown) => error)
+  const inTransaction = db
+    .transaction(async (tx) => {
+      for (;;) await tx.run(sql`select pg_sleep(0.01)`)
+    })
+    .catch((error: unknown) => error)
+  const atWork = sql`select 1 from pg_stat_activity where query like '%sleep($1)%' or query like '%sleep(600)%'`
+  await until(() => db.row(atWork), { what: "a statement is under way" })
+
+  await first.stop()
+  const [cut, cutInTransaction, refused] = [await underWay, await inTransaction, await app.request("/")]
+  const notBegun = await db.transaction(async () => 1).catch((error: unknown) => error)
+  const second = await startPostgres({ folder, log, stopWithParent: true })
+  const answered = await app.request("/")
+  await db.close()
+  await second.stop()
+
+  for (const error of [cut, cutInTransaction, notBegun]) assert.ok(error instanceof DatabaseUnavailable, String(error))
+  assert.equal(isSqlState(cut, "57P01"), true)
+  assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "1"])
+  assert.equal(answered.status, 200)
+})
+
+test("a host that takes the connection and says nothing does not hold a request for ever", async () => {
+  const silent = createServer().listen(0, "127.0.0.1")
+  await new Promise((resolve) => silent.once("listening", resolve))
+  const { port } = silent.address() as { port: number }
+  await using db = openDatabase({ uri: `postgres://u@127.0.0.1:${port}/x`, log, connectMs: 20 })
+
+  await assert.rejects(db.run(sql`select 1`), DatabaseUnavailable)
+  await assert.rejects(
+    db.transaction(async () => 1),
+    DatabaseUnavailable,
+  )
+  silent.close()
+})
+
+test("only what concerns the connection is unavailable; what a statement did wrong stays what it is", () => {
+  const ofState = (code: string) => Object.assign(new pg.DatabaseError("no", 2, "error"), { code })
+  const ofSystem = (code: string) => Object.assign(new Error("no"), { code })
+
+  for (const error of [ofState("57P03"), ofState("08006"), ofSystem("ENOENT"), new Error("timeout expired")]) {
+    assert.ok(asUnavailable(error) instanceof DatabaseUnavailable)
+  }
+  for (const error of [ofState("23505"), ofState("54001"), ofSystem("EACCES"), new Error("a bug"), "text"]) {
+    assert.equal(asUnavailable(error), error)
+  }
+})

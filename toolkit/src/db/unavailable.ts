@@ -1,0 +1,40 @@
+/** Tells a database that cannot be reached from a statement that failed. Pure. */
+import pg from "pg"
+import { Unavailable } from "../errors/errors.js"
+
+/** No connection could be made, or the one in use was lost. What a lost one was committing may or may not be written. */
+export class DatabaseUnavailable extends Unavailable {}
+
+// Not there, not listening, or gone in the middle; ENOENT is a Unix socket whose server has stopped.
+const systemCodes = new Set([
+  "EAI_AGAIN",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
+  "ENOTFOUND",
+  "EPIPE",
+  "ETIMEDOUT",
+])
+
+// Appendix A of Postgres' manual: class 08 is the connection, 57P01 to 57P03 a server that stops or starts, 53300 one
+// that takes no more sessions.
+const states = /^(08\w{3}|57P0[123]|53300)$/
+
+// pg gives these no code (pg/lib/client.js, pg-pool/index.js).
+const words =
+  /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e(xpired|xceeded))/
+
+/** The error to throw for one of pg's: `DatabaseUnavailable` with the cause, or the same error. */
+export function asUnavailable(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const { code } = error as { code?: unknown }
+  if (error instanceof pg.DatabaseError) return states.test(error.code ?? "") ? unavailable(error.code, error) : error
+  if (typeof code === "string") return systemCodes.has(code) ? unavailable(code, error) : error
+  return words.test(error.message) ? unavailable(error.message, error) : error
+}
+
+// The reason is a code or a constant of the library: an address would be for the log only.
+const unavailable = (reason: string | undefined, cause: Error): DatabaseUnavailable =>
+  new DatabaseUnavailable(`the database cannot be reached (${reason}): try again in a moment`, 1000, { cause })
