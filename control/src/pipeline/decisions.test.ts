@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { BuildFailed } from "../builders/failure.js"
 import { SourceFailed } from "../sources/port.js"
 import { judgeReport } from "./deploy-stage.js"
@@ -90,6 +91,8 @@ test("a person's fault fails at once, any other is tried three more times", () =
   assert.deepEqual(judge(new Error("a bug"), 3), { kind: "fail", code: "internal", message: "a bug" })
   const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" })
   assert.deepEqual(judge(refused, 3), { kind: "fail", code: "db_unreachable", message: "refused" })
+  const away = new DatabaseUnavailable("away")
+  assert.deepEqual(judge(away, 3), { kind: "fail", code: "db_unreachable", message: "away" })
 })
 
 test("a reader of the revision sees the fault, what to do, and the end of the log", () => {

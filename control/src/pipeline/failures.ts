@@ -1,4 +1,5 @@
 /** Why revisions fail, in words; and which faults may pass by themselves. Pure. */
+import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { BuildFailed } from "../builders/failure.js"
 import type { ErrorCode } from "../revisions/revision.js"
@@ -65,6 +66,7 @@ const connectionCodes = ["ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "57P03", "533
 
 function codeOf(error: unknown): ErrorCode {
   if (error instanceof SourceFailed) return error.code
+  if (error instanceof DatabaseUnavailable) return "db_unreachable"
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === "string" && connectionCodes.includes(code) ? "db_unreachable" : "internal"
 }
