@@ -44,6 +44,10 @@ export interface Limits {
   readonly stalledMs: number
   /** How long a worker may take to exit after `stop`, in milliseconds. */
   readonly stopMs: number
+  /** How long a worker may take to answer a call, in milliseconds. */
+  readonly callMs: number
+  /** How long a run that finds no worker waits for one, in milliseconds. */
+  readonly holdMs: number
 }
 
 export interface ChildListener {
@@ -73,6 +77,7 @@ export class Child {
   #timer: NodeJS.Timeout | undefined
   #isLoaded = false
   #isOpen = false
+  #isStopping = false
   #exit: string | undefined
   #killedBecause: string | undefined
 
@@ -93,6 +98,7 @@ export class Child {
 
   /** Asks the worker to exit, and kills it when it does not. The end is told by `onEnded`. */
   stop(): void {
+    this.#isStopping = true
     this.#session?.stop()
     if (this.#session === undefined) this.kill("it was stopped")
     else this.#killAfter(this.#setting.limits.stopMs, "it was stopped")
@@ -138,6 +144,7 @@ export class Child {
       connection,
       handlers,
       log: log.child({ worker_id: this.#workerId }),
+      callMs: limits.callMs,
       onLoaded: (frame) => this.#loaded(frame),
       onRunLeft: () => this.#listener.onRunLeft(),
       onPong: (nonce) => this.#heartbeat?.pong(nonce),
@@ -184,7 +191,7 @@ export class Child {
     this.#heartbeat?.stop()
     this.#stopExpecting()
     const detail = this.#killedBecause === undefined ? `${this.#exit}` : `${this.#exit}: ${this.#killedBecause}`
-    this.#session?.end(detail)
+    this.#session?.end(this.#isStopping ? "stopped" : "worker_died", detail)
     this.#listener.onEnded(detail)
   }
 }

@@ -1,32 +1,53 @@
 /** The server's questions to one worker that are not answered yet. */
-import { KnownError, Unavailable } from "@superstep/toolkit/errors/errors"
+import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Reply, RunFailure } from "./port.js"
 
-/** The worker answered with a failure, for example that of the user's code. */
-export class WorkerCallFailed extends KnownError {
-  readonly code = "worker_call_failed"
+/**
+ * The user's code failed while it answered: a graph that cannot be built, a state that its schema refuses. A conflict
+ * (409), since asking again changes nothing and other sources of the graph would; it is no fault of this server (500).
+ */
+export class WorkerCallFailed extends Conflict {
   /** Name of the error's class in the worker. */
   readonly error: string
   constructor({ error, message }: RunFailure) {
-    super(`${error}: ${message}`)
+    super(`the graph's code failed: ${error}: ${message}`, "graph_error")
     this.error = error
   }
 }
 
+/** What a failed answer means here: a worker also fails with what this server had answered to it meanwhile. */
+function toError(failure: RunFailure): Error {
+  const { error, message } = failure
+  if (error.endsWith("Unavailable")) return new Unavailable(message)
+  if (error === "UnknownMethod" || error === "InternalError")
+    return new Error(`the worker answered ${error}: ${message}`)
+  return new WorkerCallFailed(failure)
+}
+
 interface PendingCall {
+  readonly timer: NodeJS.Timeout
   resolve(reply: Reply): void
   reject(error: Error): void
 }
 
 export class PendingCalls {
   readonly #calls = new Map<string, PendingCall>()
+  readonly #limitMs: number
   #last = 0
+
+  /** @param limitMs  how long a call may wait for its answer, in milliseconds */
+  constructor(limitMs: number) {
+    this.#limitMs = limitMs
+  }
 
   /** @returns the id to send, and what becomes of the call */
   open(): { callId: string; answer: Promise<Reply> } {
     this.#last += 1
     const callId = String(this.#last)
-    const answer = new Promise<Reply>((resolve, reject) => this.#calls.set(callId, { resolve, reject }))
+    const answer = new Promise<Reply>((resolve, reject) => {
+      const timer = setTimeout(() => this.#take(callId)?.reject(tooSlow(this.#limitMs)), this.#limitMs)
+      this.#calls.set(callId, { resolve, reject, timer })
+    })
     return { callId, answer }
   }
 
@@ -35,7 +56,7 @@ export class PendingCalls {
   }
 
   fail(callId: string, failure: RunFailure): void {
-    this.#take(callId)?.reject(new WorkerCallFailed(failure))
+    this.#take(callId)?.reject(toError(failure))
   }
 
   failAll(detail: string): void {
@@ -46,6 +67,12 @@ export class PendingCalls {
   #take(callId: string): PendingCall | undefined {
     const call = this.#calls.get(callId)
     this.#calls.delete(callId)
+    clearTimeout(call?.timer)
     return call
   }
 }
+
+const tooSlow = (limitMs: number): Unavailable =>
+  new Unavailable(
+    `the worker did not answer within ${limitMs / 1000} s: a graph holds its event loop, or asks for much`,
+  )

@@ -6,7 +6,7 @@ import { utimes } from "node:fs/promises"
 import { dirname } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { Conflict, KnownError, Unavailable } from "@superstep/toolkit/errors/errors"
 import { until } from "@superstep/toolkit/testing/until"
 import { ClaimLost } from "./fence.js"
 import { WorkerCallFailed } from "./pending-calls.js"
@@ -193,7 +193,51 @@ test("a call to a worker is answered, fails with it, or fails by its death", asy
     (error) => error instanceof WorkerCallFailed && error.error === "TypeError",
   )
   await assert.rejects(testing.pool.call("graph.state", { graph_id: "chat", thread_id: "die" }, {}), Unavailable)
-  await assert.rejects(testing.pool.call("graph.state", { graph_id: "none" }, {}), Unavailable)
+  await assert.rejects(
+    testing.pool.call("graph.state", { graph_id: "none" }, {}),
+    (error) => error instanceof Conflict && error.message.includes("langgraph.json"),
+  )
+})
+
+test("a call that the worker does not answer in time is given up, and its late answer does no harm", async () => {
+  await using testing = await startTestPool({ limits: { callMs: 30 } })
+
+  await assert.rejects(testing.pool.call("graph.state", { graph_id: "chat", thread_id: "late" }, {}), Unavailable)
+  const run = testing.run([{ do: "done" }])
+
+  assert.ok("done" in ((await endOf(run)) ?? {}))
+  const next = () => testing.pool.call("graph.state", { graph_id: "chat", thread_id: "t" }, {})
+  await until(() => next().then(Boolean, () => false), { what: "later calls are answered" })
+})
+
+test("what the server itself answered to the worker is not the graph's fault", async () => {
+  await using testing = await startTestPool()
+  const call = (thread_id: string) => testing.pool.call("graph.state", { graph_id: "chat", thread_id }, {})
+
+  await assert.rejects(call("fail:DatabaseUnavailable"), Unavailable)
+  await assert.rejects(call("fail:InternalError"), (error) => !(error instanceof KnownError))
+})
+
+test("P11: a run that finds no worker waits for one that comes up, and can be stopped meanwhile", async () => {
+  await using testing = await startTestPool()
+  await endOf(testing.run([{ do: "exit", code: 1 }]))
+
+  const [waits, stopped] = [testing.run([{ do: "done" }]), testing.run([{ do: "done" }])]
+  testing.pool.cancel(stopped.order.runId)
+
+  assert.deepEqual(await endOf(stopped), { done: cancelled })
+  const end = await endOf(waits)
+  assert.ok(end && "done" in end && end.done.status === "success")
+})
+
+test("P11: a run that waits for a worker is handed back when the pool stops", async () => {
+  const testing = await startTestPool()
+  await endOf(testing.run([{ do: "exit", code: 1 }]))
+  const waits = testing.run([{ do: "done" }])
+
+  await testing.pool.stop(0)
+
+  assert.deepEqual(waits.ends, [{ lost: "stopped", detail: "the server stops" }])
 })
 
 test("P8: fifty thousand events arrive complete, in order and before the end", async () => {
@@ -227,19 +271,23 @@ test("one graph that cannot load does not keep the others from serving; its runs
   assert.deepEqual(testing.report, { graphs: ["chat"], failed: [{ graphId: "bad", message }] })
   const failed = { status: "error", next: [], values: undefined, interrupts: "{}" }
   assert.deepEqual(await endOf(run), { done: { ...failed, error: { error: "GraphLoadError", message } } })
-  const noGraph = { error: "GraphLoadError", message: 'the project has no graph "none"' }
+  const noGraph = { error: "GraphNotFound", message: 'the project has no graph "none": add it to langgraph.json' }
   assert.deepEqual(await endOf(unknown), { done: { ...failed, error: noGraph } })
   assert.ok("done" in ((await endOf(good)) ?? {}))
 })
 
 test("workers that exit while loading are reported, and a run finds no worker", async () => {
-  await using testing = await startTestPool({ project: project({ chat: "exit:now" }), workers: 2 })
+  const limits = { holdMs: 20 }
+  await using testing = await startTestPool({ project: project({ chat: "exit:now" }), workers: 2, limits })
 
   const run = testing.run([])
+  const unknown = testing.run([], { graphId: "none" })
 
   const message = "the worker ended while it loaded chat: exit code 3"
   assert.deepEqual(testing.report, { graphs: [], failed: [{ graphId: "chat", message }] })
-  assert.deepEqual(await endOf(run), { lost: "worker_died", detail: "no worker is up" })
+  assert.deepEqual(await endOf(run), { lost: "no_worker", detail: "no worker is up" })
+  const end = await endOf(unknown)
+  assert.equal(end && "done" in end && end.done.error?.error, "GraphNotFound")
   assert.equal(testing.pool.freeSlots(), 0)
 })
 
@@ -267,7 +315,7 @@ test("P9: a stop lets runs finish and leaves nothing behind", async () => {
   await stopped
 
   assert.ok(told.ends[0] && "done" in told.ends[0])
-  assert.deepEqual(await endOf(refused), { lost: "worker_died", detail: "no worker is up" })
+  assert.deepEqual(await endOf(refused), { lost: "stopped", detail: "the server stops" })
   assert.equal(existsSync(folder), false)
 })
 
@@ -278,8 +326,7 @@ test("P9: what does not finish in time is ended and its runs are lost", async ()
 
   await testing.pool.stop(50)
 
-  assert.ok("lost" in (waiting.ends[0] ?? {}))
-  assert.ok("lost" in (spinning.ends[0] ?? {}))
+  for (const { ends } of [waiting, spinning]) assert.equal(ends[0] && "lost" in ends[0] && ends[0].lost, "stopped")
 })
 
 const hasSetpriv = existsSync("/usr/bin/setpriv")

@@ -3,12 +3,13 @@
  * the rules (P1 …, G1 …) and the state diagrams are in this folder's README. `stop` ends everything it started.
  */
 import { fileURLToPath } from "node:url"
-import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { CallHandlers } from "./calls.js"
 import type { ChildSetting, Limits, WorkerProject } from "./child.js"
 import { Generation } from "./generation.js"
-import type { LoadReport, Reply, RunListener, RunOrder, Workers } from "./port.js"
+import { HeldOrders } from "./held-orders.js"
+import type { LoadReport, Reply, RunFailure, RunListener, RunOrder, Workers } from "./port.js"
 import { routesAfter, routesWithout } from "./routes.js"
 import { openWorkerSocket, type WorkerSocket } from "./worker-socket.js"
 
@@ -42,6 +43,10 @@ const usualLimits: Limits = {
   // Honest work of the processor is no crash; this only ends what would hold a slot for ever.
   stalledMs: 10 * 60_000,
   stopMs: 2_000,
+  // A state is read in milliseconds; whoever asked has left long before a loop that stands still is ended.
+  callMs: 30_000,
+  // The longest pause before a worker is started again (P4).
+  holdMs: 10_000,
 }
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
@@ -50,6 +55,8 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
 
 class Pool implements WorkerPool {
   readonly #options: WorkerPoolOptions
+  readonly #limits: Limits
+  readonly #held: HeldOrders
   #socket: WorkerSocket | undefined
   #generations: Generation[] = []
   /** The last one that all workers have reported for. */
@@ -64,6 +71,8 @@ class Pool implements WorkerPool {
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options
+    this.#limits = { ...usualLimits, ...options.limits }
+    this.#held = new HeldOrders(this.#limits.holdMs)
   }
 
   async start(): Promise<LoadReport> {
@@ -88,7 +97,8 @@ class Pool implements WorkerPool {
 
   freeSlots(): number {
     if (this.#isStopping) return 0
-    return [...new Set(this.#routes.values())].reduce((sum, generation) => sum + generation.freeSlots, 0)
+    const free = [...new Set(this.#routes.values())].reduce((sum, generation) => sum + generation.freeSlots, 0)
+    return Math.max(0, free - this.#held.size)
   }
 
   onFree(callback: () => void): void {
@@ -96,13 +106,13 @@ class Pool implements WorkerPool {
   }
 
   execute(order: RunOrder, listener: RunListener): void {
-    const session = this.#isStopping ? undefined : this.#routes.get(order.graphId)?.leastBusy(order.graphId)?.session
-    // Without a worker the end is told in a later tick, so that callers need not expect it inside `execute`.
-    if (session) session.execute(order, listener)
-    else setImmediate(() => this.#refuse(order.graphId, listener))
+    // An end is told in a later tick, so that callers need not expect it inside `execute`.
+    if (this.#isStopping) setImmediate(() => listener.onLost("stopped", "the server stops"))
+    else if (!this.#place(order, listener)) this.#held.hold(order, listener)
   }
 
   cancel(runId: string): void {
+    this.#held.cancel(runId)
     for (const generation of this.#generations) {
       for (const worker of generation.workers) worker.session?.cancel(runId)
     }
@@ -116,12 +126,15 @@ class Pool implements WorkerPool {
     const graphId = typeof fields.graph_id === "string" ? fields.graph_id : undefined
     const generation = graphId === undefined ? this.#newest : this.#routes.get(graphId)
     const session = generation?.leastBusy(graphId)?.session
-    if (!session) throw new Unavailable("no worker is up that could answer")
-    return session.call(method, fields, payload)
+    if (session) return session.call(method, fields, payload)
+    const refusal = graphId === undefined ? undefined : this.#refusalOf(graphId)
+    if (refusal) throw new Conflict(refusal.message, "graph_unavailable")
+    throw new Unavailable("no worker is up that could answer")
   }
 
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true
+    this.#held.stop()
     await this.#untilIdle(graceMs)
     await Promise.all([...this.#ending, ...this.#generations.map((generation) => generation.stop())])
     await this.#replacing
@@ -137,14 +150,14 @@ class Pool implements WorkerPool {
     this.#newest = next
     this.#route(next)
     this.#retire()
-    this.#onFree()
+    this.#offer()
     return next.report()
   }
 
   #begin(project: WorkerProject, socket: WorkerSocket): Generation {
-    const { workers, jobsPerWorker, handlers, log, serverEnv, limits } = this.#options
+    const { workers, jobsPerWorker, handlers, log, serverEnv } = this.#options
     const main = this.#options.main ?? fileURLToPath(import.meta.resolve("@superstep/worker-js/main"))
-    const setting: ChildSetting = { socket, handlers, log, serverEnv, main, limits: { ...usualLimits, ...limits } }
+    const setting: ChildSetting = { socket, handlers, log, serverEnv, main, limits: this.#limits }
     const number = (this.#generations.at(-1)?.number ?? 0) + 1
     const generation: Generation = new Generation(
       {
@@ -174,6 +187,12 @@ class Pool implements WorkerPool {
   #serving(generation: Generation): void {
     if (generation !== this.#newest) return
     this.#route(generation)
+    this.#offer()
+  }
+
+  /** Slots came up: runs that wait here go first. */
+  #offer(): void {
+    this.#held.retry((order, listener) => this.#place(order, listener))
     this.#onFree()
   }
 
@@ -201,19 +220,27 @@ class Pool implements WorkerPool {
     }
   }
 
-  /** A graph that nobody could load fails its runs; when only workers are missing, they are tried again. */
-  #refuse(graphId: string, listener: RunListener): void {
-    const message = this.#isStopping ? undefined : this.#loadFailure(graphId)
-    const error = message === undefined ? undefined : { error: "GraphLoadError", message }
-    if (error) listener.onDone({ status: "error", error, next: [], values: undefined, interrupts: "{}" })
-    else listener.onLost("worker_died", "no worker is up")
+  /** @returns false when no worker is up that has the graph, which may pass */
+  #place(order: RunOrder, listener: RunListener): boolean {
+    const session = this.#routes.get(order.graphId)?.leastBusy(order.graphId)?.session
+    if (session) session.execute(order, listener)
+    const error = session ? undefined : this.#refusalOf(order.graphId)
+    const failed = { status: "error", error, next: [], values: undefined, interrupts: "{}" } as const
+    if (error) setImmediate(() => listener.onDone(failed))
+    return session !== undefined || error !== undefined
   }
 
   /** Why a graph cannot be executed by anybody; undefined when that may pass. */
-  #loadFailure(graphId: string): string | undefined {
-    if (this.#routes.has(graphId) || !this.#newest?.isServing) return undefined
-    const failure = this.report().failed.find((failed) => failed.graphId === graphId)
-    return failure?.message ?? `the project has no graph "${graphId}"`
+  #refusalOf(graphId: string): RunFailure | undefined {
+    if (this.#routes.has(graphId) || !this.#newest) return undefined
+    // A generation that is still loading may bring it.
+    const isKnown = [this.#newest, this.#generations.at(-1)].some((it) =>
+      Object.hasOwn(it?.project.graphs ?? {}, graphId),
+    )
+    if (!isKnown)
+      return { error: "GraphNotFound", message: `the project has no graph "${graphId}": add it to langgraph.json` }
+    const failure = this.#newest.isServing && this.report().failed.find((failed) => failed.graphId === graphId)
+    return failure ? { error: "GraphLoadError", message: failure.message } : undefined
   }
 
   async #untilIdle(graceMs: number): Promise<void> {

@@ -83,13 +83,14 @@ export interface Workers {
   freeSlots(): number
   /** Called whenever slots became free: a run ended, a worker came (back) up. One subscriber, the claimer. */
   onFree(callback: () => void): void
-  /** Hands a run to the least busy worker that serves. Never throws: when no worker is up, `onLost` is called. */
+  /** Hands a run to the least busy worker that serves. Never throws: how it ends is told to the listener. */
   execute(order: RunOrder, listener: RunListener): void
   /** Asks the run's worker to stop it; ends in `onDone` with status `cancelled`, unless it was over already. */
   cancel(runId: string): void
   /**
    * Asks any worker, for example `graph.state`.
-   * @throws Unavailable  when no worker is up, or the one asked died
+   * @throws Unavailable  when no worker is up, or the one asked died or took too long
+   * @throws Conflict     when the project has no such graph, it did not load, or its code failed (`WorkerCallFailed`)
    */
   call(
     method: string,

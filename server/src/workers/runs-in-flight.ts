@@ -1,6 +1,6 @@
 /** The runs that one worker executes, by claim: a run's earlier attempt may still be winding down beside the new one. */
 import type { DoneFrame } from "@superstep/protocol/worker/frames"
-import type { RunListener, RunOrder } from "./port.js"
+import type { LostReason, RunListener, RunOrder } from "./port.js"
 
 interface RunInFlight {
   readonly runId: string
@@ -56,9 +56,9 @@ export class RunsInFlight {
   }
 
   /** The worker is gone. */
-  loseAll(detail: string): void {
+  loseAll(reason: LostReason, detail: string): void {
     for (const claimId of [...this.#runs.keys()]) {
-      this.#take(claimId)?.listener.onLost("worker_died", detail)
+      this.#take(claimId)?.listener.onLost(reason, detail)
       this.#onLeave()
     }
   }

@@ -9,13 +9,15 @@ import { type CallHandlers, failureOf, handlerOf } from "./calls.js"
 import type { Connection } from "./connection.js"
 import { ClaimLost } from "./fence.js"
 import { PendingCalls } from "./pending-calls.js"
-import type { Reply, RunListener, RunOrder } from "./port.js"
+import type { LostReason, Reply, RunListener, RunOrder } from "./port.js"
 import { RunsInFlight } from "./runs-in-flight.js"
 
 export interface SessionOptions {
   readonly connection: Connection
   readonly handlers: CallHandlers
   readonly log: Log
+  /** How long the worker may take to answer a call, in milliseconds. */
+  readonly callMs: number
   onLoaded(frame: LoadedFrame): void
   onRunLeft(): void
   onPong(nonce: string): void
@@ -23,13 +25,14 @@ export interface SessionOptions {
 
 export class Session {
   readonly runs: RunsInFlight
-  readonly #calls = new PendingCalls()
+  readonly #calls: PendingCalls
   readonly #options: SessionOptions
   readonly #connection: Connection
 
   constructor(options: SessionOptions) {
     this.#options = options
     this.#connection = options.connection
+    this.#calls = new PendingCalls(options.callMs)
     this.runs = new RunsInFlight(options.onRunLeft)
   }
 
@@ -68,7 +71,7 @@ export class Session {
     if (claimId !== undefined) this.#connection.send({ type: "cancel", run_id: runId, claim_id: claimId })
   }
 
-  /** @throws Unavailable  when the worker dies first; WorkerCallFailed when it cannot answer */
+  /** @throws Unavailable  when the worker dies first or is too slow; WorkerCallFailed when the graph's code fails */
   call(method: string, fields: Readonly<Record<string, unknown>>, payload: Readonly<Record<string, string>>) {
     const { callId, answer } = this.#calls.open()
     const lines = Object.entries(payload).map(([name, data]) => ({ name, data }))
@@ -116,8 +119,8 @@ export class Session {
   }
 
   /** The connection is gone. @param detail  what happened to the worker, such as `exit code 1` */
-  end(detail: string): void {
-    this.runs.loseAll(detail)
+  end(reason: LostReason, detail: string): void {
+    this.runs.loseAll(reason, detail)
     this.#calls.failAll(detail)
   }
 

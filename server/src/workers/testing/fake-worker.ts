@@ -118,8 +118,14 @@ function answer(frame: Extract<ServerFrame, { type: "call" }>): void {
   const { call_id, method } = frame
   const fields: Record<string, unknown> = { ...frame }
   if (fields.thread_id === "die") process.exit(4)
-  if (fields.thread_id === "fail") {
-    writer.write({ type: "failure", call_id, error: { error: "TypeError", message: "no such state" } })
+  // Longer than any limit of a test; what comes after it is answered.
+  if (fields.thread_id === "late") {
+    setTimeout(() => writer.write({ type: "reply", call_id }, [json("state", {})]), 200)
+    return
+  }
+  const [, failure] = /^fail:?(.*)$/.exec(String(fields.thread_id)) ?? []
+  if (failure !== undefined) {
+    writer.write({ type: "failure", call_id, error: { error: failure || "TypeError", message: "no such state" } })
   } else {
     writer.write({ type: "reply", call_id }, [json("state", { method, asked_of: process.env.SUPERSTEP_WORKER_ID })])
   }

@@ -1,0 +1,58 @@
+/**
+ * Claimed runs that found no worker. They wait for one to come up, at most a while: giving them back at once would have
+ * them claimed again at once, for as long as it takes a worker to restart (P11). Each leaves once.
+ */
+import type { RunListener, RunOrder } from "./port.js"
+
+interface HeldOrder {
+  readonly order: RunOrder
+  readonly listener: RunListener
+  readonly timer: NodeJS.Timeout
+}
+
+export class HeldOrders {
+  readonly #limitMs: number
+  /** By claim, as for runs in flight. */
+  readonly #held = new Map<string, HeldOrder>()
+
+  constructor(limitMs: number) {
+    this.#limitMs = limitMs
+  }
+
+  get size(): number {
+    return this.#held.size
+  }
+
+  hold(order: RunOrder, listener: RunListener): void {
+    const timer = setTimeout(() => {
+      this.#held.delete(order.claimId)
+      listener.onLost("no_worker", "no worker is up")
+    }, this.#limitMs)
+    this.#held.set(order.claimId, { order, listener, timer })
+  }
+
+  /** Lets go of those that `place` takes over. */
+  retry(place: (order: RunOrder, listener: RunListener) => boolean): void {
+    for (const held of [...this.#held.values()]) if (place(held.order, held.listener)) this.#release(held)
+  }
+
+  cancel(runId: string): void {
+    for (const held of [...this.#held.values()]) {
+      if (held.order.runId !== runId) continue
+      this.#release(held)
+      held.listener.onDone({ status: "cancelled", error: undefined, next: [], values: undefined, interrupts: "{}" })
+    }
+  }
+
+  stop(): void {
+    for (const held of [...this.#held.values()]) {
+      this.#release(held)
+      held.listener.onLost("stopped", "the server stops")
+    }
+  }
+
+  #release({ order, timer }: HeldOrder): void {
+    clearTimeout(timer)
+    this.#held.delete(order.claimId)
+  }
+}
