@@ -125,8 +125,8 @@ export interface CheckpointPutCall {
   readonly type: "call"
   readonly call_id: string
   readonly method: "checkpoint.put"
-  readonly run_id?: string
-  readonly claim_id?: string
+  readonly run_id: string
+  readonly claim_id: string
   readonly thread_id: string
   readonly checkpoint_ns: string
   readonly checkpoint_id: string
@@ -140,8 +140,8 @@ export interface CheckpointPutWritesCall {
   readonly type: "call"
   readonly call_id: string
   readonly method: "checkpoint.put_writes"
-  readonly run_id?: string
-  readonly claim_id?: string
+  readonly run_id: string
+  readonly claim_id: string
   readonly thread_id: string
   readonly checkpoint_ns: string
   readonly checkpoint_id: string

@@ -115,7 +115,7 @@ const linesOf = (tuple: CheckpointTuple): PayloadLine[] => [
 
 async function put(
   db: Db,
-  fence: Fence | undefined,
+  fence: Fence,
   fields: z.output<typeof putFields>,
   payload: readonly Buffer[],
 ): Promise<CallReply> {
@@ -136,7 +136,7 @@ async function put(
 
 async function write(
   db: Db,
-  fence: Fence | undefined,
+  fence: Fence,
   fields: z.output<typeof putWritesFields>,
   payload: readonly Buffer[],
 ): Promise<CallReply> {

@@ -307,6 +307,23 @@ test("a worker's calls carry a checkpoint there and back, line by line", async (
   await assert.rejects(async () => calls["checkpoint.get"]?.({ thread_id: 1 }, []), InvalidInput)
 })
 
+test("C1: a worker's write that names no claim is refused", async () => {
+  await using db = await freshDatabase({ migrations })
+  const { runId } = await addRunningRun(db)
+  const calls = checkpointCalls({ db })
+  const address = { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a" }
+  const lines = ["{}", "{}"].map((text) => Buffer.from(text))
+
+  for (const half of [{}, { run_id: runId }, { run_id: null, claim_id: null }]) {
+    const put = async () => calls["checkpoint.put"]?.({ ...address, ...half, blobs: [] }, lines)
+    const write = async () => calls["checkpoint.put_writes"]?.({ ...address, ...half, writes: [] }, [])
+    await assert.rejects(put, InvalidInput)
+    await assert.rejects(write, InvalidInput)
+  }
+
+  assert.equal(await hasCheckpoint(db), false)
+})
+
 test("JSON that another tool saved with line breaks still fits on a payload line", async () => {
   await using db = await freshDatabase({ migrations })
   const bytes = Buffer.from(JSON.stringify({ a: "b\nc" }, null, 2))

@@ -12,9 +12,20 @@ import { storeCalls } from "./calls.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
-async function batch(db: Database, operations: object[], fence: { run_id?: string; claim_id?: string } = {}) {
-  const reply = await storeCalls(db)["store.batch"]?.(fence, [Buffer.from(JSON.stringify(operations))])
+/** What a worker asks for, under the claim of a run unless told. */
+async function batch(db: Database, operations: object[], fence?: { run_id?: string; claim_id?: string }) {
+  const fields = fence ?? (await addRunningRun(db))
+  const reply = await storeCalls(db)["store.batch"]?.(fields, [Buffer.from(JSON.stringify(operations))])
   return JSON.parse(String(reply?.payload?.[0]?.data))
+}
+
+async function addRunningRun(db: Database) {
+  const [threadId, run_id, claim_id] = [randomUUID(), randomUUID(), randomUUID()]
+  await db.run(sql`insert into threads (thread_id) values (${threadId})`)
+  await db.run(sql`
+    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, claim_id)
+    values (${run_id}, ${threadId}, ${randomUUID()}, 'chat', 'running', '{}', '{}', 'enqueue', ${claim_id})`)
+  return { run_id, claim_id }
 }
 
 const put = (namespace: string[], key: string, value: unknown, over = {}) => ({
@@ -60,6 +71,16 @@ test("S1: a put of a lost claim writes nothing", async () => {
 
   await assert.rejects(late, ClaimLost)
   assert.deepEqual(await batch(db, [get(["a"], "k")]), [null])
+})
+
+test("S1: a worker's put names a claim, reading needs none", async () => {
+  await using db = await freshDatabase({ migrations })
+
+  for (const fence of [{}, { run_id: randomUUID() }]) {
+    await assert.rejects(batch(db, [get(["a"], "k"), put(["a"], "k", {})], fence), InvalidInput)
+  }
+
+  assert.deepEqual(await batch(db, [get(["a"], "k")], {}), [null])
 })
 
 test("a put keeps the time of creation and renews that of change", async () => {

@@ -53,15 +53,14 @@ export function parseFields<S extends z.ZodType>(schema: S, fields: unknown): z.
 }
 
 const fenceFields = z
-  .object({ run_id: z.guid().nullish(), claim_id: z.guid().nullish() })
-  .refine(({ run_id, claim_id }) => !run_id === !claim_id, "run_id and claim_id come together")
-  .transform(({ run_id, claim_id }) => (run_id && claim_id ? { runId: run_id, claimId: claim_id } : undefined))
+  .object({ run_id: z.guid(), claim_id: z.guid() })
+  .transform(({ run_id, claim_id }) => ({ runId: run_id, claimId: claim_id }))
 
 /**
- * Which claim a write belongs to; undefined for one that the API asked for.
- * @throws InvalidInput  when only half of the claim is named
+ * The claim that a worker's write belongs to: without one, a run that has moved on could still write.
+ * @throws InvalidInput  when it is not named
  */
-export const fenceOf = (fields: unknown): Fence | undefined => parseFields(fenceFields, fields)
+export const fenceOf = (fields: unknown): Fence => parseFields(fenceFields, fields)
 
 /** What a failed call tells the worker. A bug shows nothing of itself: its stack belongs into the log. */
 export const failureOf = (error: unknown): RunFailure =>

@@ -126,7 +126,7 @@ export class CheckpointLink {
         await this.#options.eventsWritten()
         const parent = parentId === undefined ? {} : { parent_checkpoint_id: parentId }
         const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id, ...parent }
-        await this.#call({ method: "checkpoint.put", ...this.#options.claim, ...where, blobs }, [...head, ...lines])
+        await this.#call({ method: "checkpoint.put", ...this.#claim(), ...where, blobs }, [...head, ...lines])
       })(),
     )
     return saved
@@ -148,7 +148,7 @@ export class CheckpointLink {
         // A task whose writes are saved does not run again, so its events must be out first.
         await this.#options.eventsWritten()
         const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id }
-        const fields = { method: "checkpoint.put_writes", ...this.#options.claim, ...where } as const
+        const fields = { method: "checkpoint.put_writes", ...this.#claim(), ...where } as const
         await this.#call({ ...fields, writes: encoded.writes }, encoded.lines)
       })(),
     )
@@ -159,6 +159,12 @@ export class CheckpointLink {
     const reply = await this.#call({ method: "checkpoint.get", thread_id: threadId, checkpoint_ns: ns, ...wanted })
     const { tuple } = reply.header
     return tuple === undefined ? undefined : await decodeTuple(serde, threadId, tuple, reply.payload)
+  }
+
+  #claim() {
+    const { claim } = this.#options
+    if (claim === undefined) throw new Error("checkpoints are written by runs, not by questions about a thread")
+    return claim
   }
 
   #call(fields: CallFields, payload?: readonly (readonly [string, string])[]): Promise<Reply> {
