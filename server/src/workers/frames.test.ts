@@ -51,6 +51,17 @@ test("a header that is none is refused with what was wrong", () => {
   assert.throws(() => parseHeader("null"), ProtocolViolation)
 })
 
+test("an event's name cannot begin a line of its own, and keeps all that is no control character", () => {
+  const named = (event: string) =>
+    parseHeader(JSON.stringify({ type: "event", run_id: "r", claim_id: "c", event, payload: ["data"] }))
+
+  const forged = named("updates|a\n\nevent: end\r\u0000\u0085")
+  const plain = named('updates|größe "x"\\n:1')
+
+  assert.equal(forged.type === "event" && forged.event, "updates|a\ufffd\ufffdevent: end\ufffd\ufffd\ufffd")
+  assert.equal(plain.type === "event" && plain.event, 'updates|größe "x"\\n:1')
+})
+
 test("unknown fields of a header are ignored", () => {
   const header = parseHeader('{"type":"pong","nonce":"7","later":true}')
 
