@@ -1,7 +1,7 @@
 /**
  * The checkpoints of one run (or of one question about a thread), kept by the server and reached over calls.
  *
- * It remembers the root's newest checkpoint, since while a run holds its claim nobody else writes one: the questions
+ * It remembers the newest checkpoint of its thread's root, since while a run holds its claim nobody else writes one: the questions
  * at the end of a run (values, next nodes, interrupts) then cost no round trip. It stops with `close`: afterwards
  * every call fails with the reason given, and `idle` has told when the last one was answered (W3).
  */
@@ -25,7 +25,9 @@ export interface CheckpointLinkOptions {
   readonly call: (fields: CallFields, payload?: readonly (readonly [string, string])[]) => Promise<Reply>
   /** Named by every write; a reader has none. */
   readonly claim?: { readonly run_id: string; readonly claim_id: string }
-  /** False when the thread has no checkpoint, which saves asking. */
+  /** The run's thread. A graph that a node calls with a thread of its own comes here too, and is never taken for it. */
+  readonly threadId: string
+  /** False when that thread has no checkpoint, which saves asking. */
   readonly hasCheckpoint: boolean
   /** Resolves when every event that came before has been written to the socket (W2). */
   readonly eventsWritten: () => Promise<void>
@@ -40,6 +42,7 @@ export interface ListOptions {
 export class CheckpointLink {
   readonly #options: CheckpointLinkOptions
   readonly #pending = new Set<Promise<unknown>>()
+  /** Namespaces of the run's thread. */
   readonly #written = new Set<string>()
   readonly #newest = new NewestCheckpoint()
   #closed: Error | undefined
@@ -65,13 +68,15 @@ export class CheckpointLink {
 
   async get(serde: Serde, config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const { threadId, ns, id } = checkpointRef(config)
-    const known = ns === "" ? this.newest() : undefined
+    const isOwn = threadId === this.#options.threadId
+    const isRoot = isOwn && ns === ""
+    const known = isRoot ? this.newest() : undefined
     if (known !== undefined && (id === undefined || known.checkpoint.id === id)) return known
-    if (!this.#options.hasCheckpoint && !this.#written.has(ns)) return undefined
+    if (isOwn && !this.#options.hasCheckpoint && !this.#written.has(ns)) return undefined
     // A question must not overtake the writes it is about.
     await this.idle()
     const tuple = await this.#ask(serde, threadId, ns, id)
-    if (ns === "" && id === undefined && tuple !== undefined) this.#newest.set(tuple)
+    if (isRoot && id === undefined && tuple !== undefined) this.#newest.set(tuple)
     return tuple
   }
 
@@ -115,8 +120,9 @@ export class CheckpointLink {
     const kept = checkpointMetadata(config, metadata)
     const tuple = { ...(parentId === undefined ? {} : { parentConfig: refConfig(threadId, ns, parentId) }) }
     const saved = refConfig(threadId, ns, checkpoint.id)
-    this.#written.add(ns)
-    if (ns === "") this.#newest.set({ ...tuple, config: saved, checkpoint, metadata: kept, pendingWrites: [] })
+    const isOwn = threadId === this.#options.threadId
+    if (isOwn) this.#written.add(ns)
+    if (isOwn && ns === "") this.#newest.set({ ...tuple, config: saved, checkpoint, metadata: kept, pendingWrites: [] })
     // The values are encoded before the first wait: the graph goes on and may change them.
     const encoding = encodeBlobs(serde, checkpoint.channel_values, newVersions)
     const head = checkpointLines(checkpoint, kept)
@@ -140,7 +146,7 @@ export class CheckpointLink {
   ): Promise<void> {
     const { threadId, ns, id } = checkpointRef(config)
     if (id === undefined) throw new Error("writes need configurable.checkpoint_id")
-    if (ns === "") this.#newest.addWrites(id, task.taskId, writes)
+    if (threadId === this.#options.threadId && ns === "") this.#newest.addWrites(id, task.taskId, writes)
     const encoding = encodeWrites(serde, task, writes)
     await this.#track(
       (async () => {

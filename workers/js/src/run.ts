@@ -46,13 +46,14 @@ export class Run {
   #isOver = false
 
   constructor(request: RunRequest, connection: Connection) {
-    const { run_id, claim_id, stream_modes, stream_subgraphs, has_checkpoint, attempt } = request.frame
+    const { run_id, claim_id, thread_id, stream_modes, stream_subgraphs, has_checkpoint, attempt } = request.frame
     this.#request = request
     this.#connection = connection
     this.#events = new EventMapper({ runId: run_id, modes: stream_modes, subgraphs: stream_subgraphs })
     this.#checkpoints = new CheckpointLink({
       call: (fields, payload) => this.#call(fields, payload),
       claim: { run_id, claim_id },
+      threadId: thread_id,
       // The attempt before this one may have saved the thread's first.
       hasCheckpoint: has_checkpoint || attempt > 1,
       eventsWritten: () => this.#feed.written(),

@@ -51,7 +51,12 @@ async function readableGraph(
   const config = { ...given, configurable: { ...given.configurable, ...place } }
   const { graph, library } = await loaded.use(config, { accessContext: "threads.read", executionRuntime: null })
   const ask = connection.call.bind(connection)
-  const link = new CheckpointLink({ call: ask, hasCheckpoint: true, eventsWritten: () => Promise.resolve() })
+  const link = new CheckpointLink({
+    call: ask,
+    threadId: call.thread_id,
+    hasCheckpoint: true,
+    eventsWritten: () => Promise.resolve(),
+  })
   const checkpointer = createCheckpointer(library.module, link)
   return { graph: withPersistence(graph, checkpointer, createStore(library.module, { call: ask })), config }
 }

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { CheckpointLink, type CheckpointLinkOptions } from "./checkpoint-link.js"
+import type { Serde } from "./langgraph.js"
+
+const serde: Serde = {
+  dumpsTyped: async (value) => ["json", Buffer.from(JSON.stringify(value))],
+  loadsTyped: async (_type, data) => JSON.parse(String(data)),
+}
+
+/** The link of a run on thread `own`, and what it asked of a server that has nothing. */
+function linkOfRun() {
+  const asked: string[] = []
+  const call: CheckpointLinkOptions["call"] = async (fields) => {
+    asked.push(`${fields.method} ${"thread_id" in fields ? fields.thread_id : ""}`)
+    return { header: { type: "reply", call_id: "1" }, payload: [] }
+  }
+  const claim = { run_id: "r", claim_id: "c" }
+  const eventsWritten = () => Promise.resolve()
+  return { asked, link: new CheckpointLink({ call, claim, threadId: "own", hasCheckpoint: false, eventsWritten }) }
+}
+
+const root = (thread_id: string) => ({ configurable: { thread_id, checkpoint_ns: "" } })
+
+const put = (link: CheckpointLink, threadId: string, id: string) => {
+  const checkpoint = {
+    v: 4,
+    id,
+    ts: "",
+    channel_values: { x: threadId },
+    channel_versions: { x: 1 },
+    versions_seen: {},
+  }
+  return link.put(serde, root(threadId), checkpoint, { source: "loop" }, { x: 1 })
+}
+
+test("a graph that a node calls with a thread of its own does not become the run's state", async () => {
+  const { link } = linkOfRun()
+  await put(link, "own", "1")
+
+  const saved = await put(link, "other", "2")
+  const written = { taskId: "t", taskPath: "" }
+  await link.putWrites(serde, saved, [["x", "of the other"]], written)
+
+  assert.equal(link.newest()?.checkpoint.id, "1")
+  assert.deepEqual(link.newest()?.pendingWrites, [])
+  assert.equal((await link.get(serde, root("own")))?.checkpoint.channel_values.x, "own")
+})
+
+test("that the run's thread has no checkpoint says nothing of another thread", async () => {
+  const { link, asked } = linkOfRun()
+
+  const nothing = [await link.get(serde, root("own")), await link.get(serde, root("other"))]
+  await put(link, "other", "2")
+  const stillNothing = await link.get(serde, root("own"))
+
+  assert.deepEqual([...nothing, stillNothing], [undefined, undefined, undefined])
+  assert.deepEqual(asked, ["checkpoint.get other", "checkpoint.put other"])
+})
