@@ -16,3 +16,17 @@ test("a page of the web cannot execute a run on a development server", async () 
   assert.equal(ofTheWeb.status, 403)
   assert.equal(local.status, 404)
 })
+
+test("HEAD of a stream is refused and subscribes nobody", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const created = await http.send("POST", "/threads", {})
+  const { thread_id } = created.json as { thread_id: string }
+  const run = await http.send("POST", `/threads/${thread_id}/runs`, { assistant_id: "agent", input: {} })
+  const { run_id } = run.json as { run_id: string }
+
+  const { status, headers } = await http.send("HEAD", `/threads/${thread_id}/runs/${run_id}/stream`)
+
+  assert.deepEqual([status, headers.get("allow")], [405, "GET, POST"])
+  assert.equal(http.server.streams.hasSubscribers(run_id), false)
+})

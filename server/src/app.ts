@@ -7,6 +7,7 @@ import { type Api, createApi } from "@superstep/toolkit/http/route"
 import type { MiddlewareHandler } from "hono"
 import { bodyLimit } from "hono/body-limit"
 import { crossOrigin, requireKnownOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
+import { refuseHeadOfStreams } from "./http/stream-methods.js"
 import { addMetaRoutes } from "./meta/routes.js"
 import type { Runs } from "./runs/operations.js"
 import { addRunRoutes } from "./runs/routes.js"
@@ -34,6 +35,7 @@ export function createApp(options: AppOptions): Api {
   app.use(crossOrigin(origins))
   if (options.isDev) app.use(requireLoopbackHost, requireKnownOrigin(origins))
   if (options.unitToken) app.use(requireUnitToken(options.unitToken))
+  app.use(refuseHeadOfStreams)
   app.use(limitBody(options.maxBodyBytes))
   app.use(refuseUntilReady(options.isReady))
 
