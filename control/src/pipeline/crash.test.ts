@@ -1,5 +1,7 @@
 /** The control plane is killed at every named point, and every revision ends as if nothing had happened. */
 import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
@@ -89,6 +91,33 @@ test("a revision whose stage kills the platform three times fails, and takes no 
   assert.equal(await revisionBehind(), served)
   await platform.kill()
 })
+
+test("a switch that kills the platform three times fails, and the unit that serves executes runs again", async () => {
+  const unit = await platform.db.row<{ unit_id: string }>(sql`select unit_id from units where revision_id = ${served}`)
+  const pidFile = join(platform.home, "units", unit?.unit_id ?? "", "pid.json")
+  const activations = async () => (await activationsOf(served)).length
+  const before = await activations()
+  await platform.start({ SUPERSTEP_CRASH_AT: "switch:after-activate" })
+  const revisionId = await change()
+  await platform.untilDead()
+  for (let death = 2; death <= 3; death++) {
+    await platform.start({ SUPERSTEP_CRASH_AT: "switch:after-activate" })
+    await platform.untilDead()
+  }
+  // The unit of a test knows nothing of others' activations: it stops being active by being started again.
+  process.kill((JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid, "SIGKILL")
+
+  await platform.start()
+  const revision = await platform.untilEnded(deploymentId, revisionId)
+
+  assert.deepEqual([revision.status, revision.error_code], ["DEPLOY_FAILED", "crash_loop_guard"])
+  await until(async () => (await activations()) > before, { what: "the old unit is activated" })
+  assert.equal(await revisionBehind(), served)
+  await platform.kill()
+})
+
+const activationsOf = (revisionId: string) =>
+  platform.db.rows(sql`select 1 from log_lines where revision_id = ${revisionId} and message = 'activated'`)
 
 test("killed at each step of a deletion, it goes on after each restart", async () => {
   await platform.start()

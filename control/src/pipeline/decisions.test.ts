@@ -61,7 +61,8 @@ test("drain: the second crash of a watched unit rolls back, one crash or a late 
 
 const actions: readonly (readonly [Parameters<typeof actionFor>, ReturnType<typeof actionFor>])[] = [
   [[{ state: "starting", is_down: false, may_start: true }, "exited"], "leave"],
-  [[{ state: "serving", is_down: false, may_start: true }, "running"], "leave"],
+  [[{ state: "serving", is_down: false, may_start: true }, "running"], "activate"],
+  [[{ state: "draining", is_down: false, may_start: true }, "running"], "leave"],
   [[{ state: "serving", is_down: false, may_start: true }, "exited"], "note crash"],
   [[{ state: "serving", is_down: true, may_start: false }, "exited"], "leave"],
   [[{ state: "serving", is_down: true, may_start: true }, "exited"], "start"],

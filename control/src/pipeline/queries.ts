@@ -90,6 +90,14 @@ export async function serveWith(tx: Db, deploymentId: string, unitId: string): P
     where unit_id = ${unitId} and state <> 'serving'`)
 }
 
+/** Whether a unit should be active. During a switch the next one is, though this one still has the requests. */
+export const executesRuns = async (db: Db, unitId: string): Promise<boolean> => {
+  const row = await db.row(sql`
+    select 1 from units u where u.unit_id = ${unitId} and u.state = 'serving' and not exists (
+      select 1 from revisions r where r.deployment_id = u.deployment_id and r.stage = 'switch')`)
+  return row !== undefined
+}
+
 export const recordCrash = (db: Db, unitId: string, backOffMs: number): Promise<number> =>
   db.run(sql`
     update units set crashes = crashes + 1, is_down = true, start_after = now() + ${backOffMs} * interval '1 millisecond'

@@ -1,12 +1,21 @@
 /** One unit: what should be done about it, and doing it. */
 import type { UnitStatus } from "../runtimes/port.js"
+import { activate, askStatus } from "../runtimes/unit-client.js"
 import type { PipelineContext } from "./context.js"
 import { shipUnitLog } from "./log-shipping.js"
-import { deploymentById, recordCrash, recordStart, removeUnit, revisionOfUnit, type UnitRow } from "./queries.js"
+import {
+  deploymentById,
+  executesRuns,
+  recordCrash,
+  recordStart,
+  removeUnit,
+  revisionOfUnit,
+  type UnitRow,
+} from "./queries.js"
 import { backOffMs } from "./restart.js"
-import { unitSpec } from "./unit.js"
+import { unitAddress, unitSpec } from "./unit.js"
 
-export type UnitAction = "leave" | "note crash" | "start" | "stop"
+export type UnitAction = "leave" | "activate" | "note crash" | "start" | "stop"
 
 /**
  * Pure. A starting unit is the pipeline's own business. A draining one that has ended is not started again: what it
@@ -18,7 +27,8 @@ export function actionFor(
 ): UnitAction {
   if (unit.state === "starting") return "leave"
   if (unit.state === "stopping") return "stop"
-  if (status === "running" || unit.state === "draining") return "leave"
+  if (unit.state === "draining") return "leave"
+  if (status === "running") return "activate"
   if (status === "exited" && !unit.is_down) return "note crash"
   return unit.may_start ? "start" : "leave"
 }
@@ -29,6 +39,8 @@ export async function reconcileUnit(context: PipelineContext, unit: UnitRow): Pr
   switch (actionFor(unit, (await runtime.status(unitId)).state)) {
     case "leave":
       return
+    case "activate":
+      return ensureActive(context, unit)
     case "note crash":
       await recordCrash(db, unitId, backOffMs(unit.crashes + 1))
       log.warn({ unit_id: unitId, revision_id: unit.revision_id, crashes: unit.crashes + 1 }, "unit ended by itself")
@@ -38,6 +50,20 @@ export async function reconcileUnit(context: PipelineContext, unit: UnitRow): Pr
     case "stop":
       return end(context, unit)
   }
+}
+
+/**
+ * Whatever kept a unit from being activated (a switch that failed half way, a kill, a start), the unit that serves is
+ * the one that executes runs, as soon as it can.
+ */
+async function ensureActive(context: PipelineContext, unit: UnitRow): Promise<void> {
+  const address = unitAddress(context, unit)
+  const report = await askStatus(address)
+  if (!report?.ready || report.serving) return
+  // Asked last: the look at the unit took time, and a switch may be on its way to another one.
+  if (!(await executesRuns(context.db, unit.unit_id))) return
+  await activate(address)
+  context.log.info({ unit_id: unit.unit_id, revision_id: unit.revision_id }, "unit activated")
 }
 
 async function startAgain(context: PipelineContext, unit: UnitRow): Promise<void> {

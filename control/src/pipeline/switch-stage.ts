@@ -3,7 +3,6 @@
  * requests: the other way round, a request for a graph that only the new revision has could be executed by the old one.
  * Runs and streams that the old unit has go on there.
  */
-import { setTimeout as sleep } from "node:timers/promises"
 import { holdClaim, type Reason, recordReason } from "../revisions/claims.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { activate } from "../runtimes/unit-client.js"
@@ -34,8 +33,8 @@ export const runSwitch: RunStage = async ({ context, revision, signal }) => {
 }
 
 /**
- * Gives the requests and the runs back to the unit that served before. If it has ended meanwhile, the reconciler starts
- * it again, since from now on it should run.
+ * Gives the requests and the runs back to the unit that served before. From now on it should run and be active, so the
+ * reconciler sees to both.
  * @param previous  a draining unit of the same deployment
  * @param reason    is written on the revision in the same transaction, for one that does not fail but was DEPLOYED
  */
@@ -53,19 +52,4 @@ export async function switchBack(
     await wakePipeline(tx, previous.deployment_id)
   })
   await syncEdge(context)
-  await activateWhenItRuns(input, previous)
-}
-
-const pollMs = 200
-
-async function activateWhenItRuns({ context, signal }: StageInput, unit: UnitRow): Promise<void> {
-  const deadline = performance.now() + context.limits.healthMs
-  for (;;) {
-    try {
-      return await activate(unitAddress(context, unit), signal)
-    } catch (error) {
-      if (signal.aborted || performance.now() > deadline) throw error
-      await sleep(pollMs, undefined, { signal })
-    }
-  }
 }
