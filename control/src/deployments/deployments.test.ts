@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { z } from "@hono/zod-openapi"
+import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import { revisionReply } from "../revisions/schema.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
@@ -142,6 +143,18 @@ test("of many that create one name at once, one succeeds and no other leaves any
   assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409])
   const list = await api.call("GET", "/v2/deployments")
   assert.equal(list.headers.get("x-total-count"), "1")
+})
+
+test("a name that is taken uses up none of the users that deployments run under", async () => {
+  await using api = await startApi()
+  await created(api)
+  const attempts = [api.call, api.call, api.callAsOther, api.callAsOther]
+
+  await Promise.all(attempts.map((call) => call("POST", "/v2/deployments", { body: exampleDeployment() })))
+  const { id } = await created(api, exampleDeployment("next"))
+
+  const next = await api.db.row(sql`select uid_offset from deployments where deployment_id = ${id}`)
+  assert.deepEqual(next, { uid_offset: 3 })
 })
 
 test("a deleted deployment is shown as such until it is gone, and hidden from lists (D5)", async () => {

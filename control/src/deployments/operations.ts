@@ -33,6 +33,7 @@ import {
   idOfName,
   insertDeployment,
   lockDeployment,
+  lockNames,
   markForDeletion,
   type NewDeployment,
 } from "./queries.js"
@@ -98,6 +99,7 @@ async function checkIntegration(tx: Db, workspaceId: string, integrationId: stri
  */
 async function takeName(tx: Db, deployment: Omit<NewDeployment, "routeName">): Promise<void> {
   const { name, workspaceId, deploymentId } = deployment
+  await lockNames(tx, workspaceId)
   const suffix = createHash("sha256").update(workspaceId).digest("hex").slice(0, 6)
   for (const routeName of [name, `${name}-${suffix}`, `${name}-${deploymentId.slice(-12)}`]) {
     if (await insertDeployment(tx, { ...deployment, routeName })) return

@@ -67,14 +67,27 @@ export interface NewDeployment {
   readonly sourceRevisionConfig: SourceRevisionConfig
 }
 
-/** @returns false when the name or the route's name is taken; waits for others who are taking it */
+/** Makes those who would take a name in this workspace wait until the transaction ends. */
+export const lockNames = (tx: Db, workspaceId: string): Promise<number> =>
+  // Not `for update`: that would also hold up whatever refers to the workspace.
+  tx.run(sql`select 1 from workspaces where workspace_id = ${workspaceId} for no key update`)
+
+/**
+ * A row that conflicts has used up its `uid_offset`, and those are few: what is known to be taken is not tried.
+ * @returns false when the name or the route's name is taken; waits for others who are taking it
+ */
 export const insertDeployment = async (tx: Db, it: NewDeployment): Promise<boolean> => {
   const inserted = await tx.run(sql`
     insert into deployments (deployment_id, workspace_id, name, route_name, source, integration_id, source_config,
       source_revision_config, status)
-    values (${it.deploymentId}, ${it.workspaceId}, ${it.name}, ${it.routeName}, ${it.source},
-      ${it.sourceConfig.integration_id}, ${JSON.stringify(it.sourceConfig)}::jsonb,
-      ${JSON.stringify(it.sourceRevisionConfig)}::jsonb, 'AWAITING_DATABASE')
+    select ${it.deploymentId}::uuid, ${it.workspaceId}::uuid, ${it.name}, ${it.routeName}, ${it.source},
+      ${it.sourceConfig.integration_id}::uuid, ${JSON.stringify(it.sourceConfig)}::jsonb,
+      ${JSON.stringify(it.sourceRevisionConfig)}::jsonb, 'AWAITING_DATABASE'
+    where not exists (
+      select 1 from deployments
+      where delete_requested_at is null and (
+        route_name = ${it.routeName} or (workspace_id = ${it.workspaceId} and name = ${it.name})
+      ))
     on conflict do nothing`)
   return inserted > 0
 }

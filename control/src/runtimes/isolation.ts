@@ -3,14 +3,25 @@
  * that deployment's files; every other process runs all deployments as itself, and they are not kept apart.
  */
 import { dirname } from "node:path"
+import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { isReachable } from "@superstep/toolkit/postgres/postgres-user"
 
-// Above what distributions give to people and services, below the ranges that containers map (65536 and up).
-const firstUid = 61_000
+// Above all that has a meaning below 65536 (people, services, systemd's dynamic users, `nobody`, who owns the databases)
+// and as many again; below the users of systemd's containers (524288 and up).
+const firstUid = 200_000
+// Numbers are never used twice: a deleted deployment's user may have left files.
+const mostUids = 65_000
+
+export class TooManyDeployments extends KnownError {
+  readonly code = "too_many_deployments"
+}
 
 export interface Isolation {
-  /** @returns the user of a deployment, or undefined when all run as we do */
+  /**
+   * @returns the user of a deployment, or undefined when all run as we do
+   * @throws TooManyDeployments
+   */
   user(uidOffset: number): OsUser | undefined
   /** Why there is no isolation although we are root, in words that name the remedy. */
   readonly warning: string | undefined
@@ -31,7 +42,12 @@ export async function decideIsolation(home: string, programs: readonly string[])
   return { user: isolatedUser, warning: undefined }
 }
 
+/** @throws TooManyDeployments  this installation has made more deployments than it has users for */
 export function isolatedUser(uidOffset: number): OsUser {
+  if (uidOffset > mostUids) {
+    const remedy = "move what is in use to a new SUPERSTEP_HOME with a database of its own"
+    throw new TooManyDeployments(`all ${mostUids} users for deployments have been given out: ${remedy}`)
+  }
   const uid = firstUid + uidOffset
   return { uid, gid: uid }
 }

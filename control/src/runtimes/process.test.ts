@@ -9,7 +9,7 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { runtimeConformance } from "./conformance.js"
-import { decideIsolation } from "./isolation.js"
+import { decideIsolation, isolatedUser, TooManyDeployments } from "./isolation.js"
 import { processRuntime } from "./process.js"
 import { unitEnvironment, unitSecrets } from "./unit-environment.js"
 
@@ -130,6 +130,14 @@ test("a unit that ignores the stop signal is killed after its grace", async () =
   await runtime.stop(unit.unitId, { graceMs: 50 })
 
   assert.equal((await runtime.status(unit.unitId)).state, "absent")
+})
+
+test("a deployment's user is nobody else's, and there is an end to them", () => {
+  const [first, last] = [isolatedUser(1), isolatedUser(65_000)]
+
+  assert.deepEqual(first, { uid: 200_001, gid: 200_001 })
+  assert.deepEqual(last, { uid: 265_000, gid: 265_000 })
+  assert.throws(() => isolatedUser(65_001), TooManyDeployments)
 })
 
 test("as root, isolation needs folders that other users can enter, and says so", { skip: !isRoot }, async () => {
