@@ -190,6 +190,28 @@ for (const [what, steps, change, files, code, words] of failures) {
   })
 }
 
+test("a result of the verification that is a link, a pipe, or no such JSON is not read, and nothing of it is told", async () => {
+  const secret = join(temporaryFolder(), "master.key")
+  writeFileSync(secret, "do-not-tell-me")
+  const code = (command: string) => `
+    import { execFileSync } from "node:child_process"
+    execFileSync("sh", ["-c", ${JSON.stringify(command)}], { env: { RESULT: process.argv[3] } })
+    process.exit(0)`
+  const commands = [
+    `ln -s ${secret} $RESULT`,
+    `ln ${secret} $RESULT`,
+    "mkfifo $RESULT",
+    "echo '{\"graphs\": 1}' > $RESULT",
+  ]
+
+  for (const command of commands) {
+    const { result, log } = await build({ "chat.mjs": code(command) }, [])
+
+    assert.equal(result.outcome === "failed" && result.message, "the verification wrote no readable result", command)
+    assert.ok(!log.includes("do-not"), command)
+  }
+})
+
 test("a second start finds the first build and leaves it alone", async () => {
   const { folder, request } = prepare({}, [step("build", "echo once >> ../count && sleep 0.3")])
   await startBuild(folder, request, {})

@@ -1,13 +1,13 @@
 /** The steps of a build, one after the other. It runs inside the build process. */
 import { lchown, mkdir, rm } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { readJson } from "../files/json-file.js"
 import type { WriteLine } from "./build-log.js"
 import type { BuildRequest, BuildResult } from "./build-request.js"
 import { BuildFailed } from "./failure.js"
 import type { BuildStep } from "./plan.js"
 import { prune, publish } from "./publish.js"
 import { runStep, type StepEnd } from "./run-step.js"
+import { readVerification, type Verification } from "./verification.js"
 
 export interface BuildInput {
   /** Told each step's process, as soon as it runs. */
@@ -75,13 +75,6 @@ export function wordsFor(end: StepEnd, { limitMs, silenceMs }: { limitMs: number
   }
 }
 
-/** What the verify program writes. */
-interface Verification {
-  readonly graphs: readonly string[]
-  readonly failed: readonly { readonly graph_id: string; readonly message: string; readonly code_frame?: string }[]
-  readonly langgraph_version?: string | null
-}
-
 /** Loads every graph once, as the agent server will: a missing export is told now and not after the switch. */
 async function verify({ request, agentEnv, writeLine, signal, onStart }: BuildInput): Promise<Verification> {
   writeLine("verify: load every graph")
@@ -93,7 +86,7 @@ async function verify({ request, agentEnv, writeLine, signal, onStart }: BuildIn
   const limits = { limitMs: verifyMs, silenceMs: verifyMs }
   const command = { argv, cwd: dirname(configFile), env, user: request.user, ...limits, onStart }
   const end = await runStep(command, writeLine, signal)
-  const loaded = await readJson<Verification>(resultFile)
+  const loaded = await readVerification(resultFile)
   if (loaded && loaded.failed.length > 0) throw new BuildFailed("graph_load_failed", describeFailed(loaded, writeLine))
   if (loaded && end.kind === "exited" && end.code === 0) return loaded
   throw new BuildFailed("graph_load_failed", `loading the graphs ${wordsFor(end, limits)}`)
