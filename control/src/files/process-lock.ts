@@ -1,28 +1,67 @@
-/** A file that says which process has something. It is given up by dying, so nobody has to tidy up after a kill. */
-import { link, rename, rm, writeFile } from "node:fs/promises"
+/**
+ * A file that says which process has something. It is given up by dying, so nobody has to tidy up after a kill.
+ * L1 A free file is taken by `link`, which, unlike a rename, does not replace: of two who try, one is told. L2 The entry
+ * of a dead process is replaced only by who holds the right to replace this very entry, which is a lock of its own and
+ * named after the entry; whoever comes late finds another entry there, and begins anew.
+ */
+import { createHash, randomUUID } from "node:crypto"
+import { link, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { setTimeout as sleep } from "node:timers/promises"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
-import { readJson } from "./json-file.js"
+
+// Replacing an entry is a few calls of the file system; who does it lives, or its right is replaced as well.
+const pollMs = 10
 
 /**
  * Writes this process into the file, unless a process that lives is there.
  * @returns that other process, or undefined when the file is ours now
  */
 export async function takeLock(file: string): Promise<ProcessIdentity | undefined> {
-  const own = `${file}.${process.pid}`
+  const own = `${file}.${randomUUID()}`
   await writeFile(own, JSON.stringify(await identify(process.pid)), { mode: 0o600 })
   try {
-    // Unlike a rename, a link does not replace: of two who try, one is told.
+    for (;;) {
+      if (await linked(own, file)) return undefined
+      const entry = await textOf(file)
+      if (entry === undefined) continue
+      const holder = JSON.parse(entry) as ProcessIdentity
+      if (await isAlive(holder)) return holder
+      if (await replaced(own, file, entry)) return undefined
+      await sleep(pollMs)
+    }
+  } finally {
+    await rm(own, { force: true })
+  }
+}
+
+async function linked(own: string, file: string): Promise<boolean> {
+  try {
     await link(own, file)
-    await rm(own)
-    return undefined
+    return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false
+    throw error
   }
-  const former = await readJson<ProcessIdentity>(file)
-  if (former && (await isAlive(former))) {
-    await rm(own)
-    return former
+}
+
+/** @returns false when somebody else has replaced the dead entry, or is about to */
+async function replaced(own: string, file: string, entry: string): Promise<boolean> {
+  const right = `${file}.after-${createHash("sha256").update(entry).digest("hex").slice(0, 12)}`
+  if (await takeLock(right)) return false
+  try {
+    if ((await textOf(file)) !== entry) return false
+    await rename(own, file)
+    return true
+  } finally {
+    await rm(right)
   }
-  await rename(own, file)
-  return undefined
+}
+
+async function textOf(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, "utf8")
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
+    throw error
+  }
 }
