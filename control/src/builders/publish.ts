@@ -1,14 +1,15 @@
 /** Makes a built tree an artefact: nothing in it that should not run, nobody may change it, and it appears at once. */
 import { execFile } from "node:child_process"
-import { mkdir, rename, rm, stat } from "node:fs/promises"
-import { dirname, join } from "node:path"
+import { lstat, mkdir, realpath, rename, rm } from "node:fs/promises"
+import { basename, dirname, join, sep } from "node:path"
 import { promisify } from "node:util"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 
 const run = promisify(execFile)
 
 /**
- * Takes out of a tree what an artefact must not carry.
+ * Takes out of a tree what an artefact must not carry. A folder of the tree may be a link that leads outside, where we
+ * must not delete.
  * @returns  what was there and is gone
  */
 export async function prune(tree: string, configFolder: string): Promise<string[]> {
@@ -17,11 +18,16 @@ export async function prune(tree: string, configFolder: string): Promise<string[
   const gone: string[] = []
   for (const path of folders.flatMap((folder) => names.map((name) => join(folder, name)))) {
     const target = join(tree, path)
-    if (!(await exists(target))) continue
-    await rm(target, { recursive: true, force: true })
+    if (!(await exists(target)) || !(await isInside(tree, dirname(target)))) continue
+    await rm(join(await realpath(dirname(target)), basename(target)), { recursive: true, force: true })
     gone.push(path)
   }
   return gone
+}
+
+async function isInside(tree: string, folder: string): Promise<boolean> {
+  const [root, real] = await Promise.all([realpath(tree), realpath(folder)])
+  return real === root || real.startsWith(root + sep)
 }
 
 /**
@@ -47,7 +53,7 @@ export async function removeTree(folder: string): Promise<void> {
 }
 
 async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
+  return lstat(path).then(
     () => true,
     (error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT" || error.code === "ENOTDIR") return false
