@@ -116,6 +116,27 @@ test("a switch that kills the platform three times fails, and the unit that serv
   await platform.kill()
 })
 
+test("a revision that fails after its switch gives the route back", async () => {
+  await platform.start({ SUPERSTEP_CRASH_AT: "switch:after-push" })
+  const revisionId = await change()
+  await platform.untilDead()
+  for (let death = 2; death <= 3; death++) {
+    await platform.start({ SUPERSTEP_CRASH_AT: "switch:after-push" })
+    await platform.untilDead()
+  }
+  assert.equal(await revisionBehind(), revisionId)
+
+  await platform.start()
+  const revision = await platform.untilEnded(deploymentId, revisionId)
+
+  assert.equal(revision.status, "DEPLOY_FAILED")
+  await until(async () => (await revisionBehind()) === served, { what: "the old revision serves again" })
+  const { body: deployment } = await platform.call("GET", `/v2/deployments/${deploymentId}`)
+  assert.equal(deployment.active_revision_id, served)
+  await until(async () => (await left()).units === 1, { what: "the failed revision's unit has ended" })
+  await platform.kill()
+})
+
 const activationsOf = (revisionId: string) =>
   platform.db.rows(sql`select 1 from log_lines where revision_id = ${revisionId} and message = 'activated'`)
 

@@ -1,12 +1,14 @@
 /** drain: the old units finish what they have, and the new one is watched. Requests go to the new one all the while. */
+import { recordReason } from "../revisions/claims.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { askStatus } from "../runtimes/unit-client.js"
 import type { EdgeState } from "./context.js"
 import { type DrainFacts, decideDrain } from "./drain.js"
+import { syncEdge } from "./edge-table.js"
 import { statusMessage } from "./failures.js"
 import { deployedMs, deploymentById, setUnitState, type UnitRow, unitsOfDeployment } from "./queries.js"
 import type { RunStage, StageInput, StageOutcome } from "./stage.js"
-import { switchBack } from "./switch-stage.js"
+import { switchBack } from "./switch-back.js"
 import { unitAddress } from "./unit.js"
 
 // Nobody waits for this: an old unit may live a second longer.
@@ -54,7 +56,12 @@ async function rollBack(input: StageInput, units: readonly UnitRow[], to: string
   if (!failed || !previous) throw new Error(`the units of revision ${revision.revision_id} are gone`)
   const said = `the agent server ended ${failed.crashes} times after it took over`
   const message = statusMessage("crash_loop", `${said}; revision ${previous.revision_id} serves again`, [])
-  await switchBack(input, { failed, previous, reason: { code: "crash_loop", message } })
+  await context.db.transaction(async (tx) => {
+    await recordReason(tx, revision, { code: "crash_loop", message })
+    await switchBack(tx, failed, previous)
+    await wakePipeline(tx, revision.deployment_id)
+  })
+  await syncEdge(context)
   context.log.warn({ revision_id: revision.revision_id, to: previous.revision_id }, "revision rolled back")
   return { kind: "next", status: "DEPLOYED", stage: null }
 }

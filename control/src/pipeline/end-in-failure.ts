@@ -1,4 +1,5 @@
-/** Ends a revision that failed: its reason is stored, its unit ends, and the route stays where it is. */
+/** Ends a revision that failed: its reason is stored, its unit ends, and the route is where it was before. */
+import type { Db } from "@superstep/toolkit/db/database"
 import type { LogStream } from "../logs/log-line.js"
 import { appendLogLines, lastLogLines } from "../logs/operations.js"
 import { advance, type ClaimedRevision } from "../revisions/claims.js"
@@ -6,7 +7,8 @@ import { type ErrorCode, failedStatus } from "../revisions/revision.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import type { PipelineContext } from "./context.js"
 import { statusMessage } from "./failures.js"
-import { setUnitState, unitOfRevision } from "./queries.js"
+import { setUnitState, unitOfRevision, unitsOfDeployment } from "./queries.js"
+import { switchBack } from "./switch-back.js"
 
 /** @throws ClaimLost */
 export async function endInFailure(
@@ -23,8 +25,21 @@ export async function endInFailure(
     const error = { code, message: statusMessage(code, message, said) }
     await advance(tx, revision, { status, stage: null, error })
     await appendLogLines(tx, id, stream, [{ message: `${status} (${code}): ${message}`, level: "ERROR" }])
-    const unit = stage === "drain" ? undefined : await unitOfRevision(tx, id)
-    if (unit && unit.state !== "serving") await setUnitState(tx, unit.unit_id, "stopping")
+    if (stage !== "drain") await endUnit(tx, id)
     await wakePipeline(tx, revision.deployment_id)
   })
+}
+
+async function endUnit(tx: Db, revisionId: string): Promise<void> {
+  const unit = await unitOfRevision(tx, revisionId)
+  if (unit?.state !== "serving") {
+    if (unit) await setUnitState(tx, unit.unit_id, "stopping")
+    return
+  }
+  const units = await unitsOfDeployment(tx, unit.deployment_id)
+  await switchBack(
+    tx,
+    unit,
+    units.find(({ state }) => state === "draining"),
+  )
 }

@@ -33,7 +33,7 @@ export const markReady = (db: Db, deploymentId: string): Promise<number> =>
     update deployments set status = 'READY', updated_at = now()
     where deployment_id = ${deploymentId} and status = 'AWAITING_DATABASE'`)
 
-export const setActiveRevision = (db: Db, deploymentId: string, revisionId: string): Promise<number> =>
+export const setActiveRevision = (db: Db, deploymentId: string, revisionId: string | null): Promise<number> =>
   db.run(sql`
     update deployments set active_revision_id = ${revisionId}, updated_at = now()
     where deployment_id = ${deploymentId}`)

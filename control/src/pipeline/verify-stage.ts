@@ -1,11 +1,7 @@
 /** verify: the public address answers with this revision. DEPLOYED means that, and not only that a process runs. */
 import { setTimeout as sleep } from "node:timers/promises"
-import { holdClaim } from "../revisions/claims.js"
 import { DeployFailed } from "./failures.js"
-import { setUnitState, unitsOfDeployment } from "./queries.js"
 import type { RunStage, StageInput } from "./stage.js"
-import { switchBack } from "./switch-stage.js"
-import { existingUnit } from "./unit.js"
 
 const answersThatConvince = 3
 const pollMs = 50
@@ -14,7 +10,7 @@ export const runVerify: RunStage = async (input) => {
   const { context, revision } = input
   context.crashPoint("verify:begin")
   if (!(await answersWithRevision(input))) {
-    await giveBack(input)
+    // Its end gives the route back (`endInFailure`).
     const limit = context.limits.verifyRouteMs / 1000
     throw new DeployFailed("health_timeout", `the public address did not answer with this revision within ${limit} s`)
   }
@@ -47,17 +43,4 @@ async function revisionBehind(address: string): Promise<string | undefined> {
     if (error instanceof TypeError || (error as Error).name === "TimeoutError") return undefined
     throw error
   }
-}
-
-/** A revision that fails leaves the route where it was. */
-async function giveBack(input: StageInput): Promise<void> {
-  const { context, revision } = input
-  const unit = await existingUnit(context.db, revision.revision_id)
-  const units = await unitsOfDeployment(context.db, revision.deployment_id)
-  const previous = units.find(({ state }) => state === "draining")
-  if (previous) return switchBack(input, { failed: unit, previous })
-  await context.db.transaction(async (tx) => {
-    await holdClaim(tx, revision)
-    await setUnitState(tx, unit.unit_id, "stopping")
-  })
 }
