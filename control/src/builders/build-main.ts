@@ -5,6 +5,7 @@
 import { identifyNewChild } from "@superstep/toolkit/exec/process-identity"
 import { readJson, writeJson } from "../files/json-file.js"
 import { takeLock } from "../files/process-lock.js"
+import { hideSecrets } from "../logs/log-line.js"
 import { build } from "./build.js"
 import { buildLog, type WriteLine } from "./build-log.js"
 import { agentEnvVariable, type BuildRequest, type BuildResult, buildFiles } from "./build-request.js"
@@ -22,7 +23,8 @@ async function main(): Promise<void> {
   const request = await readJson<BuildRequest>(files.request)
   if (!request) throw new Error(`there is no ${files.request}`)
   const agentEnv = JSON.parse(process.env[agentEnvVariable] ?? "{}") as Record<string, string>
-  const writeLine = buildLog(files.log, Object.values(agentEnv))
+  const hide = hideSecrets(Object.values(agentEnv))
+  const writeLine = buildLog(files.log, hide)
   // One after the other, so that the file names the step that runs now.
   let noted = Promise.resolve()
   const onStart = (pid: number) => {
@@ -32,13 +34,13 @@ async function main(): Promise<void> {
   const { signal } = stopping
   const result = await build({ request, agentEnv, writeLine, onStart, signal }).catch((error: unknown) => {
     // Whoever told us to stop knows: without a result the build counts as never done, and may begin anew.
-    return signal.aborted ? undefined : failedResult(error, writeLine)
+    return signal.aborted ? undefined : failedResult(error, hide, writeLine)
   })
   if (result) await writeJson(files.result, result)
 }
 
-function failedResult(error: unknown, writeLine: WriteLine): BuildResult {
-  const message = error instanceof Error ? error.message : String(error)
+function failedResult(error: unknown, hide: (text: string) => string, writeLine: WriteLine): BuildResult {
+  const message = hide(error instanceof Error ? error.message : String(error))
   writeLine(message, "ERROR")
   const code = error instanceof BuildFailed ? error.code : "internal"
   return { outcome: "failed", error_code: code, message }

@@ -126,6 +126,23 @@ test("install and build commands see no secret; the graphs are loaded with them,
   assert.ok(!log.includes("DATABASE_URI"))
 })
 
+test("a secret of many lines is hidden, in base64 too, and in the reason of a failure", async () => {
+  const key = "-----BEGIN KEY-----\nfirst-line-of-it\nsecond-line-of-it\n-----END KEY-----"
+  const files = {
+    "chat.mjs": `const key = process.env.KEY
+      console.log(key)
+      console.log("encoded " + btoa(key))
+      throw new Error("bad " + key)`,
+  }
+
+  const { result, log } = await build(files, [], {}, { KEY: key })
+
+  const told = log + JSON.stringify(result)
+  assert.match(log, /encoded \[secret\]/)
+  for (const part of [...key.split("\n"), btoa(key)]) assert.ok(!told.includes(part), part)
+  assert.equal(result.outcome === "failed" && result.message, 'graph "chat" does not load: bad [secret]')
+})
+
 const failures: readonly (readonly [
   string,
   readonly BuildStep[],
