@@ -2,6 +2,7 @@
  * The build process: install, build, verify, prune, publish. It runs in a session of its own, so it outlives the
  * control plane that started it; `build-request.ts` says how the two speak.
  */
+import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { identifyNewChild } from "@superstep/toolkit/exec/process-identity"
 import { readJson, writeJson } from "../files/json-file.js"
 import { takeLock } from "../files/process-lock.js"
@@ -22,7 +23,7 @@ if (!(await takeLock(files.identity))) await main()
 async function main(): Promise<void> {
   const request = await readJson<BuildRequest>(files.request)
   if (!request) throw new Error(`there is no ${files.request}`)
-  const agentEnv = JSON.parse(process.env[agentEnvVariable] ?? "{}") as Record<string, string>
+  const agentEnv = JSON.parse(takeSettingsFile(process.env)[agentEnvVariable] ?? "{}") as Record<string, string>
   const hide = hideSecrets(Object.values(agentEnv))
   const writeLine = buildLog(files.log, hide)
   // One after the other, so that the file names the step that runs now.

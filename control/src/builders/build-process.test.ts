@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import test from "node:test"
 import { fileURLToPath } from "node:url"
@@ -141,6 +141,21 @@ test("a secret of many lines is hidden, in base64 too, and in the reason of a fa
   assert.match(log, /encoded \[secret\]/)
   for (const part of [...key.split("\n"), btoa(key)]) assert.ok(!told.includes(part), part)
   assert.equal(result.outcome === "failed" && result.message, 'graph "chat" does not load: bad [secret]')
+})
+
+test("secrets may together be larger than one environment variable, and are in no file afterwards", async () => {
+  const agentEnv = Object.fromEntries(["A", "B", "C"].map((name) => [name, name.repeat(60_000)]))
+  const files = {
+    "chat.mjs": "export const { A, B, C } = process.env\nexport const graph = A + B + C\nconsole.log(graph.length)\n",
+  }
+  const { folder, request } = prepare(files, [])
+
+  await startBuild(folder, request, agentEnv)
+  const result = await untilFinished(folder)
+
+  assert.equal(result.outcome, "published", logOf(folder))
+  assert.match(logOf(folder), /^180000$/m)
+  for (const name of readdirSync(folder)) assert.ok(!readFileSync(join(folder, name), "utf8").includes("AAAA"), name)
 })
 
 const failures: readonly (readonly [

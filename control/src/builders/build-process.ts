@@ -1,6 +1,8 @@
 /** The control plane's side of a build: start it once, find it again after a restart, end it. */
 import { mkdir, rm } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
+import { Secret } from "@superstep/toolkit/config/settings"
+import { settingsFileVariable, writeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
@@ -18,7 +20,7 @@ const buildEntry = fileURLToPath(new URL("./build-main.js", import.meta.url))
 
 /**
  * Starts a build in a folder of its own.
- * @param agentEnv  the deployment's variables; they go through the process's environment and are on no disk
+ * @param agentEnv  the deployment's variables; they are on disk until the process has read them, for us alone
  */
 export async function startBuild(
   folder: string,
@@ -30,6 +32,8 @@ export async function startBuild(
   await mkdir(folder, { recursive: true, mode: 0o755 })
   await rm(buildFiles(folder).result, { force: true })
   await writeJson(buildFiles(folder).request, request)
+  const { secrets } = buildFiles(folder)
+  await writeSettingsFile(secrets, { [agentEnvVariable]: new Secret(JSON.stringify(agentEnv)) })
   const identity = await spawnDetached({
     argv: [process.execPath, "--enable-source-maps", buildEntry, folder],
     cwd: folder,
@@ -37,7 +41,7 @@ export async function startBuild(
       PATH: request.environment.PATH ?? "",
       LANG: "C.UTF-8",
       HOME: request.home,
-      [agentEnvVariable]: JSON.stringify(agentEnv),
+      [settingsFileVariable]: secrets,
     },
     outputFile: `${folder}/process.log`,
   })
@@ -68,9 +72,10 @@ const stopGraceMs = 5000
 
 /** Ends a build and everything it started. Fine when there is none. */
 export async function stopBuild(folder: string): Promise<void> {
-  const { identity, step } = buildFiles(folder)
+  const { identity, step, secrets } = buildFiles(folder)
   for (const file of [identity, step]) {
     const process = await readJson<ProcessIdentity>(file)
     if (process) await stopProcess(process, { graceMs: stopGraceMs, group: true })
   }
+  await rm(secrets, { force: true })
 }

@@ -1,6 +1,6 @@
 /**
  * What the control plane and a build process tell each other, as files of the build's folder: `request.json` on the
- * way in; `pid.json`, `step.json` (who runs the current command), `build.log` and, at the end and by rename,
+ * way in, with a `secrets.json` that the build removes as it begins; `pid.json`, `step.json` (who runs the current command), `build.log` and, at the end and by rename,
  * `result.json` on the way out. So either side may die and find the other again.
  */
 import { join } from "node:path"
@@ -44,11 +44,15 @@ export interface BuildLogLine {
   readonly message: string
 }
 
-/** The environment variable that brings the deployment's own variables to the verify step, and to no other. */
+/**
+ * The setting that brings the deployment's own variables to the verify step, and to no other. It is in the file
+ * `secrets`, not in the environment: there one variable holds at most 128 KiB, and secrets together may be more.
+ */
 export const agentEnvVariable = "SUPERSTEP_AGENT_ENV"
 
 export const buildFiles = (folder: string) => ({
   request: join(folder, "request.json"),
+  secrets: join(folder, "secrets.json"),
   identity: join(folder, "pid.json"),
   step: join(folder, "step.json"),
   log: join(folder, "build.log"),
