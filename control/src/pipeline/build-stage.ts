@@ -1,7 +1,7 @@
 /** build: from a tree to an artefact, in a process that outlives us. */
 
 import { execFile } from "node:child_process"
-import { mkdir } from "node:fs/promises"
+import { mkdir, rm } from "node:fs/promises"
 import { basename, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
@@ -115,7 +115,7 @@ async function follow(input: StageInput, logOffset: number): Promise<StageOutcom
 
 async function conclude(input: StageInput, result: BuildResult, requestFile: string): Promise<StageOutcome> {
   const { context, revision } = input
-  if (result.outcome === "failed") throw failureOf(result)
+  if (result.outcome === "failed") return fail(input, result)
   context.crashPoint("build:after-publish")
   const id = await builtArtifact(requestFile)
   await addArtifact(context.db, {
@@ -128,8 +128,14 @@ async function conclude(input: StageInput, result: BuildResult, requestFile: str
   return finish(input, id)
 }
 
-const failureOf = ({ error_code: code, message }: Extract<BuildResult, { outcome: "failed" }>): Error =>
-  code === "internal" ? new Error(message) : new BuildFailed(code, message)
+type FailedBuild = Extract<BuildResult, { outcome: "failed" }>
+
+/** A fault of the machine may pass: without its result the build counts as killed, so the next try is a new build. */
+async function fail({ context, revision }: StageInput, { error_code: code, message }: FailedBuild): Promise<never> {
+  if (code !== "internal") throw new BuildFailed(code, message)
+  await rm(buildFiles(workFolder(context.folders, revision.revision_id).build).result, { force: true })
+  throw new Error(message)
+}
 
 async function builtArtifact(requestFile: string): Promise<string> {
   const request = await readJson<BuildRequest>(requestFile)

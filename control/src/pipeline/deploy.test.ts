@@ -7,6 +7,8 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { buildFiles } from "../builders/build-request.js"
+import { writeJson } from "../files/json-file.js"
 import { interruptRevision } from "../revisions/claims.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
@@ -206,6 +208,26 @@ test("a revision that crashes after it took over is rolled back", async () => {
     (await platform.call("GET", `${path}/revisions/${bad.revisionId}`)).body.error_code === "crash_loop"
   await until(reason, { what: "the reason is on the revision" })
   assert.equal((await platform.call("GET", path)).body.active_revision_id, revisionId)
+})
+
+test("a build that failed through no fault of the project is built anew", async () => {
+  const { deploymentId, revisionId } = await platform.deploy(
+    deploymentOf(repository.url, { name: "unlucky", config: { build_command: "sleep 300" } }),
+  )
+  const files = buildFiles(join(platform.home, "work", revisionId, "build"))
+  await until(() => existsSync(files.step), { what: "the build runs" })
+  const pidIn = (file: string) => (JSON.parse(readFileSync(file, "utf8")) as { pid: number }).pid
+  const first = pidIn(files.identity)
+  const step = pidIn(files.step)
+
+  await writeJson(files.result, { outcome: "failed", error_code: "internal", message: "the disk is full" })
+  for (const pid of [first, step]) process.kill(-pid, "SIGKILL")
+
+  await until(() => existsSync(files.identity) && pidIn(files.identity) !== first, { what: "another build runs" })
+  await platform.db.transaction(async (tx) => {
+    assert.ok(await interruptRevision(tx, revisionId))
+    await wakePipeline(tx, deploymentId)
+  })
 })
 
 test("an interrupted build ends at once, with everything it started", async () => {
