@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { mkdirSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import test from "node:test"
 import { identify } from "@superstep/toolkit/exec/process-identity"
@@ -8,6 +8,7 @@ import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { readConfig } from "./config.js"
 import { HomeInUse, InvalidMasterKey, loadMasterKey, openHome } from "./home.js"
 import { foldersOf } from "./pipeline/folders.js"
+import { ForeignFolder, makeOwnFolder } from "./runtimes/own-folder.js"
 import { open, seal } from "./secrets/seal.js"
 
 const config = (env: Record<string, string> = {}) => readConfig({ DATABASE_URI: "postgres://localhost/x", ...env })
@@ -25,6 +26,22 @@ test("one process has a data folder; the lock of a dead one is taken over", asyn
 
   writeFileSync(lock, JSON.stringify({ ...self, startTicks: 1 }))
   assert.equal(await openHome(folders), id)
+})
+
+test("a folder for sockets that others made, or may write to, is refused", async () => {
+  const folders = { ...foldersOf(join(temporaryFolder(), "home")), run: join(temporaryFolder(), "run") }
+  mkdirSync(folders.run)
+  chmodSync(folders.run, 0o777)
+  await assert.rejects(openHome(folders), ForeignFolder)
+  rmSync(folders.run, { recursive: true })
+  symlinkSync(temporaryFolder(), folders.run)
+  await assert.rejects(openHome(folders), ForeignFolder)
+  rmSync(folders.run)
+
+  await openHome(folders)
+  await makeOwnFolder(folders.run, 0o711)
+
+  assert.equal(statSync(folders.run).mode & 0o777, 0o711)
 })
 
 test("the master key is made once, for its owner alone, and a wrong one is refused", async () => {

@@ -7,6 +7,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import type { Config } from "./config.js"
 import { takeLock } from "./files/process-lock.js"
 import type { Folders } from "./pipeline/folders.js"
+import { makeOwnFolder } from "./runtimes/own-folder.js"
 import { type MasterKey, masterKey } from "./secrets/seal.js"
 
 export class HomeInUse extends KnownError {
@@ -20,14 +21,16 @@ export class InvalidMasterKey extends KnownError {
 /**
  * Makes the folders and takes the lock.
  * @returns the home's own id, by which a process recognises what a former one left
- * @throws HomeInUse  another control plane runs on it
+ * @throws HomeInUse      another control plane runs on it
+ * @throws ForeignFolder  the folder for sockets is in the temporary folder, and somebody else made it
  */
 export async function openHome(folders: Folders): Promise<string> {
   // Units of other users pass through these on the way to their own files; listing them is not for them.
-  for (const folder of [folders.home, folders.artifacts, folders.units, folders.work, folders.cache, folders.run]) {
+  for (const folder of [folders.home, folders.artifacts, folders.units, folders.work, folders.cache]) {
     // A folder that was there has the permissions that somebody gave it.
     if (await mkdir(folder, { recursive: true })) await chmod(folder, 0o711)
   }
+  await makeOwnFolder(folders.run, 0o711)
   const other = await takeLock(join(folders.home, "control.json"))
   if (other) {
     throw new HomeInUse(`process ${other.pid} already runs on ${folders.home}: stop it, or choose another with --home`)

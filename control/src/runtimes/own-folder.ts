@@ -1,0 +1,21 @@
+/** Folders of ours below one that everybody may write to, such as the temporary folder. */
+import { chmod, lstat, mkdir } from "node:fs/promises"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+
+export class ForeignFolder extends KnownError {
+  readonly code = "foreign_folder"
+}
+
+/**
+ * Makes a folder. One that is there already may have been put there by somebody who waits for what we keep in it.
+ * @throws ForeignFolder  it is a link or a file, another user's, or others may write to it
+ */
+export async function makeOwnFolder(path: string, mode: number): Promise<void> {
+  if (await mkdir(path, { recursive: true, mode })) return chmod(path, mode)
+  const found = await lstat(path)
+  const isOurs = found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0
+  if (isOurs) return
+  throw new ForeignFolder(
+    `${path} is not a folder that belongs to us and that only we may write to: see who made it, and remove it`,
+  )
+}
