@@ -54,16 +54,24 @@ test("an annotated tag means the commit below it", () => {
   assert.equal(commitOf(output, ["refs/heads/v1", "refs/tags/v1"]), "bbb")
 })
 
+const home = { emptyFolder: "/run/empty", knownHosts: "/run/it's/known_hosts" }
 const credentials = { host: "git.example.org:3000", username: "ada", token: new Secret("t0ken-of-ada") }
 
 test("a token goes to its own host only, as a header, and redirects are off with it", () => {
   const own = gitEnvironment({
     base: {},
+    home,
     protocols: ["https"],
     repoUrl: "https://git.example.org:3000/a.git",
     credentials,
   })
-  const other = gitEnvironment({ base: {}, protocols: ["https"], repoUrl: "https://example.org/a.git", credentials })
+  const other = gitEnvironment({
+    base: {},
+    home,
+    protocols: ["https"],
+    repoUrl: "https://example.org/a.git",
+    credentials,
+  })
 
   const basic = Buffer.from("ada:t0ken-of-ada").toString("base64")
   assert.ok(Object.values(own).includes(`Authorization: Basic ${basic}`))
@@ -74,13 +82,21 @@ test("a token goes to its own host only, as a header, and redirects are off with
 })
 
 test("nothing else of our environment reaches git", () => {
-  const base = { PATH: "/bin", DATABASE_URI: "postgres://secret", GIT_DIR: "/tmp/elsewhere" }
+  const base = {
+    PATH: "/bin",
+    HOME: "/home/operator",
+    SSH_AUTH_SOCK: "/run/agent",
+    DATABASE_URI: "postgres://secret",
+    GIT_DIR: "/tmp/elsewhere",
+  }
 
-  const env = gitEnvironment({ base, protocols: ["https", "ssh"], repoUrl: "https://example.org/a.git" })
+  const env = gitEnvironment({ base, home, protocols: ["https", "ssh"], repoUrl: "https://example.org/a.git" })
 
   assert.equal(env.PATH, "/bin")
   assert.equal(env.DATABASE_URI, undefined)
   assert.equal(env.GIT_DIR, undefined)
+  assert.equal(env.SSH_AUTH_SOCK, undefined)
+  assert.equal(env.HOME, home.emptyFolder)
   assert.equal(env.GIT_ALLOW_PROTOCOL, "https:ssh")
   assert.equal(env.GIT_TERMINAL_PROMPT, "0")
 })

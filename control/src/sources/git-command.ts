@@ -4,7 +4,6 @@ import type { SourceCredentials } from "./port.js"
 /** What of our own environment git may see: how to find programs, and how to get out of a closed network. */
 const passedOn = [
   "PATH",
-  "HOME",
   "LANG",
   "TZ",
   "SSL_CERT_FILE",
@@ -18,13 +17,22 @@ const passedOn = [
   "NO_PROXY",
 ]
 
+/** Where git finds what it would look for in the home of whoever runs the platform. */
+export interface GitHome {
+  /** Empty: git's HTTP client would send what a `.netrc` in it says. */
+  readonly emptyFolder: string
+  /** Remembers the key that a host showed first. */
+  readonly knownHosts: string
+}
+
 /**
- * The environment of every git command. No configuration file of the machine is read, nobody is asked for anything,
- * and no hook, filter or submodule of the repository runs.
+ * The environment of every git command. No configuration file of the machine is read, no credentials of the operator
+ * are used, nobody is asked for anything, and no hook, filter or submodule of the repository runs.
  * @param protocols  allowed transports, such as `["https", "ssh"]`; git refuses every other, redirects included
  */
 export function gitEnvironment(input: {
   readonly base: NodeJS.ProcessEnv
+  readonly home: GitHome
   readonly protocols: readonly string[]
   readonly repoUrl: string
   readonly credentials?: SourceCredentials | undefined
@@ -37,6 +45,7 @@ export function gitEnvironment(input: {
     ...Object.fromEntries(inherited),
     // The messages that `classifyGitFailure` reads are those of the C locale.
     LC_ALL: "C",
+    HOME: input.home.emptyFolder,
     GIT_TERMINAL_PROMPT: "0",
     GIT_ASKPASS: "true",
     SSH_ASKPASS: "true",
@@ -44,10 +53,19 @@ export function gitEnvironment(input: {
     GIT_CONFIG_GLOBAL: "/dev/null",
     GIT_ALLOW_PROTOCOL: input.protocols.join(":"),
     GIT_LFS_SKIP_SMUDGE: "1",
-    GIT_SSH_COMMAND: "ssh -oBatchMode=yes -oStrictHostKeyChecking=accept-new",
+    GIT_SSH_COMMAND: sshCommand(input.home.knownHosts),
     ...gitConfig([...safeConfig, ...credentialConfig(input.repoUrl, input.credentials)]),
   }
 }
+
+// ssh finds the operator's home without HOME. Whoever may name a repository must not reach with the operator's keys
+// what they cannot reach themselves, so no key is offered: not those of `~/.ssh`, not an agent's.
+const sshCommand = (knownHosts: string): string =>
+  `ssh -F /dev/null -oBatchMode=yes -oIdentitiesOnly=yes -oIdentityFile=none -oIdentityAgent=none ` +
+  `-oStrictHostKeyChecking=accept-new -oUserKnownHostsFile=${shellQuoted(`"${knownHosts}"`)}`
+
+// git hands the command to a shell.
+const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 type ConfigEntry = readonly [key: string, value: string]
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -7,6 +8,8 @@ import test from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { gitSource } from "./git.js"
+import { gitEnvironment } from "./git-command.js"
+import { makeGitHome } from "./git-home.js"
 import { SourceFailed } from "./port.js"
 import { bareRepository } from "./testing/bare-repository.js"
 
@@ -114,6 +117,43 @@ test("a host that wants a token is told apart from one that cannot be reached", 
 
   const unreachable = source.resolve({ repoUrl, ref: "main" }, signal)
   await assert.rejects(unreachable, (error) => error instanceof SourceFailed && error.isTransient)
+})
+
+test("what the operator's .netrc says is sent to nobody", async (t) => {
+  const seen: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    seen.push(request.headers.authorization)
+    response.writeHead(401, { "www-authenticate": "Basic" }).end()
+  }).listen(0, "127.0.0.1")
+  t.after(() => server.close())
+  await new Promise((resolve) => server.once("listening", resolve))
+  const { port } = server.address() as AddressInfo
+  const home = temporaryFolder()
+  writeFileSync(join(home, ".netrc"), "machine 127.0.0.1 login operator password theirs\n")
+  const asOperator = gitSource({ protocols: ["http"], environment: { ...environment, HOME: home }, timeoutMs: 20_000 })
+
+  const resolving = asOperator.resolve({ repoUrl: `http://127.0.0.1:${port}/a.git`, ref: "main" }, signal)
+
+  await assert.rejects(resolving, failsWith("source_auth", /refused/))
+  assert.deepEqual([...new Set(seen)], [undefined])
+})
+
+test("ssh is called without the operator's keys and configuration, and keeps host keys in a file of ours", async () => {
+  const { knownHosts, emptyFolder } = await makeGitHome(join(temporaryFolder(), "it's here"))
+  const env = gitEnvironment({
+    base: environment,
+    home: { knownHosts, emptyFolder },
+    protocols: ["ssh"],
+    repoUrl: "ssh://git@host.test/a.git",
+  })
+
+  const settings = execFileSync("sh", ["-c", `${env.GIT_SSH_COMMAND} -G host.test`], { encoding: "utf8", env })
+
+  assert.match(settings, /^identityfile none$/m)
+  assert.match(settings, /^identityagent none$/m)
+  assert.match(settings, /^batchmode yes$/m)
+  assert.match(settings, /^stricthostkeychecking accept-new$/m)
+  assert.ok(settings.split("\n").includes(`userknownhostsfile ${knownHosts}`), settings)
 })
 
 test("a fetch that is aborted ends as an abort, not as a fault of the repository", async () => {

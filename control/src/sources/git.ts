@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
 import { commitOf, fetchArguments, gitEnvironment, lsRemoteArguments, parseRef, type Ref } from "./git-command.js"
 import { classifyGitFailure, refNotFound } from "./git-failure.js"
+import { makeGitHome } from "./git-home.js"
 import { type FetchedCommit, type Source, SourceFailed, type SourceLocation } from "./port.js"
 
 export interface GitSettings {
@@ -17,11 +18,13 @@ export interface GitSettings {
 }
 
 export function gitSource(settings: GitSettings): Source {
-  const environmentFor = ({ repoUrl, credentials }: SourceLocation) =>
-    gitEnvironment({ base: settings.environment, protocols: settings.protocols, repoUrl, credentials })
+  const environmentFor = async ({ repoUrl, credentials }: SourceLocation) => {
+    const { environment: base, protocols } = settings
+    return gitEnvironment({ base, home: await makeGitHome(), protocols, repoUrl, credentials })
+  }
 
   const git = async (location: SourceLocation, args: readonly string[], signal: AbortSignal, cwd?: string) => {
-    const env = environmentFor(location)
+    const env = await environmentFor(location)
     try {
       const command = { argv: ["git", ...args] as const, cwd: cwd ?? tmpdir(), env, signal }
       return (await runCommand({ ...command, timeoutMs: settings.timeoutMs })).stdout
