@@ -1,12 +1,12 @@
 /** drain: the old units finish what they have, and the new one is watched. Requests go to the new one all the while. */
-import { recordReason } from "../revisions/claims.js"
+import { holdClaim, recordReason } from "../revisions/claims.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { askStatus } from "../runtimes/unit-client.js"
 import type { EdgeState } from "./context.js"
 import { type DrainFacts, decideDrain } from "./drain.js"
 import { syncEdge } from "./edge-table.js"
 import { statusMessage } from "./failures.js"
-import { deployedMs, deploymentById, setUnitState, type UnitRow, unitsOfDeployment } from "./queries.js"
+import { deployedMs, stopDraining, type UnitRow, unitsOfDeployment } from "./queries.js"
 import type { RunStage, StageInput, StageOutcome } from "./stage.js"
 import { switchBack } from "./switch-back.js"
 import { unitAddress } from "./unit.js"
@@ -20,22 +20,29 @@ export const runDrain: RunStage = async (input) => {
   const units = await unitsOfDeployment(context.db, revision.deployment_id)
   const decision = decideDrain(await factsOf(input, units), context.limits)
   if (decision.kind === "roll back") return rollBack(input, units, decision.to)
-  for (const unitId of decision.stop) await setUnitState(context.db, unitId, "stopping")
-  if (decision.stop.length > 0) await wakePipeline(context.db, revision.deployment_id)
+  if (decision.stop.length > 0) await stop(input, decision.stop)
   if (decision.kind === "wait") return { kind: "wait", delayMs: lookAgainMs }
   context.crashPoint("drain:before-advance")
   return { kind: "next", status: "DEPLOYED", stage: null }
 }
 
+/** Looking took time, in which the claim may have been lost and a unit may have begun to serve again. */
+const stop = ({ context, revision }: StageInput, unitIds: readonly string[]): Promise<void> =>
+  context.db.transaction(async (tx) => {
+    await holdClaim(tx, revision)
+    await stopDraining(tx, unitIds)
+    await wakePipeline(tx, revision.deployment_id)
+  })
+
 async function factsOf({ context, revision }: StageInput, units: readonly UnitRow[]): Promise<DrainFacts> {
   const edge = await context.edge.status()
   const looked = units.map(async (unit) => ({ ...unit, isIdle: await isIdle(context, edge, unit) }))
-  const deployment = await deploymentById(context.db, revision.deployment_id)
+  const own = units.find(({ revision_id }) => revision_id === revision.revision_id)
   return {
     units: await Promise.all(looked),
     revisionId: revision.revision_id,
     deployedMs: await deployedMs(context.db, revision.revision_id),
-    isReplaced: deployment?.active_revision_id !== revision.revision_id,
+    isReplaced: own?.state !== "serving",
   }
 }
 

@@ -10,7 +10,7 @@ export interface DrainFacts {
   /** The revision that was deployed, and how long ago. */
   readonly revisionId: string
   readonly deployedMs: number
-  /** A newer revision took over, whose own drain now looks after the old units. */
+  /** The revision's unit does not serve any more: whichever revision took over looks after the old units. */
   readonly isReplaced: boolean
 }
 

@@ -80,15 +80,35 @@ export const setUnitState = (db: Db, unitId: string, state: UnitState): Promise<
   db.run(sql`
     update units set state = ${state}, state_since = now() where unit_id = ${unitId} and state <> ${state}`)
 
-/** Makes one unit the serving one; whichever served before drains. In that order: one unit serves a deployment. */
+/**
+ * Makes one unit the serving one; whichever served before drains. In that order: one unit serves a deployment.
+ * @throws Error  when the unit is stopping or gone
+ */
 export async function serveWith(tx: Db, deploymentId: string, unitId: string): Promise<void> {
   await tx.run(sql`
     update units set state = 'draining', state_since = now()
     where deployment_id = ${deploymentId} and state = 'serving' and unit_id <> ${unitId}`)
-  await tx.run(sql`
-    update units set state = 'serving', state_since = now(), crashes = 0
-    where unit_id = ${unitId} and state <> 'serving'`)
+  const served = await tx.run(sql`
+    update units set state = 'serving', state_since = now(), crashes = 0, is_down = false
+    where unit_id = ${unitId} and state <> 'stopping'`)
+  if (served === 0) throw new Error(`unit ${unitId} has ended, or is about to`)
 }
+
+/** Ends units that were draining; one that serves again meanwhile goes on. */
+export const stopDraining = (tx: Db, unitIds: readonly string[]): Promise<number> =>
+  tx.run(sql`
+    update units set state = 'stopping', state_since = now() where unit_id = any(${unitIds}) and state = 'draining'`)
+
+/**
+ * Ends units that have drained for too long and that no revision looks after: the one that took over has failed. As
+ * long as a revision is between its switch and the end of its drain, it decides.
+ */
+export const stopForgottenUnits = (db: Db, drainMs: number): Promise<number> =>
+  db.run(sql`
+    update units set state = 'stopping', state_since = now()
+    where state = 'draining' and state_since < now() - ${drainMs} * interval '1 millisecond' and not exists (
+      select 1 from revisions r
+      where r.deployment_id = units.deployment_id and r.stage in ('switch', 'verify', 'drain'))`)
 
 /** Whether a unit should be active. During a switch the next one is, though this one still has the requests. */
 export const executesRuns = async (db: Db, unitId: string): Promise<boolean> => {

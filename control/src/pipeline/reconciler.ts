@@ -12,7 +12,14 @@ import { deleteNext } from "./deletion.js"
 import { syncEdge } from "./edge-table.js"
 import { workFolder } from "./folders.js"
 import { shipUnitLog } from "./log-shipping.js"
-import { allUnits, deploymentsToDelete, revisionsInBuild, stopForsakenUnits, type UnitRow } from "./queries.js"
+import {
+  allUnits,
+  deploymentsToDelete,
+  revisionsInBuild,
+  stopForgottenUnits,
+  stopForsakenUnits,
+  type UnitRow,
+} from "./queries.js"
 import { reconcileUnit } from "./reconcile-unit.js"
 import { repeated } from "./repeated.js"
 import { removeWhatIsOld } from "./retention.js"
@@ -50,6 +57,7 @@ export async function reconcile(context: PipelineContext): Promise<void> {
   const { db } = context
   await attempt(context, "edge", () => context.edge.ensure())
   await attempt(context, "forsaken units", () => stopForsakenUnits(db))
+  await attempt(context, "forgotten units", () => stopForgottenUnits(db, context.limits.drainMs))
   await attempt(context, "table", () => syncEdge(context))
   await attempt(context, "strays", () => endStrays(context))
   await attempt(context, "builds", () => endForsakenBuilds(context))

@@ -4,7 +4,6 @@ import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { v7 as newId } from "uuid"
 import {
   admitRevisions,
   advance,
@@ -19,35 +18,11 @@ import {
   skipSuperseded,
   waitInStage,
 } from "./claims.js"
-import type { RevisionStatus, Stage, Trigger } from "./revision.js"
 import { stages } from "./revision.js"
+import { addDeployment, addRevision } from "./testing/rows.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 const database = () => freshDatabase({ migrations })
-
-async function addDeployment(db: Database): Promise<string> {
-  const [workspaceId, deploymentId] = [newId(), newId()]
-  await db.run(sql`insert into workspaces (workspace_id, name) values (${workspaceId}, ${workspaceId})`)
-  await db.run(sql`
-    insert into deployments (deployment_id, workspace_id, name, route_name, source, source_config,
-      source_revision_config, status)
-    values (${deploymentId}, ${workspaceId}, ${deploymentId}, ${deploymentId}, 'github', '{}', '{}', 'READY')`)
-  return deploymentId
-}
-
-async function addRevision(
-  db: Database,
-  deploymentId: string,
-  it: { status?: RevisionStatus; stage?: Stage; trigger?: Trigger } = {},
-): Promise<string> {
-  const { status = "QUEUED", stage = "queue", trigger = "patch" } = it
-  const row = await db.row<{ revision_id: string }>(sql`
-    insert into revisions (revision_id, deployment_id, seq, status, stage, trigger, source, source_config,
-      source_revision_config, secrets_version)
-    select ${newId()}, ${deploymentId}, count(*) + 1, ${status}, ${stage}, ${trigger}, 'github', '{}', '{}', 0
-    from revisions where deployment_id = ${deploymentId} returning revision_id`)
-  return row?.revision_id ?? ""
-}
 
 const revisionOf = async (db: Database, revisionId: string) => {
   const row = await db.row<Record<string, unknown>>(sql`select * from revisions where revision_id = ${revisionId}`)
@@ -191,4 +166,19 @@ test("an interrupted revision is taken from its process, but not after its switc
 
   await assert.rejects(advance(db, held, { status: "AWAITING_DEPLOY", stage: "deploy" }), ClaimLost)
   assert.equal((await revisionOf(db, building)).status, "INTERRUPTED")
+})
+
+test("a wait that is no retry forgets the faults before it", async () => {
+  await using db = await database()
+  const revisionId = await addRevision(db, await addDeployment(db), { status: "DEPLOYED", stage: "drain" })
+  const attempts: unknown[] = []
+
+  for (const isRetry of [true, true, false]) {
+    const claimed = await claim(db)
+    assert.ok(claimed)
+    await waitInStage(db, claimed, { delayMs: 0, isRetry, why: null })
+    attempts.push((await revisionOf(db, revisionId)).stage_attempt)
+  }
+
+  assert.deepEqual(attempts, [1, 2, 0])
 })

@@ -131,7 +131,7 @@ export const advance = (db: Db, claim: Claim, { status, stage, artifactId, error
 const isEnd = (status: RevisionStatus): boolean =>
   status === "DEPLOYED" || status === "SKIPPED" || status === "INTERRUPTED" || status.endsWith("FAILED")
 
-/** Comes back to the same stage after a while. `why` is shown as long as it waits. @throws ClaimLost */
+/** Comes back to the same stage after a while; a wait that is no retry shows that the faults before it have passed. `why` is shown as long as it waits. @throws ClaimLost */
 export const waitInStage = (
   db: Db,
   claim: Claim,
@@ -141,7 +141,7 @@ export const waitInStage = (
     claim,
     db.run(sql`
       update revisions set lease_owner = null, lease_until = null, stage_deaths = 0,
-        not_before = now() + ${delayMs} * interval '1 millisecond', stage_attempt = stage_attempt + ${isRetry ? 1 : 0},
+        not_before = now() + ${delayMs} * interval '1 millisecond', stage_attempt = ${isRetry ? sql`stage_attempt + 1` : 0},
         status_message = coalesce(${why}, status_message), updated_at = now()
       where ${held(claim)}`),
   )

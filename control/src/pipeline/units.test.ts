@@ -1,0 +1,85 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { fileURLToPath } from "node:url"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { v7 as newId } from "uuid"
+import type { Stage } from "../revisions/revision.js"
+import { addDeployment, addRevision } from "../revisions/testing/rows.js"
+import {
+  addUnit,
+  recordCrash,
+  serveWith,
+  setUnitState,
+  stopDraining,
+  stopForgottenUnits,
+  type UnitState,
+  unitOfRevision,
+} from "./queries.js"
+
+const database = () => freshDatabase({ migrations: fileURLToPath(new URL("../../src/migrations", import.meta.url)) })
+
+async function addUnitOf(db: Database, deploymentId: string, state: UnitState, stage: Stage | null = null) {
+  const revisionId = await addRevision(db, deploymentId, { status: "DEPLOYED", stage })
+  const unitId = newId()
+  await addUnit(db, { unitId, deploymentId, revisionId, tokenSealed: "sealed" })
+  await setUnitState(db, unitId, state)
+  const row = async () => {
+    const unit = await unitOfRevision(db, revisionId)
+    assert.ok(unit)
+    return unit
+  }
+  return { unitId, row }
+}
+
+test("a unit that serves begins with a clean record, and one that is about to end never serves", async () => {
+  await using db = await database()
+  const deploymentId = await addDeployment(db)
+  const unit = await addUnitOf(db, deploymentId, "starting")
+  const ending = await addUnitOf(db, deploymentId, "stopping")
+  await recordCrash(db, unit.unitId, 0)
+
+  await serveWith(db, deploymentId, unit.unitId)
+  const refused = db.transaction((tx) => serveWith(tx, deploymentId, ending.unitId))
+
+  await assert.rejects(refused, /has ended, or is about to/)
+  const { state, crashes, is_down } = await unit.row()
+  assert.deepEqual({ state, crashes, is_down }, { state: "serving", crashes: 0, is_down: false })
+})
+
+test("a unit that serves again is not stopped by who saw it drain", async () => {
+  await using db = await database()
+  const deploymentId = await addDeployment(db)
+  const again = await addUnitOf(db, deploymentId, "serving")
+  const old = await addUnitOf(db, deploymentId, "draining")
+
+  await stopDraining(db, [again.unitId, old.unitId])
+
+  assert.equal((await again.row()).state, "serving")
+  assert.equal((await old.row()).state, "stopping")
+})
+
+test("what has drained for too long ends when no revision looks after it", async () => {
+  await using db = await database()
+  const drainMs = 60_000
+  const kept: UnitState[] = []
+  for (const stage of ["switch", "verify", "drain"] as const) {
+    const deploymentId = await addDeployment(db)
+    const old = await addUnitOf(db, deploymentId, "draining")
+    await addUnitOf(db, deploymentId, "serving", stage)
+    await db.run(sql`update units set state_since = now() - interval '1 hour' where unit_id = ${old.unitId}`)
+    await stopForgottenUnits(db, drainMs)
+    kept.push((await old.row()).state)
+  }
+  const deploymentId = await addDeployment(db)
+  const forgotten = await addUnitOf(db, deploymentId, "draining")
+  const recent = await addUnitOf(db, deploymentId, "draining")
+  await db.run(sql`update units set state_since = now() - interval '1 hour' where unit_id = ${forgotten.unitId}`)
+
+  await stopForgottenUnits(db, drainMs)
+
+  assert.deepEqual(kept, ["draining", "draining", "draining"])
+  assert.equal((await forgotten.row()).state, "stopping")
+  assert.equal((await recent.row()).state, "draining")
+})
