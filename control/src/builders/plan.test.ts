@@ -87,7 +87,7 @@ test("commands of the deployment replace ours: install at the root, build beside
   )
 })
 
-for (const bad of ['"', "`", "\\", "\n", "\r", "\t", "|", ";", "$", ">", "<", "a & b", "a &&& b"]) {
+for (const bad of ['"', "`", "\\", "\n", "\r", "\t", "|", ";", "$", ">", "<", "a & b", "a &&& b", "a &&&& b"]) {
   test(`a command with ${JSON.stringify(bad)} is refused`, () => {
     const wishes = { installCommand: `npm ci ${bad}`, buildCommand: null }
     const refusal = (error: unknown) => error instanceof BuildFailed && error.code === "config_invalid"

@@ -1,5 +1,6 @@
 /** Decides how a project is installed and built: facts in, argument lists out. Pure. */
 import type { ErrorCode } from "../revisions/revision.js"
+import { commandProblem } from "./command-problem.js"
 import { BuildFailed } from "./failure.js"
 import { type InstallTool, installTool } from "./package-manager.js"
 import type { FolderFacts, ProjectFacts } from "./project-facts.js"
@@ -71,16 +72,9 @@ export function installFolder(folders: ProjectFacts["folders"]): FolderFacts {
   )
 }
 
-// The official CLIs refuse the same characters before they send; a client can be bypassed (control-plane §2.2).
-const forbidden = /["`\\\n\r\0\t|;$><]|(?<!&)&(?!&)|&{3}/
-
 function shell(name: string, command: string): readonly [string, ...string[]] {
-  if (forbidden.test(command)) {
-    throw new BuildFailed(
-      "config_invalid",
-      `${name} may not hold quotes ("), backticks, backslashes, line breaks, tabs or any of | ; $ > < &; && is fine`,
-    )
-  }
+  const problem = commandProblem(command)
+  if (problem) throw new BuildFailed("config_invalid", `${name} ${problem}`)
   return ["sh", "-c", command]
 }
 

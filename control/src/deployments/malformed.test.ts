@@ -116,6 +116,11 @@ const cases: [what: string, body: unknown, loc: (string | number)[]][] = [
     ["body", "source_config", "install_command"],
   ],
   [
+    "a command that is no shell",
+    sourceConfig({ install_command: "npm ci &&&& id" }),
+    ["body", "source_config", "install_command"],
+  ],
+  [
     "a command that substitutes",
     sourceConfig({ build_command: "echo $(id)" }),
     ["body", "source_config", "build_command"],

@@ -77,15 +77,3 @@ export function configPathProblem(path: string): string | undefined {
 /** An image's name as a registry's client reads it, with host, tag or digest. */
 export const imageUriProblem = (uri: string): string | undefined =>
   /^[a-z0-9][\w.:/@-]{0,511}$/i.test(uri) ? undefined : "is not an image reference, such as registry.example/agent:1"
-
-/**
- * Install and build commands run in a shell, so what would chain, redirect or substitute is refused; `&&` is fine.
- * The CLIs refuse the same before they send (control-plane §2.2, "Command filter").
- */
-export function commandProblem(command: string): string | undefined {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
-  if (/["`\\\n\r\u0000\t|;$><]/.test(command) || /&/.test(command.replaceAll("&&", ""))) {
-    return 'may not contain " ` \\ | ; $ > < a single & or control characters'
-  }
-  return undefined
-}

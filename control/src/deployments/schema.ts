@@ -1,10 +1,11 @@
 /** What the requests and replies of deployments look like. Both spellings of the config path become one here. */
 import { z } from "@hono/zod-openapi"
+import { commandProblem } from "../builders/command-problem.js"
 import { commaSeparated, optionalParameter, storageProblem, text, trueOrFalse, uuid } from "../http/fields.js"
 import { pageQuery } from "../http/page.js"
 import { sourceRevisionConfigReply } from "../revisions/schema.js"
 import { deploymentStatuses, deploymentTypes, sources } from "./deployment.js"
-import { commandProblem, configPathProblem, imageUriProblem, refProblem } from "./repository.js"
+import { configPathProblem, imageUriProblem, refProblem } from "./repository.js"
 
 const checked = (problemOf: (value: string) => string | undefined) =>
   z.string().superRefine((value, ctx) => {
