@@ -52,6 +52,7 @@ test("a unit gets its own database and secrets, and none of the platform's (R4)"
   assert.deepEqual(env, {
     PATH: "/bin",
     LOG_LEVEL: "debug",
+    BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "25",
     NODE_OPTIONS: "--max-old-space-size=300",
     NODE_ENV: "production",
     HOME: "/u/1/data",
@@ -67,6 +68,21 @@ test("a unit gets its own database and secrets, and none of the platform's (R4)"
     SUPERSTEP_AGENT_ENV: JSON.stringify({ NODE_OPTIONS: "--max-old-space-size=300", MODEL_KEY: "k" }),
     DATABASE_URI: "postgres://unit",
   })
+})
+
+test("a unit that is stopped has time to hand its runs back before it is killed", () => {
+  const where = { folder: "/u/1", socketPath: "/r/1/u.sock", settingsFile: "/u/1/tmp/settings.json" }
+  const graceOf = (base: NodeJS.ProcessEnv, asked?: string) => {
+    const agentEnv = asked === undefined ? {} : { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: new Secret(asked) }
+    return unitEnvironment({ ...spec("/a"), agentEnv }, where, base).BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS
+  }
+
+  assert.equal(graceOf({}), "25")
+  assert.equal(graceOf({}, "180"), "25")
+  assert.equal(graceOf({}, "10"), "10")
+  assert.equal(graceOf({ SUPERSTEP_STOP_GRACE: "200.5" }, "180"), "180")
+  assert.equal(graceOf({ SUPERSTEP_STOP_GRACE: "200.5", BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "300" }), "195")
+  assert.equal(graceOf({ SUPERSTEP_STOP_GRACE: "2" }), "0")
 })
 
 test("a unit's secrets are neither in its environment nor left in a file, at each start anew (R4)", async () => {

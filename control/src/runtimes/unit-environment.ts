@@ -15,12 +15,13 @@ export interface UnitPlace {
 const fromMachine = ["PATH", "LANG", "TZ"]
 
 /** Settings of the agent server: an operator sets them for all units, a deployment's secrets for its own. */
+const shutdownGrace = "BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS"
 const serverSettings = [
   "LOG_LEVEL",
   "SUPERSTEP_WORKERS",
   "N_JOBS_PER_WORKER",
   "BG_JOB_TIMEOUT_SECS",
-  "BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS",
+  shutdownGrace,
   "RESUMABLE_STREAM_TTL_SECONDS",
 ]
 
@@ -32,9 +33,11 @@ const heapShare = 0.75
 
 /** Whatever runs as the unit's user can read it in the process table, so nothing of it is secret. */
 export function unitEnvironment(spec: UnitSpec, place: UnitPlace, base: NodeJS.ProcessEnv): Record<string, string> {
+  const settings = pick({ ...base, ...agentEnvironment(spec, base) }, serverSettings)
   return {
-    ...pick(base, [...fromMachine, ...serverSettings, ...networkNames]),
-    ...pick(agentEnvironment(spec, base), serverSettings),
+    ...pick(base, [...fromMachine, ...networkNames]),
+    ...settings,
+    [shutdownGrace]: shutdownGraceOf(settings[shutdownGrace], base),
     ...heapOption(spec),
     NODE_ENV: "production",
     HOME: join(place.folder, "data"),
@@ -45,6 +48,19 @@ export function unitEnvironment(spec: UnitSpec, place: UnitPlace, base: NodeJS.P
     SUPERSTEP_REVISION_ID: spec.revisionId,
     [settingsFileVariable]: place.settingsFile,
   }
+}
+
+// A server that waits for its runs until it is killed cannot hand them back; this is what it needs for that.
+const handBackSeconds = 5
+// The control plane's own default of SUPERSTEP_STOP_GRACE.
+const defaultStopGraceSeconds = 30
+
+/** What is asked for, as far as the control plane waits for it when it stops a unit. In whole seconds. */
+function shutdownGraceOf(asked: string | undefined, base: NodeJS.ProcessEnv): string {
+  const stopGraceSeconds = Number(base.SUPERSTEP_STOP_GRACE || defaultStopGraceSeconds)
+  const most = Math.max(0, Math.floor(stopGraceSeconds - handBackSeconds))
+  // What is no number stays, for the server to refuse in its own words.
+  return asked === undefined || Number(asked) > most ? String(most) : asked
 }
 
 /** The settings that user code must not find. */
