@@ -108,6 +108,25 @@ test("a control plane that is killed comes back, and the edge goes on meanwhile"
   assert.equal(await isAlive(edge), false)
 })
 
+test("a Postgres that is killed comes back, with everything it had acknowledged", async () => {
+  const place = await installation()
+  const running = await startUp(place)
+  const postgres = await postgresOf(place.cwd)
+  const keys = () => file<Credentials>(place.cwd, "credentials.json")
+  const list = () =>
+    fetch(`${place.url}/v2/deployments`, {
+      headers: { "x-api-key": keys().api_key, "x-tenant-id": keys().tenant_id },
+    })
+
+  process.kill(postgres?.pid ?? 0, "SIGKILL")
+  await until(() => running.lines.some((line) => /Postgres ended by itself/.test(line)), { what: "it is noticed" })
+  await until(async () => (await list()).status === 200, { what: "the API answers again", timeoutMs: 30_000 })
+
+  assert.notEqual((await postgresOf(place.cwd))?.pid, postgres?.pid)
+  running.signal("SIGINT")
+  await running.ended
+})
+
 test("when the program itself is killed the agents go on, and the next start takes all of it over", async () => {
   const place = await installation()
   const first = await startUp(place)

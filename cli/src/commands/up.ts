@@ -5,7 +5,7 @@ import type { CliCommand, Context } from "../command.js"
 import { controlApi } from "../first-start/control-api.js"
 import { ensureExample, untilAgentAnswers } from "../first-start/example-deployment.js"
 import { ensureCredentials } from "../first-start/first-credentials.js"
-import { showInstallation, showRestart, showTryIt } from "../first-start/greeting.js"
+import { showInstallation, showPostgresRestart, showRestart, showTryIt } from "../first-start/greeting.js"
 import { showRevision } from "../first-start/show-revision.js"
 import { agentsOf } from "../home/agents.js"
 import { controlDatabaseName } from "../home/control-database.js"
@@ -52,6 +52,7 @@ export const up: CliCommand<UpOptions> = {
       context.err.line(context.err.style("dim", "\n  stopping …"))
     } finally {
       await parts.stop()
+      if (stop.first.aborted) context.err.line(context.err.style("dim", "  stopped"))
       // What was half started when the stop came found its part stopped; that is no news.
       if (stop.first.aborted) await startup.catch(() => undefined)
       stop.release()
@@ -81,7 +82,12 @@ async function bringUp(start: Start): Promise<void> {
   if (!(await agents.edgeRuns()))
     await assertPortFree({ ...options, port: options.agentsPort, option: "--agents-port" })
   const database = await withProgress(context.err, "starting Postgres", () =>
-    startHomeDatabase({ home, config: context.config, name: controlDatabaseName }),
+    startHomeDatabase({
+      home,
+      config: context.config,
+      name: controlDatabaseName,
+      onEnd: () => showPostgresRestart(context.err),
+    }),
   )
   await parts.add({ name: "Postgres", stop: () => database.stop(), kill: () => database.kill() })
   const killAgents = () =>

@@ -44,3 +44,8 @@ export function showTryIt({ out, err }: Context, target: Target): void {
 export function showRestart(err: Output, exit: Exit, delayMs: number): void {
   err.line(`  ${err.style("yellow", "!")} the control plane ${exit.words}; starting it again in ${seconds(delayMs)}`)
 }
+
+/** Requests are answered with 503 until it is back; what was acknowledged is there. */
+export function showPostgresRestart(err: Output): void {
+  err.line(`  ${err.style("yellow", "!")} Postgres ended by itself; starting it again`)
+}

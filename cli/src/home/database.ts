@@ -1,8 +1,8 @@
 /** The Postgres of a data folder: the embedded one, or the server that DATABASE_URI names. */
 import { createDatabase } from "@superstep/toolkit/db/provision"
-import { startPostgres } from "@superstep/toolkit/postgres/start-postgres"
 import type { Config } from "../config.js"
 import type { Home } from "./home.js"
+import { keepPostgres } from "./keep-postgres.js"
 
 export interface HomeDatabase {
   readonly uri: string
@@ -25,11 +25,14 @@ export async function startHomeDatabase({
   config,
   name,
   stopWithParent = false,
+  onEnd = () => undefined,
 }: {
   home: Home
   config: Config
   name: string
   stopWithParent?: boolean
+  /** Told when Postgres ended by itself; it is being started again. */
+  onEnd?: () => void
 }): Promise<HomeDatabase> {
   if (config.databaseUri) {
     return {
@@ -40,22 +43,14 @@ export async function startHomeDatabase({
       kill: () => undefined,
     }
   }
-  const postgres = await startPostgres({ folder: home.postgres, log: home.log, stopWithParent })
-  const uri = await createDatabase({ adminUri: postgres.superuserUri, name })
+  const kept = await keepPostgres({ folder: home.postgres, log: home.log, stopWithParent, onEnd })
+  const { superuserUri, adopted } = kept.postgres()
+  const uri = await createDatabase({ adminUri: superuserUri, name })
   return {
     uri,
-    isOurs: !postgres.adopted,
+    isOurs: !adopted,
     words: "Postgres",
-    stop: () => postgres.stop(),
-    kill: () => killPostgres(postgres.pid),
-  }
-}
-
-/** SIGQUIT is Postgres' immediate shutdown: it ends its sessions too, which SIGKILL would leave behind. */
-function killPostgres(pid: number): void {
-  try {
-    process.kill(pid, "SIGQUIT")
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+    stop: () => kept.stop(),
+    kill: () => kept.kill(),
   }
 }
