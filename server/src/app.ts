@@ -1,7 +1,7 @@
 /** The agent server's HTTP application: what is in front of every request, then one line a domain. */
 import { randomUUID } from "node:crypto"
 import type { Secret } from "@superstep/toolkit/config/settings"
-import { TooLarge, Unavailable } from "@superstep/toolkit/errors/errors"
+import { NotReady, TooLarge } from "@superstep/toolkit/errors/errors"
 import { errorHandler } from "@superstep/toolkit/http/errors"
 import { type Api, createApi } from "@superstep/toolkit/http/route"
 import type { MiddlewareHandler } from "hono"
@@ -28,7 +28,10 @@ export function createApp(options: AppOptions): Api {
   const { db, log, workers, claimer, version } = options
   const app = createApi()
   app.onError(errorHandler({ log, detail: "text" }))
-  app.notFound((c) => c.json({ detail: "Not Found", code: "not_found" }, 404))
+  app.notFound((c) => {
+    const request_id = c.res.headers.get("x-request-id") ?? undefined
+    return c.json({ detail: "Not Found", code: "not_found", request_id }, 404)
+  })
 
   app.use(identify(claimer.revisionId))
   const origins = { isDev: options.isDev, allowed: options.allowedOrigins }
@@ -62,7 +65,7 @@ const refuseUntilReady =
   (isReady: () => boolean): MiddlewareHandler =>
   async (c, next) => {
     const isAboutTheServer = c.req.path === "/ok" || c.req.path === "/info" || c.req.path.startsWith("/internal/")
-    if (!isAboutTheServer && !isReady()) throw new Unavailable("the graphs are being loaded: try again in a moment")
+    if (!isAboutTheServer && !isReady()) throw new NotReady("the graphs are being loaded: try again in a moment")
     await next()
   }
 

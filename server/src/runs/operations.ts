@@ -16,11 +16,12 @@ import {
   type CreatedRun,
   cancelRun as cancelInDatabase,
   findRun,
+  hasCheckpoint,
   insertRun,
   type NewRun,
   type RunRow,
 } from "./queries.js"
-import { mergeKwargs, mergeMetadata, type ThreadDefaults } from "./request.js"
+import { checkpointOf, mergeKwargs, mergeMetadata, type ThreadDefaults } from "./request.js"
 import type { CancelAction } from "./run.js"
 import type { NewRunBody } from "./schema.js"
 
@@ -54,6 +55,7 @@ export async function createRun(runs: Runs, { threadId, body, subscriber }: RunR
   const ids = { runId: uuidv7(), threadId: threadId ?? uuidv7() }
   const thread = threadId === undefined ? noDefaults : await threadDefaults(db, threadId)
   const isStateless = threadId === undefined
+  await requireCheckpoint(db, ids.threadId, body)
   const kwargs = mergeKwargs(ids, assistant, thread, body, isStateless)
   const metadata = JSON.stringify(mergeMetadata(assistant, thread, body))
   const strategy = body.multitask_strategy ?? "enqueue"
@@ -123,6 +125,15 @@ const newRow = (run: NewRun, created: CreatedRun): RunRow => ({
   created_at: created.created_at,
   updated_at: created.created_at,
 })
+
+/** A run from a checkpoint that is not there would begin anew, and the thread's conversation would seem lost. */
+async function requireCheckpoint(db: Database, threadId: string, body: NewRunBody): Promise<void> {
+  const { checkpoint_id: id, checkpoint_ns: ns = "" } = checkpointOf(body)
+  // A text with U+0000 in it cannot be a parameter, and cannot name anything.
+  const isPossible = !`${ns}${id}`.includes("\u0000")
+  if (id === undefined || (isPossible && (await hasCheckpoint(db, threadId, String(ns), String(id))))) return
+  throw new NotFound(`Thread ${threadId} has no checkpoint ${id}`)
+}
 
 // The words that the JS server's tests and clients know (decisions, agent server 2).
 const busyText = "Thread is already running a task. Wait for it to finish or choose a different multitask strategy."

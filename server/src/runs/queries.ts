@@ -25,6 +25,14 @@ export const findRun = (db: Db, threadId: string, runId: string): Promise<RunRow
       created_at, updated_at
     from runs where thread_id = ${threadId} and run_id = ${runId}`)
 
+/** Whether a thread has a checkpoint. */
+export const hasCheckpoint = async (db: Db, threadId: string, checkpointNs: string, checkpointId: string) => {
+  const row = await db.row<{ found: boolean }>(sql`
+    select exists (select from checkpoints where thread_id = ${threadId} and checkpoint_ns = ${checkpointNs}
+      and checkpoint_id = ${checkpointId}) as found`)
+  return row?.found ?? false
+}
+
 export interface NewRun {
   readonly runId: string
   readonly threadId: string

@@ -84,7 +84,7 @@ function mergeConfig({ runId, threadId }: RunIds, assistant: Assistant, thread: 
 }
 
 /** The checkpoint to start from; the thread it names is the run's own. */
-function checkpointOf({ checkpoint, checkpoint_id }: NewRunBody): Record<string, unknown> {
+export function checkpointOf({ checkpoint, checkpoint_id }: NewRunBody): Record<string, unknown> {
   const { checkpoint_id: id = checkpoint_id, checkpoint_ns, checkpoint_map } = checkpoint ?? {}
   return withoutNull({ checkpoint_id: id, checkpoint_ns, checkpoint_map })
 }

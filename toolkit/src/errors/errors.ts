@@ -86,6 +86,9 @@ export class Unavailable extends KnownError {
   }
 }
 
+/** Not yet: the process is starting. Expected, so nobody is warned of it. */
+export class NotReady extends Unavailable {}
+
 /** The body is larger than this server reads. */
 export class TooLarge extends KnownError {
   readonly code = "too_large"

@@ -7,6 +7,7 @@ import {
   InvalidInput,
   KnownError,
   NotFound,
+  NotReady,
   PreconditionFailed,
   Refused,
   TooLarge,
@@ -29,6 +30,7 @@ const replyFor = (error: KnownError): Reply => {
   if (error instanceof Conflict) return { status: 409, level: "info" }
   if (error instanceof PreconditionFailed) return { status: 412, level: "info" }
   if (error instanceof TooLarge) return { status: 413, level: "info" }
+  if (error instanceof NotReady) return { status: 503, level: "debug" }
   if (error instanceof Unavailable) return { status: 503, level: "warn" }
   return { status: 500, level: "error" }
 }
