@@ -51,7 +51,38 @@ export async function startControlPlane(input: {
   const uri = config.databaseUri.reveal()
   await migrate({ uri, folder: migrations, log })
   const db = openDatabase({ uri, log })
+  const undo: (() => Promise<unknown>)[] = [() => db.close()]
+  try {
+    return await startParts(input, { folders, homeId, db, undo })
+  } catch (error) {
+    for (const step of undo.toReversed()) await step()
+    throw error
+  }
+}
+
+/**
+ * The port comes first: one that is in use leaves nothing running. What is asked from then on works against the
+ * database, where the pipeline finds it.
+ * @param undo  gets what has to be ended, in the order in which it began
+ */
+async function startParts(
+  input: Parameters<typeof startControlPlane>[0],
+  { folders, homeId, db, undo }: { folders: Folders; homeId: string; db: Database; undo: (() => Promise<unknown>)[] },
+): Promise<ControlPlane> {
+  const { config, log } = input
   const context = await createContext({ ...input, folders, db })
+  let isStopping = false
+  const app = createApp({
+    db,
+    log,
+    key: context.key,
+    agentsUrl: agentsUrlOf(config),
+    gitProtocols: gitProtocolsOf(config),
+    isStopping: () => isStopping,
+  })
+  const listening = await listen(app.fetch, { host: config.host, port: config.port })
+  undo.push(() => listening.close(0))
+
   const edge = edgeOnThisMachine({ ...config, port: config.agentsPort, folders, environment: input.environment, log })
   await edge.ensure()
   await freeFormerClaims(db, homeId)
@@ -63,18 +94,8 @@ export async function startControlPlane(input: {
     pipeline.wake()
     reconciler.wake()
   }
+  undo.push(() => Promise.all([pipeline.stop(), reconciler.stop()]))
   const subscription = await db.listen(pipelineChannel, wake, wake)
-
-  let isStopping = false
-  const app = createApp({
-    db,
-    log,
-    key: context.key,
-    agentsUrl: agentsUrlOf(config),
-    gitProtocols: gitProtocolsOf(config),
-    isStopping: () => isStopping,
-  })
-  const listening = await listen(app.fetch, { host: config.host, port: config.port })
   wake()
   log.info({ host: config.host, port: listening.port, home: config.home }, "control plane listens")
 

@@ -1,6 +1,8 @@
 /** The control plane is killed at every named point, and every revision ends as if nothing had happened. */
 import assert from "node:assert/strict"
-import { readFileSync } from "node:fs"
+import { once } from "node:events"
+import { existsSync, readFileSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -155,4 +157,16 @@ test("killed at each step of a deletion, it goes on after each restart", async (
 
   const gone = async () => (await platform.call("GET", `/v2/deployments/${doomed}`)).status === 404
   await until(gone, { what: "the deployment is gone" })
+})
+
+test("a control plane whose port is in use ends, and leaves nothing running", async () => {
+  await using idle = await testPlatform()
+  const other = createServer().listen(0, "127.0.0.1")
+  await once(other, "listening")
+  const { port } = other.address() as AddressInfo
+
+  await assert.rejects(idle.start({ SUPERSTEP_PORT: String(port) }), /is in use: choose another with --port/)
+
+  assert.ok(!existsSync(join(idle.home, "edge", "pid.json")))
+  other.close()
 })
