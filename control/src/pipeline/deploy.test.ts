@@ -71,6 +71,15 @@ const unitsOf = (deploymentId: string) =>
   platform.db.rows<{ unit_id: string; state: string; revision_id: string }>(sql`
     select unit_id, state, revision_id from units where deployment_id = ${deploymentId}`)
 
+test("a deployment cannot use up the connections of the database server", async () => {
+  const { deploymentId } = await deploy({ name: "greedy" })
+
+  const role = await platform.db.row(sql`
+    select rolconnlimit from pg_roles where rolname = ${`superstep_${deploymentId.replaceAll("-", "")}`}`)
+
+  assert.deepEqual(role, { rolconnlimit: 40 })
+})
+
 test("the same commit is not built twice", async () => {
   const { deploymentId, revisionId } = await deploy({ name: "same" })
   assert.match(await buildLog(deploymentId, revisionId), /build finished/)
@@ -98,7 +107,7 @@ const failing: readonly (readonly [string, Parameters<typeof deploymentOf>[1], s
     { secrets: { FAKE_FAILED: "no such model" } },
     "DEPLOY_FAILED",
     "graph_load_failed",
-    /no such model/,
+    /"chat" does not load: \[secret\]/,
   ],
   [
     "a unit that never gets ready",

@@ -15,6 +15,9 @@ export const runQueue: RunStage = async ({ context, deployment }) => {
   return { kind: "next", status: "AWAITING_BUILD", stage: "fetch" }
 }
 
+// Several units at a time, of which all but one drain; one deployment must not use up the server's connections.
+const connectionLimit = 40
+
 /** The password is stored before the role gets it: a process that dies in between leaves nothing that cannot be opened. */
 async function provision({ db, key }: PipelineContext, deployment: CarriedDeployment): Promise<void> {
   const id = deployment.deployment_id
@@ -23,7 +26,8 @@ async function provision({ db, key }: PipelineContext, deployment: CarriedDeploy
   const named = await deploymentById(db, id)
   const database = named && databaseOf(key, named)
   if (!database) return
-  await createDatabase({ adminUri: db.uri, name: database.name, owner: { password: database.password.reveal() } })
+  const owner = { password: database.password.reveal(), connectionLimit }
+  await createDatabase({ adminUri: db.uri, name: database.name, owner })
   await markReady(db, id)
 }
 
