@@ -103,6 +103,13 @@ test("a reader of the revision sees the fault, what to do, and the end of the lo
   assert.match(message, /\n {2}npm error code E404$/)
 })
 
+test("the sentence of a failure ends with one full stop, and its paths stay as they are", () => {
+  assert.match(
+    statusMessage("graph_missing", "there is no ../graphs/chat.ts.", []),
+    /^there is no \.\.\/graphs\/chat\.ts\. Correct/,
+  )
+})
+
 test("a unit that is ready may take over; a graph that does not load says which and why", () => {
   const report = {
     revision_id: "r1",

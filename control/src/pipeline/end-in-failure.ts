@@ -1,10 +1,12 @@
 /** Ends a revision that failed: its reason is stored, its unit ends, and the route is where it was before. */
 import type { Db } from "@superstep/toolkit/db/database"
-import type { LogStream } from "../logs/log-line.js"
+import { hideSecrets, type LogStream } from "../logs/log-line.js"
 import { appendLogLines, lastLogLines } from "../logs/operations.js"
 import { advance, type ClaimedRevision } from "../revisions/claims.js"
 import { type ErrorCode, failedStatus } from "../revisions/revision.js"
 import { wakePipeline } from "../revisions/wake-up.js"
+import { secretsOfRevision } from "../secrets/operations.js"
+import { CannotOpen } from "../secrets/seal.js"
 import type { PipelineContext } from "./context.js"
 import { statusMessage } from "./failures.js"
 import { setUnitState, unitOfRevision, unitsOfDeployment } from "./queries.js"
@@ -12,22 +14,35 @@ import { switchBack } from "./switch-back.js"
 
 /** @throws ClaimLost */
 export async function endInFailure(
-  { db }: PipelineContext,
+  context: PipelineContext,
   revision: ClaimedRevision,
   { code, message }: { code: ErrorCode; message: string },
 ): Promise<void> {
+  const { db } = context
   const { revision_id: id, stage } = revision
   const stream: LogStream = stage === "queue" || stage === "fetch" || stage === "build" ? "build" : "deploy"
+  const hide = await hidingSecretsOf(context, revision)
   const said = (await lastLogLines(db, id, stream, 5)).map((line) => line.message)
   // A revision that is draining has been DEPLOYED, which is final.
   const status = stage === "drain" ? "DEPLOYED" : failedStatus(stage)
   await db.transaction(async (tx) => {
-    const error = { code, message: statusMessage(code, message, said) }
+    const error = { code, message: hide(statusMessage(code, message, said)) }
     await advance(tx, revision, { status, stage: null, error })
-    await appendLogLines(tx, id, stream, [{ message: `${status} (${code}): ${message}`, level: "ERROR" }])
+    await appendLogLines(tx, id, stream, [{ message: hide(`${status} (${code}): ${message}`), level: "ERROR" }])
     if (stage !== "drain") await endUnit(tx, id)
     await wakePipeline(tx, revision.deployment_id)
   })
+}
+
+/** An exchanged master key keeps no revision from ending; what nobody could open was given to no process. */
+async function hidingSecretsOf({ db, key, log }: PipelineContext, revision: ClaimedRevision) {
+  try {
+    return hideSecrets(Object.values(await secretsOfRevision(db, key, revision)))
+  } catch (err) {
+    if (!(err instanceof CannotOpen)) throw err
+    log.warn({ err, revision_id: revision.revision_id }, "secrets of a failed revision cannot be opened")
+    return (text: string) => text
+  }
 }
 
 async function endUnit(tx: Db, revisionId: string): Promise<void> {

@@ -77,5 +77,5 @@ const shownLines = 5
 export function statusMessage(code: ErrorCode, message: string, lastLines: readonly string[]): string {
   const tail = lastLines.slice(-shownLines).filter((line) => line.trim() !== "" && !message.includes(line))
   const log = tail.length === 0 ? "" : `\n${tail.map((line) => `  ${line}`).join("\n")}`
-  return `${message}. ${hints[code]}${log}`.replaceAll("..", ".")
+  return `${message.replace(/\.$/, "")}. ${hints[code]}${log}`
 }
