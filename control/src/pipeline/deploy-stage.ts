@@ -45,8 +45,8 @@ export function judgeReport(report: UnitReport, revisionId: string): StageOutcom
 const crashesThatFail = 3
 
 async function restart({ context, revision, deployment, signal }: StageInput, unit: UnitRow): Promise<UnitRow> {
-  await recordCrash(context.db, unit.unit_id, 0)
   const crashes = unit.crashes + 1
+  await recordCrash(context.db, unit.unit_id, crashes, 0)
   if (crashes >= crashesThatFail) {
     await shipUnitLog(context, unit)
     throw new DeployFailed("crash_loop", `the agent server ended ${crashes} times before it was ready`)

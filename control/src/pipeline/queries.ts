@@ -47,6 +47,8 @@ export interface UnitRow {
   readonly state: UnitState
   readonly token_sealed: string
   readonly crashes: number
+  /** How long ago it was last to be started, in milliseconds; as long as it runs, about how long it has been up. */
+  readonly up_ms: number
   readonly is_down: boolean
   readonly may_start: boolean
   /** How long it has been in its state, in milliseconds. */
@@ -55,7 +57,8 @@ export interface UnitRow {
 }
 
 const unitColumns = sql`unit_id, deployment_id, revision_id, state, token_sealed, crashes, is_down, log_offset,
-  start_after <= now() as may_start, (extract(epoch from now() - state_since) * 1000)::bigint as state_ms`
+  start_after <= now() as may_start, (extract(epoch from now() - start_after) * 1000)::bigint as up_ms,
+  (extract(epoch from now() - state_since) * 1000)::bigint as state_ms`
 
 export const addUnit = (
   db: Db,
@@ -118,9 +121,9 @@ export const executesRuns = async (db: Db, unitId: string): Promise<boolean> => 
   return row !== undefined
 }
 
-export const recordCrash = (db: Db, unitId: string, backOffMs: number): Promise<number> =>
+export const recordCrash = (db: Db, unitId: string, crashes: number, backOffMs: number): Promise<number> =>
   db.run(sql`
-    update units set crashes = crashes + 1, is_down = true, start_after = now() + ${backOffMs} * interval '1 millisecond'
+    update units set crashes = ${crashes}, is_down = true, start_after = now() + ${backOffMs} * interval '1 millisecond'
     where unit_id = ${unitId}`)
 
 export const recordStart = (db: Db, unitId: string): Promise<number> =>

@@ -12,7 +12,7 @@ import {
   revisionOfUnit,
   type UnitRow,
 } from "./queries.js"
-import { backOffMs } from "./restart.js"
+import { backOffMs, crashesAfter } from "./restart.js"
 import { unitAddress, unitSpec } from "./unit.js"
 
 export type UnitAction = "leave" | "activate" | "note crash" | "start" | "stop"
@@ -41,10 +41,12 @@ export async function reconcileUnit(context: PipelineContext, unit: UnitRow): Pr
       return
     case "activate":
       return ensureActive(context, unit)
-    case "note crash":
-      await recordCrash(db, unitId, backOffMs(unit.crashes + 1))
-      log.warn({ unit_id: unitId, revision_id: unit.revision_id, crashes: unit.crashes + 1 }, "unit ended by itself")
+    case "note crash": {
+      const crashes = crashesAfter(unit)
+      await recordCrash(db, unitId, crashes, backOffMs(crashes))
+      log.warn({ unit_id: unitId, revision_id: unit.revision_id, crashes }, "unit ended by itself")
       return
+    }
     case "start":
       return startAgain(context, unit)
     case "stop":

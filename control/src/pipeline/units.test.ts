@@ -17,6 +17,7 @@ import {
   type UnitState,
   unitOfRevision,
 } from "./queries.js"
+import { crashesAfter } from "./restart.js"
 
 const database = () => freshDatabase({ migrations: fileURLToPath(new URL("../../src/migrations", import.meta.url)) })
 
@@ -38,7 +39,7 @@ test("a unit that serves begins with a clean record, and one that is about to en
   const deploymentId = await addDeployment(db)
   const unit = await addUnitOf(db, deploymentId, "starting")
   const ending = await addUnitOf(db, deploymentId, "stopping")
-  await recordCrash(db, unit.unitId, 0)
+  await recordCrash(db, unit.unitId, 1, 0)
 
   await serveWith(db, deploymentId, unit.unitId)
   const refused = db.transaction((tx) => serveWith(tx, deploymentId, ending.unitId))
@@ -46,6 +47,18 @@ test("a unit that serves begins with a clean record, and one that is about to en
   await assert.rejects(refused, /has ended, or is about to/)
   const { state, crashes, is_down } = await unit.row()
   assert.deepEqual({ state, crashes, is_down }, { state: "serving", crashes: 0, is_down: false })
+})
+
+test("a unit that was up for ten minutes is started again as if it had never ended", async () => {
+  await using db = await database()
+  const unit = await addUnitOf(db, await addDeployment(db), "serving")
+  await recordCrash(db, unit.unitId, 5, 0)
+  const soon = crashesAfter(await unit.row())
+
+  await db.run(sql`update units set start_after = now() - interval '10 minutes'`)
+
+  assert.equal(soon, 6)
+  assert.equal(crashesAfter(await unit.row()), 1)
 })
 
 test("a unit that serves again is not stopped by who saw it drain", async () => {
