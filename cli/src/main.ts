@@ -57,6 +57,10 @@ function report(error: unknown): void {
   process.exitCode = 1
 }
 
+// Whoever closes the terminal, or the reader of a pipe, has nobody left to tell it to. The command goes on: `up` is told
+// to stop by SIGHUP and then ends its Postgres, which a write that fails must not keep it from.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined)
+
 try {
   const context = { config: readConfig(process.env), out: outputTo(process.stdout), err: outputTo(process.stderr) }
   await createProgram(context).parseAsync()
