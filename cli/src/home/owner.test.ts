@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
-import { writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
@@ -25,6 +25,23 @@ test("a folder that another program has is not used twice", async () => {
   assert.equal(second.code, 1)
   assert.match(second.stderr, new RegExp(`superstep up already runs on .* \\(process ${process.pid}\\): stop it first`))
   assert.equal(await isOwned(home), false)
+})
+
+test("of many that find a killed owner at once, one gets the folder", async () => {
+  const home = await openHome(join(temporaryFolder(), "home"))
+  const dead = await idleProcess()
+  process.kill(dead.pid, "SIGKILL")
+  await until(async () => !(await isAlive(dead)), { what: "the owner is gone" })
+  const entry = JSON.stringify({ command: "superstep up", owner: dead })
+  writeFileSync(home.owner, entry)
+  // One more was killed while it took the folder over.
+  writeFileSync(`${home.owner}.takeover`, entry)
+
+  const taken = await Promise.allSettled(Array.from({ length: 12 }, () => takeOwnership(home, "superstep up")))
+
+  assert.equal(taken.filter(({ status }) => status === "fulfilled").length, 1)
+  assert.equal(await isOwned(home), true)
+  assert.equal(existsSync(`${home.owner}.takeover`), false)
 })
 
 test("the child of a killed owner is ended when the folder is taken over", async () => {

@@ -2,7 +2,9 @@
  * One program at a time runs on a data folder. `running.json` says who; a killed program's entry is taken over, along
  * with the child it left behind.
  */
+import { randomUUID } from "node:crypto"
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { setTimeout as sleep } from "node:timers/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
@@ -37,7 +39,7 @@ export async function takeOwnership(home: Home, command: string): Promise<Owners
     const other = await readEntry(home.owner)
     if (other && (await isAlive(other.owner))) throw new AlreadyRunning(occupied(home, other))
     if (other?.child) await stopProcess(other.child, { graceMs: 0, signal: "SIGKILL" })
-    await rm(home.owner, { force: true })
+    await removeDead(home.owner, entry)
   }
   return {
     noteChild: (child) => replace(home.owner, { ...entry, child }),
@@ -54,9 +56,31 @@ export async function isOwned(home: Home): Promise<boolean> {
 const occupied = (home: Home, { command, owner }: Entry): string =>
   `${command} already runs on ${home.folder} (process ${owner.pid}): stop it first, or choose another folder with --home`
 
+// How often a starter looks whether another one, who takes the folder over, is done: it removes a file.
+const pollMs = 20
+
+/**
+ * Removes the entry of a program that has ended. Between a look and a removal another starter could have put its own
+ * there, so only who holds the claim removes, and looks again first; a claim whose holder was killed is removed likewise.
+ */
+async function removeDead(file: string, self: Entry): Promise<void> {
+  const claim = `${file}.takeover`
+  while (!(await create(claim, self))) {
+    const holder = await readEntry(claim)
+    if (holder && !(await isAlive(holder.owner))) await removeDead(claim, self)
+    else await sleep(pollMs)
+  }
+  try {
+    const entry = await readEntry(file)
+    if (entry && !(await isAlive(entry.owner))) await rm(file)
+  } finally {
+    await rm(claim)
+  }
+}
+
 /** Writes a draft and links it to the name, so that the file is whole from its first moment. */
 async function create(file: string, entry: Entry): Promise<boolean> {
-  const draft = `${file}.${process.pid}`
+  const draft = `${file}.${randomUUID()}`
   await writeFile(draft, JSON.stringify(entry))
   try {
     await link(draft, file)
@@ -70,7 +94,7 @@ async function create(file: string, entry: Entry): Promise<boolean> {
 }
 
 async function replace(file: string, entry: Entry): Promise<void> {
-  const draft = `${file}.${process.pid}`
+  const draft = `${file}.${randomUUID()}`
   await writeFile(draft, JSON.stringify(entry))
   await rename(draft, file)
 }
