@@ -12,20 +12,24 @@ import {
   type CarriedDeployment,
   endPipelineOf,
   removeDeployment,
+  revisionIdsOf,
   setDeploymentStatus,
   stopUnitsOf,
   unitsOfDeployment,
 } from "./queries.js"
-import { reconcileUnit } from "./reconcile-unit.js"
+import { stopBuilds } from "./stop-builds.js"
 
 export async function deleteNext(context: PipelineContext, deployment: CarriedDeployment): Promise<void> {
   const { db, folders, crashPoint, log } = context
   const { deployment_id: id, database_name: database } = deployment
   await endPipelineOf(db, id)
+  // A build that went on would publish an artefact that nobody knows of.
+  await stopBuilds(folders, await revisionIdsOf(db, id))
   await syncEdge(context)
   crashPoint("delete:after-route")
   await stopUnitsOf(db, id)
-  for (const unit of await unitsOfDeployment(db, id)) await reconcileUnit(context, unit)
+  // The watch over units ends them, one at a time and nobody else; the last one that is gone wakes us.
+  if ((await unitsOfDeployment(db, id)).length > 0) return
   await setDeploymentStatus(db, id, "AWAITING_FINAL_DELETE")
   crashPoint("delete:after-units")
   if (database !== null) await dropDatabase({ adminUri: db.uri, name: database })

@@ -203,6 +203,21 @@ test("a deployment that is deleted leaves nothing: no route, no unit, no databas
   assert.deepEqual(await platform.db.rows(sql`select 1 from pg_roles where rolname = ${name}`), [])
 })
 
+test("a deployment that is deleted while it is built leaves neither a build nor an artefact", async () => {
+  const { deploymentId, revisionId } = await platform.deploy(
+    deploymentOf(repository.url, { name: "hasty", config: { build_command: "sleep 300" } }),
+  )
+  const { step } = buildFiles(join(platform.home, "work", revisionId, "build"))
+  await until(() => existsSync(step), { what: "the build runs" })
+  const { pid } = JSON.parse(readFileSync(step, "utf8")) as { pid: number }
+
+  await platform.call("DELETE", `/v2/deployments/${deploymentId}`)
+  const gone = async () => (await platform.call("GET", `/v2/deployments/${deploymentId}`)).status === 404
+  await until(gone, { what: "the deployment is gone" })
+
+  assert.equal(await identify(pid), undefined)
+})
+
 test("a revision that crashes after it took over is rolled back", async () => {
   await platform.kill()
   await platform.start({ SUPERSTEP_WATCH: "60" })

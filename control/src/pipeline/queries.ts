@@ -245,6 +245,17 @@ export const endPipelineOf = (db: Db, deploymentId: string): Promise<number> =>
       finished_at = coalesce(finished_at, now())
     where deployment_id = ${deploymentId} and stage is not null`)
 
+export const revisionIdsOf = async (db: Db, deploymentId: string): Promise<ReadonlySet<string>> => {
+  const rows = await db.rows<{ revision_id: string }>(sql`
+    select revision_id from revisions where deployment_id = ${deploymentId}`)
+  return new Set(rows.map(({ revision_id }) => revision_id))
+}
+
+export const allArtifactIds = async (db: Db): Promise<ReadonlySet<string>> => {
+  const rows = await db.rows<{ artifact_id: string }>(sql`select artifact_id from artifacts`)
+  return new Set(rows.map(({ artifact_id }) => artifact_id))
+}
+
 export const artifactsOf = (db: Db, deploymentId: string): Promise<{ artifact_id: string }[]> =>
   db.rows(sql`select artifact_id from artifacts where deployment_id = ${deploymentId}`)
 

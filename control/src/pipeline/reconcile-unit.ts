@@ -1,4 +1,5 @@
 /** One unit: what should be done about it, and doing it. */
+import { wakePipeline } from "../revisions/wake-up.js"
 import type { UnitStatus } from "../runtimes/port.js"
 import { activate, askStatus } from "../runtimes/unit-client.js"
 import type { PipelineContext } from "./context.js"
@@ -83,6 +84,10 @@ async function end(context: PipelineContext, unit: UnitRow): Promise<void> {
   await shipUnitLog(context, unit)
   // The row last: as long as it is there, a killed control plane comes back to this.
   await runtime.remove(unit.unit_id)
-  await removeUnit(db, unit.unit_id)
+  await db.transaction(async (tx) => {
+    await removeUnit(tx, unit.unit_id)
+    // A deletion waits for the last one.
+    await wakePipeline(tx, unit.deployment_id)
+  })
   context.log.info({ unit_id: unit.unit_id, revision_id: unit.revision_id }, "unit ended")
 }

@@ -1,17 +1,47 @@
 /** Removes what nobody needs any more. */
-import { join } from "node:path"
+import { readdir } from "node:fs/promises"
+import { basename, join } from "node:path"
+import { type BuildRequest, buildFiles } from "../builders/build-request.js"
 import { removeTree } from "../builders/publish.js"
+import { readJson } from "../files/json-file.js"
 import type { PipelineContext } from "./context.js"
-import { removeArtifact, removeOldLogLines, unneededArtifacts } from "./queries.js"
+import { type Folders, workFolder } from "./folders.js"
+import { allArtifactIds, removeArtifact, removeOldLogLines, unneededArtifacts } from "./queries.js"
 
 // What people look for in a build's log is about its failure, in an agent's about today (control-plane §6.6).
 const keptDays = { build: 30, deploy: 7 }
 
-export async function removeWhatIsOld({ db, folders, limits }: PipelineContext): Promise<void> {
+export async function removeWhatIsOld({ db, folders, limits, log }: PipelineContext): Promise<void> {
   for (const { artifact_id } of await unneededArtifacts(db, limits.keptArtifacts)) {
     // The row first: an artefact without a row is never used again, a row without its artefact might be.
     await removeArtifact(db, artifact_id)
     await removeTree(join(folders.artifacts, artifact_id))
   }
+  await removeUnknownArtifacts({ db, folders, log })
   await removeOldLogLines(db, keptDays)
+}
+
+/**
+ * What a build published whose revision was ended at that moment. The order of the looks matters: a build that is not
+ * found any more has its row by then, or never gets one.
+ */
+export async function removeUnknownArtifacts({
+  db,
+  folders,
+  log,
+}: Pick<PipelineContext, "db" | "folders" | "log">): Promise<void> {
+  const present = await readdir(folders.artifacts)
+  const inBuild = await artifactsInBuild(folders)
+  const known = await allArtifactIds(db)
+  for (const id of present.filter((it) => !inBuild.has(it) && !known.has(it))) {
+    log.warn({ artifact_id: id }, "removing an artefact that belongs to nothing")
+    await removeTree(join(folders.artifacts, id))
+  }
+}
+
+/** Those that builds are about to publish or have published, as long as their revision has not stored it. */
+async function artifactsInBuild(folders: Folders): Promise<ReadonlySet<string>> {
+  const revisions = await readdir(folders.work)
+  const requests = revisions.map((id) => readJson<BuildRequest>(buildFiles(workFolder(folders, id).build).request))
+  return new Set((await Promise.all(requests)).flatMap((it) => (it ? [basename(it.artifactFolder)] : [])))
 }
