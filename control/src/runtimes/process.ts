@@ -76,7 +76,8 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
 
   const stop = async (unitId: string, { graceMs }: { graceMs: number }): Promise<void> => {
     const identity = await identityOf(unitId)
-    // The group: workers end with their server, but what a graph started may not.
+    // The group is the server's own. Workers have groups of theirs and end with their server; what a graph started does
+    // not (README, "What a stop leaves").
     if (identity) await stopProcess(identity, { graceMs, group: true })
     // An end that was asked for is no crash.
     await rm(identityFile(unitId), { force: true })
