@@ -1,7 +1,7 @@
 /** The agent server's HTTP application: what is in front of every request, then one line a domain. */
 import { randomUUID } from "node:crypto"
 import type { Secret } from "@superstep/toolkit/config/settings"
-import { NotReady, TooLarge } from "@superstep/toolkit/errors/errors"
+import { NotFound, NotReady, TooLarge } from "@superstep/toolkit/errors/errors"
 import { errorHandler } from "@superstep/toolkit/http/errors"
 import { type Api, createApi } from "@superstep/toolkit/http/route"
 import type { MiddlewareHandler } from "hono"
@@ -28,9 +28,8 @@ export function createApp(options: AppOptions): Api {
   const { db, log, workers, claimer, version } = options
   const app = createApi()
   app.onError(errorHandler({ log, detail: "text" }))
-  app.notFound((c) => {
-    const request_id = c.res.headers.get("x-request-id") ?? undefined
-    return c.json({ detail: "Not Found", code: "not_found", request_id }, 404)
+  app.notFound(() => {
+    throw new NotFound("Not Found")
   })
 
   app.use(identify(claimer.revisionId))
