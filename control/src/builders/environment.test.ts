@@ -10,7 +10,7 @@ test("a build gets the way out of a closed network, and nothing else of ours", (
     npm_config_registry: "https://packages.example.org",
     "NPM_CONFIG_//packages.example.org/:_authToken": "token",
     "npm_config_@acme:registry": "https://acme.example.org",
-    npm_config_cache: "/home/operator/.npm",
+    npm_config_cache: "/operator/.npm",
     npm_config_prefix: "/home/operator",
     NODE_ENV: "production",
     DATABASE_URI: "postgres://platform",
