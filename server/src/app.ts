@@ -11,6 +11,7 @@ import { refuseHeadOfStreams } from "./http/stream-methods.js"
 import { addMetaRoutes } from "./meta/routes.js"
 import type { Runs } from "./runs/operations.js"
 import { addRunRoutes } from "./runs/routes.js"
+import { addWaitRoutes } from "./runs/wait-routes.js"
 import { addUnitRoutes } from "./serving/routes.js"
 import { addThreadRoutes } from "./threads/routes.js"
 
@@ -44,6 +45,7 @@ export function createApp(options: AppOptions): Api {
   addMetaRoutes(app, { db, version })
   addThreadRoutes(app, { db, workers })
   addRunRoutes(app, options)
+  addWaitRoutes(app, options)
   if (options.unitToken) addUnitRoutes(app, { ...options, revisionId: claimer.revisionId })
   app.doc31("/openapi.json", { openapi: "3.1.0", info: { title: "Superstep agent server", version } })
   return app

@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http"
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response"
 import type { Context } from "hono"
-import { heartbeat, modeOf } from "./event.js"
+import { heartbeat, modeOf, resultEvent } from "./event.js"
 import type { Subscriber } from "./run-stream.js"
 
 // Every 5 s of silence, as the SDKs' idle watchdogs expect (decisions, agent server 4).
@@ -31,7 +31,7 @@ export class EventResponse implements Subscriber {
   }
 
   accepts(event: string): boolean {
-    return this.#modes === undefined || this.#modes.has(modeOf(event))
+    return event !== resultEvent && (this.#modes === undefined || this.#modes.has(modeOf(event)))
   }
 
   write(bytes: Buffer): void {

@@ -12,6 +12,22 @@ export interface RunEvent {
   readonly data: Buffer
 }
 
+/** The event that says how a run ended, for those who wait for that alone; no client of a stream gets it. */
+export const resultEvent = "result"
+
+/** An event with its bytes on the wire, which hold its data. */
+export interface EncodedEvent {
+  readonly event: string
+  readonly seq: number
+  readonly bytes: Buffer
+  /** Where `bytes` has the data. */
+  readonly dataStart: number
+  readonly dataEnd: number
+}
+
+/** An event's data: one line of JSON. */
+export const dataOf = ({ bytes, dataStart, dataEnd }: EncodedEvent): Buffer => bytes.subarray(dataStart, dataEnd)
+
 const eventsPerAttempt = 1_000_000_000
 
 /** The id of an attempt's first event. */
@@ -54,14 +70,15 @@ function headOf(event: string): Buffer {
  * The bytes of an event in `text/event-stream`: `event`, `data`, `id`, an empty line, each ended by LF
  * (agent-server-api §7.2, recordings `single-*.txt`). Stateless runs have ids too, unlike the JS server's (its part b.2).
  */
-export function encodeEvent({ event, data, seq }: RunEvent): Buffer {
+export function encodeEvent({ event, data, seq }: RunEvent): EncodedEvent {
   const tail = `\nid: ${seq}\n\n`
   const head = headOf(event)
   const bytes = Buffer.allocUnsafe(head.length + data.length + tail.length)
   head.copy(bytes, 0)
   data.copy(bytes, head.length)
-  bytes.write(tail, head.length + data.length, "latin1")
-  return bytes
+  const dataEnd = head.length + data.length
+  bytes.write(tail, dataEnd, "latin1")
+  return { event, seq, bytes, dataStart: head.length, dataEnd }
 }
 
 /** A comment that clients skip; it keeps proxies and idle watchdogs content. */

@@ -6,34 +6,28 @@
  * S3 Nothing is kept for those who are not here yet: a late joiner gets what is to come (decisions, agent server 8).
  * S4 After `end` a subscriber gets nothing more.
  */
-import { encodeEvent, type RunEvent } from "./event.js"
+import { type EncodedEvent, encodeEvent, type RunEvent } from "./event.js"
 
 export interface Subscriber {
   /** Whether it wants events of this name; asked once an event. */
   accepts(event: string): boolean
-  /** Bytes of one or several events. */
-  write(bytes: Buffer): void
+  /** @param bytes  those of all the events, one after the other */
+  write(bytes: Buffer, events: readonly EncodedEvent[]): void
   /** The stream is over. */
   end(): void
-}
-
-interface Encoded {
-  readonly event: string
-  readonly seq: number
-  readonly bytes: Buffer
 }
 
 interface Place {
   /** Events up to this id are not for the subscriber: it has them already. */
   after: number
   /** What came while the subscriber was still reading the past. */
-  held: Encoded[] | undefined
+  held: EncodedEvent[] | undefined
 }
 
 export class RunStream {
   readonly runId: string
   readonly #places = new Map<Subscriber, Place>()
-  #tick: Encoded[] = []
+  #tick: EncodedEvent[] = []
 
   constructor(runId: string) {
     this.runId = runId
@@ -41,6 +35,12 @@ export class RunStream {
 
   get isEmpty(): boolean {
     return this.#places.size === 0
+  }
+
+  /** Whether a subscriber wants events of this name. */
+  wants(event: string): boolean {
+    for (const subscriber of this.#places.keys()) if (subscriber.accepts(event)) return true
+    return false
   }
 
   has(subscriber: Subscriber): boolean {
@@ -78,7 +78,7 @@ export class RunStream {
   publish(event: RunEvent): void {
     if (this.#places.size === 0) return
     if (this.#tick.length === 0) process.nextTick(() => this.#flush())
-    this.#tick.push({ event: event.event, seq: event.seq, bytes: encodeEvent(event) })
+    this.#tick.push(encodeEvent(event))
   }
 
   /** Ends all who follow live; those who still read the past find the end in the log. */
@@ -91,7 +91,7 @@ export class RunStream {
     }
   }
 
-  #place(subscriber: Subscriber, held: Encoded[] | undefined): void {
+  #place(subscriber: Subscriber, held: EncodedEvent[] | undefined): void {
     // What waits in this tick was published before: it is not for the newcomer (S3).
     this.#flush()
     this.#places.set(subscriber, { after: -1, held })
@@ -104,21 +104,21 @@ export class RunStream {
     const all = joined(events)
     for (const [subscriber, place] of this.#places) {
       if (place.held) place.held.push(...events)
-      else if (events.every((event) => isFor(subscriber, place, event))) subscriber.write(all)
+      else if (events.every((event) => isFor(subscriber, place, event))) subscriber.write(all, events)
       else deliver(subscriber, place, events)
     }
   }
 }
 
-const isFor = (subscriber: Subscriber, { after }: Place, { event, seq }: Encoded): boolean =>
+const isFor = (subscriber: Subscriber, { after }: Place, { event, seq }: EncodedEvent): boolean =>
   seq > after && subscriber.accepts(event)
 
-function deliver(subscriber: Subscriber, place: Place, events: readonly Encoded[]): void {
+function deliver(subscriber: Subscriber, place: Place, events: readonly EncodedEvent[]): void {
   const wanted = events.filter((event) => isFor(subscriber, place, event))
-  if (wanted.length > 0) subscriber.write(joined(wanted))
+  if (wanted.length > 0) subscriber.write(joined(wanted), wanted)
 }
 
-function joined(events: readonly Encoded[]): Buffer {
+function joined(events: readonly EncodedEvent[]): Buffer {
   const [only] = events
   return events.length === 1 && only ? only.bytes : Buffer.concat(events.map(({ bytes }) => bytes))
 }

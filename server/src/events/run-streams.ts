@@ -10,7 +10,7 @@
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
-import { encodeEvent, firstSeq, lastSeq } from "./event.js"
+import { encodeEvent, firstSeq, lastSeq, type RunEvent, resultEvent } from "./event.js"
 import { EventLog } from "./event-log.js"
 import { Follower } from "./follower.js"
 import { eventsAfter, lastLoggedSeq } from "./queries.js"
@@ -23,8 +23,11 @@ const pageSize = 1000
 export interface Publisher {
   /** @param data  one line of JSON; a Buffer is used during the call only */
   publish(event: string, data: Buffer | string): void
-  /** Sends `end` and closes the stream; resolves once the log, if there is one, has it. */
-  end(status: string): Promise<void>
+  /**
+   * Sends `end` and closes the stream; resolves once the log, if there is one, has it.
+   * @param result  JSON text for those who wait for the run's result; made only when there is one
+   */
+  end(status: string, result?: () => string): Promise<void>
   /** Closes the writing end without an end event: the run goes on in another attempt. */
   detach(): void
   /** Starts logging, because another server watches. */
@@ -95,6 +98,11 @@ export class RunStreams {
     return this.#streams.get(runId)?.isEmpty === false
   }
 
+  /** Whether a client here wants events of this name. */
+  wants(runId: string, event: string): boolean {
+    return this.#streams.get(runId)?.wants(event) ?? false
+  }
+
   /** Adds a subscriber to what comes from now on (S1). */
   subscribe(runId: string, subscriber: Subscriber): void {
     this.#open(runId).add(subscriber)
@@ -117,7 +125,7 @@ export class RunStreams {
   /** Ends one subscriber with an end event, if nothing has ended it yet. */
   endSubscriber(runId: string, subscriber: Subscriber, status: string): void {
     if (!this.#streams.get(runId)?.has(subscriber)) return
-    subscriber.write(encodeEvent({ seq: lastSeq, event: "end", data: endData(runId, status) }))
+    send(subscriber, { seq: lastSeq, event: "end", data: endData(runId, status) })
     this.unsubscribe(runId, subscriber)
     subscriber.end()
   }
@@ -156,7 +164,7 @@ export class RunStreams {
       await this.#eventLog.flushed()
       const page = await eventsAfter(this.#db, runId, position, pageSize)
       for (const { seq, event, data } of page) {
-        if (subscriber.accepts(event)) subscriber.write(encodeEvent({ seq, event, data: Buffer.from(data) }))
+        send(subscriber, { seq, event, data: Buffer.from(data) })
         position = seq
         if (event !== "end") continue
         this.unsubscribe(runId, subscriber)
@@ -175,7 +183,8 @@ export class RunStreams {
     this.#publishers.get(runId)?.detach()
     let seq = firstSeq(attempt)
     let isDetached = false
-    let isLogged = isResumable || this.#early.delete(runId) || this.isWatchedElsewhere(watchedBy)
+    let isFollowed = this.#early.delete(runId) || this.isWatchedElsewhere(watchedBy)
+    let isLogged = isResumable || isFollowed
     const publish = (event: string, data: Buffer | string) => {
       if (isDetached) return
       const item = { seq: seq++, event, data: typeof data === "string" ? Buffer.from(data) : data }
@@ -186,8 +195,9 @@ export class RunStreams {
       isDetached = true
       if (this.#publishers.get(runId) === publisher) this.#publishers.delete(runId)
     }
-    const end = async (status: string) => {
+    const end = async (status: string, result?: () => string) => {
       if (isDetached) return
+      if (result && (isFollowed || this.wants(runId, resultEvent))) publish(resultEvent, result())
       publish("end", endData(runId, status))
       detach()
       this.#endStream(runId)
@@ -198,6 +208,7 @@ export class RunStreams {
       end,
       detach,
       startLogging: () => {
+        isFollowed = true
         isLogged = true
       },
       get isLogged() {
@@ -258,6 +269,12 @@ export class RunStreams {
   forgetEarlyWatchers(): void {
     this.#early.clear()
   }
+}
+
+function send(subscriber: Subscriber, event: RunEvent): void {
+  if (!subscriber.accepts(event.event)) return
+  const encoded = encodeEvent(event)
+  subscriber.write(encoded.bytes, [encoded])
 }
 
 const endData = (runId: string, status: string): Buffer => Buffer.from(JSON.stringify({ run_id: runId, status }))

@@ -20,7 +20,7 @@ import { type Claimer, releaseRun, renewLeases } from "./claims.js"
 import { followElsewhere } from "./follow.js"
 import { findRun, finishRun } from "./queries.js"
 import { orderOf } from "./request.js"
-import { type Claim, isFinal, outcomeOf, workerLost } from "./run.js"
+import { type Claim, isFinal, outcomeOf, resultText, workerLost } from "./run.js"
 
 export interface ExecutorOptions {
   readonly db: Database
@@ -192,7 +192,7 @@ export class Executor {
     )
     if (streams.isWatchedElsewhere(watchedBy)) publisher.startLogging()
     if (error !== null) publisher.publish("error", error)
-    await publisher.end(status)
+    await publisher.end(status, error === null ? () => resultOf(result) : undefined)
   }
 
   /**
@@ -261,3 +261,6 @@ export class Executor {
     else this.#earlyCancels.add(runId)
   }
 }
+
+const resultOf = ({ values, interrupts, status }: RunResult): string =>
+  resultText(values, interrupts, status === "interrupted")

@@ -22,7 +22,7 @@ import {
   type RunRow,
 } from "./queries.js"
 import { checkpointOf, mergeKwargs, mergeMetadata, type ThreadDefaults } from "./request.js"
-import type { CancelAction } from "./run.js"
+import { type CancelAction, resultText } from "./run.js"
 import type { NewRunBody } from "./schema.js"
 
 /** What the operations stand on. */
@@ -184,6 +184,18 @@ export async function joinRun(
     runs.streams.subscribe(runId, subscriber)
     return true
   })
+}
+
+/**
+ * What a run that is over has to say, as `wait` answers it: the thread's state, or why the run failed.
+ * @returns JSON text
+ */
+export async function resultOfRun({ db }: Pick<Runs, "db">, threadId: string, runId: string): Promise<string> {
+  const run = await findRun(db, threadId, runId)
+  if (run?.error) return `{"__error__":${run.error}}`
+  const thread = run && (await findThread(db, threadId))
+  if (!thread) return "{}"
+  return resultText(thread.values ?? undefined, thread.interrupts, thread.status === "interrupted")
 }
 
 /** Subscribes, then follows the run wherever it executes; whatever fails, nobody stays subscribed. */

@@ -3,13 +3,14 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { parseLastEventId } from "../events/event.js"
 import { EventResponse } from "../events/event-response.js"
+import type { Subscriber } from "../events/run-stream.js"
 import { cancelRun, createRun, getRun, joinRun, type Runs } from "./operations.js"
 import { renderRun } from "./request.js"
 import { cancelQuery, eventStream, joinQuery, type NewRunBody, newRun, run, runParams, threadParams } from "./schema.js"
 
 const tags = ["Runs"]
 const streamed = { description: "The run's events", schema: eventStream, contentType: "text/event-stream" }
-const failures = {
+export const failures = {
   404: { description: "No such thread or assistant" },
   409: { description: "The thread is busy" },
   422: { description: "Invalid input" },
@@ -57,6 +58,21 @@ export function addRunRoutes(api: Api, runs: Runs): void {
     },
     ({ c, body }) => streamNewRun(runs, c, undefined, body),
   )
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/runs",
+      summary: "Create a stateless background run",
+      tags,
+      body: newRun,
+      responses: { 200: { description: "The run", schema: run }, ...failures },
+    },
+    async ({ body }) => {
+      const row = await createRun(runs, { threadId: undefined, body })
+      return jsonResponse(renderRun(row), 200, { "content-location": `/runs/${row.run_id}` })
+    },
+  )
   addRunReadRoutes(api, runs)
 }
 
@@ -88,7 +104,7 @@ function addRunReadRoutes(api: Api, runs: Runs): void {
       const subscriber = new EventResponse(c, query.stream_mode)
       const after = parseLastEventId(c.req.header("last-event-id"))
       await orAbandon(subscriber, () => joinRun(runs, { threadId, runId, subscriber, after }))
-      const leave = () => leaveStream(runs, { threadId, runId, subscriber, cancel: query.cancel_on_disconnect })
+      const leave = () => leaveRun(runs, { threadId, runId, subscriber, cancel: query.cancel_on_disconnect })
       return subscriber.respond(c, { location: `/threads/${threadId}/runs/${runId}/stream` }, leave)
     },
   )
@@ -125,12 +141,12 @@ async function streamNewRun(runs: Runs, c: Context, threadId: string | undefined
   const stream = threadId === undefined ? {} : { location: `/threads/${ids.threadId}/runs/${ids.runId}/stream` }
   const location = threadId === undefined ? `/runs/${ids.runId}` : locationOf(row)
   return subscriber.respond(c, { "content-location": location, ...stream }, () =>
-    leaveStream(runs, { ...ids, subscriber, cancel }),
+    leaveRun(runs, { ...ids, subscriber, cancel }),
   )
 }
 
 /** A relative path: behind the edge the SDKs put it after their own base address (control-plane §6.9). */
-const locationOf = (row: { thread_id: string; run_id: string }) => `/threads/${row.thread_id}/runs/${row.run_id}`
+export const locationOf = (row: { thread_id: string; run_id: string }) => `/threads/${row.thread_id}/runs/${row.run_id}`
 
 async function orAbandon<T>(subscriber: EventResponse, work: () => Promise<T>): Promise<T> {
   try {
@@ -144,11 +160,12 @@ async function orAbandon<T>(subscriber: EventResponse, work: () => Promise<T>): 
 interface Leaving {
   readonly threadId: string
   readonly runId: string
-  readonly subscriber: EventResponse
+  readonly subscriber: Subscriber
   readonly cancel: boolean
 }
 
-function leaveStream(runs: Runs, { threadId, runId, subscriber, cancel }: Leaving): void {
+/** A client that follows a run goes away before its end. */
+export function leaveRun(runs: Runs, { threadId, runId, subscriber, cancel }: Leaving): void {
   runs.streams.unsubscribe(runId, subscriber)
   if (!cancel) return
   cancelRun(runs, { threadId, runId, action: "interrupt", wait: false }).catch((err: unknown) =>

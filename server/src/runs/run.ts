@@ -47,6 +47,21 @@ export function outcomeOf(result: Pick<RunResult, "status" | "next" | "interrupt
   }
 }
 
+/**
+ * What `wait` answers: the state, and what the run waits for when it stopped at an interrupt (decisions, agent server 6).
+ * @param values      JSON text of the state; undefined when there is none
+ * @param interrupts  JSON text: interrupts by task
+ * @returns JSON text; an object, since SDKs look for `__error__` in it
+ */
+export function resultText(values: string | undefined, interrupts: string, isInterrupted: boolean): string {
+  if (!isInterrupted) return values ?? "{}"
+  const open = JSON.stringify(Object.values(JSON.parse(interrupts) as Record<string, unknown[]>).flat())
+  const state = values?.trim() ?? "{}"
+  if (!state.startsWith("{")) return `{"__interrupt__":${open}}`
+  const fields = state.slice(1, -1).trim()
+  return `{${fields}${fields === "" ? "" : ","}"__interrupt__":${open}}`
+}
+
 /** The `status` of a stream's last event; a run that was rolled back is gone and only its stream can say so. */
 export type EndStatus = "success" | "error" | "timeout" | "interrupted" | "rollback"
 

@@ -105,3 +105,6 @@ export const run = z
 
 /** The wire format of a stream; its events are described in docs/streaming.md. */
 export const eventStream = z.string().meta({ format: "event-stream" })
+
+/** What `wait` and `join` answer: the graph's state, with `__interrupt__` or instead `__error__`. */
+export const runResult = z.looseObject({ __error__: z.object({ error: z.string(), message: z.string() }).optional() })

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { createLog } from "@superstep/toolkit/log/log"
+import { resultEvent } from "../events/event.js"
 import type { Subscriber } from "../events/run-stream.js"
 import { RunStreams } from "../events/run-streams.js"
 import { ClaimLoop } from "../runs/claim-loop.js"
@@ -67,8 +68,8 @@ export class Listening implements Subscriber {
   readonly events: ReceivedEvent[] = []
   hasEnded = false
 
-  accepts(): boolean {
-    return true
+  accepts(event: string): boolean {
+    return event !== resultEvent
   }
   write(bytes: Buffer): void {
     this.events.push(...parseEvents(bytes.toString("utf8")))

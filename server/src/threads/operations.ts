@@ -48,3 +48,37 @@ export async function getThreadState(
   if (!state) throw new Error("the worker's reply to graph.state has no state")
   return new RawJson(state.toString("utf8"))
 }
+
+export interface HistoryQuery {
+  readonly limit: number
+  /** Only checkpoints older than this one. */
+  readonly before: string | undefined
+  /** What the metadata must hold. */
+  readonly filter: Readonly<Record<string, unknown>> | undefined
+  readonly checkpointNs: string
+}
+
+/**
+ * The past states of a thread, newest first, computed by its graph.
+ * @returns a JSON list of ThreadStates: the worker's JSON, passed on unparsed
+ */
+export async function getThreadHistory(
+  { db, workers }: { db: Database; workers: Workers },
+  threadId: string,
+  { limit, before, filter, checkpointNs }: HistoryQuery,
+): Promise<RawJson | readonly []> {
+  const thread = await getThread(db, threadId)
+  if (thread.graph_id === null) return []
+  const fields = {
+    graph_id: thread.graph_id,
+    thread_id: threadId,
+    checkpoint_ns: checkpointNs,
+    limit,
+    ...(before !== undefined && { before }),
+    ...(filter !== undefined && { filter }),
+  }
+  const { payload } = await workers.call("graph.history", fields, { config: thread.config })
+  const [states] = payload
+  if (!states) throw new Error("the worker's reply to graph.history has no states")
+  return new RawJson(states.toString("utf8"))
+}

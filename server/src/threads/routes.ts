@@ -1,13 +1,15 @@
 import type { Database } from "@superstep/toolkit/db/database"
 import { jsonResponse } from "@superstep/toolkit/http/json"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import { z } from "zod"
 import type { Workers } from "../workers/port.js"
-import { createThread, getThread, getThreadState } from "./operations.js"
-import { newThread, stateQuery, thread, threadParams, threadState } from "./schema.js"
+import { createThread, getThread, getThreadHistory, getThreadState } from "./operations.js"
+import { historyBody, historyQuery, newThread, stateQuery, thread, threadParams, threadState } from "./schema.js"
 import { renderThread } from "./thread.js"
 
+const tags = ["Threads"]
+
 export function addThreadRoutes(api: Api, { db, workers }: { db: Database; workers: Workers }): void {
-  const tags = ["Threads"]
   addRoute(
     api,
     {
@@ -55,5 +57,35 @@ export function addThreadRoutes(api: Api, { db, workers }: { db: Database; worke
       responses: { 200: { description: "The state", schema: threadState }, 404: { description: "No such thread" } },
     },
     async ({ params, query }) => jsonResponse(await getThreadState({ db, workers }, params.thread_id, query)),
+  )
+  addHistoryRoutes(api, { db, workers })
+}
+
+function addHistoryRoutes(api: Api, parts: { db: Database; workers: Workers }): void {
+  const spec = {
+    path: "/threads/{thread_id}/history",
+    tags,
+    params: threadParams,
+    responses: {
+      200: { description: "The states, newest first", schema: z.array(threadState) },
+      404: { description: "No such thread" },
+    },
+  }
+  addRoute(
+    api,
+    { ...spec, method: "get", summary: "Get past states of a thread", query: historyQuery },
+    async ({ params, query: { limit, before } }) =>
+      jsonResponse(
+        await getThreadHistory(parts, params.thread_id, { limit, before, filter: undefined, checkpointNs: "" }),
+      ),
+  )
+  addRoute(
+    api,
+    { ...spec, method: "post", summary: "Search the past states of a thread", body: historyBody },
+    async ({ params, body: { limit, before, metadata, checkpoint } }) => {
+      const [filter, checkpointNs] = [metadata ?? undefined, checkpoint?.checkpoint_ns ?? ""]
+      const query = { limit, before: before ?? undefined, filter, checkpointNs }
+      return jsonResponse(await getThreadHistory(parts, params.thread_id, query))
+    },
   )
 }

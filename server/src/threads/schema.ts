@@ -12,6 +12,28 @@ export const newThread = z.object({
 
 export const stateQuery = z.object({ subgraphs: queryFlag })
 
+const limit = z.coerce.number().int().min(1).max(1000).default(10)
+
+export const historyQuery = z.object({ limit, before: z.string().optional() })
+
+// SDKs send `before` as an id or as a config that holds one (agent-server-api §5.13).
+const checkpointId = z.union([
+  z.string(),
+  z
+    .looseObject({
+      checkpoint_id: z.string().nullish(),
+      configurable: z.looseObject({ checkpoint_id: z.string() }).nullish(),
+    })
+    .transform((config) => config.checkpoint_id ?? config.configurable?.checkpoint_id),
+])
+
+export const historyBody = z.object({
+  limit: z.int().min(1).max(1000).default(10),
+  before: checkpointId.nullish(),
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+  checkpoint: z.looseObject({ checkpoint_ns: z.string().nullish() }).nullish(),
+})
+
 export const thread = z
   .object({
     thread_id: z.string(),

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+
+const newThread = async (http: TestHttp) =>
+  String(((await http.send("POST", "/threads", {})).json as { thread_id: unknown }).thread_id)
+
+const nextRun = (http: TestHttp, n = 0) => until(() => http.server.workers.started[n], { what: "the run to start" })
+
+const agent = { assistant_id: "agent", input: {} }
+
+test("wait answers with the state, and says where to wait on", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+
+  const reply = http.send("POST", `/threads/${threadId}/runs/wait`, agent)
+  const run = await nextRun(http)
+  run.done({ values: '{"count": 1}' })
+  const { status, json, headers } = await reply
+
+  assert.equal(status, 200)
+  assert.deepEqual(json, { count: 1 })
+  assert.equal(headers.get("location"), `/threads/${threadId}/runs/${run.order.runId}/join`)
+  assert.equal(headers.get("content-location"), `/threads/${threadId}/runs/${run.order.runId}`)
+})
+
+test("a stateless wait answers although nothing of the run is left", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+
+  const reply = http.send("POST", "/runs/wait", agent)
+  const run = await nextRun(http)
+  run.done({ values: '{"count": 1}' })
+
+  assert.deepEqual((await reply).json, { count: 1 })
+  assert.equal((await http.send("GET", `/threads/${run.order.threadId}`)).status, 404)
+})
+
+test("an interrupted run answers with the state and what it waits for", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const end = async (values: string | undefined, interrupts: string) => {
+    const n = http.server.workers.started.length
+    const reply = http.send("POST", "/runs/wait", agent)
+    ;(await nextRun(http, n)).done({ status: "interrupted", values, interrupts, next: ["ask"] })
+    return (await reply).json
+  }
+
+  assert.deepEqual(await end('{"a":1}', '{"t1":[{"id":"i","value":"sure?"}]}'), {
+    a: 1,
+    __interrupt__: [{ id: "i", value: "sure?" }],
+  })
+  assert.deepEqual(await end("{}", "{}"), { __interrupt__: [] })
+  assert.deepEqual(await end(undefined, "{}"), { __interrupt__: [] })
+  assert.deepEqual(await end('"text"', "{}"), { __interrupt__: [] })
+})
+
+test("a failed run answers 200 with __error__, as SDKs expect", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+
+  const reply = http.send("POST", "/runs/wait", agent)
+  ;(await nextRun(http)).done({ status: "error", error: { error: "Boom", message: "it broke" } })
+
+  assert.equal((await reply).status, 200)
+  assert.deepEqual((await reply).json, { __error__: { error: "Boom", message: "it broke" } })
+})
+
+test("join answers for a run under way and for one that is over, and a join that leaves may cancel", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  await http.send("POST", `/threads/${threadId}/runs`, agent)
+  const run = await nextRun(http)
+  const path = `/threads/${threadId}/runs/${run.order.runId}/join`
+
+  const joined = http.send("GET", path)
+  await until(() => http.server.streams.hasSubscribers(run.order.runId), { what: "the join" })
+  run.done({ values: '{"n":1}' })
+
+  assert.deepEqual((await joined).json, { n: 1 })
+  assert.deepEqual((await http.send("GET", path)).json, { n: 1 })
+
+  await http.send("POST", `/threads/${threadId}/runs`, agent)
+  const second = await nextRun(http, 1)
+  const leaving = await http.stream(
+    "GET",
+    `/threads/${threadId}/runs/${second.order.runId}/join?cancel_on_disconnect=1`,
+  )
+  leaving.leave()
+  await until(() => second.isCancelled, { what: "the cancel" })
+})
+
+test("wait answers through the server that was asked when another one executes", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using asked = await startTestHttp(db, { slots: 0 })
+  await using other = await startTestHttp(db)
+
+  const reply = asked.send("POST", "/runs/wait", agent)
+  const run = await nextRun(other)
+  run.done({ values: '{"from":"afar"}' })
+
+  assert.deepEqual((await reply).json, { from: "afar" })
+})
+
+test("the result is for waiters: clients of the stream do not see it", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+
+  const stream = await http.stream("POST", `/threads/${threadId}/runs/stream`, { ...agent, stream_resumable: true })
+  const run = await nextRun(http)
+  const joined = http.send("GET", `/threads/${threadId}/runs/${run.order.runId}/join`)
+  await until(() => http.server.streams.wants(run.order.runId, "result"), { what: "the join" })
+  run.done({ values: '{"n":1}' })
+  await stream.ended
+  const again = await http.stream("GET", `/threads/${threadId}/runs/${run.order.runId}/stream`, undefined, {
+    "last-event-id": "-1",
+  })
+  await again.ended
+
+  assert.deepEqual((await joined).json, { n: 1 })
+  for (const { events } of [stream, again]) {
+    assert.deepEqual(
+      events().map(({ event }) => event),
+      ["metadata", "end"],
+    )
+  }
+})
+
+test("a stateless background run is created and can be read while it is there", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+
+  const { json, headers } = await http.send("POST", "/runs", agent)
+  const { run_id, thread_id } = json as { run_id: string; thread_id: string }
+  const run = await nextRun(http)
+
+  assert.equal(run.order.runId, run_id)
+  assert.equal(headers.get("content-location"), `/runs/${run_id}`)
+  assert.equal((await http.send("GET", `/threads/${thread_id}/runs/${run_id}`)).status, 200)
+})
