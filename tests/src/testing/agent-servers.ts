@@ -1,0 +1,115 @@
+/** Agent servers as processes of their own, as `superstep serve` runs them, on a database of the test's choice. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { randomUUID } from "node:crypto"
+import { once } from "node:events"
+import { closeSync, openSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { Client } from "@langchain/langgraph-sdk"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+
+export interface AgentServerProcess extends AsyncDisposable {
+  readonly pid: number
+  readonly url: string
+  readonly logFile: string
+  /** What every request must carry. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The official client; it tries nothing twice, so that a test sees every failure. */
+  readonly client: Client
+  /** What its process prints, so far. */
+  log(): string
+  /** Asks it to stop, as a supervisor does, and does not wait. */
+  terminate(): void
+  /** Ends it without a word. */
+  kill(): Promise<void>
+  /** Resolves with its exit code; null when a signal ended it. */
+  readonly exited: Promise<number | null>
+  /** GET of what only its supervisor may ask. */
+  status(): Promise<{ ready: boolean; running_runs: number; open_streams: number }>
+}
+
+export interface AgentServerSetup {
+  readonly databaseUri: string
+  /** Over the settings that every test server has. */
+  readonly env?: Readonly<Record<string, string>>
+  /** For Node, before the program. */
+  readonly nodeArguments?: readonly string[]
+}
+
+const main = fileURLToPath(import.meta.resolve("@superstep/server/main"))
+const config = fileURLToPath(new URL("../../soak-graphs/langgraph.json", import.meta.url))
+const passedOn = ["PATH", "HOME", "TMPDIR", "LANG", "TZ"]
+
+/** Starts a server with the graphs of `soak-graphs` and waits until it is ready. */
+export async function startAgentServer(setup: AgentServerSetup): Promise<AgentServerProcess> {
+  const logFile = join(temporaryFolder(), "server.log")
+  const token = randomUUID()
+  const child = launch(setup, token, logFile)
+  const exited = once(child, "exit").then(([code]) => code as number | null)
+  const log = () => readFileSync(logFile, "utf8")
+  const port = await until(
+    () => {
+      if (child.exitCode !== null) throw new Error(`the server ended: ${log().slice(-2000)}`)
+      return Number(/"port":(\d+)[^\n]*"server ready"/.exec(log())?.[1])
+    },
+    { what: "the server is ready", timeoutMs: 60_000 },
+  )
+  const url = `http://127.0.0.1:${port}`
+  const headers = { "x-superstep-unit": token }
+  const client = new Client({ apiUrl: url, defaultHeaders: headers, callerOptions: { maxRetries: 0 } })
+  const status = async () => {
+    const reply = await fetch(`${url}/internal/status`, { headers })
+    return (await reply.json()) as Awaited<ReturnType<AgentServerProcess["status"]>>
+  }
+  const kill = async () => {
+    child.kill("SIGKILL")
+    await exited
+  }
+  const stop = async () => {
+    child.kill("SIGTERM")
+    const impatience = setTimeout(() => child.kill("SIGKILL"), 10_000)
+    await exited
+    clearTimeout(impatience)
+  }
+  return {
+    pid: child.pid ?? 0,
+    url,
+    logFile,
+    headers,
+    client,
+    log,
+    terminate: () => void child.kill("SIGTERM"),
+    kill,
+    exited,
+    status,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+function launch(
+  { databaseUri, env, nodeArguments = [] }: AgentServerSetup,
+  token: string,
+  logFile: string,
+): ChildProcess {
+  const output = openSync(logFile, "a")
+  const child = spawn(process.execPath, [...nodeArguments, main], {
+    stdio: ["ignore", output, output],
+    env: {
+      ...Object.fromEntries(passedOn.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
+      SUPERSTEP_CONFIG: config,
+      DATABASE_URI: databaseUri,
+      SUPERSTEP_LISTEN: "127.0.0.1:0",
+      SUPERSTEP_UNIT_TOKEN: token,
+      // A test that fails half way must not wait for its runs.
+      BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "0",
+      ...env,
+    },
+  })
+  closeSync(output)
+  // A test process that fails takes its servers along.
+  const takeAlong = () => child.kill("SIGKILL")
+  process.once("exit", takeAlong)
+  child.once("exit", () => process.off("exit", takeAlong))
+  return child
+}
