@@ -123,9 +123,11 @@ function assemble({ config, db, log, env, project }: Assembly) {
     jobsPerWorker: config.jobsPerWorker,
     handlers: { ...checkpoints, ...storeCalls(db) },
     serverEnv: env,
+    limits: { memoryMb: config.workerMemoryMb, stalledMs: config.workerStalledSeconds * 1000 },
     log,
   })
-  const executor = new Executor({ db, log, workers, streams, claimer })
+  const runTimeoutMs = config.runTimeoutSeconds * 1000
+  const executor = new Executor({ db, log, workers, streams, claimer, runTimeoutMs })
   const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs })
   workers.onFree(() => loop.wake())
   return { claimer, streams, workers, executor, loop }

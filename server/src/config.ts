@@ -102,6 +102,22 @@ export const settings = {
     describe: "How many runs a worker process executes at a time.",
     schema: wholeNumber(10, 1),
   },
+  workerMemoryMb: {
+    env: "SUPERSTEP_WORKER_MEMORY_MB",
+    describe:
+      "Most memory of one worker process, in megabytes; one that uses more is ended and replaced. 0 for no limit.",
+    schema: wholeNumber(2048),
+  },
+  workerStalledSeconds: {
+    env: "SUPERSTEP_WORKER_STALLED_SECONDS",
+    describe: "How long a graph may hold the event loop of its worker process before it is ended, in seconds.",
+    schema: wholeNumber(120, 1),
+  },
+  runTimeoutSeconds: {
+    env: "BG_JOB_TIMEOUT_SECS",
+    describe: "How long one attempt of a run may take, in seconds; then it ends as timeout. 0 for no limit.",
+    schema: wholeNumber(3600),
+  },
   poolSize: {
     env: "LANGGRAPH_POSTGRES_POOL_MAX_SIZE",
     describe: "Most database connections of this server.",

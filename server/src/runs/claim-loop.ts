@@ -77,8 +77,9 @@ export class ClaimLoop {
       while (this.#isWoken && !this.#isStopped) {
         this.#isWoken = false
         const free = executor.freeSlots()
-        if (free === 0) return
-        const claims = await this.#claim(free)
+        const freeSolo = executor.freeSoloSlots()
+        if (free === 0 && freeSolo === 0) return
+        const claims = await this.#claim(free, freeSolo)
         for (const claim of claims) executor.execute(claim)
         if (claims.length > 0) this.#isWoken = true
       }
@@ -89,10 +90,10 @@ export class ClaimLoop {
     }
   }
 
-  async #claim(free: number) {
+  async #claim(free: number, freeSolo: number) {
     const { db, claimer } = this.#options
     try {
-      return await claimRuns(db, claimer, free)
+      return await claimRuns(db, claimer, free, freeSolo)
     } catch (error) {
       // Another server started a run of the same thread in this moment (R2): look again.
       if (!isSqlState(error, sqlState.uniqueViolation, "runs_one_running_per_thread")) throw error
@@ -121,9 +122,9 @@ export class ClaimLoop {
   async #releaseLost(formerlyOf: string | undefined): Promise<void> {
     const { db, log, streams } = this.#options
     const error = JSON.stringify(workerLost("its server"))
+    const ending = formerlyOf === undefined ? "lease_ended" : "server_restarted"
     for (const { runId, claimId } of await findLostClaims(db, { formerlyOf })) {
-      const release = { runId, claimId, isLoss: true, watcher: undefined, ifExpired: formerlyOf === undefined }
-      const { outcome, status } = await releaseRun(db, release, error)
+      const { outcome, status } = await releaseRun(db, { runId, claimId, ending, watcher: undefined }, error)
       if (outcome !== "claim_lost") log.warn({ run_id: runId, outcome }, "a run of a lost server was taken back")
       if (outcome === "finished") await streams.announceEnd(runId, status ?? "error")
       if (outcome === "rolled_back") await streams.announceEnd(runId, "rollback")

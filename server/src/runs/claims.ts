@@ -1,7 +1,7 @@
 /** The queue's statements. The rules (R1 …) are in this folder's README. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { type CancelAction, type Claim, maxLosses } from "./run.js"
+import { type AttemptEnding, type CancelAction, type Claim, maxLosses } from "./run.js"
 
 export interface Claimer {
   readonly serverId: string
@@ -15,24 +15,41 @@ export interface Claimer {
  * Claims the oldest waiting runs. Two servers never get the same run (R1); a thread has one running run (R2, held by
  * the index `runs_one_running_per_thread`, so a clash is a 23505: look again); a thread's runs start in the order in
  * which they were asked for (R3).
- * @returns at most `limit` claims; fewer when less waits
+ * @param limit       most claims of runs that share a worker
+ * @param aloneLimit  most claims of runs that get a worker of their own (R9)
  */
-export const claimRuns = (db: Db, { serverId, revisionId, leaseMs }: Claimer, limit: number): Promise<Claim[]> =>
+export const claimRuns = (
+  db: Db,
+  { serverId, revisionId, leaseMs }: Claimer,
+  limit: number,
+  aloneLimit: number,
+): Promise<Claim[]> =>
   db.rows<Claim>(sql`
-    with next as (
+    with sharing as (
       select r.run_id from runs r
-      where r.status = 'pending' and r.not_before <= now() and may_claim(${revisionId})
+      where r.status = 'pending' and not r.runs_alone and r.not_before <= now() and may_claim(${revisionId})
         and not exists (
           select from runs o where o.thread_id = r.thread_id
             and (o.status = 'running' or (o.status = 'pending' and o.seq < r.seq and o.not_before <= now())))
       order by r.seq limit ${limit}
       for update skip locked
+    ), alone as (
+      select r.run_id from runs r
+      where r.status = 'pending' and r.runs_alone and r.not_before <= now() and may_claim(${revisionId})
+        and not exists (
+          select from runs o where o.thread_id = r.thread_id
+            and (o.status = 'running' or (o.status = 'pending' and o.seq < r.seq and o.not_before <= now())))
+      order by r.seq limit ${aloneLimit}
+      for update skip locked
+    ), next as (
+      select run_id from sharing union all select run_id from alone
     )
     update runs r set status = 'running', attempt = r.attempt + 1, claim_id = gen_random_uuid(), claimed_by = ${serverId},
       lease_until = now() + make_interval(secs => ${leaseMs} / 1000.0), updated_at = now()
     from next where r.run_id = next.run_id
     returning r.run_id as "runId", r.claim_id as "claimId", r.thread_id as "threadId", r.graph_id as "graphId", r.attempt,
-      r.kwargs, true as "hasCheckpoint", r.is_resumable as "isResumable", r.watched_by as "watchedBy"`)
+      r.kwargs, true as "hasCheckpoint", r.is_resumable as "isResumable", r.runs_alone as "runsAlone",
+      r.watched_by as "watchedBy"`)
 
 /** When the next delayed run becomes due, in milliseconds from now; undefined when none waits for its time. */
 export async function nextDueMs(db: Db): Promise<number | undefined> {
@@ -70,12 +87,9 @@ export const renewLeases = (
 export interface Release {
   readonly runId: string
   readonly claimId: string
-  /** Whether the attempt ended with its worker or its lease; a run survives only so many of these. */
-  readonly isLoss: boolean
+  readonly ending: AttemptEnding
   /** The server, when it has clients of the run: whoever claims it next serves them through the event log. */
   readonly watcher: string | undefined
-  /** Ends the claim only when its lease is over at this moment. */
-  readonly ifExpired: boolean
 }
 
 /** What became of a run whose attempt ended: it waits again, it is over, or somebody else has it. */
@@ -91,8 +105,8 @@ export interface Released {
  */
 export const releaseRun = async (db: Db, release: Release, error: string): Promise<Released> => {
   const row = await db.row<Released>(sql`
-    select * from release_run(${release.runId}, ${release.claimId}, ${release.isLoss}, ${release.watcher ?? null},
-      ${maxLosses}, ${error}, ${release.ifExpired})`)
+    select * from release_run(${release.runId}, ${release.claimId}, ${release.ending}, ${release.watcher ?? null},
+      ${maxLosses}, ${error})`)
   if (!row) throw new Error("release_run returned nothing")
   return row
 }

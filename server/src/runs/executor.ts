@@ -15,12 +15,13 @@ import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import { firstSeq } from "../events/event.js"
 import type { Publisher, RunStreams } from "../events/run-streams.js"
-import type { LostReason, RunResult, Workers } from "../workers/port.js"
+import type { LostReason, Workers } from "../workers/port.js"
 import { type Claimer, releaseRun, renewLeases } from "./claims.js"
 import { followElsewhere } from "./follow.js"
 import { findRun, finishRun } from "./queries.js"
 import { orderOf } from "./request.js"
-import { type Claim, isFinal, outcomeOf, resultText, workerLost } from "./run.js"
+import { type Claim, endingOf, isFinal, outcomeOf, type RunEnd, resultText, timedOut, workerLost } from "./run.js"
+import { type RunLimit, startRunLimit, stopGraceMs } from "./run-limit.js"
 
 export interface ExecutorOptions {
   readonly db: Database
@@ -28,12 +29,17 @@ export interface ExecutorOptions {
   readonly workers: Workers
   readonly streams: RunStreams
   readonly claimer: Claimer
+  /** How long an attempt may take, in milliseconds; 0 for ever. */
+  readonly runTimeoutMs: number
+  /** How long a run that was stopped by its time may take to stop, in milliseconds. */
+  readonly stopGraceMs?: number
 }
 
 interface Execution {
   readonly claim: Claim
   readonly publisher: Publisher
   readonly startedAt: number
+  readonly limit: RunLimit
   /** Its claim is not held any more, so what its worker still does counts for nothing. */
   isAbandoned: boolean
 }
@@ -73,6 +79,11 @@ export class Executor {
     return Math.max(0, this.#options.workers.freeSlots() - this.#reserved)
   }
 
+  /** Places for runs that execute in a worker of their own (R9). */
+  freeSoloSlots(): number {
+    return this.#options.workers.freeSoloSlots()
+  }
+
   /**
    * Keeps a slot while a run is being created, so that the claimer does not give it away.
    * @returns a function that gives the slot back, once; undefined when none is free
@@ -89,22 +100,42 @@ export class Executor {
 
   /** Starts an attempt. Its first event is always `metadata` (agent-server-api §7.3). */
   execute(claim: Claim): void {
-    const { workers, streams, log } = this.#options
+    const { workers, streams, log, runTimeoutMs } = this.#options
     const { runId, threadId, attempt } = claim
     const former = this.#executions.get(runId)
     // Our own lease ended while its worker was busy: that attempt is over.
     if (former) this.#abandon(former)
     const publisher = streams.begin(claim)
-    const execution: Execution = { claim, publisher, startedAt: performance.now(), isAbandoned: false }
+    const limit = this.#limit(claim)
+    const execution: Execution = { claim, publisher, startedAt: performance.now(), limit, isAbandoned: false }
     this.#executions.set(runId, execution)
     log.info({ run_id: runId, thread_id: threadId, attempt }, "run started")
     publisher.publish("metadata", JSON.stringify({ run_id: runId, attempt }))
     workers.execute(orderOf(claim), {
       onEvent: (event, data) => publisher.publish(event, data),
-      onDone: (result) => this.#conclude(execution, () => this.#finish(execution, result)),
-      onLost: (reason, detail) => this.#conclude(execution, () => this.#lose(execution, reason, detail)),
+      onDone: (result) => {
+        const end = limit.isOver ? timedOut(result, runTimeoutMs) : result
+        this.#conclude(execution, () => this.#finish(execution, end))
+      },
+      onLost: (reason, detail) => {
+        // Its time was over when its worker died: it is not attempted again.
+        const end = limit.isOver && endingOf(reason) !== "handed_back" ? timedOut(undefined, runTimeoutMs) : undefined
+        this.#conclude(execution, () => (end ? this.#finish(execution, end) : this.#lose(execution, reason, detail)))
+      },
     })
-    if (this.#earlyCancels.delete(runId)) workers.cancel(runId)
+    if (this.#earlyCancels.delete(runId)) workers.cancel(claim.claimId)
+  }
+
+  /** R10: the run is asked to stop when its time is over; one that does not is ended without its worker. */
+  #limit({ runId, claimId }: Claim): RunLimit {
+    const { workers, runTimeoutMs, stopGraceMs: graceMs = stopGraceMs } = this.#options
+    const onIgnored = () => {
+      const execution = this.#executions.get(runId)
+      if (execution?.claim.claimId !== claimId) return
+      workers.giveUp(claimId)
+      this.#conclude(execution, () => this.#finish(execution, timedOut(undefined, runTimeoutMs)))
+    }
+    return startRunLimit({ timeoutMs: runTimeoutMs, graceMs, onOver: () => workers.cancel(claimId), onIgnored })
   }
 
   /** Renews all claims of this server and does what was asked for meanwhile (X4). */
@@ -140,23 +171,25 @@ export class Executor {
       this.#track(this.#serveElsewhere(execution.claim))
       return
     }
-    if (held.cancel_action !== null) workers.cancel(runId)
+    if (held.cancel_action !== null) workers.cancel(execution.claim.claimId)
     if (streams.isWatchedElsewhere(held.watched_by)) execution.publisher.startLogging()
   }
 
   #abandon(execution: Execution): void {
     const { workers, log } = this.#options
-    const { runId, attempt } = execution.claim
+    const { runId, claimId, attempt } = execution.claim
     log.warn({ run_id: runId, attempt }, "a run has moved on to another attempt")
     execution.isAbandoned = true
+    execution.limit.stop()
     execution.publisher.detach()
     this.#executions.delete(runId)
-    workers.cancel(runId)
+    workers.cancel(claimId)
   }
 
   #conclude(execution: Execution, conclude: () => Promise<void>): void {
     const { runId } = execution.claim
     if (execution.isAbandoned) return
+    execution.limit.stop()
     this.#executions.delete(runId)
     const ending = conclude().catch((err: unknown) => {
       // The lease ends by itself, and the run is attempted again.
@@ -174,7 +207,7 @@ export class Executor {
     void told.then(() => this.#endings.delete(told))
   }
 
-  async #finish(execution: Execution, result: RunResult): Promise<void> {
+  async #finish(execution: Execution, result: RunEnd): Promise<void> {
     const { log, streams } = this.#options
     const { claim, publisher, startedAt } = execution
     const error = result.error ? JSON.stringify(result.error) : null
@@ -200,7 +233,7 @@ export class Executor {
    * for a moment must not cost a second attempt.
    * @returns undefined when the claim was lost
    */
-  async #writeEnd(claim: Claim, result: RunResult, error: string | null) {
+  async #writeEnd(claim: Claim, result: RunEnd, error: string | null) {
     const { db, claimer, log } = this.#options
     const { runStatus, threadStatus } = outcomeOf(result)
     const { runId, claimId, threadId, attempt } = claim
@@ -234,9 +267,8 @@ export class Executor {
     const release = {
       runId,
       claimId,
-      isLoss: reason === "worker_died",
+      ending: endingOf(reason),
       watcher: streams.hasSubscribers(runId) ? claimer.serverId : undefined,
-      ifExpired: false,
     }
     const released = await releaseRun(db, release, error)
     if (released.outcome === "finished" || released.outcome === "rolled_back") {
@@ -257,10 +289,11 @@ export class Executor {
   }
 
   #cancel(runId: string): void {
-    if (this.#executions.has(runId)) this.#options.workers.cancel(runId)
+    const execution = this.#executions.get(runId)
+    if (execution) this.#options.workers.cancel(execution.claim.claimId)
     else this.#earlyCancels.add(runId)
   }
 }
 
-const resultOf = ({ values, interrupts, status }: RunResult): string =>
+const resultOf = ({ values, interrupts, status }: RunEnd): string =>
   resultText(values, interrupts, status === "interrupted")

@@ -100,7 +100,7 @@ async function begin(runs: Runs, run: NewRun, created: CreatedRun, isStreamed: b
   const { runId } = run
   if (created.claim_id) {
     const { claim_id: claimId, has_checkpoint: hasCheckpoint } = created
-    executor.execute({ ...run, claimId, hasCheckpoint, attempt: 1, watchedBy: [] })
+    executor.execute({ ...run, claimId, hasCheckpoint, attempt: 1, runsAlone: false, watchedBy: [] })
   }
   try {
     // Whoever claims it now may be another server, and everything that is logged of it is for this client.

@@ -236,7 +236,7 @@ test("a stateless run that is cancelled while it waits leaves nothing", async ()
   assert.deepEqual(await db.row(left), { n: 0 })
 })
 
-test("leases that end count as losses, and hand-backs do not (R5)", async () => {
+test("leases that end count as losses once the run executes alone, and hand-backs never do (R5)", async () => {
   await using db = await freshDatabase({ migrations })
   const first = await startTestServer(db)
   const threadId = await newThread(first)
@@ -245,14 +245,16 @@ test("leases that end count as losses, and hand-backs do not (R5)", async () => 
   await first[Symbol.asyncDispose]()
   await using server = await startTestServer(db)
 
-  for (const attempt of [2, 3, 4]) {
-    await started(server, runId, attempt)
+  const alone: boolean[] = []
+  for (const attempt of [2, 3, 4, 5, 6, 7]) {
+    alone.push((await started(server, runId, attempt)).order.runsAlone)
     await endLease(db, runId)
   }
   await until(async () => (await getRun(server, threadId, runId)).status === "error", { what: "the run to end" })
 
   const { attempt, error } = await getRun(server, threadId, runId)
-  assert.equal(attempt, 4)
+  assert.equal(attempt, 7)
+  assert.deepEqual(alone, [false, false, false, true, true, true])
   assert.equal(JSON.parse(error ?? "null").error, "WorkerLost")
 })
 

@@ -124,6 +124,7 @@ export function orderOf(claim: Claim): RunOrder {
     interruptBefore: kwargs.interrupt_before,
     interruptAfter: kwargs.interrupt_after,
     hasCheckpoint: claim.hasCheckpoint,
+    runsAlone: claim.runsAlone,
     input: textOf(kwargs.input),
     command: textOf(kwargs.command),
     config: JSON.stringify({ ...kwargs.config, metadata }),

@@ -1,5 +1,5 @@
 /** What a run is: its statuses, stream modes and strategies, and what follows from how it ended. Pure. */
-import type { RunFailure, RunResult } from "../workers/port.js"
+import type { LostReason, RunFailure, RunResult } from "../workers/port.js"
 
 export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted"
 
@@ -28,13 +28,25 @@ export type CancelAction = "interrupt" | "rollback"
 /** A lost worker is no fault of the input until it happens this often (R5). */
 export const maxLosses = 3
 
+/**
+ * How an attempt ended whose run is not over; `release_run` says what follows. `worker_died`: with this run alone in it.
+ * `shared_worker_died`: with others (R9). `lease_ended`, `server_restarted`: its server is gone.
+ */
+export type AttemptEnding = "handed_back" | "worker_died" | "shared_worker_died" | "lease_ended" | "server_restarted"
+
+export const endingOf = (reason: LostReason): AttemptEnding =>
+  reason === "worker_died" || reason === "shared_worker_died" ? reason : "handed_back"
+
+/** How a run ended: as its worker says, or by its time (R10). */
+export type RunEnd = Omit<RunResult, "status"> & { readonly status: RunResult["status"] | "timeout" }
+
 /** What the graph's outcome makes of the run and of its thread (agent-server-api §19). */
 export interface Outcome {
-  readonly runStatus: "success" | "error" | "interrupted"
+  readonly runStatus: "success" | "error" | "interrupted" | "timeout"
   readonly threadStatus: "idle" | "interrupted" | "error"
 }
 
-export function outcomeOf(result: Pick<RunResult, "status" | "next" | "interrupts">): Outcome {
+export function outcomeOf(result: Pick<RunEnd, "status" | "next" | "interrupts">): Outcome {
   switch (result.status) {
     case "success":
       return { runStatus: "success", threadStatus: "idle" }
@@ -42,6 +54,8 @@ export function outcomeOf(result: Pick<RunResult, "status" | "next" | "interrupt
       return { runStatus: "interrupted", threadStatus: "interrupted" }
     case "error":
       return { runStatus: "error", threadStatus: "error" }
+    case "timeout":
+      return { runStatus: "timeout", threadStatus: "error" }
     case "cancelled":
       return { runStatus: "interrupted", threadStatus: result.interrupts === "{}" ? "idle" : "interrupted" }
   }
@@ -76,6 +90,8 @@ export interface Claim {
   readonly kwargs: string
   readonly hasCheckpoint: boolean
   readonly isResumable: boolean
+  /** It was in a worker that died, so it gets one of its own (R9). */
+  readonly runsAlone: boolean
   /** Servers that have clients of this run. */
   readonly watchedBy: readonly string[]
 }
@@ -83,5 +99,16 @@ export interface Claim {
 /** How a run ends that was lost too often: typed, so that an operator can tell it from a graph's own error. */
 export const workerLost = (detail: string): RunFailure => ({
   error: "WorkerLost",
-  message: `the process that executed the run died in each of ${maxLosses} attempts, last with ${detail}`,
+  message: `the process that executed the run died ${maxLosses} times with nothing else in it, last with ${detail}`,
 })
+
+/**
+ * What the end of its time makes of a run: one that stopped because of it, or that does not stop, is `timeout`; one that
+ * ended by itself in that moment stays what it is.
+ */
+export function timedOut(result: RunResult | undefined, timeoutMs: number): RunEnd {
+  if (result !== undefined && result.status !== "cancelled") return result
+  const message = `the run took longer than ${timeoutMs / 1000} s, the limit of one attempt (BG_JOB_TIMEOUT_SECS)`
+  const error = { error: "RunTimeout", message }
+  return { next: [], values: undefined, interrupts: "{}", ...result, status: "timeout", error }
+}

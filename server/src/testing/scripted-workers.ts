@@ -6,8 +6,8 @@ export interface ScriptedRun {
   readonly order: RunOrder
   emit(event: string, data: unknown): void
   done(result?: Partial<RunResult>): void
-  /** The worker dies. */
-  die(): void
+  /** The worker dies, with other runs in it unless this one is alone. */
+  die(isAlone?: boolean): void
   readonly isCancelled: boolean
 }
 
@@ -15,6 +15,12 @@ const success: RunResult = { status: "success", error: undefined, next: [], valu
 
 export class ScriptedWorkers implements Workers {
   readonly slots: number
+  /** Places for runs that execute alone. */
+  soloSlots: number
+  /** Whether runs go on when they are asked to stop. */
+  ignoresCancel = false
+  /** Claims that were given up. */
+  readonly givenUp: string[] = []
   readonly graphs: string[]
   /** Runs that were handed over, by run id, and in the order of their start. */
   readonly running = new Map<string, ScriptedRun>()
@@ -25,6 +31,7 @@ export class ScriptedWorkers implements Workers {
 
   constructor({ slots = 10, graphs = ["agent"] }: { slots?: number; graphs?: readonly string[] } = {}) {
     this.slots = slots
+    this.soloSlots = slots === 0 ? 0 : 2
     this.graphs = [...graphs]
   }
 
@@ -35,7 +42,10 @@ export class ScriptedWorkers implements Workers {
     return { graphs: this.graphs, failed: [] }
   }
   freeSlots(): number {
-    return this.slots - this.running.size
+    return this.slots - [...this.running.values()].filter(({ order }) => !order.runsAlone).length
+  }
+  freeSoloSlots(): number {
+    return this.soloSlots - [...this.running.values()].filter(({ order }) => order.runsAlone).length
   }
   onFree(callback: () => void): void {
     this.#onFree = callback
@@ -48,7 +58,10 @@ export class ScriptedWorkers implements Workers {
       order,
       emit: (event, data) => listener.onEvent(event, Buffer.from(JSON.stringify(data))),
       done: (result) => this.#conclude(runId, () => listener.onDone({ ...success, ...result })),
-      die: () => this.#conclude(runId, () => listener.onLost("worker_died", "signal SIGKILL")),
+      die: (isAlone = true) => {
+        const reason = isAlone ? "worker_died" : "shared_worker_died"
+        this.#conclude(runId, () => listener.onLost(reason, "signal SIGKILL"))
+      },
       get isCancelled() {
         return cancelled.has(runId)
       },
@@ -58,10 +71,15 @@ export class ScriptedWorkers implements Workers {
     this.started.push(run)
   }
 
-  cancel(runId: string): void {
-    if (!this.running.has(runId)) return
-    this.#cancelled.add(runId)
-    this.running.get(runId)?.done({ status: "cancelled", next: ["node"] })
+  cancel(claimId: string): void {
+    const run = this.#runOf(claimId)
+    if (!run) return
+    this.#cancelled.add(run.order.runId)
+    if (!this.ignoresCancel) run.done({ status: "cancelled", next: ["node"] })
+  }
+  giveUp(claimId: string): void {
+    const run = this.#runOf(claimId)
+    if (run) this.#conclude(run.order.runId, () => this.givenUp.push(claimId))
   }
 
   async call(): Promise<Reply> {
@@ -71,6 +89,10 @@ export class ScriptedWorkers implements Workers {
     for (const runId of [...this.running.keys()]) {
       this.#conclude(runId, () => this.#listeners.get(runId)?.onLost("stopped", "the workers were told to stop"))
     }
+  }
+
+  #runOf(claimId: string): ScriptedRun | undefined {
+    return [...this.running.values()].find(({ order }) => order.claimId === claimId)
   }
 
   #conclude(runId: string, tell: () => void): void {

@@ -26,6 +26,8 @@ export interface TestServerOptions {
   readonly leaseMs?: number
   readonly revisionId?: string
   readonly serverId?: string
+  readonly runTimeoutMs?: number
+  readonly stopGraceMs?: number
 }
 
 /** Starts a server on a test's database; several may share one. */
@@ -33,10 +35,11 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const log = createLog({ process: "server", level: "silent" })
   const db = openDatabase({ uri: shared.uri, poolSize: 4, log })
   const { slots = 10, leaseMs = 30_000, revisionId = null, serverId = randomUUID() } = options
+  const { runTimeoutMs = 0, stopGraceMs = 0 } = options
   const claimer = { serverId, revisionId, leaseMs }
   const workers = new ScriptedWorkers({ slots })
   const streams = new RunStreams({ db, log, serverId })
-  const executor = new Executor({ db, log, workers, streams, claimer })
+  const executor = new Executor({ db, log, workers, streams, claimer, runTimeoutMs, stopGraceMs })
   const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs: 50 })
   workers.onFree(() => loop.wake())
   await streams.start()

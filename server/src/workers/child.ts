@@ -2,15 +2,19 @@
  * One process of a worker, from its start to its end. It owns the process, its connection and its heartbeat.
  * P2: the end is told once, when the process has exited and all that it had written was read, so a `done` that was
  * sent just before an exit counts. P3: a process without its connection is killed, and a stop that lasts is a kill.
+ * P15: what it started ends with it.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import type { LoadedFrame } from "@superstep/protocol/worker/frames"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { CallHandlers } from "./calls.js"
 import type { Connection } from "./connection.js"
-import { endWithParent } from "./end-with-parent.js"
+import { exitReason } from "./exit-reason.js"
 import { type Heartbeat, startHeartbeat } from "./heartbeat.js"
+import { watchMemory } from "./memory-watch.js"
+import { killGroup } from "./process-group.js"
 import { Session } from "./session.js"
+import { workerCommand } from "./worker-command.js"
 import { workerEnv } from "./worker-env.js"
 import type { WorkerSocket } from "./worker-socket.js"
 
@@ -42,6 +46,9 @@ export interface Limits {
   /** How often a worker is pinged, and how long it may leave that unanswered, in milliseconds. */
   readonly pingEveryMs: number
   readonly stalledMs: number
+  /** Most memory of a worker, in megabytes, 0 for no limit; and how often to look, in milliseconds. */
+  readonly memoryMb: number
+  readonly memoryEveryMs: number
   /** How long a worker may take to exit after `stop`, in milliseconds. */
   readonly stopMs: number
   /** How long a worker may take to answer a call, in milliseconds. */
@@ -53,12 +60,11 @@ export interface Limits {
 export interface ChildListener {
   onLoaded(frame: LoadedFrame): void
   onRunLeft(): void
-  /** @param detail  such as `exit code 1`, `signal SIGKILL` or why we ended it */
-  onEnded(detail: string): void
+  /** Its event loop is free again after it was not. */
+  onAnswering(): void
+  /** @param detail  such as `exit code 1`, `signal SIGKILL` or why we ended it; `isStopped`: it was told to */
+  onEnded(detail: string, isStopped: boolean): void
 }
-
-// Node 24 gives the young generation so much room that a LangGraph worker holds 194 MB in place of 123 (measured).
-const nodeArguments = Number(process.versions.node.split(".")[0]) >= 24 ? ["--max-semi-space-size=8"] : []
 
 // A process that ends closes its socket and then exits, or so it looks from here: the one tells of the other within
 // moments. When it does not, somebody else holds the socket, or the worker lives on without it.
@@ -74,6 +80,7 @@ export class Child {
   #connection: Connection | undefined
   #session: Session | undefined
   #heartbeat: Heartbeat | undefined
+  #stopWatchingMemory: () => void = () => undefined
   #timer: NodeJS.Timeout | undefined
   #isLoaded = false
   #isOpen = false
@@ -96,9 +103,16 @@ export class Child {
     return this.#isLoaded && this.#isOpen ? this.#session : undefined
   }
 
+  /** Whether its event loop runs; true until a ping says otherwise. */
+  get isAnswering(): boolean {
+    return this.#heartbeat?.isAnswering ?? true
+  }
+
   /** Asks the worker to exit, and kills it when it does not. The end is told by `onEnded`. */
   stop(): void {
     this.#isStopping = true
+    // Its end is about to be told.
+    if (this.#exit !== undefined) return
     this.#session?.stop()
     if (this.#session === undefined) this.kill("it was stopped")
     else this.#killAfter(this.#setting.limits.stopMs, "it was stopped")
@@ -107,19 +121,15 @@ export class Child {
   /** Ends the process with all that it started. */
   kill(because: string): void {
     this.#killedBecause ??= because
-    if (this.#exit !== undefined || this.#process.pid === undefined) return
-    try {
-      process.kill(-this.#process.pid, "SIGKILL")
-    } catch (error) {
-      // ESRCH: it has ended and its exit is about to be told.
-      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
-    }
+    if (this.#exit === undefined && this.#process.pid !== undefined) killGroup(this.#process.pid)
   }
 
   #spawn(): ChildProcess {
-    const { serverEnv, main, socket } = this.#setting
+    const { serverEnv, main, socket, limits } = this.#setting
     const env = workerEnv(serverEnv, this.#project.env, { socketPath: socket.path, workerId: this.#workerId })
-    const [command, ...args] = endWithParent([process.execPath, ...nodeArguments, main])
+    const nodeVersion = Number(process.versions.node.split(".")[0])
+    const program = { execPath: process.execPath, nodeVersion, main, memoryMb: limits.memoryMb }
+    const [command, ...args] = workerCommand(program)
     const child = spawn(command, args, {
       cwd: this.#project.folder,
       env,
@@ -129,7 +139,12 @@ export class Child {
     })
     this.#setting.log.debug({ worker_id: this.#workerId, pid: child.pid }, "worker started")
     child.once("error", (error) => this.#exited(`it could not be started: ${error.message}`))
-    child.once("exit", (code, signal) => this.#exited(signal ? `signal ${signal}` : `exit code ${code}`))
+    child.once("exit", (code, signal) => this.#exited(exitReason(code, signal)))
+    if (child.pid !== undefined) {
+      const onOver = (reason: string) => this.kill(reason)
+      const { memoryMb: limitMb, memoryEveryMs: everyMs } = limits
+      this.#stopWatchingMemory = watchMemory({ pid: child.pid, limitMb, everyMs, onOver })
+    }
     return child
   }
 
@@ -160,7 +175,8 @@ export class Child {
       everyMs: limits.pingEveryMs,
       limitMs: limits.stalledMs,
       ping: (nonce) => session.ping(nonce),
-      onStalled: () => this.kill("it stopped answering"),
+      onAnswering: () => this.#listener.onAnswering(),
+      onStalled: () => this.kill(`its event loop was held for ${limits.stalledMs / 1000} s`),
     })
     session.load(this.#project.folder, this.#project.graphs)
   }
@@ -182,6 +198,8 @@ export class Child {
     if (this.#exit !== undefined) return
     this.#exit = exit
     clearTimeout(this.#timer)
+    this.#stopWatchingMemory()
+    if (this.#process.pid !== undefined) killGroup(this.#process.pid)
     if (this.#isOpen) this.#timer = setTimeout(() => this.#connection?.close("its process has ended"), settleMs)
     else this.#end()
   }
@@ -191,7 +209,7 @@ export class Child {
     this.#heartbeat?.stop()
     this.#stopExpecting()
     const detail = this.#killedBecause === undefined ? `${this.#exit}` : `${this.#exit}: ${this.#killedBecause}`
-    this.#session?.end(this.#isStopping ? "stopped" : "worker_died", detail)
-    this.#listener.onEnded(detail)
+    this.#session?.end(this.#isStopping, detail)
+    this.#listener.onEnded(detail, this.#isStopping)
   }
 }

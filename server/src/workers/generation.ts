@@ -6,6 +6,7 @@ import { Worker } from "./worker.js"
 export interface GenerationListener {
   onServing(): void
   onRunLeft(): void
+  onAnswering(): void
   onDied(): void
 }
 
@@ -56,8 +57,10 @@ export class Generation {
     return this.workers.reduce((sum, worker) => sum + worker.runsInFlight, 0)
   }
 
+  /** Those of workers whose event loop is held do not count: a run is better off in the queue (P5). */
   get freeSlots(): number {
-    const free = (worker: Worker) => (worker.session ? Math.max(0, this.#jobsPerWorker - worker.runsInFlight) : 0)
+    const free = (worker: Worker) =>
+      worker.session && worker.isAnswering ? Math.max(0, this.#jobsPerWorker - worker.runsInFlight) : 0
     return this.workers.reduce((sum, worker) => sum + free(worker), 0)
   }
 
@@ -65,12 +68,12 @@ export class Generation {
     return this.workers.some((worker) => worker.session !== undefined)
   }
 
-  /** The least busy worker, of those that have the graph when one is named. */
+  /** The least busy worker, of those that have the graph when one is named; one that answers comes first (P5). */
   leastBusy(graphId?: string): Worker | undefined {
     let best: Worker | undefined
     for (const worker of this.workers) {
       if (graphId === undefined ? worker.session === undefined : !worker.serves(graphId)) continue
-      if (best === undefined || worker.runsInFlight < best.runsInFlight) best = worker
+      if (best === undefined || goesBefore(worker, best)) best = worker
     }
     return best
   }
@@ -79,3 +82,6 @@ export class Generation {
     await Promise.all(this.workers.map((worker) => worker.stop()))
   }
 }
+
+const goesBefore = (worker: Worker, other: Worker): boolean =>
+  worker.isAnswering === other.isAnswering ? worker.runsInFlight < other.runsInFlight : worker.isAnswering

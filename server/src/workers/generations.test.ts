@@ -21,7 +21,7 @@ test("G1: new runs go to the new generation, and the old one serves its own to t
   assert.deepEqual(report, { graphs: ["chat"], failed: [] })
   assert.equal(await generationOf(testing, "chat"), 2)
   assert.deepEqual(old.ends, [])
-  testing.pool.cancel(old.order.runId)
+  testing.pool.cancel(old.order.claimId)
   assert.ok("done" in ((await endOf(old)) ?? {}))
 })
 
@@ -69,7 +69,7 @@ test("G3: a generation that no graph leads to ends when its last run has ended",
 
   assert.deepEqual(testing.pool.report(), { graphs: ["other"], failed: [] })
   assert.equal(isAlive(pid), true)
-  testing.pool.cancel(run.order.runId)
+  testing.pool.cancel(run.order.claimId)
   await until(() => !isAlive(pid), { what: "the old process has ended" })
   assert.deepEqual(
     run.ends.map((end) => "done" in end),

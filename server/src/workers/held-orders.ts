@@ -36,12 +36,11 @@ export class HeldOrders {
     for (const held of [...this.#held.values()]) if (place(held.order, held.listener)) this.#release(held)
   }
 
-  cancel(runId: string): void {
-    for (const held of [...this.#held.values()]) {
-      if (held.order.runId !== runId) continue
-      this.#release(held)
-      held.listener.onDone({ status: "cancelled", error: undefined, next: [], values: undefined, interrupts: "{}" })
-    }
+  cancel(claimId: string): void {
+    const held = this.#held.get(claimId)
+    if (!held) return
+    this.#release(held)
+    held.listener.onDone({ status: "cancelled", error: undefined, next: [], values: undefined, interrupts: "{}" })
   }
 
   stop(): void {

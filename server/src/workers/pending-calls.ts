@@ -40,6 +40,10 @@ export class PendingCalls {
     this.#limitMs = limitMs
   }
 
+  get size(): number {
+    return this.#calls.size
+  }
+
   /** @returns the id to send, and what becomes of the call */
   open(): { callId: string; answer: Promise<Reply> } {
     this.#last += 1

@@ -11,6 +11,8 @@ import { Generation } from "./generation.js"
 import { HeldOrders } from "./held-orders.js"
 import type { LoadReport, Reply, RunFailure, RunListener, RunOrder, Workers } from "./port.js"
 import { routesAfter, routesWithout } from "./routes.js"
+import { SoloWorkers } from "./solo-workers.js"
+import type { Worker } from "./worker.js"
 import { openWorkerSocket, type WorkerSocket } from "./worker-socket.js"
 
 export interface WorkerPool extends Workers {
@@ -40,14 +42,21 @@ const usualLimits: Limits = {
   // A graph may load models or wait for a database when it is imported.
   loadMs: 120_000,
   pingEveryMs: 5_000,
-  // Honest work of the processor is no crash; this only ends what would hold a slot for ever.
-  stalledMs: 10 * 60_000,
+  // Honest work of the processor is no crash; this only ends what would hold a worker's other runs for ever.
+  stalledMs: 120_000,
+  memoryMb: 2048,
+  // A look costs 0.05 ms; a graph that takes memory as fast as it can passes its limit by a second's worth.
+  memoryEveryMs: 1_000,
   stopMs: 2_000,
   // A state is read in milliseconds; whoever asked has left long before a loop that stands still is ended.
   callMs: 30_000,
   // The longest pause before a worker is started again (P4).
   holdMs: 10_000,
 }
+
+// Two at least, so that one run which lasts does not hold up the others that wait for a process of their own. Setting-free:
+// runs that were in a worker when it died are few, and each such process needs a worker's memory.
+const leastSolos = 2
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   return new Pool(options)
@@ -57,6 +66,7 @@ class Pool implements WorkerPool {
   readonly #options: WorkerPoolOptions
   readonly #limits: Limits
   readonly #held: HeldOrders
+  readonly #solos: SoloWorkers
   #socket: WorkerSocket | undefined
   #generations: Generation[] = []
   /** The last one that all workers have reported for. */
@@ -73,6 +83,8 @@ class Pool implements WorkerPool {
     this.#options = options
     this.#limits = { ...usualLimits, ...options.limits }
     this.#held = new HeldOrders(this.#limits.holdMs)
+    const limit = Math.max(leastSolos, options.workers)
+    this.#solos = new SoloWorkers({ limit, onFree: () => this.#soloLeft() })
   }
 
   async start(): Promise<LoadReport> {
@@ -101,6 +113,11 @@ class Pool implements WorkerPool {
     return Math.max(0, free - this.#held.size)
   }
 
+  freeSoloSlots(): number {
+    const isServing = [...this.#routes.values()].some((generation) => generation.isServing)
+    return this.#isStopping || !isServing ? 0 : this.#solos.free
+  }
+
   onFree(callback: () => void): void {
     this.#onFree = callback
   }
@@ -111,11 +128,15 @@ class Pool implements WorkerPool {
     else if (!this.#place(order, listener)) this.#held.hold(order, listener)
   }
 
-  cancel(runId: string): void {
-    this.#held.cancel(runId)
-    for (const generation of this.#generations) {
-      for (const worker of generation.workers) worker.session?.cancel(runId)
-    }
+  cancel(claimId: string): void {
+    this.#held.cancel(claimId)
+    this.#solos.cancel(claimId)
+    for (const worker of this.#workers()) worker.session?.cancel(claimId)
+  }
+
+  giveUp(claimId: string): void {
+    this.#solos.giveUp(claimId)
+    for (const worker of this.#workers()) worker.giveUp(claimId)
   }
 
   async call(
@@ -135,8 +156,10 @@ class Pool implements WorkerPool {
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true
     this.#held.stop()
+    this.#solos.handBack()
     await this.#untilIdle(graceMs)
-    await Promise.all([...this.#ending, ...this.#generations.map((generation) => generation.stop())])
+    const stops = this.#generations.map((generation) => generation.stop())
+    await Promise.all([...this.#ending, ...stops, this.#solos.stop()])
     await this.#replacing
     this.#generations = []
     this.#routes = new Map()
@@ -155,9 +178,8 @@ class Pool implements WorkerPool {
   }
 
   #begin(project: WorkerProject, socket: WorkerSocket): Generation {
-    const { workers, jobsPerWorker, handlers, log, serverEnv } = this.#options
-    const main = this.#options.main ?? fileURLToPath(import.meta.resolve("@superstep/worker-js/main"))
-    const setting: ChildSetting = { socket, handlers, log, serverEnv, main, limits: this.#limits }
+    const { workers, jobsPerWorker } = this.#options
+    const setting = this.#settingOf(socket)
     const number = (this.#generations.at(-1)?.number ?? 0) + 1
     const generation: Generation = new Generation(
       {
@@ -171,11 +193,22 @@ class Pool implements WorkerPool {
       {
         onServing: () => this.#serving(generation),
         onRunLeft: () => this.#runLeft(),
+        onAnswering: () => this.#offer(),
         onDied: () => this.#died(generation),
       },
     )
     this.#generations.push(generation)
     return generation
+  }
+
+  #settingOf(socket: WorkerSocket): ChildSetting {
+    const { handlers, log, serverEnv } = this.#options
+    const main = this.#options.main ?? fileURLToPath(import.meta.resolve("@superstep/worker-js/main"))
+    return { socket, handlers, log, serverEnv, main, limits: this.#limits }
+  }
+
+  #workers(): readonly Worker[] {
+    return this.#generations.flatMap((generation) => generation.workers)
   }
 
   #route(generation: Generation): void {
@@ -205,7 +238,16 @@ class Pool implements WorkerPool {
   #runLeft(): void {
     this.#onFree()
     this.#retire()
-    if (this.#generations.every((generation) => generation.runsInFlight === 0)) this.#onIdle()
+    if (this.#isIdle()) this.#onIdle()
+  }
+
+  #soloLeft(): void {
+    this.#offer()
+    if (this.#isIdle()) this.#onIdle()
+  }
+
+  #isIdle(): boolean {
+    return this.#solos.size === 0 && this.#generations.every((generation) => generation.runsInFlight === 0)
   }
 
   /** Ends generations that no graph leads to any more, as soon as their runs have ended (G3). */
@@ -222,12 +264,20 @@ class Pool implements WorkerPool {
 
   /** @returns false when no worker is up that has the graph, which may pass */
   #place(order: RunOrder, listener: RunListener): boolean {
-    const session = this.#routes.get(order.graphId)?.leastBusy(order.graphId)?.session
+    const generation = this.#routes.get(order.graphId)
+    if (order.runsAlone && generation) return this.#placeAlone(order, listener, generation)
+    const session = generation?.leastBusy(order.graphId)?.session
     if (session) session.execute(order, listener)
     const error = session ? undefined : this.#refusalOf(order.graphId)
     const failed = { status: "error", error, next: [], values: undefined, interrupts: "{}" } as const
     if (error) setImmediate(() => listener.onDone(failed))
     return session !== undefined || error !== undefined
+  }
+
+  #placeAlone(order: RunOrder, listener: RunListener, { project }: Generation): boolean {
+    if (!this.#socket || this.#solos.free === 0) return false
+    this.#solos.execute(order, listener, project, this.#settingOf(this.#socket))
+    return true
   }
 
   /** Why a graph cannot be executed by anybody; undefined when that may pass. */
@@ -244,7 +294,7 @@ class Pool implements WorkerPool {
   }
 
   async #untilIdle(graceMs: number): Promise<void> {
-    if (this.#generations.every((generation) => generation.runsInFlight === 0)) return
+    if (this.#isIdle()) return
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, graceMs)
       this.#onIdle = () => {

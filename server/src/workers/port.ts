@@ -18,6 +18,8 @@ export interface RunOrder {
   readonly interruptAfter: "*" | readonly string[] | undefined
   /** False when the thread cannot have a checkpoint yet, which saves the worker a question. */
   readonly hasCheckpoint: boolean
+  /** It gets a process of its own, since it was in one that died (P12). */
+  readonly runsAlone: boolean
   /** JSON texts; an empty text is absent. */
   readonly input: string
   readonly command: string
@@ -43,10 +45,11 @@ export interface RunResult {
 }
 
 /**
- * Why a run ended here without being done. `worker_died`: its process did, perhaps because of the run. `claim_lost`: it
- * goes on elsewhere. `no_worker`, `stopped`: nothing is wrong with the run; no process was up, or all were told to stop.
+ * Why a run ended here without being done. `worker_died`: its process did, and nothing else was in it. A
+ * `shared_worker_died` with others in it, so nobody can tell whose doing it was. `claim_lost`: it goes on elsewhere.
+ * `no_worker`, `stopped`: nothing is wrong with the run; no process was up, or all were told to stop.
  */
-export type LostReason = "worker_died" | "claim_lost" | "no_worker" | "stopped"
+export type LostReason = "worker_died" | "shared_worker_died" | "claim_lost" | "no_worker" | "stopped"
 
 /** Called in the order in which things happened; none is called after `onDone` or `onLost`. */
 export interface RunListener {
@@ -79,14 +82,24 @@ export interface Workers {
   start(): Promise<LoadReport>
   /** What the serving workers have loaded; both lists are empty before `start` is done. */
   report(): LoadReport
-  /** How many more runs may execute now. */
+  /** How many more runs may execute now, of those that share a worker with others. */
   freeSlots(): number
+  /** How many more runs may execute now in a process of their own. */
+  freeSoloSlots(): number
   /** Called whenever slots became free: a run ended, a worker came (back) up. One subscriber, the claimer. */
   onFree(callback: () => void): void
-  /** Hands a run to the least busy worker that serves. Never throws: how it ends is told to the listener. */
+  /**
+   * Hands a run to the least busy worker that serves, or to one that is started for it. Never throws: how it ends is
+   * told to the listener.
+   */
   execute(order: RunOrder, listener: RunListener): void
-  /** Asks the run's worker to stop it; ends in `onDone` with status `cancelled`, unless it was over already. */
-  cancel(runId: string): void
+  /** Asks a claim's worker to stop its run; ends in `onDone` with status `cancelled`, unless it was over already. */
+  cancel(claimId: string): void
+  /**
+   * For a run that was asked to stop and does not: its listener is told nothing more and its slot is free. Its worker
+   * goes on, unless it answers no pings either (P13).
+   */
+  giveUp(claimId: string): void
   /**
    * Asks any worker, for example `graph.state`.
    * @throws Unavailable  when no worker is up, or the one asked died or took too long

@@ -7,9 +7,11 @@ interface RunInFlight {
   readonly listener: RunListener
 }
 
-/** Each run leaves exactly once, by `done` or by one of the `lose` functions; frames of others are dropped (P1). */
+/** Each run leaves exactly once: `done`, lost, or given up; frames of others are dropped (P1). */
 export class RunsInFlight {
   readonly #runs = new Map<string, RunInFlight>()
+  /** Claims that are over for the server while their code may still run here. */
+  readonly #lingering = new Set<string>()
   readonly #onLeave: () => void
 
   constructor(onLeave: () => void) {
@@ -20,14 +22,18 @@ export class RunsInFlight {
     return this.#runs.size
   }
 
+  /** Whether one run is here and nothing else that could end the worker, as far as anybody knows. */
+  get isOneAlone(): boolean {
+    return this.#runs.size === 1 && this.#lingering.size === 0
+  }
+
   add({ runId, claimId }: RunOrder, listener: RunListener): void {
     this.#runs.set(claimId, { runId, listener })
   }
 
-  /** The claim under which a run executes here. */
-  claimOf(runId: string): string | undefined {
-    for (const [claimId, run] of this.#runs) if (run.runId === runId) return claimId
-    return undefined
+  /** The run that a claim is for, while it executes here. */
+  runOf(claimId: string): string | undefined {
+    return this.#runs.get(claimId)?.runId
   }
 
   event(claimId: string, event: string, data: Buffer): void {
@@ -35,6 +41,7 @@ export class RunsInFlight {
   }
 
   done(frame: DoneFrame, [values, interrupts]: readonly Buffer[]): void {
+    this.#lingering.delete(frame.claim_id)
     const run = this.#take(frame.claim_id)
     if (!run) return
     run.listener.onDone({
@@ -51,7 +58,15 @@ export class RunsInFlight {
   loseClaim(claimId: string, detail: string): void {
     const run = this.#take(claimId)
     if (!run) return
+    this.#lingering.add(claimId)
     run.listener.onLost("claim_lost", detail)
+    this.#onLeave()
+  }
+
+  /** The run is over for the server, which has ended it without its worker. */
+  giveUp(claimId: string): void {
+    if (!this.#take(claimId)) return
+    this.#lingering.add(claimId)
     this.#onLeave()
   }
 

@@ -9,7 +9,7 @@ import { type CallHandlers, failureOf, handlerOf } from "./calls.js"
 import type { Connection } from "./connection.js"
 import { ClaimLost } from "./fence.js"
 import { PendingCalls } from "./pending-calls.js"
-import type { LostReason, Reply, RunListener, RunOrder } from "./port.js"
+import type { Reply, RunListener, RunOrder } from "./port.js"
 import { RunsInFlight } from "./runs-in-flight.js"
 
 export interface SessionOptions {
@@ -66,9 +66,9 @@ export class Session {
     )
   }
 
-  cancel(runId: string): void {
-    const claimId = this.runs.claimOf(runId)
-    if (claimId !== undefined) this.#connection.send({ type: "cancel", run_id: runId, claim_id: claimId })
+  cancel(claimId: string): void {
+    const runId = this.runs.runOf(claimId)
+    if (runId !== undefined) this.#connection.send({ type: "cancel", run_id: runId, claim_id: claimId })
   }
 
   /** @throws Unavailable  when the worker dies first or is too slow; WorkerCallFailed when the graph's code fails */
@@ -118,9 +118,14 @@ export class Session {
     }
   }
 
-  /** The connection is gone. @param detail  what happened to the worker, such as `exit code 1` */
-  end(reason: LostReason, detail: string): void {
-    this.runs.loseAll(reason, detail)
+  /**
+   * The connection is gone. A run is to blame for its worker's death only when it was alone in it: a question to a graph
+   * executes the user's code as well.
+   * @param detail  what happened to the worker, such as `exit code 1`
+   */
+  end(isStopped: boolean, detail: string): void {
+    const isAlone = this.runs.isOneAlone && this.#calls.size === 0
+    this.runs.loseAll(isStopped ? "stopped" : isAlone ? "worker_died" : "shared_worker_died", detail)
     this.#calls.failAll(detail)
   }
 

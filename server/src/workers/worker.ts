@@ -14,6 +14,7 @@ export interface WorkerOptions {
   mayRestart(): boolean
   onServing(): void
   onRunLeft(): void
+  onAnswering(): void
   /** A process died; it will be replaced when `mayRestart`. */
   onDied(): void
 }
@@ -50,6 +51,18 @@ export class Worker {
     return this.session?.runs.size ?? 0
   }
 
+  /** Whether its event loop runs; one that is held gets no new runs. */
+  get isAnswering(): boolean {
+    return this.#child?.isAnswering ?? false
+  }
+
+  /** Drops a run that does not stop; the process goes on unless it answers no pings either (P13). */
+  giveUp(claimId: string): void {
+    if (this.session?.runs.runOf(claimId) === undefined) return
+    this.session.runs.giveUp(claimId)
+    if (!this.isAnswering) this.#child?.kill("its event loop is held by a run whose time is over")
+  }
+
   serves(graphId: string): boolean {
     return this.session !== undefined && this.report.graphs.includes(graphId)
   }
@@ -66,12 +79,13 @@ export class Worker {
   }
 
   #start(): void {
-    const { name, project, setting, onRunLeft } = this.#options
+    const { name, project, setting, onRunLeft, onAnswering } = this.#options
     this.#started += 1
     this.#servingSince = undefined
     this.#child = new Child(`${name}.${this.#started}`, project, setting, {
       onLoaded: (frame) => this.#loaded(frame),
       onRunLeft,
+      onAnswering,
       onEnded: (detail) => this.#ended(detail),
     })
   }
@@ -109,7 +123,7 @@ export class Worker {
   }
 }
 
-const toFailure = ({ graph_id, error }: LoadedFrame["failed"][number]): GraphFailure => ({
+export const toFailure = ({ graph_id, error }: LoadedFrame["failed"][number]): GraphFailure => ({
   graphId: graph_id,
   message: [`${error.name}: ${error.message}`, error.code_frame].filter(Boolean).join("\n\n"),
 })

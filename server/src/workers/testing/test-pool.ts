@@ -68,6 +68,7 @@ export const runOrder = (steps: readonly Step[], over: Partial<RunOrder> = {}): 
   interruptBefore: undefined,
   interruptAfter: undefined,
   hasCheckpoint: false,
+  runsAlone: false,
   input: JSON.stringify(steps),
   command: "",
   config: "{}",
