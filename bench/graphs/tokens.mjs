@@ -1,12 +1,16 @@
-/** A model that streams as many tokens as it is asked for, without a pause. */
+/** A model that streams as many tokens as it is asked for, as fast as it can or at a steady pace. */
+import { setTimeout as sleep } from "node:timers/promises"
 import { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, AIMessageChunk } from "@langchain/core/messages"
 import { ChatGenerationChunk } from "@langchain/core/outputs"
 import { MessagesAnnotation, StateGraph } from "@langchain/langgraph"
 
-/** The count is the last message's text; token number i is `ti `. */
-const tokensFor = (messages) =>
-  Array.from({ length: Number.parseInt(String(messages.at(-1)?.content), 10) }, (_, index) => `t${index} `)
+/** The last message's text is the count, and perhaps a pause: `10 every 1000` milliseconds. Token number i is `ti `. */
+function askedFor(messages) {
+  const [count, , pauseMs] = String(messages.at(-1)?.content).split(" ")
+  const tokens = Array.from({ length: Number(count) }, (_, index) => `t${index} `)
+  return { tokens, pauseMs: Number(pauseMs ?? 0) }
+}
 
 class ScriptedModel extends BaseChatModel {
   _llmType() {
@@ -14,12 +18,14 @@ class ScriptedModel extends BaseChatModel {
   }
 
   async _generate(messages) {
-    const text = tokensFor(messages).join("")
+    const text = askedFor(messages).tokens.join("")
     return { generations: [{ text, message: new AIMessage(text) }] }
   }
 
   async *_streamResponseChunks(messages, _options, runManager) {
-    for (const text of tokensFor(messages)) {
+    const { tokens, pauseMs } = askedFor(messages)
+    for (const [index, text] of tokens.entries()) {
+      if (pauseMs > 0 && index > 0) await sleep(pauseMs)
       const chunk = new ChatGenerationChunk({ text, message: new AIMessageChunk(text) })
       yield chunk
       await runManager?.handleLLMNewToken(text, undefined, undefined, undefined, undefined, { chunk })

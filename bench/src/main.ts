@@ -1,13 +1,14 @@
-/** `npm run bench`: measures the agent server beside a bare reference in the same run, and prints their ratio. */
+/** `npm run bench`: measures the agent server beside a bare reference in the same run, and prints their ratios. */
 import { writeFile } from "node:fs/promises"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { BenchFailed } from "./http-client.js"
-import { measure } from "./measure.js"
+import { type Measured, measure } from "./measure.js"
 import { type Options, readOptions, usage } from "./options.js"
 import { Cleanup } from "./processes.js"
-import { environment, renderTable, summarise } from "./report.js"
-import { scenarios } from "./scenarios.js"
-import { type System, startEdge, startFloor, startServer } from "./systems.js"
+import { environment, type Row, renderTable, summarise } from "./report.js"
+import type { Scenario } from "./scenarios/scenario.js"
+import { scenarios } from "./scenarios/scenarios.js"
+import { Systems } from "./systems/systems.js"
 
 class Interrupted extends Error {}
 
@@ -24,19 +25,36 @@ async function main(): Promise<void> {
 async function bench(options: Options, cleanup: Cleanup): Promise<void> {
   const chosen = scenarios(options).filter(({ name }) => name.includes(options.only))
   if (chosen.length === 0) throw new BenchFailed(`no scenario has "${options.only}" in its name`)
-  const systems = await startSystems(options, cleanup)
-  const rows = summarise(await measure(chosen, systems, options.repeats, say))
+  const systems = await Systems.prepare(options.systems, temporaryFolder(), cleanup)
+  const measured: Measured[] = []
+  const rows: Row[] = []
+  for (const scenario of chosen) {
+    const results = await measureAnew(scenario, systems, options, cleanup)
+    measured.push(...results)
+    rows.push(...summarise(results))
+  }
   console.log(`\n${renderTable(rows, options)}`)
-  if (options.jsonFile === undefined) return
-  await writeFile(options.jsonFile, `${JSON.stringify({ environment: environment(), options, rows }, null, 2)}\n`)
+  const failures = measured.flatMap(({ scenario, system, failure }) =>
+    failure === undefined ? [] : [`${system}, ${scenario.name}: ${failure}`],
+  )
+  if (options.jsonFile !== undefined) {
+    const report = { environment: environment(), options, rows, failures }
+    await writeFile(options.jsonFile, `${JSON.stringify(report, null, 2)}\n`)
+  }
+  if (failures.length > 0) throw new BenchFailed(`\nwithout a figure:\n${failures.join("\n")}`)
 }
 
-/** The first is what the others are compared with. */
-async function startSystems({ floorOnly }: Options, cleanup: Cleanup): Promise<System[]> {
-  const place = { folder: temporaryFolder(), cleanup }
-  const floor = await startFloor(place)
-  const behindEdge = floorOnly ? floor : await startServer(place)
-  return [...new Set([floor, behindEdge]), await startEdge(place, behindEdge)]
+/** Each scenario begins with fresh processes, so its figures do not depend on what ran before it. */
+async function measureAnew(
+  scenario: Scenario,
+  systems: Systems,
+  { repeats }: Options,
+  cleanup: Cleanup,
+): Promise<Measured[]> {
+  await using own = new Cleanup()
+  cleanup.add(() => own[Symbol.asyncDispose]())
+  const started = await systems.start(scenario, own)
+  return await measure(scenario, started, repeats, say)
 }
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)

@@ -1,41 +1,49 @@
 import { BenchFailed } from "./http-client.js"
-import type { Measured } from "./report.js"
-import type { Sample, Scenario } from "./scenarios.js"
-import type { System } from "./systems.js"
+import type { Sample, Scenario } from "./scenarios/scenario.js"
+import type { System, SystemName } from "./systems/system.js"
 
-/**
- * Runs every scenario on every system. Within a scenario the systems take turns, round by round, so that a machine
- * that grows warm or busy does so for all of them. Requests follow one another: what is measured is a time, not a load.
- * @param say  is told what is under way
- * @throws BenchFailed  as soon as one answer is wrong: its time would mean nothing
- */
-export async function measure(
-  scenarios: readonly Scenario[],
-  systems: readonly System[],
-  rounds: number,
-  say: (line: string) => void,
-): Promise<Measured[]> {
-  const measured: Measured[] = []
-  for (const scenario of scenarios) {
-    for (const system of systems) await repeat(scenario.warmUps, () => runOn(scenario, system))
-    const results = systems.map(() => [] as Sample[][])
-    for (let round = 1; round <= rounds; round++) {
-      say(`${scenario.name}: round ${round} of ${rounds}`)
-      for (const [index, system] of systems.entries()) {
-        results[index]?.push(await repeat(scenario.requests, () => runOn(scenario, system)))
-      }
-    }
-    measured.push(...systems.map(({ name }, index) => ({ scenario, system: name, rounds: results[index] ?? [] })))
-  }
-  return measured
+/** Every sample of a system in a scenario, by round. */
+export interface Measured {
+  readonly scenario: Scenario
+  readonly system: SystemName
+  readonly rounds: readonly (readonly Sample[])[]
+  /** Why there is no figure. */
+  readonly failure: string | undefined
 }
 
-async function runOn(scenario: Scenario, { name, target }: System): Promise<Sample> {
-  try {
-    return await scenario.run(target)
-  } catch (cause) {
-    throw new BenchFailed(`${name}, ${scenario.name}: ${cause instanceof Error ? cause.message : cause}`, { cause })
+/**
+ * Runs a scenario on every system. The systems take turns, round by round, so that a machine that grows warm or busy
+ * does so for all of them. A system that gives one wrong answer is out: its times would mean nothing.
+ * @param say  is told what is under way
+ */
+export async function measure(
+  scenario: Scenario,
+  systems: readonly System[],
+  repeats: number,
+  say: (line: string) => void,
+): Promise<Measured[]> {
+  const results = systems.map((system) => ({
+    system,
+    rounds: [] as Sample[][],
+    failure: undefined as string | undefined,
+  }))
+  const rounds = Math.min(repeats, scenario.mostRounds ?? repeats)
+  for (let round = 0; round <= rounds; round++) {
+    say(`${scenario.name}: ${round === 0 ? "warming up" : `round ${round} of ${rounds}`}`)
+    for (const result of results.filter(({ failure }) => failure === undefined)) {
+      try {
+        const samples = await repeat(round === 0 ? scenario.warmUps : scenario.requests, () =>
+          scenario.run(result.system),
+        )
+        if (round > 0) result.rounds.push(samples)
+      } catch (error) {
+        if (!(error instanceof BenchFailed)) throw error
+        result.failure = error.message
+        say(`${result.system.name}, ${scenario.name}: ${error.message}`)
+      }
+    }
   }
+  return results.map(({ system, ...rest }) => ({ scenario, system: system.name, ...rest }))
 }
 
 async function repeat<T>(times: number, work: () => Promise<T>): Promise<T[]> {

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { closeSync, openSync, readFileSync } from "node:fs"
+import { treeOf } from "./process-usage.js"
 
 // A process that was asked to stop has this long before it is killed.
 const graceMs = 10_000
@@ -26,13 +27,14 @@ export interface Program {
   readonly argv: readonly [string, ...string[]]
   readonly env: Readonly<Record<string, string>>
   readonly logFile: string
+  readonly cwd?: string
 }
 
 /** Starts a program; its output goes to the file. It stops with the cleanup. */
-export function startProgram({ argv, env, logFile }: Program, cleanup: Cleanup): ChildProcess {
+export function startProgram({ argv, env, logFile, cwd }: Program, cleanup: Cleanup): ChildProcess {
   const [program, ...args] = argv
   const log = openSync(logFile, "a")
-  const child = spawn(program, args, { env: { ...inherited(), ...env }, stdio: ["pipe", log, log] })
+  const child = spawn(program, args, { env: { ...inherited(), ...env }, stdio: ["pipe", log, log], cwd })
   closeSync(log)
   cleanup.add(() => stop(child))
   return child
@@ -47,10 +49,21 @@ function inherited(): Record<string, string> {
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
   const exited = once(child, "exit")
+  const started = (await treeOf([child.pid])).filter((pid) => pid !== child.pid)
   child.kill("SIGTERM")
   const kill = setTimeout(() => child.kill("SIGKILL"), graceMs)
   await exited
   clearTimeout(kill)
+  started.forEach(killIfAlive)
+}
+
+/** A program that was killed could not end its own children. */
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL")
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+  }
 }
 
 /** The end of what a program printed, for a person who wonders why it failed. */

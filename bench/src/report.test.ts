@@ -1,9 +1,13 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import type { Measured } from "./measure.js"
 import { readOptions } from "./options.js"
-import { type Measured, renderTable, summarise } from "./report.js"
-import type { Scenario } from "./scenarios.js"
+import { renderTable, summarise } from "./report.js"
+import type { Scenario } from "./scenarios/scenario.js"
+import { scenarios } from "./scenarios/scenarios.js"
 import { median, percentile } from "./statistics.js"
+import type { SystemName } from "./systems/system.js"
+import { targets } from "./targets.js"
 
 test("a percentile is a sample, by the nearest rank", () => {
   const samples = [5, 1, 4, 2, 3]
@@ -17,49 +21,60 @@ test("a percentile is a sample, by the nearest rank", () => {
 
 const scenario: Scenario = {
   name: "echo",
-  metrics: [{ key: "ms", label: "last event", unit: "ms" }],
+  metrics: [
+    { key: "ms", label: "first event p50", unit: "ms", better: "low" },
+    { key: "ms", label: "first event p99", unit: "ms", better: "low", statistic: "p99" },
+  ],
+  systems: ["floor", "server", "edge", "peer"],
   warmUps: 0,
   requests: 3,
   run: async () => ({ ms: 0 }),
 }
 
-const measured = (system: string, rounds: number[][]): Measured => ({
+const measured = (system: SystemName, ...rounds: number[][]): Measured => ({
   scenario,
   system,
   rounds: rounds.map((samples) => samples.map((ms) => ({ ms }))),
+  failure: undefined,
 })
 
-test("figures are medians over rounds and ratios are to the first system", () => {
-  const rows = summarise([
-    measured("floor", [
-      [1, 1, 9],
-      [2, 2, 2],
-      [50, 50, 50],
-    ]),
-    measured("server", [[6, 6, 6]]),
+test("figures are medians over rounds; the server is compared with the floor and the peer, the edge with the server", () => {
+  const [p50, p99] = summarise([
+    measured("floor", [1, 1, 9], [2, 2, 2], [50, 50, 50]),
+    measured("server", [4, 4, 30]),
+    measured("edge", [6, 6, 30]),
+    measured("peer", [40, 40, 40]),
   ])
 
-  assert.deepEqual(rows[0]?.figures, [
-    { metric: "last event", unit: "ms", statistic: "p50", value: 2, ratio: 1 },
-    { metric: "last event", unit: "ms", statistic: "p99", value: 9, ratio: 1 },
-  ])
-  assert.deepEqual(
-    rows[1]?.figures.map(({ value, ratio }) => [value, ratio]),
-    [
-      [6, 3],
-      [6, 6 / 9],
-    ],
-  )
+  assert.deepEqual(p50?.values, { floor: 2, server: 4, edge: 6, peer: 40 })
+  assert.deepEqual(p50?.ratios, { floor: 2, peer: 0.1, edge: 1.5 })
+  assert.deepEqual(p50?.server, { atLeast: 5, aim: 2.5, reaches: "at least" })
+  assert.deepEqual(p50?.edge, { atLeast: 1.25, aim: 1.1, reaches: "neither" })
+  assert.equal(p99?.values.floor, 9)
+  assert.equal(p99?.server?.reaches, "neither")
 })
 
-test("the table has a line for each system with its ratio", () => {
-  const options = readOptions([])
+test("the table has one line a figure, and a dash where a system has none", () => {
+  const options = readOptions(["--repeats", "2", "--peer"])
   assert.ok(options !== "help")
+  const failed = { ...measured("peer"), failure: "it is not served" }
 
-  const table = renderTable(summarise([measured("floor", [[2]]), measured("server", [[5]])]), options)
+  const table = renderTable(summarise([measured("floor", [2.5]), measured("server", [5]), failed]), options)
 
-  assert.match(table, /^echo +last event p50 p99$/m)
-  assert.match(table, /^server +5\.00 5\.00 ms +2\.50×$/m)
+  assert.match(table, /^ +floor +server +edge +peer +÷ floor +÷ peer +edge ÷ server +at least +aim +reaches$/m)
+  assert.match(table, /^ {2}first event p50 +2\.5 ms +5 ms +– +– +2\.00× +5 ms +2\.5 ms +at least$/m)
+})
+
+test("every target has its figure", () => {
+  const options = readOptions(["--idle"])
+  assert.ok(options !== "help")
+  const figures = scenarios(options).flatMap(({ name, metrics }) => metrics.map(({ label }) => ({ name, label })))
+
+  const lost = targets.filter(
+    ({ scenario, metric }) => !figures.some(({ name, label }) => name.startsWith(scenario) && label.startsWith(metric)),
+  )
+
+  assert.deepEqual(lost, [])
 })
 
 test("an option that makes no sense is named", () => {

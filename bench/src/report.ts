@@ -1,109 +1,109 @@
 /** What people and programs read at the end. Pure. */
 import { arch, cpus, platform } from "node:os"
+import type { Measured } from "./measure.js"
 import type { Options } from "./options.js"
-import type { Metric, Scenario } from "./scenarios.js"
+import type { Metric, Sample } from "./scenarios/scenario.js"
 import { median, percentile } from "./statistics.js"
+import type { SystemName } from "./systems/system.js"
+import { edgeTarget, targetOf } from "./targets.js"
 
-/** Every sample of a system in a scenario, by round. */
-export interface Measured {
-  readonly scenario: Scenario
-  readonly system: string
-  readonly rounds: readonly (readonly Readonly<Record<string, number>>[])[]
-}
-
-export interface Figure {
-  readonly metric: string
-  readonly unit: Metric["unit"]
-  readonly statistic: "p50" | "p99"
-  /** The median over the rounds. */
-  readonly value: number
-  /** Against the first system, the floor. */
-  readonly ratio: number
-}
-
+/** One figure on every system that was measured; the median over the rounds. */
 export interface Row {
   readonly scenario: string
-  readonly system: string
-  readonly figures: readonly Figure[]
+  readonly metric: string
+  readonly unit: Metric["unit"]
+  readonly values: Readonly<Partial<Record<SystemName, number>>>
+  /** The server's figure by the floor's and by the peer's; the edge's by the server's. */
+  readonly ratios: Readonly<Partial<Record<"floor" | "peer" | "edge", number>>>
+  /** Whether the server's figure reaches its target; absent where there is none. */
+  readonly server?: Verdict
+  readonly edge?: Verdict
 }
 
-/** @param measured  the first system of a scenario is what the others are compared with */
+export interface Verdict {
+  readonly atLeast: number
+  readonly aim: number
+  readonly reaches: "aim" | "at least" | "neither"
+}
+
+/** @param measured  of one scenario, a system each */
 export function summarise(measured: readonly Measured[]): Row[] {
-  return measured.map((entry) => {
-    const base = measured.find(({ scenario }) => scenario === entry.scenario) ?? entry
-    const figures = entry.scenario.metrics.flatMap((metric) =>
-      statisticsOf(entry.scenario).map((statistic) => {
-        const value = overRounds(entry, metric.key, statistic)
-        const ratio = value / overRounds(base, metric.key, statistic)
-        return { metric: metric.label, unit: metric.unit, statistic, value, ratio }
-      }),
-    )
-    return { scenario: entry.scenario.name, system: entry.system, figures }
+  const scenario = measured[0]?.scenario
+  return (scenario?.metrics ?? []).map((metric) => {
+    const found = measured.flatMap(({ system, rounds }) => {
+      const value = overRounds(rounds, metric)
+      return Number.isNaN(value) ? [] : [[system, value] as const]
+    })
+    const values: Row["values"] = Object.fromEntries(found)
+    const { floor, server, edge, peer } = values
+    const ratios = { floor: ratio(server, floor), peer: ratio(server, peer), edge: ratio(edge, server) }
+    const target = targetOf(scenario?.name ?? "", metric.label)
+    return {
+      scenario: scenario?.name ?? "",
+      metric: metric.label,
+      unit: metric.unit,
+      values,
+      ratios: Object.fromEntries(Object.entries(ratios).filter(([, value]) => value !== undefined)),
+      ...(target && server !== undefined && { server: judge(server, target, metric.better) }),
+      ...(ratios.edge !== undefined && { edge: judge(ratios.edge, edgeTarget, metric.better) }),
+    }
   })
 }
 
-// One request a round has no percentiles.
-const statisticsOf = ({ requests }: Scenario): readonly Figure["statistic"][] =>
-  requests > 1 ? ["p50", "p99"] : ["p50"]
-
-function overRounds({ rounds }: Measured, key: string, statistic: Figure["statistic"]): number {
+function overRounds(rounds: Measured["rounds"], { key, statistic = "p50" }: Metric): number {
   const share = statistic === "p50" ? 0.5 : 0.99
-  return median(
-    rounds.map((samples) =>
-      percentile(
-        samples.map((sample) => sample[key] ?? Number.NaN),
-        share,
-      ),
-    ),
-  )
+  const figureOf = (sample: Sample) => sample[key] ?? Number.NaN
+  return median(rounds.map((samples) => percentile(samples.map(figureOf), share)))
+}
+
+const ratio = (value: number | undefined, base: number | undefined): number | undefined =>
+  value === undefined || base === undefined ? undefined : value / base
+
+function judge(value: number, { atLeast, aim }: { atLeast: number; aim: number }, better: Metric["better"]): Verdict {
+  const isMet = (target: number) => (better === "low" ? value <= target : value >= target)
+  return { atLeast, aim, reaches: isMet(aim) ? "aim" : isMet(atLeast) ? "at least" : "neither" }
 }
 
 export const environment = () => ({ node: process.version, platform: `${platform()} ${arch()}`, cores: cpus().length })
 
-/** The table for people: one block a scenario, one line a system. */
+/** The table for people: one line a figure. */
 export function renderTable(rows: readonly Row[], options: Options): string {
   const { node, platform, cores } = environment()
-  const head = `Node ${node}, ${platform}, ${cores} cores; medians of ${options.repeats} rounds; × is the ratio to the floor`
-  const names = [...new Set(rows.map(({ scenario }) => scenario))]
-  const blocks = names.map((name) =>
-    renderBlock(
-      name,
-      rows.filter(({ scenario }) => scenario === name),
-    ),
+  const { systems, repeats } = options
+  const title = `Node ${node}, ${platform}, ${cores} cores; medians of ${repeats} rounds, fewer where one takes long`
+  const head = ["", ...systems.map((name) => name), ...ratioColumns(systems), "at least", "aim", "reaches"]
+  const lines = rows.flatMap((row, index) => {
+    const isFirst = rows[index - 1]?.scenario !== row.scenario
+    return [...(isFirst ? [[row.scenario]] : []), renderRow(row, systems)]
+  })
+  return [title, "", ...align([head, ...lines])].join("\n")
+}
+
+const ratioColumns = (systems: readonly SystemName[]): string[] =>
+  systems.includes("server") ? ["÷ floor", ...(systems.includes("peer") ? ["÷ peer"] : []), "edge ÷ server"] : []
+
+function renderRow({ metric, unit, values, ratios, server, edge }: Row, systems: readonly SystemName[]): string[] {
+  const figures = systems.map((name) => renderValue(values[name], unit))
+  const times = (value: number | undefined) => (value === undefined ? "" : `${value.toFixed(2)}×`)
+  const shown = ratioColumns(systems).map((name) =>
+    times(name === "÷ floor" ? ratios.floor : name === "÷ peer" ? ratios.peer : ratios.edge),
   )
-  return [head, ...blocks].join("\n\n")
+  const edgeNote = edge && edge.reaches !== "aim" ? `; edge ${edge.reaches}` : ""
+  const verdict = server ? [renderValue(server.atLeast, unit), renderValue(server.aim, unit)] : ["", ""]
+  return [`  ${metric}`, ...figures, ...shown, ...verdict, `${server?.reaches ?? ""}${edgeNote}`]
 }
 
-const firstColumn = 26
-const column = 28
-
-function renderBlock(name: string, rows: readonly Row[]): string {
-  const [first] = rows
-  const titles = metricsOf(first?.figures ?? []).map(([figure, ...more]) =>
-    [figure.metric, ...[figure, ...more].map(({ statistic }) => statistic)].join(" "),
-  )
-  const lines = rows.map(({ system, figures }) => renderLine(system, metricsOf(figures).map(renderMetric)))
-  return [renderLine(name, titles), ...lines].join("\n")
+function renderValue(value: number | undefined, unit: Metric["unit"]): string {
+  if (value === undefined) return "–"
+  const digits = Math.abs(value) >= 100 || (unit === "" && Number.isInteger(value)) ? 0 : Math.abs(value) >= 10 ? 1 : 2
+  return `${value.toLocaleString("en", { maximumFractionDigits: digits })} ${unit}`.trim()
 }
 
-type SomeFigures = readonly [Figure, ...Figure[]]
-
-/** The figures of one metric belong together. */
-function metricsOf(figures: readonly Figure[]): SomeFigures[] {
-  const byMetric = new Map<string, SomeFigures>()
-  for (const figure of figures) {
-    const known = byMetric.get(figure.metric)
-    byMetric.set(figure.metric, known ? [...known, figure] : [figure])
-  }
-  return [...byMetric.values()]
-}
-
-const renderLine = (first: string, cells: readonly string[]): string =>
-  first.padEnd(firstColumn) + cells.map((cell) => cell.padStart(column)).join("")
-
-/** All statistics of a metric, and the ratio of the first: `1.20 3.45 ms 2.30×`. */
-function renderMetric(figures: SomeFigures): string {
-  const [{ unit, ratio }] = figures
-  const shown = figures.map(({ value }) => (unit === "ms" ? value.toFixed(2) : Math.round(value).toLocaleString("en")))
-  return `${shown.join(" ")} ${unit} ${`${ratio.toFixed(2)}×`.padStart(7)}`
+/** Columns as wide as what is in them; a line with a single cell is a heading and widens none. */
+function align(lines: readonly string[][]): string[] {
+  const cells = lines.filter((line) => line.length > 1)
+  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)))
+  const pad = (cell: string, column: number) =>
+    column === 0 || column === widths.length - 1 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)
+  return lines.map((line) => (line.length > 1 ? line.map(pad).join("  ") : (line[0] ?? "")).trimEnd())
 }

@@ -1,0 +1,24 @@
+/** User code that holds its event loop: whatever shares the process with it waits. */
+import { Annotation, StateGraph } from "@langchain/langgraph"
+
+const State = Annotation.Root({
+  ms: Annotation(),
+  pid: Annotation(),
+  beganAt: Annotation(),
+  endedAt: Annotation(),
+})
+
+// The clock of the machine: the same in every process.
+const now = () => Number(process.hrtime.bigint()) / 1e6
+
+function burn({ ms }) {
+  const beganAt = now()
+  while (now() - beganAt < ms);
+  return { pid: process.pid, beganAt, endedAt: now() }
+}
+
+export const graph = new StateGraph(State)
+  .addNode("burn", burn)
+  .addEdge("__start__", "burn")
+  .addEdge("burn", "__end__")
+  .compile()

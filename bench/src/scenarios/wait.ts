@@ -1,0 +1,73 @@
+/** Requests that wait for a run's result: alone, and with many clients at once. */
+import { callJson } from "../http-client.js"
+import type { Options } from "../options.js"
+import type { System } from "../systems/system.js"
+import {
+  checkLast,
+  createThread,
+  inParallel,
+  type Sample,
+  type Scenario,
+  stateOf,
+  userSays,
+  withoutEdge,
+} from "./scenario.js"
+
+const clients = 64
+
+export const waitScenarios = ({ requests, isQuick }: Options): Scenario[] => {
+  const count = isQuick ? 2 * clients : 8 * clients
+  return [
+    {
+      name: "wait, stateless, 1 client",
+      metrics: [{ key: "ms", label: "request p50", unit: "ms", better: "low" }],
+      systems: withoutEdge,
+      warmUps: isQuick ? 3 : 20,
+      requests: Math.ceil(requests / 2),
+      run: waitOnce,
+    },
+    {
+      name: `wait, stateless, ${clients} clients`,
+      metrics: [{ key: "perSecond", label: "requests", unit: "/s", better: "high" }],
+      systems: withoutEdge,
+      warmUps: 1,
+      requests: 1,
+      run: (system) => rate(count, () => waitOnce(system)),
+    },
+    {
+      name: `thread, wait, state, ${clients} clients`,
+      metrics: [{ key: "perSecond", label: "rounds of three requests", unit: "/s", better: "high" }],
+      systems: withoutEdge,
+      warmUps: 1,
+      requests: 1,
+      run: (system) => rate(count, () => useThread(system)),
+    },
+  ]
+}
+
+const echoRequest = { assistant_id: "echo", input: userSays("hello") }
+
+interface Values {
+  readonly messages: readonly unknown[]
+}
+
+async function waitOnce({ target }: System): Promise<Sample> {
+  const begin = performance.now()
+  const values = (await callJson(target, "POST", "/runs/wait", echoRequest)) as Values
+  const ms = performance.now() - begin
+  checkLast(values.messages, "echo: hello")
+  return { ms }
+}
+
+async function useThread({ target }: System): Promise<void> {
+  const threadId = await createThread(target)
+  const values = (await callJson(target, "POST", `/threads/${threadId}/runs/wait`, echoRequest)) as Values
+  checkLast(values.messages, "echo: hello")
+  checkLast((await stateOf<Values>(target, threadId)).messages, "echo: hello")
+}
+
+async function rate(count: number, work: () => Promise<unknown>): Promise<Sample> {
+  const begin = performance.now()
+  await inParallel(clients, count, work)
+  return { perSecond: (count / (performance.now() - begin)) * 1000 }
+}

@@ -1,0 +1,40 @@
+/** The edge before a system that answers on a Unix socket, reached over TCP as the world does. */
+import { createHash, randomBytes } from "node:crypto"
+import { join } from "node:path"
+import { edgeProcess, pushTable } from "@superstep/control/edge/client"
+import { until } from "@superstep/toolkit/testing/until"
+import { BenchFailed } from "../http-client.js"
+import { lastLines, startProgram } from "../processes.js"
+import type { Place, System } from "./system.js"
+
+export async function startEdge({ folder, cleanup }: Place, behind: System): Promise<System> {
+  if (!("socketPath" in behind.target.address)) throw new TypeError("the edge speaks to Unix sockets only")
+  const key = randomBytes(16).toString("hex")
+  const adminSocket = join(folder, "admin.sock")
+  const logFile = join(folder, "edge.log")
+  const spec = { host: "127.0.0.1", port: 0, adminSocket, tablePath: join(folder, "routes.json"), graceSeconds: 0 }
+  const child = startProgram({ ...edgeProcess(spec), logFile }, cleanup)
+  const { port } = await until(() => findLogLine(logFile, "edge listens"), { what: "the edge listens" })
+  await pushTable(adminSocket, {
+    generation: 1,
+    routes: [
+      {
+        name: "bench",
+        deployment_id: "bench",
+        revision_id: "bench",
+        keys: [createHash("sha256").update(key).digest("hex")],
+        units: [{ unit_id: "bench", socket_path: behind.target.address.socketPath, token: "none" }],
+      },
+    ],
+  })
+  const target = { address: { host: "127.0.0.1", port }, prefix: "/d/bench", headers: { "x-api-key": key } }
+  const timeStart = () => Promise.reject(new BenchFailed("the edge's start is not measured"))
+  return { ...behind, name: "edge", target, pids: [child.pid ?? Number.NaN, ...behind.pids], timeStart }
+}
+
+function findLogLine(logFile: string, message: string): { port: number } | undefined {
+  const line = lastLines(logFile)
+    .split("\n")
+    .find((text) => text.includes(`"${message}"`))
+  return line === undefined ? undefined : (JSON.parse(line) as { port: number })
+}

@@ -1,0 +1,47 @@
+/** Starts the systems that a scenario is measured on. */
+import { mkdtemp } from "node:fs/promises"
+import { join } from "node:path"
+import type { RunningPostgres } from "@superstep/toolkit/postgres/start-postgres"
+import type { Cleanup } from "../processes.js"
+import type { Scenario } from "../scenarios/scenario.js"
+import { startEdge } from "./edge.js"
+import { floor } from "./floor.js"
+import { installPeer, peer } from "./peer.js"
+import { server, startDatabases } from "./server.js"
+import { type Place, type System, type SystemName, startSystem } from "./system.js"
+
+export class Systems {
+  readonly #names: readonly SystemName[]
+  readonly #folder: string
+  readonly #postgres: RunningPostgres | undefined
+
+  private constructor(names: readonly SystemName[], folder: string, postgres: RunningPostgres | undefined) {
+    this.#names = names
+    this.#folder = folder
+    this.#postgres = postgres
+  }
+
+  /** Makes ready what takes long: Postgres, and the peer's packages. */
+  static async prepare(names: readonly SystemName[], folder: string, cleanup: Cleanup): Promise<Systems> {
+    if (names.includes("peer")) await installPeer()
+    const postgres = names.includes("server") ? await startDatabases(folder, cleanup) : undefined
+    return new Systems(names, folder, postgres)
+  }
+
+  /** Fresh processes for one scenario; they stop with the cleanup. */
+  async start({ systems, slots }: Pick<Scenario, "systems" | "slots">, cleanup: Cleanup): Promise<System[]> {
+    const place: Place = { folder: await mkdtemp(join(this.#folder, "scenario-")), cleanup, slots }
+    const started: System[] = []
+    for (const name of this.#names.filter((name) => systems.includes(name))) {
+      const behind = started.find((system) => system.name === "server")
+      started.push(name === "edge" && behind ? await startEdge(place, behind) : await this.#start(name, place))
+    }
+    return started
+  }
+
+  async #start(name: SystemName, place: Place): Promise<System> {
+    if (name === "peer") return startSystem(peer(place), place.cleanup)
+    if (name === "server" && this.#postgres) return startSystem(await server(place, this.#postgres), place.cleanup)
+    return startSystem(floor(place), place.cleanup)
+  }
+}
