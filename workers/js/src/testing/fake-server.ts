@@ -89,17 +89,18 @@ export class FakeServer implements AsyncDisposable {
   }
 
   /**
-   * @param main     the worker's entry
-   * @param answers  false: calls are left to the test
+   * @param main         the worker's entry
+   * @param answers      false: calls are left to the test
+   * @param interpreter  the program that runs the entry
    */
-  static async start(main: string, { answers = true } = {}): Promise<FakeServer> {
+  static async start(main: string, { answers = true, interpreter = process.execPath } = {}): Promise<FakeServer> {
     const folder = mkdtempSync(join(tmpdir(), "worker-"))
     const path = join(folder, "s")
     const server = createServer()
     server.listen(path)
     await once(server, "listening")
     const env = { ...process.env, SUPERSTEP_WORKER_SOCKET: path, SUPERSTEP_WORKER_ID: "w1", LANGSMITH_TRACING: "false" }
-    const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "ignore", "pipe"] })
+    const child = spawn(interpreter, [main], { env, stdio: ["ignore", "ignore", "pipe"] })
     const [socket] = await once(server, "connection")
     return new FakeServer({ folder, server, child, socket, answers })
   }

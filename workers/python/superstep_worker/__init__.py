@@ -1,0 +1,1 @@
+"""Loads a project's LangGraph graphs and speaks the worker protocol (protocol/worker)."""

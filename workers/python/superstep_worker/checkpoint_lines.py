@@ -1,0 +1,120 @@
+"""Checkpoints as the lines of the worker protocol, and back (protocol/worker/README.md, "checkpoints")."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointTuple
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from .connection import Lines
+from .frames import Frame
+from .serialise import serialise
+
+Described = list[dict[str, Any]]
+
+
+def place_of(config: RunnableConfig) -> tuple[str, str, str | None]:
+    """Which checkpoint a config means: thread, namespace and id."""
+    configurable = config.get("configurable", {})
+    if "thread_id" not in configurable:
+        raise ValueError("a checkpoint needs configurable.thread_id")
+    return str(configurable["thread_id"]), configurable.get("checkpoint_ns") or "", configurable.get("checkpoint_id")
+
+
+def place_config(thread_id: str, ns: str, checkpoint_id: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id}}
+
+
+def encode_blobs(
+    serde: SerializerProtocol, values: Mapping[str, Any], new_versions: ChannelVersions
+) -> tuple[Described, Lines]:
+    """The channels whose version is new: their blobs and one line for each."""
+    blobs, lines = [], []
+    for channel, version in new_versions.items():
+        kind, line = _encode(serde, values[channel]) if channel in values else ("empty", "")
+        blobs.append({"channel": channel, "version": str(version), "type": kind})
+        lines.append(("blob", line))
+    return blobs, lines
+
+
+def encode_writes(
+    serde: SerializerProtocol, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+) -> tuple[Described, Lines]:
+    described, lines = [], []
+    for position, (channel, value) in enumerate(writes):
+        kind, line = _encode(serde, value)
+        idx = WRITES_IDX_MAP.get(channel, position)
+        described.append({"task_id": task_id, "task_path": task_path, "idx": idx, "channel": channel, "type": kind})
+        lines.append(("write", line))
+    return described, lines
+
+
+def checkpoint_lines(checkpoint: Checkpoint, metadata: Mapping[str, Any]) -> Lines:
+    """The checkpoint without its values, which travel as blobs, and its metadata."""
+    rest = {name: value for name, value in checkpoint.items() if name != "channel_values"}
+    return [("checkpoint", serialise(rest)), ("metadata", serialise(metadata))]
+
+
+def decode_tuples(serde: SerializerProtocol, thread_id: str, reply: Frame) -> list[CheckpointTuple]:
+    """Puts the tuples of a reply together: `tuple` or `tuples`, and all their lines one after the other."""
+    one = reply.header.get("tuple")
+    tuples, position = [], 0
+    for fields in reply.header.get("tuples", [] if one is None else [one]):
+        end = position + 2 + len(fields["blobs"]) + len(fields["writes"])
+        tuples.append(_decode_tuple(serde, thread_id, fields, reply.payload[position:end]))
+        position = end
+    return tuples
+
+
+def _decode_tuple(
+    serde: SerializerProtocol, thread_id: str, fields: Mapping[str, Any], lines: Sequence[bytes]
+) -> CheckpointTuple:
+    ns, checkpoint_id, parent_id = fields["checkpoint_ns"], fields["checkpoint_id"], fields.get("parent_checkpoint_id")
+    blobs, writes = fields["blobs"], fields["writes"]
+    checkpoint, metadata, *values = lines
+    channel_values = {
+        blob["channel"]: _decode(serde, blob["type"], line)
+        for blob, line in zip(blobs, values)
+        if blob["type"] != "empty"
+    }
+    return CheckpointTuple(
+        config=place_config(thread_id, ns, checkpoint_id),
+        checkpoint=cast(Checkpoint, {**json.loads(checkpoint), "channel_values": channel_values}),
+        metadata=json.loads(metadata),
+        parent_config=None if parent_id is None else place_config(thread_id, ns, parent_id),
+        pending_writes=[
+            (write["task_id"], write["channel"], _decode(serde, write["type"], line))
+            for write, line in zip(writes, values[len(blobs) :])
+        ],
+    )
+
+
+def _encode(serde: SerializerProtocol, value: Any) -> tuple[str, str]:
+    """Plain JSON goes as JSON, which everybody can read; all else as LangGraph's serialiser has it."""
+    if _is_plain(value):
+        return "json", json.dumps(value, separators=(",", ":"))
+    kind, data = serde.dumps_typed(value)
+    return kind, data.decode() if kind == "json" else base64.b64encode(data).decode()
+
+
+def _decode(serde: SerializerProtocol, kind: str, line: bytes) -> Any:
+    return serde.loads_typed((kind, line if kind == "json" else base64.b64decode(line)))
+
+
+def _is_plain(value: Any) -> bool:
+    """True when the value comes back from JSON as it was: exactly these types, and no key that LangGraph's
+    serialiser would take for an object of its own."""
+    kind = type(value)
+    if value is None or kind in (str, bool, int):
+        return True
+    if kind is float:
+        return math.isfinite(value)
+    if kind is list:
+        return all(map(_is_plain, value))
+    return kind is dict and "lc" not in value and all(type(key) is str and _is_plain(value[key]) for key in value)

@@ -1,0 +1,119 @@
+"""LangGraph's `BaseCheckpointSaver`, with a server behind it instead of a database.
+
+Graphs are run by `astream`, which uses the async methods. The others are for user code in threads, such as a node that
+is no coroutine and asks its graph for the state; they run on the worker's event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from typing import Any, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
+
+from .checkpoint_link import CheckpointLink
+
+Result = TypeVar("Result")
+
+
+class Checkpointer(BaseCheckpointSaver[str]):
+    def __init__(self, link: CheckpointLink) -> None:
+        super().__init__()
+        self._link = link
+        self._loop = asyncio.get_running_loop()
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return await self._link.get(self.serde, config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        for each in await self._list(config, filter=filter, before=before, limit=limit):
+            yield each
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        return await self._link.put(self.serde, config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        await self._link.put_writes(self.serde, config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        raise NotImplementedError(f"thread {thread_id} is deleted through the API, not from within a graph")
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return on_loop(self._loop, self.aget_tuple(config))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        yield from on_loop(self._loop, self._list(config, filter=filter, before=before, limit=limit))
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        return on_loop(self._loop, self.aput(config, checkpoint, metadata, new_versions))
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        on_loop(self._loop, self.aput_writes(config, writes, task_id, task_path))
+
+    def delete_thread(self, thread_id: str) -> None:
+        on_loop(self._loop, self.adelete_thread(thread_id))
+
+    def get_next_version(self, current: str | None, channel: None) -> str:
+        """A version names one value for ever, since a thread's checkpoints share blobs by channel and version; the
+        random part keeps those of two branches apart. The form is that of LangGraph's own Postgres saver."""
+        number = 0 if current is None else int(str(current).split(".")[0])
+        return f"{number + 1:032}.{random.random():016}"
+
+    async def _list(self, config: RunnableConfig | None, **options: Any) -> Sequence[CheckpointTuple]:
+        if config is None:
+            raise ValueError("checkpoints are listed of one thread: name it in configurable.thread_id")
+        return await self._link.list(self.serde, config, **options)
+
+
+def on_loop(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Result]) -> Result:
+    """Waits in a thread for what the event loop does.
+
+    :raises RuntimeError: the caller is on the event loop, which would wait for itself
+    """
+    try:
+        is_on_loop = asyncio.get_running_loop() is loop
+    except RuntimeError:
+        is_on_loop = False
+    if is_on_loop:
+        work.close()
+        raise RuntimeError("this would stop the event loop: use the async form, such as `await graph.aget_state(…)`")
+    return asyncio.run_coroutine_threadsafe(work, loop).result()

@@ -1,0 +1,122 @@
+"""The worker's end of the socket: frames in and out, and calls with their answers. It owns the pending calls; when the
+socket closes they all fail, and `on_close` ends the process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .frames import Frame, FrameReader, FrameWriter, Header, OnFrame, ProtocolError
+from .protocol import check_header, is_unknown_call
+
+#: Payload lines with their names, in order.
+Lines = Sequence[tuple[str, str]]
+
+
+class CallFailed(Exception):
+    """The server refused a call."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        super().__init__(str(error.get("message")))
+        #: The protocol's word for it, such as `ClaimLost`.
+        self.name = str(error.get("error"))
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, on_close: Callable[[str], None]) -> None:
+        self._on_close = on_close
+        self._on_frame: OnFrame = lambda frame: None
+        self._reader = FrameReader()
+        self._pending: dict[str, asyncio.Future[Frame]] = {}
+        self._last_call = 0
+        self._is_closed = False
+
+    def listen(self, on_frame: OnFrame) -> None:
+        """Who gets the frames that are no answers."""
+        self._on_frame = on_frame
+
+    def send(self, header: Header, payload: Sequence[str] = ()) -> None:
+        self._writer.send(header, payload)
+
+    def flush(self) -> None:
+        self._writer.flush()
+
+    @property
+    def is_full(self) -> bool:
+        return self._writer.is_full
+
+    async def room(self) -> None:
+        """Returns when the server reads again: nothing more is to be produced before."""
+        await self._writer.room()
+
+    async def call(self, fields: Header, payload: Lines = ()) -> Frame:
+        """Asks the server.
+
+        :raises CallFailed: the server answered with `failure`
+        """
+        if self._is_closed:
+            raise CallFailed({"error": "ConnectionClosed", "message": "the connection is closed"})
+        self._last_call += 1
+        call_id = str(self._last_call)
+        header = {"type": "call", "call_id": call_id, **fields}
+        if payload:
+            header["payload"] = [name for name, _ in payload]
+        answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+        self._pending[call_id] = answer
+        self._writer.send(header, [line for _, line in payload])
+        return await answer
+
+    # asyncio calls what follows
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._writer = FrameWriter(transport, asyncio.get_running_loop())
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for frame in self._reader.push(data):
+                self._receive(frame)
+        except ProtocolError as error:
+            self._close(str(error))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._close("the server closed the connection" if exc is None else str(exc))
+
+    def pause_writing(self) -> None:
+        self._writer.pause()
+
+    def resume_writing(self) -> None:
+        self._writer.resume()
+
+    def _receive(self, frame: Frame) -> None:
+        header = frame.header
+        if is_unknown_call(header):
+            error = {"error": "UnknownMethod", "message": f"this worker has no method {header.get('method')}"}
+            self.send({"type": "failure", "call_id": header["call_id"], "error": error})
+            return
+        check_header(header)
+        if header["type"] not in ("reply", "failure"):
+            self._on_frame(frame)
+            return
+        answer = self._pending.pop(header["call_id"], None)
+        # Whoever asked may have been cancelled meanwhile.
+        if answer is None or answer.done():
+            return
+        if header["type"] == "reply":
+            answer.set_result(frame)
+        else:
+            answer.set_exception(CallFailed(header["error"]))
+
+    def _close(self, reason: str) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        for answer in self._pending.values():
+            if not answer.done():
+                answer.set_exception(CallFailed({"error": "ConnectionClosed", "message": reason}))
+        self._pending.clear()
+        self._transport.abort()
+        self._writer.resume()
+        self._on_close(reason)

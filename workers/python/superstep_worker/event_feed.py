@@ -1,0 +1,38 @@
+"""Reads a run's stream and knows whether everything produced so far has been written. LangGraph saves in the background
+while events are still on their way; a checkpoint must not overtake them (W2), so the saver waits here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+# From a task's commit to the reader an event passes callbacks of the event loop only: five turns of it, measured with
+# subgraphs and 200 parallel nodes. Twice that costs 0.1 ms.
+_turns = 10
+
+
+class EventFeed:
+    def __init__(self) -> None:
+        # The reader holds nothing: it waits for the next item, or the stream has ended.
+        self._is_parked = asyncio.Event()
+        self._is_parked.set()
+
+    async def read(self, stream: AsyncIterator[Any], on_item: Callable[[Any], None], room: Room) -> None:
+        """Calls `on_item` for each item in order until the stream ends, and waits while the socket is full."""
+        async for item in stream:
+            self._is_parked.clear()
+            try:
+                on_item(item)
+                await room()
+            finally:
+                self._is_parked.set()
+
+    async def written(self) -> None:
+        """Returns when the reader has written every event that was produced before this call."""
+        for _ in range(_turns):
+            await asyncio.sleep(0)
+        await self._is_parked.wait()
+
+
+Room = Callable[[], Any]

@@ -1,0 +1,118 @@
+"""A run as the server ordered it, parsed, and what LangGraph is to be told. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
+
+from .frames import Frame, Header
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    header: Header
+    #: None goes on from the checkpoint.
+    input: Any
+    command: Mapping[str, Any] | None
+    config: Mapping[str, Any]
+    context: Mapping[str, Any]
+
+    @property
+    def run_id(self) -> str:
+        return str(self.header["run_id"])
+
+    @property
+    def thread_id(self) -> str:
+        return str(self.header["thread_id"])
+
+    @property
+    def attempt(self) -> int:
+        return int(self.header["attempt"])
+
+    @property
+    def claim(self) -> Mapping[str, str]:
+        """Named by everything that is sent for the run."""
+        return {"run_id": self.run_id, "claim_id": str(self.header["claim_id"])}
+
+
+def parse_run(frame: Frame) -> RunRequest:
+    """:raises ValueError: a payload line is not JSON"""
+
+    def line(name: str) -> Any:
+        text = frame.line(name)
+        return json.loads(text) if text else None
+
+    command = line("command")
+    return RunRequest(
+        header=frame.header,
+        input=line("input"),
+        command=command if isinstance(command, dict) else None,
+        config=_dict(line("config")),
+        context=_dict(line("context")),
+    )
+
+
+#: What LangGraph Python streams by itself; `events` costs an order of magnitude more.
+_engine_modes = {"values", "updates", "custom", "debug", "tasks", "checkpoints", "tools"}
+
+
+def engine_modes(wire_modes: Sequence[str]) -> list[str]:
+    """How the events are asked from LangGraph.
+
+    :raises ValueError: a mode is not there yet
+    """
+    unknown = [mode for mode in wire_modes if mode not in _engine_modes | {"messages-tuple", "events"}]
+    if unknown:
+        names = ", ".join(unknown)
+        raise ValueError(f"the Python worker has no stream mode {names} yet: ask for messages-tuple, values or updates")
+    asked = ["messages" if mode == "messages-tuple" else mode for mode in wire_modes if mode != "events"]
+    return list(dict.fromkeys(asked))
+
+
+def runnable_config(request: RunRequest, langgraph_version: str | None) -> RunnableConfig:
+    """LangGraph's config. What was not asked for is absent, so that what the graph was given with `with_config` stays."""
+    header, config = request.header, request.config
+    ids = {"run_id": request.run_id, "thread_id": request.thread_id}
+    version = {} if langgraph_version is None else {"langgraph_version": langgraph_version}
+    run_id = _uuid(request.run_id)
+    told = {
+        "configurable": {"graph_id": header["graph_id"], **_dict(config.get("configurable")), **ids},
+        "metadata": {
+            "graph_id": header["graph_id"],
+            "run_attempt": request.attempt,
+            **version,
+            **_dict(config.get("metadata")),
+            **ids,
+        },
+        **({} if run_id is None else {"run_id": run_id}),
+        **{name: config[name] for name in ("tags", "recursion_limit") if config.get(name) is not None},
+    }
+    return cast("RunnableConfig", told)
+
+
+def stream_options(request: RunRequest) -> dict[str, Any]:
+    """The arguments of `astream` beside input, config and context."""
+    header = request.header
+    return {
+        "stream_mode": engine_modes(header["stream_modes"]),
+        "subgraphs": header["stream_subgraphs"],
+        "durability": header["durability"],
+        **{name: header[name] for name in ("interrupt_before", "interrupt_after") if header.get(name) is not None},
+    }
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _dict(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

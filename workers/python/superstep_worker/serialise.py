@@ -1,0 +1,79 @@
+"""Values of a graph as one line of JSON, the way the wire wants them (agent-server API §2.11, §2.12): messages flat with
+their `type`, models and dataclasses as objects, errors as `{error, message}`, sets as lists, bytes as base64, NaN as null."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import math
+from collections import deque
+from collections.abc import Mapping, Set
+from datetime import date, time, timedelta
+from enum import Enum
+from typing import Any
+
+
+def serialise(value: Any) -> str:
+    """One pass over the value. What JSON cannot say never throws: a cycle reads `[Circular]`, a value whose own
+    serialisation fails reads `[Unserialisable: why]`."""
+    try:
+        return json.dumps(value, default=_form, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except Exception:
+        # NaN, keys that are no text, cycles and failing models are rare, so only they pay for the careful walk.
+        return json.dumps(_plain(value, ()), separators=(",", ":"), ensure_ascii=False)
+
+
+def describe_error(error: BaseException) -> dict[str, str]:
+    """How an error is told to clients: its class and its message."""
+    return {"error": type(error).__name__, "message": str(error)}
+
+
+def _form(value: Any) -> Any:
+    """What stands for a value that JSON does not know."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump()
+    if isinstance(value, BaseException):
+        return describe_error(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _dataclass_form(value)
+    if isinstance(value, (Set, deque)):
+        return list(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return str(value)
+
+
+def _dataclass_form(value: Any) -> dict[str, Any]:
+    fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    # LangGraph's newer interrupts have a schema, mostly none; clients know `{id, value}`.
+    if type(value).__name__ == "Interrupt" and fields.get("response_schema", ...) is None:
+        del fields["response_schema"]
+    return fields
+
+
+def _plain(value: Any, ancestors: tuple[int, ...]) -> Any:
+    """The same forms, made step by step, with what cannot be said replaced."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if id(value) in ancestors:
+        return "[Circular]"
+    line = (*ancestors, id(value))
+    try:
+        if isinstance(value, dict):
+            return {str(_form(key) if isinstance(key, Enum) else key): _plain(each, line) for key, each in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [_plain(each, line) for each in value]
+        return _plain(_form(value), line)
+    except Exception as error:
+        return f"[Unserialisable: {describe_error(error)['message']}]"

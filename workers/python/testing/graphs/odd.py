@@ -1,0 +1,67 @@
+"""Values that JSON does not know, and what a node without `await` asks for."""
+
+import time
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, TypedDict
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_store
+from langgraph.graph import START, StateGraph
+
+
+@dataclass
+class Point:
+    x: float
+    y: float
+
+
+class Values(TypedDict, total=False):
+    kind: str
+    value: Any
+
+
+def make(state: Values) -> Values:
+    kind = state["kind"]
+    if kind == "error":
+        raise LookupError("nothing is there")
+    if kind == "exit":
+        raise SystemExit(3)
+    if kind == "blocked":
+        time.sleep(60)
+    made: dict[str, Any] = {
+        "point": Point(1.5, float("nan")),
+        "set": {1},
+        "tuple": (1, 2),
+        "bytes": b"ab",
+        "date": datetime(2026, 1, 2, tzinfo=timezone.utc),
+        "keys": {1: "one"},
+    }
+    return {"value": made.get(kind)}
+
+
+def again(state: Values, config: RunnableConfig) -> Values:
+    """What was made, after it went through a checkpoint."""
+    return {"kind": type(state["value"]).__name__}
+
+
+graph = StateGraph(Values).add_node(make).add_node(again).add_edge(START, "make").add_edge("make", "again").compile()
+
+
+class Note(TypedDict, total=False):
+    note: str
+    found: list[Any]
+
+
+def keep(state: Note) -> Note:
+    """A node in a thread, so the store's own sync form."""
+    store = get_store()
+    store.put(("notes",), "a", {"text": state["note"]})
+    store.put(("notes",), "b", {"text": "other"})
+    store.delete(("notes",), "b")
+    item = store.get(("notes",), "a")
+    found = store.search(("notes",))
+    return {"found": [item and item.value, len(found), store.list_namespaces(), store.get(("notes",), "b")]}
+
+
+notes = StateGraph(Note).add_node(keep).add_edge(START, "keep").compile()

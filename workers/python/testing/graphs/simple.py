@@ -1,0 +1,63 @@
+"""Graphs of numbers and questions: the twins of `tests/graphs`, as far as the conversations of the protocol need them."""
+
+import asyncio
+from typing import TypedDict
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_stream_writer
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
+
+
+class Number(TypedDict):
+    n: int
+
+
+def plus(state: Number) -> Number:
+    return {"n": state["n"] + 1}
+
+
+#: Not compiled.
+builder = StateGraph(Number).add_node(plus).add_edge(START, "plus").add_edge("plus", END)
+
+
+class Question(TypedDict):
+    x: int
+    y: str
+
+
+def ask(state: Question) -> dict[str, str]:
+    answer = interrupt({"question": "continue?"})
+    return {"y": str(answer).lower()}
+
+
+def after(state: Question) -> dict[str, int]:
+    return {"x": state["x"] + len(state["y"])}
+
+
+hitl = StateGraph(Question).add_node(ask).add_node(after).add_edge(START, "ask").add_edge("ask", "after").compile()
+
+
+async def tick(state: Number, config: RunnableConfig) -> Number:
+    get_stream_writer()({"tick": state["n"]})
+    await asyncio.sleep(config["configurable"].get("tick_ms", 400) / 1000)
+    return {"n": state["n"] + 1}
+
+
+#: Five steps of `configurable.tick_ms` each.
+slow = (
+    StateGraph(Number)
+    .add_node(tick)
+    .add_edge(START, "tick")
+    .add_conditional_edges("tick", lambda state: "tick" if state["n"] < 5 else END, ["tick", END])
+    .compile()
+)
+
+
+async def make_graph(config: RunnableConfig) -> StateGraph[Number]:
+    """Adds what its config says."""
+    step = config["configurable"].get("step", 10)
+    graph = StateGraph(Number)
+    graph.add_node("plus", lambda state: {"n": state["n"] + step})
+    graph.add_edge(START, "plus")
+    return graph
