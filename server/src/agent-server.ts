@@ -23,7 +23,8 @@ import { ClaimLoop } from "./runs/claim-loop.js"
 import { Executor } from "./runs/executor.js"
 import { activate } from "./serving/routes.js"
 import { storeCalls } from "./store/calls.js"
-import { createWorkerPool, type WorkerPool } from "./workers/pool.js"
+import type { Limits } from "./workers/child.js"
+import { createWorkerPool, usualLimits, type WorkerPool } from "./workers/pool.js"
 
 // Renewed three times in that time; long enough for a busy database, short enough for a lost server.
 const leaseMs = 30_000
@@ -123,7 +124,7 @@ function assemble({ config, db, log, env, project }: Assembly) {
     jobsPerWorker: config.jobsPerWorker,
     handlers: { ...checkpoints, ...storeCalls(db) },
     serverEnv: env,
-    limits: { memoryMb: config.workerMemoryMb, stalledMs: config.workerStalledSeconds * 1000 },
+    limits: workerLimits(config),
     log,
   })
   const runTimeoutMs = config.runTimeoutSeconds * 1000
@@ -131,6 +132,15 @@ function assemble({ config, db, log, env, project }: Assembly) {
   const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs })
   workers.onFree(() => loop.wake())
   return { claimer, streams, workers, executor, loop }
+}
+
+// A worker is found to be stalled at a ping, so there must be a few of them within the limit.
+const pingsPerStall = 4
+
+function workerLimits({ workerMemoryMb, workerStalledSeconds }: Config): Partial<Limits> {
+  const stalledMs = workerStalledSeconds * 1000
+  const pingEveryMs = Math.min(usualLimits.pingEveryMs, stalledMs / pingsPerStall)
+  return { memoryMb: workerMemoryMb, stalledMs, pingEveryMs }
 }
 
 /** What the platform sets for an agent wins over what its project sets. */

@@ -171,19 +171,21 @@ export class Child {
       onFrame: (frame, payload) => session.onFrame(frame, payload),
       onClose: (reason) => this.#closed(reason),
     })
-    this.#heartbeat = startHeartbeat({
-      everyMs: limits.pingEveryMs,
-      limitMs: limits.stalledMs,
-      ping: (nonce) => session.ping(nonce),
-      onAnswering: () => this.#listener.onAnswering(),
-      onStalled: () => this.kill(`its event loop was held for ${limits.stalledMs / 1000} s`),
-    })
     session.load(this.#project.folder, this.#project.graphs)
   }
 
   #loaded(frame: LoadedFrame): void {
     clearTimeout(this.#timer)
     this.#isLoaded = true
+    // Not before: what a graph does while it is imported has a limit of its own.
+    const { pingEveryMs, stalledMs } = this.#setting.limits
+    this.#heartbeat = startHeartbeat({
+      everyMs: pingEveryMs,
+      limitMs: stalledMs,
+      ping: (nonce) => this.#session?.ping(nonce),
+      onAnswering: () => this.#listener.onAnswering(),
+      onStalled: () => this.kill(`its event loop was held for ${stalledMs / 1000} s`),
+    })
     this.#listener.onLoaded(frame)
   }
 

@@ -38,7 +38,7 @@ export interface WorkerPoolOptions {
   readonly limits?: Partial<Limits>
 }
 
-const usualLimits: Limits = {
+export const usualLimits: Limits = {
   // A graph may load models or wait for a database when it is imported.
   loadMs: 120_000,
   pingEveryMs: 5_000,

@@ -2,6 +2,7 @@
  * A worker that speaks the real protocol and misbehaves on demand, for tests. What a graph's path says happens when it
  * is loaded; what a run's input says happens when it is executed.
  */
+import { spawn } from "node:child_process"
 import { connect } from "node:net"
 import type { ServerFrame } from "@superstep/protocol/worker/frames"
 import type { PayloadLine } from "../calls.js"
@@ -19,7 +20,9 @@ export type Step =
   | { readonly do: "kill" }
   | { readonly do: "wait" }
   | { readonly do: "pause" }
-  | { readonly do: "spin" }
+  | { readonly do: "spin"; readonly ms?: number }
+  | { readonly do: "hog"; readonly sizeBytes: number }
+  | { readonly do: "start" }
   | { readonly do: "garbage" }
   | { readonly do: "call"; readonly method: string; readonly lines: readonly string[] }
   | { readonly do: "environment" }
@@ -28,6 +31,7 @@ const socket = connect(process.env.SUPERSTEP_WORKER_SOCKET ?? "")
 const writer = new FrameWriter(socket)
 const answers = new Map<string, (frame: ServerFrame) => void>()
 const waiting = new Map<string, RunFrame>()
+const hoard: Buffer[] = []
 let lastCall = 0
 
 const json = (name: string, value: unknown): PayloadLine => ({
@@ -42,6 +46,9 @@ function load(graphs: Readonly<Record<string, string>>): void {
   const paths = Object.entries(graphs)
   if (paths.some(([, path]) => path === "exit:now")) process.exit(3)
   if (paths.some(([, path]) => path === "never:loads")) return
+  const isSolo = process.env.SUPERSTEP_WORKER_ID?.startsWith("solo")
+  if (isSolo && paths.some(([, path]) => path === "exit:alone")) process.exit(3)
+  if (isSolo && paths.some(([, path]) => path === "never:alone")) return
   const failed = paths.filter(([, path]) => path.startsWith("broken"))
   writer.write({
     type: "loaded",
@@ -89,8 +96,21 @@ async function take(run: RunFrame, step: Step): Promise<void> {
       // Lets what was written leave before the next step.
       await new Promise((resolve) => setImmediate(resolve))
       return
-    case "spin":
-      for (;;);
+    case "spin": {
+      const end = performance.now() + (step.ms ?? Number.POSITIVE_INFINITY)
+      while (performance.now() < end);
+      return
+    }
+    case "hog":
+      hoard.push(Buffer.alloc(step.sizeBytes, 1))
+      event("holding", {})
+      return
+    case "start": {
+      // It outlives its parent unless somebody ends it.
+      const { pid } = spawn("sleep", ["1000"], { stdio: "ignore" })
+      event("started", { pid })
+      return
+    }
     case "garbage":
       socket.write("this is no frame\n")
       return

@@ -1,0 +1,199 @@
+/** What a run can do to its process, and what the others in it hear of that. */
+import assert from "node:assert/strict"
+import { existsSync } from "node:fs"
+import { test } from "node:test"
+import { until } from "@superstep/toolkit/testing/until"
+import { exitReason } from "./exit-reason.js"
+import { overLimit, residentMb } from "./memory-watch.js"
+import { endOf, isAlive, project, seen, startTestPool, type TestPool } from "./testing/test-pool.js"
+import { workerCommand } from "./worker-command.js"
+
+const alone = { runsAlone: true }
+
+const environmentOf = async (run: ReturnType<TestPool["run"]>) =>
+  (await seen(run, "environment")).data as Record<string, string>
+
+const lostBy = async (run: ReturnType<TestPool["run"]>) => {
+  const end = await endOf(run)
+  assert.ok(end && "lost" in end, `the run was not lost: ${JSON.stringify(end)}`)
+  return end
+}
+
+const statusOf = async (run: ReturnType<TestPool["run"]>) => {
+  const end = await endOf(run)
+  assert.ok(end && "done" in end, `the run was lost: ${JSON.stringify(end)}`)
+  return end.done.status
+}
+
+test("P12: a run that executes alone has a process of its own, which ends with it", async () => {
+  await using testing = await startTestPool()
+  assert.deepEqual([testing.pool.freeSlots(), testing.pool.freeSoloSlots()], [4, 2])
+
+  const run = testing.run([{ do: "environment" }, { do: "wait" }], alone)
+  const { PID, SUPERSTEP_WORKER_ID } = await environmentOf(run)
+
+  assert.equal(SUPERSTEP_WORKER_ID, "solo.1")
+  assert.deepEqual([testing.pool.freeSlots(), testing.pool.freeSoloSlots()], [4, 1])
+  testing.pool.cancel(run.order.claimId)
+  assert.equal(await statusOf(run), "cancelled")
+  await until(() => testing.pool.freeSoloSlots() === 2, { what: "the place is free again" })
+  assert.equal(isAlive(Number(PID)), false)
+})
+
+test("P12: a run that ends its own process is to blame, and harms nobody", async () => {
+  await using testing = await startTestPool()
+  const neighbour = testing.run([{ do: "wait" }])
+  await seen(neighbour, "waiting")
+
+  const lost = await lostBy(testing.run([{ do: "exit", code: 9 }], alone))
+
+  assert.deepEqual(lost, { lost: "worker_died", detail: "exit code 9" })
+  testing.pool.cancel(neighbour.order.claimId)
+  assert.equal(await statusOf(neighbour), "cancelled")
+})
+
+test("P12: of runs that execute alone, those without a place wait for one", async () => {
+  await using testing = await startTestPool()
+  const [first, second] = [testing.run([{ do: "wait" }], alone), testing.run([{ do: "wait" }], alone)]
+  await Promise.all([seen(first, "waiting"), seen(second, "waiting")])
+  assert.equal(testing.pool.freeSoloSlots(), 0)
+
+  const third = testing.run([{ do: "done" }], alone)
+  testing.pool.cancel(first.order.claimId)
+
+  assert.equal(await statusOf(third), "success")
+  assert.deepEqual(second.ends, [])
+})
+
+test("P12: a process that ends while it loads the run's graph counts against the run", async () => {
+  await using testing = await startTestPool({ project: project({ chat: "exit:alone" }) })
+
+  const lost = await lostBy(testing.run([], alone))
+
+  assert.deepEqual(lost, { lost: "worker_died", detail: "exit code 3, while it loaded chat" })
+})
+
+test("P12: a run whose process is still loading can be cancelled, and is handed back by a stop", async () => {
+  const testing = await startTestPool({ project: project({ chat: "never:alone" }) })
+  const [cancelled, handedBack] = [testing.run([], alone), testing.run([], alone)]
+
+  testing.pool.cancel(cancelled.order.claimId)
+  assert.equal(await statusOf(cancelled), "cancelled")
+  await testing.pool.stop(60_000)
+
+  assert.deepEqual(handedBack.ends, [{ lost: "stopped", detail: "the server stops" }])
+})
+
+test("R9: a death with one run in the worker is that run's; with anything else in it, nobody's", async () => {
+  await using testing = await startTestPool()
+  const free = () => until(() => testing.pool.freeSlots() === 4, { what: "the worker is back" })
+
+  const single = await lostBy(testing.run([{ do: "kill" }]))
+  await free()
+  const neighbour = testing.run([{ do: "wait" }])
+  await seen(neighbour, "waiting")
+  const besideNeighbour = await lostBy(testing.run([{ do: "kill" }]))
+  await free()
+  const call = testing.pool.call("graph.state", { graph_id: "chat", thread_id: "late" }, {})
+  const failed = assert.rejects(call)
+  const besideQuestion = await lostBy(testing.run([{ do: "kill" }]))
+  await failed
+  await free()
+  const givenUp = testing.run([{ do: "wait" }])
+  await seen(givenUp, "waiting")
+  testing.pool.giveUp(givenUp.order.claimId)
+  const besideGhost = await lostBy(testing.run([{ do: "kill" }]))
+
+  assert.equal(single.lost, "worker_died")
+  assert.equal((await lostBy(neighbour)).lost, "shared_worker_died")
+  for (const { lost } of [besideNeighbour, besideQuestion, besideGhost]) assert.equal(lost, "shared_worker_died")
+  assert.deepEqual(givenUp.ends, [])
+})
+
+test("P5: a worker whose loop is held gets no new runs until it answers again", async () => {
+  await using testing = await startTestPool({ workers: 2, limits: { pingEveryMs: 20, stalledMs: 60_000 } })
+  let offers = 0
+  testing.pool.onFree(() => {
+    offers += 1
+  })
+  const busy = testing.run([{ do: "environment" }, { do: "pause" }, { do: "spin", ms: 1500 }, { do: "wait" }])
+  const { SUPERSTEP_WORKER_ID: held } = await environmentOf(busy)
+  await until(() => testing.pool.freeSlots() === 4, { what: "the held worker's slots do not count" })
+
+  const runs = [1, 2, 3].map(() => testing.run([{ do: "environment" }, { do: "wait" }]))
+  const placed = await Promise.all(runs.map(environmentOf))
+  const offersBefore = offers
+  await seen(busy, "waiting")
+  await until(() => testing.pool.freeSlots() === 4, { what: "its slots count again" })
+
+  for (const { SUPERSTEP_WORKER_ID } of placed) assert.notEqual(SUPERSTEP_WORKER_ID, held)
+  assert.ok(offers > offersBefore)
+})
+
+test("P13: a run that is given up leaves its worker alone, unless that answers no pings either", async () => {
+  await using testing = await startTestPool({ limits: { pingEveryMs: 20, stalledMs: 60_000 } })
+  const stubborn = testing.run([{ do: "environment" }, { do: "wait" }])
+  const { PID } = await environmentOf(stubborn)
+  await seen(stubborn, "waiting")
+
+  testing.pool.giveUp(stubborn.order.claimId)
+  assert.equal(testing.pool.freeSlots(), 4)
+  const neighbour = testing.run([{ do: "wait" }])
+  await seen(neighbour, "waiting")
+  assert.equal(isAlive(Number(PID)), true)
+  const endless = testing.run([{ do: "environment" }, { do: "pause" }, { do: "spin" }])
+  await environmentOf(endless)
+  await until(() => testing.pool.freeSlots() === 0, { what: "its loop is held" })
+  testing.pool.giveUp(endless.order.claimId)
+
+  const detail = "signal SIGKILL: its event loop is held by a run whose time is over"
+  assert.deepEqual(await lostBy(neighbour), { lost: "shared_worker_died", detail })
+  assert.deepEqual([stubborn.ends, endless.ends], [[], []])
+  assert.equal(isAlive(Number(PID)), false)
+})
+
+const hasProc = existsSync("/proc/self/status")
+
+test("P14: a worker that uses more than its memory is ended, and told why", {
+  skip: !hasProc && "no /proc",
+}, async () => {
+  await using testing = await startTestPool({ limits: { memoryMb: 200, memoryEveryMs: 20 } })
+
+  const run = testing.run([{ do: "hog", sizeBytes: 250 * 2 ** 20 }])
+
+  const { lost, detail } = await lostBy(run)
+  assert.equal(lost, "worker_died")
+  assert.match(detail, /^signal SIGKILL: it used (2\d\d|3\d\d) MB of its 200 MB$/)
+  assert.equal(await statusOf(testing.run([{ do: "done" }])), "success")
+})
+
+test("P14: JavaScript's heap has the same limit, and no limit sets none", () => {
+  const program = { execPath: "/node", nodeVersion: 20, main: "/main.js" }
+  const options = (memoryMb: number, nodeVersion = 20) => {
+    const command = workerCommand({ ...program, memoryMb, nodeVersion })
+    return command.slice(command.indexOf("/node"))
+  }
+
+  assert.deepEqual(options(512), ["/node", "--max-old-space-size=512", "/main.js"])
+  assert.deepEqual(options(0), ["/node", "/main.js"])
+  assert.deepEqual(options(0, 24), ["/node", "--max-semi-space-size=8", "/main.js"])
+  assert.equal(residentMb("VmPeak:\t  900 kB\nVmRSS:\t 2263040 kB\n"), 2210)
+  assert.equal(residentMb(""), undefined)
+  assert.equal(overLimit(2210, 2048), "it used 2,210 MB of its 2,048 MB")
+})
+
+test("P15: what a graph started ends with its worker", async () => {
+  await using testing = await startTestPool()
+  const run = testing.run([{ do: "start" }, { do: "wait" }, { do: "pause" }, { do: "exit", code: 0 }])
+
+  const { data } = await seen(run, "started")
+
+  await endOf(run)
+  await until(() => !isAlive(Number((data as { pid: number }).pid)), { what: "the graph's own process has ended" })
+})
+
+test("an exit is told by its code or signal", () => {
+  assert.equal(exitReason(1, null), "exit code 1")
+  assert.equal(exitReason(null, "SIGSEGV"), "signal SIGSEGV")
+  assert.match(exitReason(null, "SIGABRT"), /memory is full/)
+})
