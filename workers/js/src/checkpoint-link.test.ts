@@ -57,3 +57,14 @@ test("that the run's thread has no checkpoint says nothing of another thread", a
   assert.deepEqual([...nothing, stillNothing], [undefined, undefined, undefined])
   assert.deepEqual(asked, ["checkpoint.get other", "checkpoint.put other"])
 })
+
+test("what a question does to the newest checkpoint does not reach the graph that goes on from it", async () => {
+  const { link } = linkOfRun()
+  await put(link, "own", "1")
+
+  const asked = (await link.get(serde, root("own")))?.checkpoint as { versions_seen: Record<string, unknown> }
+  // What getState does when every task of the super-step has its writes already.
+  asked.versions_seen.node = { x: 1 }
+
+  assert.deepEqual((await link.get(serde, root("own")))?.checkpoint.versions_seen, {})
+})

@@ -1,6 +1,6 @@
 /** The newest checkpoint of a thread's root and its pending writes, as one run saw them go by. */
 import { specialIndexes } from "./checkpoint-lines.js"
-import type { CheckpointTuple, PendingWrite } from "./langgraph.js"
+import type { Checkpoint, CheckpointTuple, PendingWrite } from "./langgraph.js"
 
 type ChannelWrites = readonly (readonly [channel: string, value: unknown])[]
 
@@ -12,9 +12,12 @@ export class NewestCheckpoint {
    */
   readonly #writes = new Map<string, Map<string, PendingWrite>>()
 
+  /** Each caller gets one of its own: LangGraph's `getState` applies the pending writes to what it was given. */
   get(): CheckpointTuple | undefined {
     if (this.#tuple === undefined) return undefined
-    return { ...this.#tuple, pendingWrites: [...this.#writesOf(this.#tuple.checkpoint.id).values()] }
+    const { checkpoint } = this.#tuple
+    const pendingWrites = [...this.#writesOf(checkpoint.id).values()]
+    return { ...this.#tuple, checkpoint: copyOf(checkpoint), pendingWrites }
   }
 
   set(tuple: CheckpointTuple): void {
@@ -46,3 +49,9 @@ export class NewestCheckpoint {
     return known
   }
 }
+
+/** Values are replaced and never changed; everything else LangGraph changes in place. */
+const copyOf = (checkpoint: Checkpoint): Checkpoint => ({
+  ...structuredClone({ ...checkpoint, channel_values: {} }),
+  channel_values: { ...checkpoint.channel_values },
+})
