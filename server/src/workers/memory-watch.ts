@@ -1,5 +1,5 @@
 /** Looks how much memory a worker process uses, and tells once when it is over its limit (P14). Linux only. */
-import { readFile } from "node:fs/promises"
+import { readFileSync } from "node:fs"
 
 /** Resident memory in `/proc/<pid>/status`, in megabytes; undefined when the text does not tell. Pure. */
 export function residentMb(status: string): number | undefined {
@@ -24,19 +24,24 @@ export function watchMemory(options: {
 }): () => void {
   const { pid, limitMb, everyMs, onOver } = options
   if (limitMb === 0 || process.platform !== "linux") return () => undefined
-  let isOver = false
-  const look = async () => {
-    // A process that has just ended has no file any more; its exit tells the rest.
-    const usedMb = residentMb(await readFile(`/proc/${pid}/status`, "utf8").catch(() => ""))
-    if (isOver || usedMb === undefined || usedMb <= limitMb) return
-    isOver = true
+  const timer = setInterval(() => {
+    const usedMb = residentMb(readStatus(pid))
+    if (usedMb === undefined || usedMb <= limitMb) return
     clearInterval(timer)
     onOver(overLimit(usedMb, limitMb))
-  }
-  const timer = setInterval(() => void look(), everyMs)
+  }, everyMs)
   timer.unref()
-  return () => {
-    isOver = true
-    clearInterval(timer)
+  return () => clearInterval(timer)
+}
+
+/** Read at once: the kernel makes the text without a disk, in 0.01 ms; through Node's thread pool it takes ten times that. */
+function readStatus(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/status`, "utf8")
+  } catch (error) {
+    // It has just ended; its exit tells the rest.
+    const { code } = error as NodeJS.ErrnoException
+    if (code === "ENOENT" || code === "ESRCH") return ""
+    throw error
   }
 }

@@ -45,7 +45,7 @@ export const usualLimits: Limits = {
   // Honest work of the processor is no crash; this only ends what would hold a worker's other runs for ever.
   stalledMs: 120_000,
   memoryMb: 2048,
-  // A look costs 0.05 ms; a graph that takes memory as fast as it can passes its limit by a second's worth.
+  // A look costs 0.01 ms; a graph that takes memory as fast as it can passes its limit by a second's worth.
   memoryEveryMs: 1_000,
   stopMs: 2_000,
   // A state is read in milliseconds; whoever asked has left long before a loop that stands still is ended.

@@ -1,0 +1,200 @@
+/** Who loses an attempt when a worker dies, what executes alone, and what has no more time. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { startTestHttp } from "../testing/test-http.js"
+import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { createThread, getThread } from "../threads/operations.js"
+import { claimRuns } from "./claims.js"
+import { createRun, getRun, waitForEnd } from "./operations.js"
+import { outcomeOf, timedOut } from "./run.js"
+import { newRun } from "./schema.js"
+
+const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
+
+const newThread = async ({ db }: TestServer) =>
+  (await createThread(db, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
+
+/** A run on a thread of its own. */
+async function newRunOf(server: TestServer, subscriber?: Listening) {
+  const threadId = await newThread(server)
+  const { run_id: runId } = await createRun(server, { threadId, body: body(), ...(subscriber && { subscriber }) })
+  return { threadId, runId }
+}
+
+const attempt = (server: TestServer, runId: string, n: number) =>
+  until(() => server.workers.started.find(({ order }) => order.runId === runId && order.attempt === n), {
+    what: `attempt ${n} of run ${runId}`,
+  })
+
+const countsOf = (db: Db, runId: string) =>
+  db.row<{ status: string; attempt: number }>(
+    sql`select status, attempt, losses, runs_alone from runs where run_id = ${runId}`,
+  )
+
+const cancelled = { status: "cancelled", error: undefined, next: [], values: "{}", interrupts: "{}" } as const
+
+test("R9: runs of a worker that died with several lose no attempt of their own and execute alone", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const runs = [await newRunOf(server), await newRunOf(server)]
+
+  for (const { runId } of runs) (await attempt(server, runId, 1)).die(false)
+  for (const { runId } of runs) {
+    const second = await attempt(server, runId, 2)
+    assert.equal(second.order.runsAlone, true)
+    second.done()
+    await waitForEnd(server, runId)
+  }
+
+  for (const { runId } of runs) {
+    assert.deepEqual(await countsOf(db, runId), { status: "success", attempt: 2, losses: 0, runs_alone: true })
+  }
+})
+
+test("R5, R9: a suspect that ends its worker alone as well is lost after three of those", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const { runId, threadId } = await newRunOf(server)
+  ;(await attempt(server, runId, 1)).die(false)
+
+  for (const n of [2, 3, 4]) (await attempt(server, runId, n)).die()
+  await waitForEnd(server, runId)
+
+  const { error } = await getRun(server, threadId, runId)
+  assert.equal(JSON.parse(error ?? "null").error, "WorkerLost")
+  assert.equal((await countsOf(db, runId))?.attempt, 4)
+})
+
+test("R9: runs that must be alone wait in the queue while no place is free, and hold up nobody", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const suspects = [await newRunOf(server), await newRunOf(server), await newRunOf(server)]
+  for (const { runId } of suspects) (await attempt(server, runId, 1)).die(false)
+  const again = await until(
+    () => {
+      const attempts = server.workers.started.filter(({ order }) => order.attempt === 2)
+      return attempts.length === 2 && attempts
+    },
+    { what: "two of them to start" },
+  )
+  const third = suspects.map(({ runId }) => runId).find((id) => !again.some(({ order }) => order.runId === id)) ?? ""
+
+  const other = await newRunOf(server)
+  ;(await attempt(server, other.runId, 1)).done()
+  await waitForEnd(server, other.runId)
+
+  assert.equal((await countsOf(db, third))?.status, "pending")
+  again[0]?.done()
+  ;(await attempt(server, third, 2)).done()
+})
+
+test("R9: a claimer takes of each kind no more than it has places for", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db, { slots: 0 })
+  const runIds: string[] = []
+  for (let n = 0; n < 6; n++) runIds.push((await newRunOf(server)).runId)
+  await db.run(sql`update runs set runs_alone = true where run_id = any (${runIds.slice(0, 3)}::uuid[])`)
+
+  const claims = await claimRuns(db, server.claimer, 1, 2)
+  const rest = await claimRuns(db, server.claimer, 9, 0)
+
+  const ids = (list: typeof claims) => list.map(({ runId }) => runId).sort()
+  assert.deepEqual(ids(claims), [...runIds.slice(0, 2), runIds[3]].sort())
+  assert.deepEqual(ids(rest), runIds.slice(4).sort())
+  assert.deepEqual(
+    rest.map(({ runsAlone }) => runsAlone),
+    [false, false],
+  )
+})
+
+test("a server of the release before can still hand back and lose runs", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db, { slots: 0 })
+  const { runId } = await newRunOf(server)
+  const release = async (isLoss: boolean, isLeaseOver = false) => {
+    const [claim] = await claimRuns(db, server.claimer, 9, 9)
+    if (isLeaseOver) await db.run(sql`update runs set lease_until = now() - interval '1 s' where run_id = ${runId}`)
+    const row = await db.row<{ outcome: string }>(sql`
+      select * from release_run(${runId}, ${claim?.claimId}, ${isLoss}, ${null}::uuid, 3, '{"error":"WorkerLost"}', ${isLeaseOver})`)
+    return row?.outcome
+  }
+
+  const outcomes = [await release(false), await release(true), await release(true, true), await release(true)]
+
+  assert.deepEqual(outcomes, ["waiting", "waiting", "waiting", "finished"])
+  assert.deepEqual(await countsOf(db, runId), { status: "error", attempt: 4, losses: 2, runs_alone: true })
+})
+
+test("R10: a run whose time is over is stopped and ends as timeout, with what it has done", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db, { runTimeoutMs: 50 })
+  const client = new Listening()
+
+  const { runId, threadId } = await newRunOf(server, client)
+  await until(() => client.hasEnded, { what: "the end of the stream" })
+
+  const { status, error } = await getRun(server, threadId, runId)
+  const failure = {
+    error: "RunTimeout",
+    message: "the run took longer than 0.05 s, the limit of one attempt (BG_JOB_TIMEOUT_SECS)",
+  }
+  assert.equal(status, "timeout")
+  assert.deepEqual(JSON.parse(error ?? "null"), failure)
+  assert.equal((await getThread(server.db, threadId)).status, "error")
+  assert.deepEqual(client.events.slice(-2), [
+    { event: "error", data: failure, id: client.events.at(-2)?.id },
+    { event: "end", data: { run_id: runId, status: "timeout" }, id: client.events.at(-1)?.id },
+  ])
+})
+
+test("R10: wait answers a run whose time is over as it answers an error", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { runTimeoutMs: 50 })
+
+  const { status, json } = await http.send("POST", "/runs/wait", { assistant_id: "agent", input: {} })
+
+  assert.equal(status, 200)
+  assert.equal((json as { __error__: { error: string } }).__error__.error, "RunTimeout")
+})
+
+test("R10: a run that does not stop is ended without its worker, which is told to give it up", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db, { runTimeoutMs: 50, stopGraceMs: 50 })
+  server.workers.ignoresCancel = true
+
+  const { runId, threadId } = await newRunOf(server)
+  const execution = await attempt(server, runId, 1)
+  await waitForEnd(server, runId)
+  execution.done()
+
+  assert.equal((await getRun(server, threadId, runId)).status, "timeout")
+  assert.equal(execution.isCancelled, true)
+  assert.deepEqual(server.workers.givenUp, [execution.order.claimId])
+})
+
+test("R10: a run whose worker dies after its time is not attempted again", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db, { runTimeoutMs: 50, stopGraceMs: 60_000 })
+  server.workers.ignoresCancel = true
+  const { runId, threadId } = await newRunOf(server)
+  const execution = await attempt(server, runId, 1)
+
+  await until(() => execution.isCancelled, { what: "its time to be over" })
+  execution.die(false)
+  await waitForEnd(server, runId)
+
+  assert.equal((await getRun(server, threadId, runId)).status, "timeout")
+  assert.equal(server.workers.started.length, 1)
+})
+
+test("R10: a run that ended by itself when its time was over stays what it is", () => {
+  const success = { ...cancelled, status: "success" } as const
+
+  assert.equal(timedOut(success, 1000), success)
+  assert.equal(timedOut(cancelled, 1000).values, "{}")
+  assert.deepEqual(outcomeOf(timedOut(cancelled, 1000)), { runStatus: "timeout", threadStatus: "error" })
+})
