@@ -24,11 +24,12 @@ import { Executor } from "./runs/executor.js"
 import { activate } from "./serving/routes.js"
 import { storeCalls } from "./store/calls.js"
 import type { Limits } from "./workers/child.js"
+import { patient } from "./workers/patient-calls.js"
 import { createWorkerPool, usualLimits, type WorkerPool } from "./workers/pool.js"
 
-// Renewed three times in that time; long enough for a busy database, short enough for a lost server.
-const leaseMs = 30_000
-const sweepMs = 5_000
+// How often claims of lost servers are looked for: often enough for a lease of any length.
+const mostSweepMs = 5_000
+const sweepsPerLease = 3
 
 const migrations = fileURLToPath(new URL("../src/migrations", import.meta.url))
 
@@ -115,6 +116,8 @@ interface Assembly {
 }
 
 function assemble({ config, db, log, env, project }: Assembly) {
+  const leaseMs = config.leaseSeconds * 1000
+  const sweepMs = Math.min(mostSweepMs, leaseMs / sweepsPerLease)
   const claimer = { serverId: config.serverId, revisionId: config.revisionId ?? null, leaseMs }
   const streams = new RunStreams({ db, log, serverId: claimer.serverId })
   const checkpoints = checkpointCalls({ db, beforePut: (runId) => streams.untilLogged(runId) })
@@ -122,7 +125,7 @@ function assemble({ config, db, log, env, project }: Assembly) {
     project: projectWithEnv(project, config),
     workers: config.workers,
     jobsPerWorker: config.jobsPerWorker,
-    handlers: { ...checkpoints, ...storeCalls(db) },
+    handlers: patient({ ...checkpoints, ...storeCalls(db) }),
     serverEnv: env,
     limits: workerLimits(config),
     log,

@@ -123,6 +123,13 @@ export const settings = {
     describe: "Most database connections of this server.",
     schema: wholeNumber(10, 2),
   },
+  leaseSeconds: {
+    env: "SUPERSTEP_LEASE_SECONDS",
+    describe:
+      "How long a run stays with a server that is not heard of, in seconds; it is renewed three times in that time.",
+    // Long enough for a busy database, short enough for a lost server.
+    schema: wholeNumber(30, 1),
+  },
   shutdownGraceSeconds: {
     env: "BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS",
     describe: "How long runs may go on after a stop signal, in seconds; what is left goes back to the queue.",
