@@ -1,0 +1,165 @@
+/** A whole agent server and graphs that harm their process: who is lost, who goes on, and what is told of it. */
+import assert from "node:assert/strict"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { createLog } from "@superstep/toolkit/log/log"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { startAgentServer } from "../agent-server.js"
+import { readConfig } from "../config.js"
+import { migrations, parseEvents } from "../testing/test-server.js"
+
+const configPath = fileURLToPath(new URL("../../../tests/graphs/deadly.json", import.meta.url))
+
+interface Running extends AsyncDisposable {
+  /** A file that does not exist; `waits` ends when `open` has made it. */
+  readonly file: string
+  open(): Promise<void>
+  post(path: string, body: object): Promise<Response>
+  /** Starts a run on a thread of its own. */
+  start(graphId: string): Promise<string>
+  runOf(runId: string): Promise<Row | undefined>
+}
+
+interface Row {
+  readonly status: string
+  readonly attempt: number
+  readonly losses: number
+  readonly message: string | null
+}
+
+/** One worker, so that all runs are neighbours at first. */
+async function startServer(db: Database, settings: Record<string, string> = {}): Promise<Running> {
+  const folder = await mkdtemp(join(tmpdir(), "superstep-isolation-"))
+  const file = join(folder, "open")
+  const env = {
+    SUPERSTEP_CONFIG: configPath,
+    DATABASE_URI: db.uri,
+    SUPERSTEP_LISTEN: "127.0.0.1:0",
+    SUPERSTEP_WORKERS: "1",
+    BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "0",
+    ...settings,
+  }
+  const log = createLog({ process: "test", level: "silent" })
+  const server = await startAgentServer({ config: readConfig(env), version: "0", log, env: process.env })
+  const post: Running["post"] = (path, body) =>
+    fetch(`http://127.0.0.1:${server.listening.port}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    })
+  return {
+    file,
+    open: () => writeFile(file, ""),
+    post,
+    start: async (graphId) => {
+      const { thread_id } = (await (await post("/threads", {})).json()) as { thread_id: string }
+      const body = { assistant_id: graphId, input: { n: 0, file }, durability: "sync" }
+      const run = await post(`/threads/${thread_id}/runs`, body)
+      return ((await run.json()) as { run_id: string }).run_id
+    },
+    runOf: (runId) =>
+      db.row<Row>(
+        sql`select status, attempt, losses, error ->> 'message' as message from runs where run_id = ${runId}`,
+      ),
+    [Symbol.asyncDispose]: async () => {
+      await server.stop()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+const ended = (server: Running, runId: string) =>
+  until(
+    async () => {
+      const run = await server.runOf(runId)
+      return run && !["pending", "running"].includes(run.status) && run
+    },
+    { what: `run ${runId} to end`, timeoutMs: 120_000 },
+  )
+
+const checkpointed = (db: Database, runId: string) =>
+  until(
+    () => db.row(sql`select from checkpoints where metadata ->> 'run_id' = ${runId} and metadata ->> 'step' = '1'`),
+    {
+      what: `the first step of run ${runId}`,
+      timeoutMs: 60_000,
+    },
+  )
+
+test("R9: a graph that ends its process each time uses up its own attempts and nobody else's", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startServer(db)
+  const neighbour = await server.start("waits")
+  await checkpointed(db, neighbour)
+
+  const killer = await server.start("exits")
+  const { status, attempt, message } = await ended(server, killer)
+
+  assert.deepEqual([status, attempt], ["error", 4])
+  assert.match(message ?? "", /died 3 times with nothing else in it, last with exit code 13/)
+  assert.equal((await server.runOf(neighbour))?.status, "running")
+  const other = await server.start("waits")
+  await checkpointed(db, other)
+  await server.open()
+  for (const [runId, attempts] of [
+    [neighbour, 2],
+    [other, 1],
+  ] as const) {
+    const run = await ended(server, runId)
+    assert.deepEqual([run.status, run.attempt, run.losses], ["success", attempts, 0])
+  }
+  const counted = sql`select values ->> 'n' as n from threads t where exists
+    (select from runs r where r.thread_id = t.thread_id and r.graph_id = 'waits')`
+  assert.deepEqual(await db.rows(counted), [{ n: "1" }, { n: "1" }])
+})
+
+test("P5, P14: memory that grows and a loop that never ends are found, named and replaced", {
+  skip: process.platform !== "linux" && "memory is looked at on Linux only",
+}, async () => {
+  await using db = await freshDatabase({ migrations })
+  const settings = { SUPERSTEP_WORKER_MEMORY_MB: "500", SUPERSTEP_WORKER_STALLED_SECONDS: "1" }
+  await using server = await startServer(db, settings)
+  const neighbour = await server.start("waits")
+  await checkpointed(db, neighbour)
+
+  const hoards = await server.start("hoards")
+  const endless = await server.start("loops")
+  await until(async () => (await server.runOf(neighbour))?.attempt === 2, { what: "the worker to be lost" })
+  await server.open()
+  const [hog, loops] = [await ended(server, hoards), await ended(server, endless)]
+
+  assert.deepEqual([hog.status, loops.status], ["error", "error"])
+  assert.match(hog.message ?? "", /it used [\d,]+ MB of its 500 MB$/)
+  assert.match(loops.message ?? "", /its event loop was held for 1 s$/)
+  const { status, losses } = await ended(server, neighbour)
+  assert.deepEqual([status, losses], ["success", 0])
+  assert.equal((await ended(server, await server.start("waits"))).status, "success")
+})
+
+test("R10: a run whose time is over keeps the steps that it has saved, and its stream says timeout", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startServer(db, { BG_JOB_TIMEOUT_SECS: "3" })
+  const { thread_id } = (await (await server.post("/threads", {})).json()) as { thread_id: string }
+  const body = { assistant_id: "waits", input: { n: 0, file: server.file }, stream_mode: ["updates"] }
+
+  const events = parseEvents(await (await server.post(`/threads/${thread_id}/runs/stream`, body)).text())
+
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ["metadata", "updates", "error", "end"],
+  )
+  const [, , error, end] = events.map(({ data }) => data as Record<string, string>)
+  assert.deepEqual([error?.error, end?.status], ["RunTimeout", "timeout"])
+  const thread = await db.row(sql`select status, values ->> 'n' as n from threads where thread_id = ${thread_id}`)
+  assert.deepEqual(thread, { status: "error", n: "1" })
+  const next = { thread_id, ...body, input: null }
+  await server.open()
+  const resumed = await server.post(`/threads/${thread_id}/runs/wait`, next)
+  assert.equal(((await resumed.json()) as { n: number }).n, 1)
+})
