@@ -7,9 +7,10 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .frames import Frame, FrameReader, FrameWriter, Header, OnFrame, ProtocolError
+from .frames import Frame, FrameReader, FrameWriter, Header, ProtocolError
 from .protocol import check_header, is_unknown_call
 
+OnFrame = Callable[[Frame], None]
 #: Payload lines with their names, in order.
 Lines = Sequence[tuple[str, str]]
 

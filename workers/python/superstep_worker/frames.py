@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,6 +111,3 @@ class FrameWriter:
 
     def resume(self) -> None:
         self._has_room.set()
-
-
-OnFrame = Callable[[Frame], None]

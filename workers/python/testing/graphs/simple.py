@@ -1,12 +1,13 @@
 """Graphs of numbers and questions: the twins of `tests/graphs`, as far as the conversations of the protocol need them."""
 
 import asyncio
-from typing import TypedDict
+import operator
+from typing import Annotated, TypedDict
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import interrupt
+from langgraph.types import Send, interrupt
 
 
 class Number(TypedDict):
@@ -61,3 +62,20 @@ async def make_graph(config: RunnableConfig) -> StateGraph[Number]:
     graph.add_node("plus", lambda state: {"n": state["n"] + step})
     graph.add_edge(START, "plus")
     return graph
+
+
+class Sums(TypedDict):
+    sums: Annotated[list[int], operator.add]
+
+
+def one(state: Number) -> dict[str, list[int]]:
+    return {"sums": [state["n"]]}
+
+
+#: A hundred tasks at a time, each with a graph in it.
+wide = (
+    StateGraph(Sums)
+    .add_node("one", StateGraph(Number, output_schema=Sums).add_node(one).add_edge(START, "one").compile())
+    .add_conditional_edges(START, lambda state: [Send("one", {"n": n}) for n in range(100)], ["one"])
+    .compile()
+)

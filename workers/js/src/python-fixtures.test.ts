@@ -1,0 +1,26 @@
+/** The Python worker has the conversations of the protocol word for word. */
+import assert from "node:assert/strict"
+import { readdirSync } from "node:fs"
+import { test } from "node:test"
+import { project, pythonGraphs, skip, startPythonWorker } from "./testing/python-worker.js"
+import { readFixture, replay, workerFrames } from "./testing/replay.js"
+
+const conversations = new URL("../../../protocol/worker/fixtures/", import.meta.url).pathname
+
+const known = {
+  "<project>": project,
+  "<language>": "python",
+  ...Object.fromEntries(Object.entries(pythonGraphs).map(([graphId, spec]) => [`<graph ${graphId}>`, spec])),
+}
+
+for (const name of readdirSync(conversations).filter((each) => each.endsWith(".jsonl"))) {
+  test(`the Python worker has the conversation ${name}`, { skip }, async () => {
+    await using server = await startPythonWorker({ answers: false })
+    const lines = readFixture(`${conversations}${name}`)
+
+    await replay(server, lines, known)
+
+    assert.equal(await server.exit(), 0)
+    assert.equal(server.received.length, workerFrames(lines), "the worker said more than the conversation has")
+  })
+}

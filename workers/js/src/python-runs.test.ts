@@ -1,0 +1,268 @@
+/** Runs in the real Python worker: it does with a graph what the JavaScript worker does. */
+import assert from "node:assert/strict"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import type { FakeServer, Received } from "./testing/fake-server.js"
+import { interpreter, project, pythonGraphs, skip, startPythonWorker } from "./testing/python-worker.js"
+
+async function serving(): Promise<FakeServer> {
+  const started = await startPythonWorker()
+  assert.deepEqual((await started.load(project, pythonGraphs)).failed, [])
+  return started
+}
+
+// One worker for all but those tests that end it: an import of LangGraph takes a second.
+let server: FakeServer
+before(async () => {
+  if (!skip) server = await serving()
+})
+after(async () => {
+  if (!skip) await server[Symbol.asyncDispose]()
+})
+
+const names = (events: readonly { event: string }[]) => events.map(({ event }) => event)
+const isAbout = (frame: Received, claimId: string) => "claim_id" in frame.header && frame.header.claim_id === claimId
+
+test("a Python model's words come one by one, and from a subgraph with its namespace", { skip }, async () => {
+  const input = { messages: [{ role: "user", content: "hi" }] }
+
+  const flat = await server.run("chat", { input, stream_modes: ["messages-tuple"] })
+  const deep = await server.run("nested", { input, stream_modes: ["messages-tuple"], stream_subgraphs: true })
+
+  const words = flat.events.map(({ data }) => (data as [{ content: string; type: string }])[0])
+  assert.equal(words.map(({ content }) => content).join(""), "Hello there")
+  assert.deepEqual(new Set(words.map(({ type }) => type)), new Set(["AIMessageChunk"]))
+  assert.deepEqual(new Set(names(flat.events)), new Set(["messages"]))
+  assert.match(names(deep.events).join(" "), /^messages\|sub:[0-9a-f-]{36}( messages\|sub:[0-9a-f-]{36})+$/)
+  const { messages } = flat.values as { messages: { type: string; content: string }[] }
+  assert.deepEqual(
+    messages.map(({ type, content }) => [type, content]),
+    [
+      ["human", "hi"],
+      ["ai", "Hello there"],
+    ],
+  )
+})
+
+test("LangChain's events carry the stream of a Python graph too", { skip }, async () => {
+  const input = { messages: [{ role: "user", content: "hi" }] }
+
+  const { events, status } = await server.run("chat", { input, stream_modes: ["events", "values"] })
+
+  const kinds = events.filter(({ event }) => event === "events").map(({ data }) => (data as { event: string }).event)
+  assert.equal(status, "success")
+  assert.equal(kinds[0], "on_chain_start")
+  assert.ok(kinds.includes("on_chat_model_stream"))
+  assert.equal(events.filter(({ event }) => event === "values").length, 2)
+})
+
+for (const [durability, modes] of [
+  ["sync", ["tasks"]],
+  ["async", ["tasks", "events"]],
+] as const) {
+  test(`what a Python task has sent goes before its writes, ${durability} (W2)`, { skip }, async () => {
+    const { frame, values } = await server.run("wide", {
+      input: {},
+      durability,
+      stream_modes: modes,
+      stream_subgraphs: true,
+    })
+
+    const told = new Set<string>()
+    let saved = 0
+    for (const each of server.received.filter((one) => isAbout(one, frame.claim_id))) {
+      const { header } = each
+      if (header.type === "event" && header.event.startsWith("tasks")) {
+        const task = JSON.parse(each.payload.data ?? "") as { id: string; result?: unknown }
+        if ("result" in task) told.add(task.id)
+      }
+      if (header.type !== "call" || header.method !== "checkpoint.put_writes") continue
+      // The task that takes the input in is not shown to anybody.
+      const { task_id: taskId, task_path: path } = header.writes[0] ?? {}
+      if (path?.endsWith("__start__")) continue
+      saved += 1
+      assert.ok(told.has(taskId ?? ""), `the writes of ${path} came before its event`)
+    }
+    assert.ok(saved >= 100)
+    assert.equal((values as { sums: number[] }).sums.length, 100)
+  })
+}
+
+test("values that only Python has come back from a checkpoint as they were", { skip }, async () => {
+  const make = async (kind: string) => (await server.run("values", { input: { kind } })).values
+
+  assert.deepEqual(await make("point"), { kind: "Point", value: { x: 1.5, y: null } })
+  assert.deepEqual(await make("set"), { kind: "set", value: [1] })
+  assert.deepEqual(await make("tuple"), { kind: "tuple", value: [1, 2] })
+  assert.deepEqual(await make("bytes"), { kind: "bytes", value: "YWI=" })
+  assert.deepEqual(await make("date"), { kind: "datetime", value: "2026-01-02T00:00:00+00:00" })
+  assert.deepEqual(await make("keys"), { kind: "dict", value: { 1: "one" } })
+})
+
+test("a Python run that fails says why and ends no other", { skip }, async () => {
+  const other = server.startRun("slow", { input: { n: 3 }, config: { configurable: { tick_ms: 1 } } })
+
+  const failed = await server.run("values", { input: { kind: "error" } })
+  const unknown = await server.run("values", { input: { kind: "set" }, stream_modes: ["messages"] })
+
+  assert.deepEqual([failed.status, failed.error], ["error", { error: "LookupError", message: "nothing is there" }])
+  assert.deepEqual(failed.next, ["make"])
+  assert.match(unknown.error?.message ?? "", /no stream mode messages yet/)
+  assert.equal((await server.done(other)).status, "success")
+})
+
+test("Python code that ends the process is told by a code", { skip }, async () => {
+  await using ending = await serving()
+
+  ending.startRun("values", { input: { kind: "exit" } })
+
+  assert.equal(await ending.exit(), 71)
+})
+
+test("a Python node that blocks its thread holds neither pings nor its own cancel (W7)", { skip }, async () => {
+  const run = server.startRun("values", { input: { kind: "blocked" }, stream_modes: ["tasks"] })
+  await server.frame((frame) => frame.header.type === "event" && isAbout(frame, run.claim_id))
+  server.send({ type: "ping", nonce: "n" })
+  await server.frame(({ header }) => header.type === "pong")
+
+  server.send({ type: "cancel", run_id: run.run_id, claim_id: run.claim_id })
+
+  assert.equal((await server.done(run)).status, "cancelled")
+})
+
+test("an attempt of a Python run after a lost claim goes on where the checkpoints end", { skip }, async () => {
+  const config = { configurable: { tick_ms: 1 } }
+  const options = { input: { n: 0 }, stream_modes: ["custom"], config, durability: "sync" } as const
+  const [thread_id, run_id, claim_id] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
+  let puts = 0
+  server.refuse = (call) => {
+    if (!("claim_id" in call) || call.claim_id !== claim_id) return undefined
+    if (call.method === "checkpoint.put") puts += 1
+    return puts > 3 ? { error: "ClaimLost", message: "lost" } : undefined
+  }
+  const first = server.startRun("slow", { ...options, run_id, claim_id, thread_id })
+  await server.frame(({ header }) => header.type === "call" && header.method === "checkpoint.put" && puts > 3)
+
+  const again = await server.run("slow", { ...options, run_id, thread_id, attempt: 2 })
+
+  assert.deepEqual(again.values, { n: 5 })
+  assert.deepEqual(
+    again.events.map(({ data }) => data),
+    [{ tick: 2 }, { tick: 3 }, { tick: 4 }],
+  )
+  assert.ok(!server.received.some((each) => each.header.type === "done" && isAbout(each, first.claim_id)))
+})
+
+test("a Python run stops at a breakpoint, a repeated attempt too, and a new run goes on from it", {
+  skip,
+}, async () => {
+  const thread_id = crypto.randomUUID()
+  const run = {
+    run_id: crypto.randomUUID(),
+    thread_id,
+    stream_modes: ["updates"],
+    config: { configurable: { tick_ms: 1 } },
+  }
+  const stop = { ...run, input: { n: 3 }, interrupt_before: ["tick"] }
+
+  const first = await server.run("slow", stop)
+  const repeated = await server.run("slow", { ...stop, attempt: 2 })
+  const on = await server.run("slow", { ...run, run_id: crypto.randomUUID() })
+
+  for (const { status, next, events } of [first, repeated]) {
+    assert.deepEqual([status, next], ["interrupted", ["tick"]])
+    assert.deepEqual(events, [{ event: "updates", data: { __interrupt__: [] } }])
+  }
+  assert.deepEqual([on.status, on.values], ["success", { n: 5 }])
+})
+
+test("`null` is an answer that reaches a Python node", { skip }, async () => {
+  const { frame } = await server.run("hitl", { input: { x: 0 } })
+
+  const { values } = await server.run("hitl", { thread_id: frame.thread_id, command: { resume: null } })
+
+  assert.deepEqual(values, { x: 4, y: "none" })
+})
+
+test("a Python graph tells the state and the history of a thread", { skip }, async () => {
+  const { frame } = await server.run("hitl", { input: { x: 0 } })
+  const question = { graph_id: "hitl", thread_id: frame.thread_id, checkpoint_ns: "" }
+
+  const state = (await server.ask({ method: "graph.state", ...question, subgraphs: false })) as ThreadState
+  const history = (await server.ask({ method: "graph.history", ...question, limit: 10 })) as ThreadState[]
+
+  assert.deepEqual([state.values, state.next], [{ x: 0 }, ["ask"]])
+  assert.deepEqual(state.tasks[0]?.interrupts[0]?.value, { question: "continue?" })
+  assert.deepEqual(state.interrupts, state.tasks[0]?.interrupts)
+  assert.equal(state.checkpoint.thread_id, frame.thread_id)
+  assert.equal(state.metadata.run_id, frame.run_id)
+  assert.deepEqual(
+    history.map(({ checkpoint, metadata }) => [checkpoint.checkpoint_id.length, metadata.source]),
+    [
+      [36, "loop"],
+      [36, "input"],
+    ],
+  )
+  assert.deepEqual(history[0], { ...state, parent_checkpoint: history[1]?.checkpoint })
+})
+
+interface ThreadState {
+  readonly values: unknown
+  readonly next: readonly string[]
+  readonly tasks: readonly { readonly interrupts: readonly { readonly value: unknown }[] }[]
+  readonly interrupts: unknown
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly checkpoint: { readonly thread_id: string; readonly checkpoint_id: string }
+}
+
+test("a Python node in a thread uses the store", { skip }, async () => {
+  const { values } = await server.run("notes", { input: { note: "milk" } })
+
+  assert.deepEqual((values as { found: unknown }).found, [{ text: "milk" }, 1, [["notes"]], null])
+})
+
+test("a function makes a Python graph anew for each use", { skip }, async () => {
+  const { values } = await server.run("factory", { input: { n: 1 }, config: { configurable: { step: 5 } } })
+
+  assert.deepEqual(values, { n: 6 })
+})
+
+test("graphs that do not load say what is missing, and where", { skip }, async () => {
+  await using loading = await startPythonWorker()
+  await using folder = temporaryFolder()
+  const write = (name: string, text: string) => writeFileSync(join(folder.path, name), text)
+  write("graph.py", "import nowhere_to_be_found\n")
+  write("broken.py", "x = 1\ny = (\n")
+  write("other.py", "graph = 1\n")
+
+  const specs = { a: "./graph.py:graph", b: "./broken.py:graph", c: "./other.py:graph", d: "./other.py:none" }
+  const { failed } = await loading.load(folder.path, specs)
+
+  const told = failed.map(({ error: { name, message, code_frame } }) => `${name}: ${message}\n${code_frame ?? ""}`)
+  assert.match(told[0] ?? "", /^ModuleNotFoundError: No module named 'nowhere_to_be_found'\ngraph.py:1\n> 1 \| import/)
+  assert.match(told[1] ?? "", /^SyntaxError: .*\nbroken.py:2\n/)
+  assert.match(told[2] ?? "", /^TypeError: \.\/other\.py:graph is not a graph but a int/)
+  assert.match(told[3] ?? "", /has no "none": it has graph/)
+})
+
+test("a Python without langgraph says how to install it", { skip }, async () => {
+  await using folder = temporaryFolder()
+  const bare = join(folder.path, "python")
+  // Without its site module an interpreter sees no installed package.
+  writeFileSync(bare, `#!/bin/sh\nexec "${interpreter}" -S "$@"\n`, { mode: 0o755 })
+  await using loading = await startPythonWorker({ interpreter: bare })
+
+  const { failed } = await loading.load(project, { builder: pythonGraphs.builder ?? "" })
+
+  assert.match(
+    failed[0]?.error.message ?? "",
+    /does not have langgraph: install it with `\S+ -m pip install langgraph`/,
+  )
+})
+
+function temporaryFolder(): AsyncDisposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), "python-"))
+  return { path, [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true }) }
+}
