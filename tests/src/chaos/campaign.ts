@@ -1,0 +1,158 @@
+/** Rounds of conversations and kills until enough has been killed; then nothing may be left that is not in order. */
+
+import { sql } from "@superstep/toolkit/db/sql"
+import { identify } from "@superstep/toolkit/exec/process-identity"
+import { until } from "@superstep/toolkit/testing/until"
+import { ConversationClient } from "./client.js"
+import { factsOf, readEffects, type ThreadFacts } from "./facts.js"
+import { type Installation, startInstallation, testApplication } from "./installation.js"
+import type { Kill } from "./kill.js"
+import { type Round, roundOf } from "./schedule.js"
+import { seededRandom } from "./seeded-random.js"
+import { carryOut } from "./strike.js"
+import { type Broken, judge } from "./verdict.js"
+
+export interface CampaignOptions {
+  readonly kills: number
+  /** Chooses the schedule; times are the machine's. */
+  readonly seed: number
+  /** Hears of each round as it ends. */
+  readonly onRound?: (report: CampaignReport) => void
+}
+
+export interface CampaignReport {
+  readonly seed: number
+  readonly kills: readonly (Kill & { readonly count: number })[]
+  readonly conversations: number
+  readonly runs: number
+  readonly streams: number
+  readonly connections: number
+  /** How many runs had this many attempts. */
+  readonly attempts: ReadonlyMap<number, number>
+  readonly broken: readonly Broken[]
+}
+
+// A run is over within a few seconds of the last kill; only a lost one uses this up.
+const patienceMs = 60_000
+
+/** Kills until the number is reached. Each round is judged before the next one, so that a fault names its round. */
+export async function campaign({ kills, seed, onRound }: CampaignOptions): Promise<CampaignReport> {
+  // Draining takes as long as a run at most: what is not over then goes back to the queue.
+  await using installation = await startInstallation({
+    env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "1", SUPERSTEP_LEASE_SECONDS: "10" },
+  })
+  const random = seededRandom(seed)
+  let report = emptyReport(seed)
+  for (let number = 0; sum(report.kills) < kills; number++) {
+    const round = roundOf(number, random, installation.folder)
+    const result = await hold(round, installation, random)
+    report = added(report, result)
+    onRound?.(report)
+  }
+  return { ...report, broken: [...report.broken, ...(await leftBehind(installation))] }
+}
+
+interface RoundResult {
+  readonly kills: CampaignReport["kills"]
+  readonly clients: readonly ConversationClient[]
+  readonly facts: readonly ThreadFacts[]
+  readonly broken: readonly Broken[]
+}
+
+async function hold(
+  round: Round,
+  installation: Installation,
+  random: ReturnType<typeof seededRandom>,
+): Promise<RoundResult> {
+  const clients = round.conversations.map((one) => new ConversationClient(one, installation.servers, random))
+  const [first] = clients
+  if (!first) throw new Error("a round has a main conversation")
+  let begun: Promise<{ readonly ended: Promise<void> }[]> | undefined
+  const begin = async () => {
+    const all = clients.map((client) => client.begin())
+    begun ??= Promise.all(all)
+    // It is awaited at the end of the round.
+    begun.catch(() => undefined)
+    await all[0]
+    return first
+  }
+  const kills: (Kill & { count: number })[] = []
+  for (const { target, point, ...strike } of round.strikes) {
+    if (point === "random" && !begun) await begin()
+    const count = await carryOut({ target, point, ...strike }, { installation, random, begin, main: () => first })
+    kills.push({ target, point, count })
+  }
+  await installation.untilWhole()
+  const faults: Broken[] = []
+  const conversations = (await begun) ?? []
+  for (const [index, { ended }] of conversations.entries()) {
+    const name = round.conversations[index]?.name
+    await ended.catch((error: unknown) => faults.push({ promise: "lost", detail: `${name}: its client: ${error}` }))
+  }
+  const facts = await untilOver(installation, clients)
+  const verdicts = clients.flatMap((client, index) => {
+    const fact = facts[index]
+    return fact ? judge(client.conversation, fact, client) : []
+  })
+  return { kills, clients, facts, broken: [...faults, ...verdicts] }
+}
+
+/** Waits until no run of the threads can change any more, or patience ends; the verdict then names those that can. */
+async function untilOver(
+  { db, effectsFile }: Installation,
+  clients: readonly ConversationClient[],
+): Promise<ThreadFacts[]> {
+  const threads = clients.map(({ threadId }) => threadId)
+  const isOver = async () => {
+    const open = await db.row(sql`
+      select from runs where thread_id = any (${threads}::uuid[]) and status in ('pending', 'running') limit 1`)
+    return open === undefined
+  }
+  await until(isOver, { what: "all runs are over", timeoutMs: patienceMs }).catch(() => undefined)
+  const effects = readEffects(effectsFile)
+  return Promise.all(threads.map((threadId) => factsOf(db, effects, threadId)))
+}
+
+/** Servers that stop in good order end with 0, and leave no process and no connection of theirs. */
+async function leftBehind({ servers, db }: Installation): Promise<Broken[]> {
+  const workers = servers.flatMap((server) => server.workerPids())
+  const codes = await Promise.all(servers.map((server) => server.stop()))
+  const faults = codes.filter((code) => code !== 0).map((code) => `a server ended with ${code}`)
+  const living = (await Promise.all(workers.map(identify))).filter((identity) => identity !== undefined)
+  faults.push(...living.map(({ pid }) => `worker ${pid} is left behind`))
+  const left = await db.rows<{ query: string }>(sql`
+    select query from pg_stat_activity where datname = current_database() and application_name <> ${testApplication}`)
+  faults.push(...left.map(({ query }) => `a connection is left behind: ${query}`))
+  return faults.map((detail) => ({ promise: "left", detail }))
+}
+
+const sum = (kills: CampaignReport["kills"]): number => kills.reduce((all, { count }) => all + count, 0)
+
+const emptyReport = (seed: number): CampaignReport => ({
+  seed,
+  kills: [],
+  conversations: 0,
+  runs: 0,
+  streams: 0,
+  connections: 0,
+  attempts: new Map(),
+  broken: [],
+})
+
+function added(report: CampaignReport, { kills, clients, facts, broken }: RoundResult): CampaignReport {
+  const runs = facts.flatMap((fact) => fact.runs)
+  const attempts = new Map(report.attempts)
+  for (const { attempt } of runs) attempts.set(attempt, (attempts.get(attempt) ?? 0) + 1)
+  const streams = clients.map((client) => client.streams.size).reduce((one, two) => one + two, 0)
+  const connections = clients.map((client) => client.connections).reduce((one, two) => one + two, 0)
+  return {
+    seed: report.seed,
+    kills: [...report.kills, ...kills],
+    conversations: report.conversations + clients.length,
+    runs: report.runs + runs.length,
+    streams: report.streams + streams,
+    connections: report.connections + connections,
+    attempts,
+    broken: [...report.broken, ...broken],
+  }
+}

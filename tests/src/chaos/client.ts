@@ -1,0 +1,150 @@
+/** Has a conversation with whatever server lives: creates the thread and its runs, and follows their streams. */
+import { setTimeout as sleep } from "node:timers/promises"
+import type { AgentServer } from "./agent-server.js"
+import { bodyOf, type Conversation } from "./conversation.js"
+import { EventClient, type ReceivedEvent } from "./event-client.js"
+import type { Random } from "./seeded-random.js"
+import type { Seen } from "./verdict.js"
+
+// Longer than anything that a client is made to wait for: a lease, a restart and a Postgres that is away.
+const patienceMs = 60_000
+const retryMs = 30
+
+export class ConversationClient implements Seen {
+  readonly conversation: Conversation
+  readonly acknowledged: string[] = []
+  readonly #clients = new Map<string, EventClient>()
+  readonly #servers: readonly AgentServer[]
+  readonly #random: Random
+  readonly #signal = AbortSignal.timeout(patienceMs)
+  #threadId: string | undefined
+
+  /** @param url  the server to ask at this moment; any that lives unless told */
+  constructor(conversation: Conversation, servers: readonly AgentServer[], random: Random, url?: () => string) {
+    this.conversation = conversation
+    if (url) this.url = url
+    this.#servers = servers
+    this.#random = random
+  }
+
+  /** @throws Error  before the server has acknowledged a run */
+  get threadId(): string {
+    if (this.#threadId === undefined) throw new Error(`${this.conversation.name} has no thread yet`)
+    return this.#threadId
+  }
+
+  get streams(): ReadonlyMap<string, readonly ReceivedEvent[]> {
+    return new Map([...this.#clients].map(([runId, { events }]) => [runId, events]))
+  }
+
+  /** How often its clients had to connect in all. */
+  get connections(): number {
+    return [...this.#clients.values()].reduce((sum, { connections }) => sum + connections, 0)
+  }
+
+  /** The server to ask at this moment: any that lives. */
+  readonly url: () => string = () => {
+    const living = this.#servers.filter(({ isRunning }) => isRunning)
+    return this.#random.pick(living.length > 0 ? living : this.#servers).url
+  }
+
+  /** Cuts the connections of its streams, as a network does; they connect again. */
+  disconnect(): void {
+    for (const client of this.#clients.values()) client.disconnect()
+  }
+
+  /**
+   * Begins the conversation: resolves when its first run is acknowledged. What a server did not acknowledge is asked
+   * for again, on another thread.
+   * @returns what goes on: it ends when the streams have, and when every turn was acknowledged
+   */
+  async begin(): Promise<{ readonly ended: Promise<void> }> {
+    for (;;) {
+      const thread = await this.#json<{ thread_id: string }>("POST", "/threads", {})
+      this.#threadId = thread.thread_id
+      const first = await this.#create(0)
+      if (!first) continue
+      const ended = this.#goOn(first.ended)
+      // It is awaited later: a failure meanwhile is told then.
+      ended.catch(() => undefined)
+      return { ended }
+    }
+  }
+
+  async #goOn(first: Promise<void>): Promise<void> {
+    const { graph, turns } = this.conversation
+    if (graph === "ask") await this.#untilInterrupted()
+    const later: Promise<void>[] = [first]
+    for (let turn = 1; turn < (graph === "ask" ? 2 : turns); turn++) {
+      const next = await this.#create(turn)
+      // It may have been created all the same: the verdict looks at what is there.
+      if (!next) break
+      later.push(next.ended)
+    }
+    await Promise.all(later)
+  }
+
+  /** @returns undefined when no server acknowledged the run */
+  async #create(turn: number): Promise<{ readonly ended: Promise<void> } | undefined> {
+    const body = bodyOf(this.conversation, turn)
+    if (!this.conversation.isStreamed) {
+      const reply = await this.#send<{ run_id: string }>("POST", `/threads/${this.threadId}/runs`, body)
+      if (!reply) return undefined
+      this.acknowledged.push(reply.run_id)
+      return { ended: Promise.resolve() }
+    }
+    const client = new EventClient(this.url, this.#signal)
+    return new Promise((resolve, reject) => {
+      let isAcknowledged = false
+      const ended: Promise<void> = client.create(this.threadId, body, ({ runId }) => {
+        isAcknowledged = true
+        this.acknowledged.push(runId)
+        this.#clients.set(runId, client)
+        resolve({ ended })
+      })
+      ended.catch((error: unknown) => {
+        if (this.#signal.aborted && !isAcknowledged) reject(error)
+        if (!isAcknowledged) resolve(undefined)
+      })
+    })
+  }
+
+  async #untilInterrupted(): Promise<void> {
+    const path = `/threads/${this.threadId}`
+    for (;;) {
+      const { status } = await this.#json<{ status: string }>("GET", path)
+      if (status !== "busy") return
+      await sleep(retryMs, undefined, { signal: this.#signal })
+    }
+  }
+
+  /** Asks until somebody answers. */
+  async #json<T>(method: string, path: string, body?: unknown): Promise<T> {
+    for (;;) {
+      const reply = await this.#send<T>(method, path, body)
+      if (reply) return reply
+      await sleep(retryMs, undefined, { signal: this.#signal })
+    }
+  }
+
+  /**
+   * @returns undefined when the server went away, or said that it is not the moment
+   * @throws Error  on any other answer: nothing here is anybody's mistake
+   */
+  async #send<T>(method: string, path: string, body?: unknown): Promise<T | undefined> {
+    try {
+      const headers = { "content-type": "application/json" }
+      const init = { method, headers, signal: this.#signal, ...(body !== undefined && { body: JSON.stringify(body) }) }
+      const response = await fetch(`${this.url()}${path}`, init)
+      const text = await response.text()
+      if (response.ok) return JSON.parse(text) as T
+      if (response.status === 503 && response.headers.has("retry-after")) return undefined
+      throw new UnexpectedAnswer(`${method} ${path} answered ${response.status}: ${text}`)
+    } catch (error) {
+      if (error instanceof UnexpectedAnswer || this.#signal.aborted) throw error
+      return undefined
+    }
+  }
+}
+
+export class UnexpectedAnswer extends Error {}

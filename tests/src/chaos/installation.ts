@@ -1,0 +1,85 @@
+/** What is put to the test: a Postgres of its own and several agent servers on one database, all real processes. */
+
+import { join } from "node:path"
+import { type Database, openDatabase } from "@superstep/toolkit/db/database"
+import { createDatabase } from "@superstep/toolkit/db/provision"
+import { createLog } from "@superstep/toolkit/log/log"
+import { type RunningPostgres, startPostgres } from "@superstep/toolkit/postgres/start-postgres"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { AgentServer } from "./agent-server.js"
+import { childrenOf, killAll } from "./processes.js"
+
+const silent = createLog({ process: "chaos", level: "silent" })
+
+/** Tells the test's own connections from the servers'. */
+export const testApplication = "superstep chaos"
+
+function named(uri: string): string {
+  const url = new URL(uri)
+  url.searchParams.set("application_name", testApplication)
+  return url.href
+}
+
+export interface Installation extends AsyncDisposable {
+  readonly folder: string
+  /** Where nodes tell that they execute, one line of JSON each. */
+  readonly effectsFile: string
+  readonly servers: readonly AgentServer[]
+  /** The test's own connections, for looking and for holding locks. They are lost with Postgres, and come back. */
+  readonly db: Database
+  readonly postgres: PostgresInstance
+  /** Starts what does not run and waits until all servers answer. */
+  untilWhole(): Promise<void>
+}
+
+export interface PostgresInstance {
+  /** Ends the postmaster and all its sessions without a word. */
+  kill(): Promise<void>
+  /** Starts it again on what is on the disk. */
+  start(): Promise<void>
+}
+
+export interface InstallationOptions {
+  readonly servers?: number
+  /** Settings of all servers, by variable. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export async function startInstallation({ servers: count = 2, env }: InstallationOptions = {}): Promise<Installation> {
+  const folder = temporaryFolder()
+  const effectsFile = join(folder, "effects.jsonl")
+  const cluster = { folder: join(folder, "postgres"), log: silent, stopWithParent: true }
+  let running: RunningPostgres | undefined = await startPostgres(cluster)
+  const databaseUri = await createDatabase({ adminUri: running.superuserUri, name: "chaos" })
+  const db = openDatabase({ uri: named(databaseUri), log: silent })
+  const options = { databaseUri, folder, effectsFile, ...(env && { env }) }
+  const names = Array.from({ length: count }, (_, n) => `server-${n + 1}`)
+  const servers = await Promise.all(names.map((name) => AgentServer.create({ ...options, name })))
+
+  const kill = async () => {
+    if (!running) return
+    const { pid } = running
+    running = undefined
+    await killAll([pid, ...childrenOf(pid)])
+  }
+  const start = async () => {
+    running ??= await startPostgres(cluster)
+  }
+  const untilWhole = async () => {
+    await start()
+    for (const server of servers) server.start()
+    await Promise.all(servers.map((server) => server.untilReady()))
+  }
+  const stop = async () => {
+    await Promise.all(servers.map((server) => server.kill()))
+    await db.close()
+    await running?.stop()
+  }
+  try {
+    await untilWhole()
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { folder, effectsFile, servers, db, postgres: { kill, start }, untilWhole, [Symbol.asyncDispose]: stop }
+}

@@ -1,0 +1,26 @@
+/** What is killed, and at which moment of a run. */
+export const targets = ["worker", "server", "postgres"] as const
+export type Target = (typeof targets)[number]
+
+/**
+ * - `random`: whenever it happens to be.
+ * - `before the first checkpoint`: the run executes and its first checkpoint waits for a lock of the test.
+ * - `while streaming`: a client has got tokens of a super-step that is not over.
+ * - `between checkpoint and status`: the last checkpoint is saved, and the worker has not yet said that it is done.
+ * - `during the final write`: `finish_run` waits for a lock of the test.
+ * - `while draining`: the server was told to stop and lets its runs end.
+ */
+export const points = [
+  "random",
+  "before the first checkpoint",
+  "while streaming",
+  "between checkpoint and status",
+  "during the final write",
+  "while draining",
+] as const
+export type Point = (typeof points)[number]
+
+export interface Kill {
+  readonly target: Target
+  readonly point: Point
+}

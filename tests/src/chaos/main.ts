@@ -1,0 +1,20 @@
+/** `npm run chaos`: kills until enough has been killed, tells each round, and ends with a table. */
+import { campaign } from "./campaign.js"
+import { parseOptions, usage } from "./options.js"
+import { renderReport, totalKills } from "./report.js"
+
+async function main(): Promise<void> {
+  const options = parseOptions(process.argv.slice(2))
+  if (!options) return console.log(usage)
+  console.log(`seed ${options.seed}`)
+  const onRound = (report: Parameters<typeof renderReport>[0]) =>
+    console.log(`${totalKills(report)} kills, ${report.runs} runs, ${report.broken.length} promises broken`)
+  const report = await campaign({ ...options, onRound })
+  console.log(`\n${renderReport(report)}`)
+  if (report.broken.length > 0) process.exitCode = 1
+}
+
+main().catch((error: unknown) => {
+  console.error(error)
+  process.exit(1)
+})

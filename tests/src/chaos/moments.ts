@@ -1,0 +1,98 @@
+/**
+ * Stops an installation at a named moment of a run. Nothing in the product knows of it: the test holds a lock that the
+ * next statement needs, or stops a process, and looks at what Postgres and the nodes tell until the moment has come.
+ */
+import { writeFileSync } from "node:fs"
+import type { Database } from "@superstep/toolkit/db/database"
+import { type Sql, sql } from "@superstep/toolkit/db/sql"
+import { until } from "@superstep/toolkit/testing/until"
+import type { Durability } from "./conversation.js"
+import { type Execution, readEffects } from "./facts.js"
+import type { Installation } from "./installation.js"
+import { send } from "./processes.js"
+
+const timeoutMs = 30_000
+
+/** A lock that the test holds until `release`; it is gone when Postgres is. */
+export interface HeldLock {
+  release(): Promise<void>
+}
+
+/** Holds what a statement locks. */
+export async function holdLock(db: Database, statement: Sql): Promise<HeldLock> {
+  let release: () => void = () => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let held: () => void = () => undefined
+  const isHeld = new Promise<void>((resolve) => {
+    held = resolve
+  })
+  const transaction = db.transaction(async (tx) => {
+    await tx.run(statement)
+    held()
+    await released
+  })
+  // A Postgres that was killed has released the lock, and says so by an error.
+  const over = transaction.catch(() => undefined)
+  await Promise.race([isHeld, transaction])
+  return {
+    release: async () => {
+      release()
+      await over
+    },
+  }
+}
+
+export const lockCheckpoints = sql`lock table checkpoints in share mode`
+export const lockThread = (threadId: string): Sql => sql`select from threads where thread_id = ${threadId} for update`
+
+/** Waits until a statement of a server waits for a lock. @param words  a part of the statement */
+export async function untilWaiting(db: Database, words: string): Promise<void> {
+  const waits = () =>
+    db.row(sql`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+        and query like ${`%${words}%`} and pid <> pg_backend_pid()`)
+  await until(waits, { what: `a statement with ${words} waits for a lock`, timeoutMs })
+}
+
+/** Waits until a node of a run executes. @returns what it told */
+export function untilExecuting(
+  { effectsFile }: Pick<Installation, "effectsFile">,
+  isIt: (execution: Execution) => boolean,
+): Promise<Execution> {
+  return until(() => readEffects(effectsFile).findLast(isIt), { what: "a node executes", timeoutMs })
+}
+
+export interface LastStep {
+  readonly threadId: string
+  readonly runId: string
+  readonly lastStep: number
+  readonly gate: string
+  readonly durability: Durability
+}
+
+/**
+ * Waits until a run's last checkpoint is saved while its worker can say nothing any more: the worker is stopped, and
+ * goes on only by SIGCONT. The run's last super-step waits for the gate, which is opened here.
+ */
+export async function stopAfterLastCheckpoint(
+  { db, effectsFile }: Installation,
+  { threadId, runId, lastStep, gate, durability }: LastStep,
+): Promise<Execution> {
+  const last = await untilExecuting({ effectsFile }, (one) => one.run_id === runId && one.step === lastStep)
+  const isSaved = (step: number) => () =>
+    db.row(sql`
+      select from checkpoints where thread_id = ${threadId} and metadata ->> 'run_id' = ${runId}
+        and (metadata ->> 'step')::int = ${step}`)
+  // Else the one before could be the one that waits.
+  if (durability !== "exit") await until(isSaved(lastStep - 1), { what: "the last checkpoint but one", timeoutMs })
+  // Only this run's writes need its row, which others may hold for a moment.
+  const lock = await holdLock(db, sql`select from runs where run_id = ${runId} for update`)
+  writeFileSync(gate, "")
+  await untilWaiting(db, "put_checkpoint(")
+  send(last.pid, "SIGSTOP")
+  await lock.release()
+  await until(isSaved(lastStep), { what: "the last checkpoint is saved", timeoutMs })
+  return last
+}

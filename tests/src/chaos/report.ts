@@ -1,0 +1,52 @@
+/** A campaign's outcome as a table. Pure. */
+import type { CampaignReport } from "./campaign.js"
+import { points, targets } from "./kill.js"
+import type { Promised } from "./verdict.js"
+
+const promises: readonly [Promised, string][] = [
+  ["lost", "lost runs"],
+  ["repeated", "repeated committed nodes"],
+  ["hole", "holes and repeats in streams"],
+  ["state", "wrong states"],
+  ["attempt", "wrong attempts"],
+  ["left", "left behind"],
+]
+
+export const totalKills = ({ kills }: Pick<CampaignReport, "kills">): number =>
+  kills.reduce((all, { count }) => all + count, 0)
+
+/** Kills by kind and point, then what they did; each broken promise with what it was. */
+export function renderReport(report: CampaignReport): string {
+  const header = ["kills", ...targets, "all"]
+  const rows = points.map((point) => {
+    const counts = targets.map((target) => totalKills({ kills: report.kills.filter(isAt(point, target)) }))
+    return [point, ...counts.map(String), String(counts.reduce((one, two) => one + two, 0))]
+  })
+  const all = targets.map((target) =>
+    String(totalKills({ kills: report.kills.filter((kill) => kill.target === target) })),
+  )
+  const attempts = [...report.attempts].sort(([one], [two]) => one - two)
+  const facts = [
+    ["seed", String(report.seed)],
+    ["conversations, runs", `${report.conversations}, ${report.runs}`],
+    ["streams, connections", `${report.streams}, ${report.connections}`],
+    ["runs by attempts", attempts.map(([attempt, runs]) => `${attempt}: ${runs}`).join(", ")],
+    ...promises.map(([promise, words]) => [
+      words,
+      String(report.broken.filter((one) => one.promise === promise).length),
+    ]),
+  ]
+  const broken = report.broken.map(({ promise, detail }) => `${promise}: ${detail}`)
+  const kills = table([header, ...rows, ["all", ...all, String(totalKills(report))]])
+  return [kills, table(facts), ...broken].join("\n\n")
+}
+
+const isAt = (point: string, target: string) => (kill: CampaignReport["kills"][number]) =>
+  kill.point === point && kill.target === target
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (row: readonly string[]) =>
+    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
+  return rows.map((row) => line(row).join("  ").trimEnd()).join("\n")
+}

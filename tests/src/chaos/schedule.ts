@@ -1,0 +1,60 @@
+/** Which conversations are held in a round and what is killed in it. Pure: it follows from chance alone. */
+import { join } from "node:path"
+import type { Conversation } from "./conversation.js"
+import { type Kill, points, targets } from "./kill.js"
+import type { Random } from "./seeded-random.js"
+
+export interface Round {
+  readonly number: number
+  readonly conversations: readonly Conversation[]
+  /** One after the other. Two at most: a run survives two losses, and the third is one too many (R5). */
+  readonly strikes: readonly Strike[]
+}
+
+export interface Strike extends Kill {
+  /** How many are killed at once; of a worker or a server there are several. */
+  readonly count: number
+  /** How long to wait before it, in milliseconds; where the point is random. */
+  readonly delayMs: number
+  /** How long what was killed stays away, in milliseconds. */
+  readonly awayMs: number
+}
+
+/**
+ * The n-th round: the points and targets come in turn, so that each is there soon, and all else is chance.
+ * @param folder  for files of the round
+ */
+export function roundOf(number: number, random: Random, folder: string): Round {
+  const point = points[number % points.length] ?? "random"
+  const target = targets[Math.floor(number / points.length) % targets.length] ?? "worker"
+  const first = strikeOf({ point, target }, random)
+  const second = strikeOf({ point: "random", target: random.pick(targets) }, random)
+  // What the first strike waits for is a run of `steps` that nobody else has in his hands.
+  const main = chanceOf(`r${number}c0`, "steps", random)
+  const names = Array.from({ length: random.between(3, 5) }, (_, n) => `r${number}c${n + 1}`)
+  const others = names.map((name) =>
+    chanceOf(name, random.pick(["steps", "steps", "fan", "ask"] as const), random),
+  )
+  const gate = point === "between checkpoint and status" ? { gate: join(folder, `gate-${number}`) } : {}
+  const conversations = [{ ...main, turns: 1, isStreamed: true, ...gate }, ...others]
+  return { number, conversations, strikes: [first, second] }
+}
+
+function strikeOf(kill: Kill, random: Random): Strike {
+  const count = kill.target === "worker" ? random.between(1, 3) : 1
+  return { ...kill, count, delayMs: random.between(0, 400), awayMs: random.pick([0, 0, 50, 300]) }
+}
+
+function chanceOf(name: string, graph: Conversation["graph"], random: Random): Conversation {
+  return {
+    name,
+    graph,
+    durability: random.pick(["sync", "sync", "async", "exit"] as const),
+    turns: graph === "steps" ? random.between(1, 2) : 1,
+    isStreamed: random.next() < 0.6,
+    steps: random.between(4, 12),
+    stepMs: random.pick([10, 20, 40]),
+    tokens: random.between(1, 3),
+    branches: random.between(2, 6),
+  }
+}

@@ -1,0 +1,142 @@
+/** Kills what a strike names at the moment it names, and brings everything back. */
+import { setTimeout as sleep } from "node:timers/promises"
+import { until } from "@superstep/toolkit/testing/until"
+import type { AgentServer } from "./agent-server.js"
+import type { ConversationClient } from "./client.js"
+import { type Execution, readEffects } from "./facts.js"
+import type { Installation } from "./installation.js"
+import {
+  holdLock,
+  lockCheckpoints,
+  lockThread,
+  stopAfterLastCheckpoint,
+  untilExecuting,
+  untilWaiting,
+} from "./moments.js"
+import { killAll, send } from "./processes.js"
+import type { Strike } from "./schedule.js"
+import type { Random } from "./seeded-random.js"
+
+/** What a strike needs to know of the round it is in. */
+export interface Scene {
+  readonly installation: Installation
+  readonly random: Random
+  /** Begins all conversations; resolves when the main one, a streamed run of `steps`, is acknowledged. */
+  begin(): Promise<ConversationClient>
+  /** The main conversation once it has begun. */
+  main(): ConversationClient
+}
+
+/** @returns how many processes were killed; a Postgres with its sessions counts as one */
+export async function carryOut(strike: Strike, scene: Scene): Promise<number> {
+  switch (strike.point) {
+    case "random":
+      await sleep(strike.delayMs)
+      return kill(strike, scene)
+    case "before the first checkpoint":
+      return beforeFirstCheckpoint(strike, scene)
+    case "while streaming":
+      return whileStreaming(strike, scene)
+    case "between checkpoint and status":
+      return afterLastCheckpoint(strike, scene)
+    case "during the final write":
+      return duringFinalWrite(strike, scene)
+    case "while draining":
+      return whileDraining(strike, scene)
+  }
+}
+
+async function beforeFirstCheckpoint(strike: Strike, scene: Scene): Promise<number> {
+  const { installation, begin } = scene
+  const lock = await holdLock(installation.db, lockCheckpoints)
+  await begin()
+  await untilWaiting(installation.db, "put_checkpoint(")
+  const killed = await kill(strike, scene, await serverOfMain(scene))
+  await lock.release()
+  return killed
+}
+
+async function whileStreaming(strike: Strike, scene: Scene): Promise<number> {
+  const client = await scene.begin()
+  const events = () => [...client.streams.values()][0] ?? []
+  await until(() => events().filter(({ event }) => event === "custom").length >= 2, { what: "tokens have come" })
+  return kill(strike, scene, await executing(scene))
+}
+
+async function afterLastCheckpoint(strike: Strike, scene: Scene): Promise<number> {
+  const client = await scene.begin()
+  const [runId = ""] = client.acknowledged
+  const { steps: lastStep, gate = "", durability } = client.conversation
+  const place = { threadId: client.threadId, runId, lastStep, gate, durability }
+  const last = await stopAfterLastCheckpoint(scene.installation, place)
+  const killed = await kill(strike, scene, last)
+  send(last.pid, "SIGCONT")
+  return killed
+}
+
+async function duringFinalWrite(strike: Strike, scene: Scene): Promise<number> {
+  const { installation, begin } = scene
+  const client = await begin()
+  const lock = await holdLock(installation.db, lockThread(client.threadId))
+  await untilWaiting(installation.db, "finish_run(")
+  const killed = await kill(strike, scene, await executing(scene))
+  await lock.release()
+  return killed
+}
+
+async function whileDraining(strike: Strike, scene: Scene): Promise<number> {
+  await scene.begin()
+  const execution = await executing(scene)
+  const server = serverOf(scene.installation, execution)
+  server.terminate()
+  await until(() => server.said("server stopping") || !server.isRunning, { what: "the server drains" })
+  await sleep(strike.delayMs / 2)
+  const killed = await kill(strike, scene, execution)
+  // What was not killed ends by itself, and comes back.
+  if (strike.target !== "server")
+    await until(() => !server.isRunning, { what: "the server has drained", timeoutMs: 60_000 })
+  server.start()
+  return killed
+}
+
+/** What executes the main conversation's run at this moment: the newest thing that one of its nodes told. */
+function executing({ installation, main }: Scene): Promise<Execution> {
+  return untilExecuting(installation, ({ run_id }) => main().acknowledged.includes(run_id))
+}
+
+/** Before the first node nothing tells where a run executes: the table does. */
+async function serverOfMain({ installation, main }: Scene): Promise<Execution | undefined> {
+  const [runId = ""] = main().acknowledged
+  const told = readEffects(installation.effectsFile).findLast(({ run_id }) => run_id === runId)
+  return told
+}
+
+function serverOf({ servers }: Installation, { pid }: Execution): AgentServer {
+  const [any] = servers
+  const server = servers.find((one) => one.workerPids().includes(pid)) ?? any
+  if (!server) throw new Error("there is no server")
+  return server
+}
+
+/** @param execution  what must be hit, where it lives still; all else is chance */
+async function kill(strike: Strike, { installation, random }: Scene, execution?: Execution): Promise<number> {
+  const { servers, postgres } = installation
+  if (strike.target === "postgres") {
+    await postgres.kill()
+    await sleep(strike.awayMs)
+    await postgres.start()
+    return 1
+  }
+  if (strike.target === "server") {
+    const server = execution ? serverOf(installation, execution) : random.pick(servers)
+    await server.kill()
+    await sleep(strike.awayMs)
+    server.start()
+    return 1
+  }
+  const workers = servers.flatMap((server) => server.workerPids())
+  const chosen = new Set(execution && workers.includes(execution.pid) ? [execution.pid] : [])
+  while (chosen.size < Math.min(strike.count, workers.length)) chosen.add(random.pick(workers))
+  await killAll([...chosen])
+  return chosen.size
+}

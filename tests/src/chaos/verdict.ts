@@ -1,0 +1,202 @@
+/**
+ * Judges what came of a thread. Pure: each function is one promise, and gives a sentence for each time it was broken.
+ *
+ * What an attempt after a kill may execute again, by durability:
+ * - `sync`: only the super-step that was in flight. One whose successor has begun is committed.
+ * - `async`: those whose checkpoints were not saved yet. LangGraph saves them one after the other while the graph goes on,
+ *   and never waits: usually that is the super-step before the one in flight, and more while Postgres is slow or away.
+ * - `exit`: the whole run, since its only checkpoint comes at its end.
+ * What was committed never executes again, whatever the mode.
+ */
+import { type Conversation, eventsOf, messagesOf, statusOf, turnName } from "./conversation.js"
+import type { ReceivedEvent } from "./event-client.js"
+import type { Execution, RunFact, ThreadFacts } from "./facts.js"
+
+export type Promised = "lost" | "repeated" | "state" | "attempt" | "hole" | "left"
+
+export interface Broken {
+  readonly promise: Promised
+  readonly detail: string
+}
+
+/** What clients of a conversation saw: the ids of runs that the server acknowledged, and their streams. */
+export interface Seen {
+  readonly acknowledged: readonly string[]
+  readonly streams: ReadonlyMap<string, readonly ReceivedEvent[]>
+}
+
+const eventsPerAttempt = 1_000_000_000
+const attemptOf = (id: number): number => Math.floor(id / eventsPerAttempt) + 1
+
+export function judge(conversation: Conversation, facts: ThreadFacts, seen: Seen): Broken[] {
+  const broken = [
+    ...lostRuns(conversation, facts, seen),
+    ...wrongState(conversation, facts),
+    ...repeatedCheckpoints(facts),
+  ]
+  facts.runs.forEach((run, turn) => {
+    const executions = facts.executions.filter(({ run_id }) => run_id === run.runId)
+    const log = facts.logs.get(run.runId) ?? []
+    broken.push(...repeatedNodes(facts, run, executions), ...wrongAttempts(run, executions, log))
+    broken.push(...holesInLog(run, log), ...wrongContents(conversation, turn, log, "its log"))
+    const stream = seen.streams.get(run.runId)
+    const forClients = log.filter(({ event }) => event !== "result")
+    if (stream)
+      broken.push(...holesInStream(run, stream, forClients), ...wrongContents(conversation, turn, stream, "a stream"))
+  })
+  return broken.map(({ promise, detail }) => ({ promise, detail: `${conversation.name}: ${detail}` }))
+}
+
+/** Every acknowledged run is there and ends as its graph does; so does one whose acknowledgement was lost on its way. */
+function lostRuns(conversation: Conversation, { runs, status }: ThreadFacts, { acknowledged }: Seen): Broken[] {
+  const lost: string[] = acknowledged
+    .filter((id) => !runs.some(({ runId }) => runId === id))
+    .map((id) => `run ${id} was acknowledged and is gone`)
+  runs.forEach((run, turn) => {
+    const expected = statusOf(conversation, turn)
+    if (run.status !== expected) lost.push(`${run.turn} (${run.runId}) is ${run.status}: ${run.error}`)
+  })
+  const atRest = runs.length > 0 && statusOf(conversation, runs.length - 1) === "interrupted" ? "interrupted" : "idle"
+  if (status !== atRest) lost.push(`its thread is ${status}`)
+  return lost.map((detail) => ({ promise: "lost", detail }))
+}
+
+/** Each input is in the state once, and so is each message that a node added. */
+function wrongState(conversation: Conversation, { runs, values }: ThreadFacts): Broken[] {
+  const messages = runs.flatMap((_, turn) => messagesOf(conversation, turn))
+  const inputs = messages.filter((message) => message.endsWith(":in")).length
+  const same = JSON.stringify(values.messages) === JSON.stringify(messages) && values.count === messages.length - inputs
+  return same ? [] : [{ promise: "state", detail: `its state is ${JSON.stringify(values)}` }]
+}
+
+/** A super-step is committed once: two checkpoints of one step are two branches of a thread that never forked. */
+function repeatedCheckpoints({ checkpoints }: ThreadFacts): Broken[] {
+  const steps = checkpoints.map(({ step }) => step)
+  const twice = steps.filter((step, index) => steps.indexOf(step) !== index)
+  return twice.map((step) => ({ promise: "repeated", detail: `super-step ${step} has two checkpoints` }))
+}
+
+function repeatedNodes({ checkpoints }: ThreadFacts, run: RunFact, executions: readonly Execution[]): Broken[] {
+  const repeated: string[] = []
+  const own = checkpoints.filter(({ runId }) => runId === run.runId)
+  for (const { node, step, attempt } of executions) {
+    const committed = own.find((checkpoint) => checkpoint.step >= step && checkpoint.attempt < attempt)
+    if (committed) {
+      const when = `attempt ${committed.attempt} had saved checkpoint ${committed.step}`
+      repeated.push(`${node} of super-step ${step} executed in attempt ${attempt} although ${when}`)
+    }
+    const earlier = executions.filter((one) => one.node === node && one.step === step && one.attempt === attempt)
+    if (earlier.length > 1) repeated.push(`${node} of super-step ${step} executed twice in attempt ${attempt}`)
+  }
+  return [...repeated, ...tooManyAgain(run, executions)].map((detail) => ({
+    promise: "repeated",
+    detail: `${run.turn} (${run.durability}): ${detail}`,
+  }))
+}
+
+const mayRepeat = { sync: 1, async: Number.POSITIVE_INFINITY, exit: Number.POSITIVE_INFINITY }
+
+/** How far a later attempt may go back behind the last super-step that an earlier one had begun. */
+function tooManyAgain({ durability }: RunFact, executions: readonly Execution[]): string[] {
+  const attempts = [...new Set(executions.map(({ attempt }) => attempt))].sort((one, two) => one - two)
+  return attempts.flatMap((attempt) => {
+    const before = executions.filter((one) => one.attempt < attempt).map(({ step }) => step)
+    const now = executions.filter((one) => one.attempt === attempt).map(({ step }) => step)
+    const again = Math.max(...before) - Math.min(...now) + 1
+    if (before.length === 0 || again <= mayRepeat[durability]) return []
+    return [`attempt ${attempt} executed the last ${again} super-steps again`]
+  })
+}
+
+/** The run's attempt, the last `metadata` event and what nodes were told agree; ids and names of attempts do too. */
+function wrongAttempts(run: RunFact, executions: readonly Execution[], log: readonly ReceivedEvent[]): Broken[] {
+  const wrong: string[] = []
+  const metadata = log.filter(({ event }) => event === "metadata")
+  for (const { id, data } of metadata) {
+    if (attemptOf(id) !== data.attempt || data.run_id !== run.runId)
+      wrong.push(`event ${id} says ${JSON.stringify(data)}`)
+  }
+  const last = metadata.at(-1)?.data.attempt
+  if (last !== run.attempt) wrong.push(`it has ${run.attempt} attempts, and its last metadata event says ${last}`)
+  const told = Math.max(0, ...executions.map(({ attempt }) => attempt))
+  if (told > run.attempt) wrong.push(`it has ${run.attempt} attempts, and a node was told ${told}`)
+  return wrong.map((detail) => ({ promise: "attempt", detail: `${run.turn}: ${detail}` }))
+}
+
+/** Within an attempt ids have no gap; each begins with `metadata`; the end is last, once. */
+function holesInLog(run: RunFact, log: readonly ReceivedEvent[]): Broken[] {
+  const holes: string[] = []
+  log.forEach(({ id, event }, index) => {
+    const former = log[index - 1]
+    const isNext = former !== undefined && id === former.id + 1
+    const isFirst = id % eventsPerAttempt === 0 && event === "metadata"
+    const isLateEnd = event === "end" && id === 999_999 * eventsPerAttempt
+    if (!isNext && !isFirst && !isLateEnd) holes.push(`its log goes from ${former?.id} to ${id} (${event})`)
+    if (event === "end" && index < log.length - 1) holes.push(`its log goes on after the end ${id}`)
+  })
+  return holes.map((detail) => ({ promise: "hole", detail: `${run.turn}: ${detail}` }))
+}
+
+/**
+ * A client has the log, in order, once. It may have more than the log at the end of an attempt that was killed: what
+ * had been sent and was not kept yet belongs to a super-step that is not committed.
+ */
+function holesInStream(run: RunFact, stream: readonly ReceivedEvent[], log: readonly ReceivedEvent[]): Broken[] {
+  const holes: string[] = []
+  stream.forEach(({ id }, index) => {
+    const former = stream[index - 1]?.id ?? -1
+    if (id <= former) holes.push(`a client got ${id} after ${former}`)
+  })
+  const received = new Map(stream.map((event) => [event.id, event]))
+  for (const event of log) {
+    const same = received.get(event.id)
+    if (!same) holes.push(`a client never got ${event.id} (${event.event})`)
+    else if (JSON.stringify(same) !== JSON.stringify(event)) holes.push(`a client got another ${event.id}`)
+  }
+  const kept = new Set(log.map(({ id }) => id))
+  const lastAttempt = attemptOf(log.findLast(({ event }) => event !== "end")?.id ?? 0)
+  for (const { id, event } of stream) {
+    if (kept.has(id) || attemptOf(id) < lastAttempt || event === "end") continue
+    holes.push(`a client got ${id} (${event}), which the log does not have`)
+  }
+  if (stream.at(-1)?.event !== "end") holes.push("a client's stream has no end")
+  return holes.map((detail) => ({ promise: "hole", detail: `${run.turn}: ${detail}` }))
+}
+
+/**
+ * The contents of `steps`: each attempt is a piece of what the graph streams, without a gap, and begins where the ones
+ * before it have not been past. A task whose writes were kept does not execute again: then only its update is told, which
+ * LangGraph marks as cached in `__metadata__`.
+ */
+function wrongContents(
+  conversation: Conversation,
+  turn: number,
+  events: readonly ReceivedEvent[],
+  where: string,
+): Broken[] {
+  if (conversation.graph !== "steps") return []
+  const wrong: string[] = []
+  let toldSteps = 0
+  const all = events.filter(isOutput)
+  for (const attempt of new Set(all.map(({ id }) => attemptOf(id)))) {
+    const output = all.filter(({ id }) => attemptOf(id) === attempt)
+    const start = stepOf(output[0])
+    if (start > toldSteps) wrong.push(`attempt ${attempt} begins at ${start}, and only ${toldSteps} were told before`)
+    const skipped = output[0]?.event === "updates" ? conversation.tokens : 0
+    const expected = fromStep(conversation, turn, start).slice(skipped, skipped + output.length)
+    const told = output.map(({ event, data: { __metadata__: _, ...data } }) => [event, data])
+    if (JSON.stringify(told) !== JSON.stringify(expected))
+      wrong.push(`attempt ${attempt} tells ${JSON.stringify(told)}`)
+    toldSteps = Math.max(toldSteps, start + output.filter(({ event }) => event === "updates").length)
+  }
+  if (toldSteps !== conversation.steps) wrong.push(`${toldSteps} of ${conversation.steps} super-steps were told`)
+  return wrong.map((detail) => ({ promise: "hole", detail: `${turnName(conversation, turn)}, ${where}: ${detail}` }))
+}
+
+const isOutput = ({ event }: ReceivedEvent): boolean => event === "custom" || event === "updates"
+
+const stepOf = (event: ReceivedEvent | undefined): number =>
+  event?.event === "updates" ? event.data.step.at - 1 : (event?.data.at ?? 0)
+
+const fromStep = (conversation: Conversation, turn: number, start: number): [string, unknown][] =>
+  Array.from({ length: conversation.steps - start }, (_, n) => eventsOf(conversation, turn, start + n)).flat()
