@@ -23,6 +23,7 @@ create function release_run(
 #variable_conflict use_column
 declare
   _run runs;
+  _runs_alone boolean;
   _is_server_gone boolean := _ending in ('lease_ended', 'server_restarted');
   _losses integer;
   _servers_lost integer;
@@ -44,12 +45,12 @@ begin
     return query select f.outcome, 'error' from finish_run(_run_id, _claim_id, 'error', _error, null, null, 'error') f;
     return;
   end if;
-  update runs r set status = 'pending', losses = _losses, servers_lost = _servers_lost, claim_id = null, claimed_by = null,
-    lease_until = null, updated_at = now(),
-    runs_alone = r.runs_alone or _ending in ('worker_died', 'shared_worker_died') or _servers_lost >= _most_losses,
+  _runs_alone := _run.runs_alone or _ending in ('worker_died', 'shared_worker_died') or _servers_lost >= _most_losses;
+  update runs r set status = 'pending', losses = _losses, servers_lost = _servers_lost, runs_alone = _runs_alone,
+    claim_id = null, claimed_by = null, lease_until = null, updated_at = now(),
     watched_by = case when _watcher is null or _watcher = any (r.watched_by) then r.watched_by else r.watched_by || _watcher end
     where r.run_id = _run_id;
-  perform pg_notify('runs_pending', '');
+  perform pg_notify('runs_pending', case when _runs_alone then 'alone' else '' end);
   return query select 'waiting', null::text;
 end
 $$;

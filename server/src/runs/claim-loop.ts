@@ -31,6 +31,8 @@ export class ClaimLoop {
   #due: NodeJS.Timeout | undefined
   #pass: Promise<void> | undefined
   #isWoken = false
+  /** Whether the queue may hold runs that need a worker of their own. */
+  #mayWaitAlone = true
   #isStopped = false
 
   constructor(options: ClaimLoopOptions) {
@@ -39,11 +41,12 @@ export class ClaimLoop {
 
   async start(): Promise<void> {
     const { db, claimer, sweepMs } = this.#options
-    this.#subscription = await db.listen(
-      "runs_pending",
-      () => this.wake(),
-      () => this.wake(),
-    )
+    const lookForAll = () => {
+      this.#mayWaitAlone = true
+      this.wake()
+    }
+    const onPending = (kind: string) => (kind === "alone" ? lookForAll() : this.wake())
+    this.#subscription = await db.listen("runs_pending", onPending, lookForAll)
     // What a former life of this server held is lost: nobody else can know it sooner.
     await this.#releaseLost(claimer.serverId)
     this.#sweep = setInterval(() => void this.#sweepLost(), sweepMs)
@@ -76,10 +79,10 @@ export class ClaimLoop {
     try {
       while (this.#isWoken && !this.#isStopped) {
         this.#isWoken = false
+        await this.#claimAlone()
         const free = executor.freeSlots()
-        const freeSolo = executor.freeSoloSlots()
-        if (free === 0 && freeSolo === 0) return
-        const claims = await this.#claim(free, freeSolo)
+        if (free === 0) return
+        const claims = await this.#claim({ limit: free, runsAlone: false })
         for (const claim of claims) executor.execute(claim)
         if (claims.length > 0) this.#isWoken = true
       }
@@ -90,14 +93,27 @@ export class ClaimLoop {
     }
   }
 
-  async #claim(free: number, freeSolo: number) {
+  /** Runs that need a worker of their own (R9) are rare: they are only asked for when there may be some. */
+  async #claimAlone(): Promise<void> {
+    const { executor } = this.#options
+    const free = executor.freeSoloSlots()
+    if (!this.#mayWaitAlone || free === 0) return
+    // Before the question: what is told while it is on its way counts.
+    this.#mayWaitAlone = false
+    const claims = await this.#claim({ limit: free, runsAlone: true })
+    for (const claim of claims) executor.execute(claim)
+    if (claims.length === free) this.#mayWaitAlone = true
+  }
+
+  async #claim(wanted: Parameters<typeof claimRuns>[2]) {
     const { db, claimer } = this.#options
     try {
-      return await claimRuns(db, claimer, free, freeSolo)
+      return await claimRuns(db, claimer, wanted)
     } catch (error) {
       // Another server started a run of the same thread in this moment (R2): look again.
       if (!isSqlState(error, sqlState.uniqueViolation, "runs_one_running_per_thread")) throw error
       this.#isWoken = true
+      this.#mayWaitAlone ||= wanted.runsAlone
       return []
     }
   }
@@ -112,6 +128,7 @@ export class ClaimLoop {
   async #sweepLost(): Promise<void> {
     try {
       await this.#releaseLost(undefined)
+      this.#mayWaitAlone = true
       this.wake()
     } catch (err) {
       this.#options.log.warn({ err }, "lost claims could not be looked for")

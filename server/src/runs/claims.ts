@@ -15,34 +15,23 @@ export interface Claimer {
  * Claims the oldest waiting runs. Two servers never get the same run (R1); a thread has one running run (R2, held by
  * the index `runs_one_running_per_thread`, so a clash is a 23505: look again); a thread's runs start in the order in
  * which they were asked for (R3).
- * @param limit       most claims of runs that share a worker
- * @param aloneLimit  most claims of runs that get a worker of their own (R9)
+ * @param runsAlone  runs that get a worker of their own (R9), or those that share one
+ * @returns at most `limit` claims; fewer when less waits
  */
 export const claimRuns = (
   db: Db,
   { serverId, revisionId, leaseMs }: Claimer,
-  limit: number,
-  aloneLimit: number,
+  { limit, runsAlone }: { limit: number; runsAlone: boolean },
 ): Promise<Claim[]> =>
   db.rows<Claim>(sql`
-    with sharing as (
+    with next as (
       select r.run_id from runs r
-      where r.status = 'pending' and not r.runs_alone and r.not_before <= now() and may_claim(${revisionId})
+      where r.status = 'pending' and r.runs_alone = ${runsAlone} and r.not_before <= now() and may_claim(${revisionId})
         and not exists (
           select from runs o where o.thread_id = r.thread_id
             and (o.status = 'running' or (o.status = 'pending' and o.seq < r.seq and o.not_before <= now())))
       order by r.seq limit ${limit}
       for update skip locked
-    ), alone as (
-      select r.run_id from runs r
-      where r.status = 'pending' and r.runs_alone and r.not_before <= now() and may_claim(${revisionId})
-        and not exists (
-          select from runs o where o.thread_id = r.thread_id
-            and (o.status = 'running' or (o.status = 'pending' and o.seq < r.seq and o.not_before <= now())))
-      order by r.seq limit ${aloneLimit}
-      for update skip locked
-    ), next as (
-      select run_id from sharing union all select run_id from alone
     )
     update runs r set status = 'running', attempt = r.attempt + 1, claim_id = gen_random_uuid(), claimed_by = ${serverId},
       lease_until = now() + make_interval(secs => ${leaseMs} / 1000.0), updated_at = now()
