@@ -1,6 +1,6 @@
 /** The load generator: raw `node:http` on kept-alive connections, so that it costs as little as it can itself. */
 import { Agent, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http"
-import { json, text } from "node:stream/consumers"
+import { buffer, json, text } from "node:stream/consumers"
 import { createEventReader, type StreamedEvent } from "./event-reader.js"
 
 /** Where a system answers. */
@@ -27,7 +27,6 @@ export interface StreamedRun {
   readonly firstEventMs: number
   /** The first one that the graph made. */
   readonly firstOutputMs: number
-  readonly lastEventMs: number
   /** The response was over. */
   readonly endMs: number
   readonly isWhole: boolean
@@ -35,25 +34,27 @@ export interface StreamedRun {
 
 export class BenchFailed extends Error {}
 
-/** A system lacks what a scenario needs; its row stays empty and says so. */
-export class NotServed extends BenchFailed {}
-
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
 
-/** @throws NotServed  the route is not there  @throws BenchFailed  any other answer but a 2xx */
+/** @throws BenchFailed  any answer but a 2xx */
 export async function callJson(target: Target, method: string, path: string, body?: unknown): Promise<unknown> {
   const response = await send(target, method, path, body)
   await expectOk(response, method, path)
   return json(response)
 }
 
-/** The milliseconds until the answer was there. @throws as `callJson` does */
-export async function timeOf(target: Target, method: string, path: string, body?: unknown): Promise<number> {
+/** The answer's text, and the milliseconds until all of it was there. @throws as `callJson` does */
+export async function timeCall(
+  target: Target,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ ms: number; answer: string }> {
   const begin = performance.now()
   const response = await send(target, method, path, body)
   await expectOk(response, method, path)
-  for await (const _ of response);
-  return performance.now() - begin
+  const bytes = await buffer(response)
+  return { ms: performance.now() - begin, answer: bytes.toString() }
 }
 
 /** @throws as `callJson` does */
@@ -82,16 +83,15 @@ export async function recordRun(target: Target, path: string, body: unknown, sig
 export function parseRun({ pieces, isWhole, endMs }: Recording): StreamedRun {
   const read = createEventReader()
   const events: StreamedEvent[] = []
-  let [firstEventMs, firstOutputMs, lastEventMs] = [Number.NaN, Number.NaN, Number.NaN]
+  let [firstEventMs, firstOutputMs] = [Number.NaN, Number.NaN]
   for (const { atMs, bytes } of pieces) {
     const came = read(bytes)
     if (came.length === 0) continue
     if (events.length === 0) firstEventMs = atMs
     if (Number.isNaN(firstOutputMs) && came.some(({ name }) => isOutput(name))) firstOutputMs = atMs
-    lastEventMs = atMs
     events.push(...came)
   }
-  return { events, firstEventMs, firstOutputMs, lastEventMs, endMs, isWhole }
+  return { events, firstEventMs, firstOutputMs, endMs, isWhole }
 }
 
 const isOutput = (name: string): boolean => name !== "metadata" && name !== "end"
@@ -120,8 +120,5 @@ async function expectOk(response: IncomingMessage, method: string, path: string)
   const { statusCode = 0 } = response
   if (statusCode >= 200 && statusCode <= 299) return
   const answer = await text(response)
-  if (statusCode === 404 && /\bNot Found\b/.test(answer)) {
-    throw new NotServed(`${method} ${path.replace(/[0-9a-f-]{36}/g, "…")} is not served`)
-  }
   throw new BenchFailed(`${method} ${path} answered ${statusCode}: ${answer}`)
 }

@@ -22,9 +22,17 @@ export const targets: readonly Target[] = [
   { scenario: "thread, wait, state", metric: "rounds", atLeast: 180, aim: 300 },
   { scenario: "200 super-steps, 4 KB state, async", metric: "super-steps", atLeast: 650, aim: 900 },
   { scenario: "200 super-steps, 4 KB state, sync", metric: "super-steps", atLeast: 390, aim: 500 },
+  { scenario: "200 joiners", metric: "events", atLeast: 80_000, aim: 100_000 },
+  { scenario: "200 joiners", metric: "complete", atLeast: 200, aim: 200 },
+  { scenario: "two burning graphs", metric: "/ok p99", atLeast: 80, aim: 25 },
+  { scenario: "1000 slow streams", metric: "complete", atLeast: 1000, aim: 1000 },
+  { scenario: "1000 slow streams", metric: "memory over idle", atLeast: 350, aim: 200 },
   { scenario: "1000 queued runs", metric: "runs", atLeast: 210, aim: 350 },
   { scenario: "pick-up", metric: "create to node", atLeast: 5.5, aim: 3 },
+  { scenario: "a thread of 200 turns", metric: "growth", atLeast: 19, aim: 8 },
+  { scenario: "a thread of 200 turns", metric: "history", atLeast: 1800, aim: 500 },
   { scenario: "fan-out over 500", metric: "request", atLeast: 620, aim: 350 },
+  { scenario: "start", metric: "/ok", atLeast: 1000, aim: 600 },
 ]
 
 /** What a figure may be through the edge, as a multiple of the same figure without it. */

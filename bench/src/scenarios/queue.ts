@@ -12,6 +12,7 @@ import {
   type Sample,
   type Scenario,
   stateOf,
+  untilEnded,
   withoutEdge,
 } from "./scenario.js"
 
@@ -58,14 +59,6 @@ async function manyRuns({ target }: System, count: number): Promise<Sample> {
   check(failed.length === 0, `${failed.length} runs ended in ${failed[0]?.status}`)
   const end = Math.max(...rows.map(({ updated_at }) => Date.parse(updated_at)))
   return { runsPerSecond: (count / (end - begin)) * 1000 }
-}
-
-async function untilEnded(target: System["target"], { threadId, runId }: { threadId: string; runId: string }) {
-  for (;;) {
-    const row = await getRun(target, threadId, runId)
-    if (isFinal(row)) return row
-    await sleep(pollMs)
-  }
 }
 
 // Long enough for whatever the last run left to be written down.

@@ -1,4 +1,5 @@
 /** What a scenario is, and what several of them ask of a system. */
+import { setTimeout as sleep } from "node:timers/promises"
 import { BenchFailed, callJson, type StreamedRun, type Target } from "../http-client.js"
 import type { System, SystemName } from "../systems/system.js"
 
@@ -55,6 +56,17 @@ export const getRun = async (target: Target, threadId: string, runId: string): P
   (await callJson(target, "GET", `/threads/${threadId}/runs/${runId}`)) as RunRow
 
 export const isFinal = ({ status }: RunRow): boolean => status !== "pending" && status !== "running"
+
+// Often enough for what waits here, which is never on the clock.
+const pollMs = 20
+
+export async function untilEnded(target: Target, run: { threadId: string; runId: string }): Promise<RunRow> {
+  for (;;) {
+    const row = await getRun(target, run.threadId, run.runId)
+    if (isFinal(row)) return row
+    await sleep(pollMs)
+  }
+}
 
 /** The values of a thread's newest state. */
 export async function stateOf<T>(target: Target, threadId: string): Promise<T> {

@@ -1,7 +1,12 @@
 import type { Options } from "../options.js"
+import { burningScenarios } from "./burning.js"
 import { firstEventScenarios } from "./first-event.js"
+import { joinerScenarios } from "./joiners.js"
+import { longThreadScenarios } from "./long-thread.js"
 import { queueScenarios } from "./queue.js"
 import type { Scenario } from "./scenario.js"
+import { slowStreamScenarios } from "./slow-streams.js"
+import { startScenarios } from "./start.js"
 import { superStepScenarios } from "./super-steps.js"
 import { tokenScenarios } from "./tokens.js"
 import { waitScenarios } from "./wait.js"
@@ -13,4 +18,9 @@ export const scenarios = (options: Options): Scenario[] => [
   ...waitScenarios(options),
   ...superStepScenarios(options),
   ...queueScenarios(options),
+  ...longThreadScenarios(options),
+  ...joinerScenarios(options),
+  ...burningScenarios(options),
+  ...slowStreamScenarios(options),
+  ...startScenarios(),
 ]

@@ -12,8 +12,10 @@ const workers = 2
 
 /** @param postgres  may serve several servers, one after the other */
 export async function server({ folder, slots }: Place, postgres: RunningPostgres): Promise<Kind> {
-  const name = `bench_${randomBytes(4).toString("hex")}`
-  const databaseUri = await createDatabase({ adminUri: postgres.superuserUri, name })
+  const newDatabase = () =>
+    createDatabase({ adminUri: postgres.superuserUri, name: `bench_${randomBytes(4).toString("hex")}` })
+  // Those that are started to see how long it takes must not share the runs of the one that goes on.
+  const [databaseUri, startUri] = [await newDatabase(), await newDatabase()]
   let count = 0
   return {
     name: "server",
@@ -23,7 +25,7 @@ export async function server({ folder, slots }: Place, postgres: RunningPostgres
       const socketPath = join(folder, `server-${++count}.sock`)
       const env = {
         SUPERSTEP_CONFIG: pathTo("graphs/langgraph.json"),
-        DATABASE_URI: databaseUri,
+        DATABASE_URI: count === 1 ? databaseUri : startUri,
         SUPERSTEP_LISTEN: `unix:${socketPath}`,
         SUPERSTEP_WORKERS: `${workers}`,
         // What is left of a scenario that failed need not be finished.

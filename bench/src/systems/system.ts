@@ -1,6 +1,6 @@
 /** A system under measurement: one of several servers that answer the same HTTP API. */
 import { setTimeout as sleep } from "node:timers/promises"
-import { BenchFailed, type Target, timeOf } from "../http-client.js"
+import { BenchFailed, type Target, timeCall } from "../http-client.js"
 import { Cleanup, lastLines, type Program, startProgram } from "../processes.js"
 
 export type SystemName = "floor" | "server" | "edge" | "peer"
@@ -83,7 +83,7 @@ async function untilAnswers(target: Target, method: string, path: string, body?:
   const deadline = performance.now() + patienceMs
   for (;;) {
     try {
-      return void (await timeOf(target, method, path, body))
+      return void (await timeCall(target, method, path, body))
     } catch (cause) {
       if (performance.now() > deadline) throw new BenchFailed(`${path} does not answer`, { cause })
       await sleep(pollMs)

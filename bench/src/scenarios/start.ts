@@ -1,0 +1,19 @@
+import type { System } from "../systems/system.js"
+import { type Sample, type Scenario, withoutEdge } from "./scenario.js"
+
+/** How long a process takes to serve, with its database and the disk's cache warm. */
+export const startScenarios = (): Scenario[] => [
+  {
+    name: "start of the server",
+    metrics: [
+      { key: "okMs", label: "/ok answers", unit: "ms", better: "low" },
+      { key: "firstRunMs", label: "first run has ended", unit: "ms", better: "low" },
+    ],
+    systems: withoutEdge,
+    warmUps: 1,
+    requests: 1,
+    run,
+  },
+]
+
+const run = async (system: System): Promise<Sample> => ({ ...(await system.timeStart()) })
