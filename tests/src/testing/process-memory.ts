@@ -29,26 +29,43 @@ export const openFiles = (pid: number): string[] =>
     }
   })
 
+/** How many TCP connections to a port of this process are open on both sides. */
+export function connectionsTo(pid: number, port: number): number {
+  const own = new Set(openFiles(pid))
+  const rows = readFileSync(`/proc/${pid}/net/tcp`, "latin1").trim().split("\n").slice(1)
+  return rows.filter((row) => {
+    // sl, local address, remote address, state (01 is established), …, inode in the tenth place (proc(5)).
+    const [, local = "", , state, , , , , , inode] = row.trim().split(/\s+/)
+    return Number.parseInt(local.split(":")[1] ?? "", 16) === port && state === "01" && own.has(`socket:[${inode}]`)
+  }).length
+}
+
 export interface ChildProcessFact {
   readonly pid: number
   readonly command: string
+  /** Clock ticks since boot: pids are given out again, so a lower one is not older. */
+  readonly startTicks: number
 }
 
-/** All processes below one, zombies left out. */
+/** All processes below one, zombies left out; each before its children, brothers by age. */
 export function descendants(pid: number): ChildProcessFact[] {
   const all = readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? factsOf(Number(name)) : []))
   const below = (parent: number): ChildProcessFact[] =>
-    all.filter(({ ppid }) => ppid === parent).flatMap(({ pid, command }) => [{ pid, command }, ...below(pid)])
+    all
+      .filter(({ ppid }) => ppid === parent)
+      .sort((one, other) => one.startTicks - other.startTicks)
+      .flatMap(({ ppid: _, ...fact }) => [fact, ...below(fact.pid)])
   return below(pid)
 }
 
-function factsOf(pid: number): { pid: number; ppid: number; command: string }[] {
+function factsOf(pid: number): (ChildProcessFact & { ppid: number })[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1")
-    const [state, ppid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+    const [state, ppid] = fields
     if (state === "Z" || state === "X") return []
     const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim()
-    return [{ pid, ppid: Number(ppid), command }]
+    return [{ pid, ppid: Number(ppid), command, startTicks: Number(fields[19]) }]
   } catch {
     // It ended while we looked.
     return []

@@ -1,0 +1,35 @@
+/** `npm run soak`: the soak for as long as one likes, or an outage of Postgres of as many seconds as one likes. */
+import { parseArgs } from "node:util"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { outage } from "./outage.js"
+import { soakAServer } from "./soak-of-a-server.js"
+
+const help = `npm run soak -- [--minutes 10] [--seed 1]   mixed load; memory, files and rows are compared at the end
+npm run soak -- --outage 30                 Postgres goes away for so many seconds`
+
+const say = (line: string): void => console.log(line)
+
+async function main(): Promise<string[]> {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: "string", default: "10" },
+      seed: { type: "string", default: String(Date.now() % 1_000_000) },
+      outage: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  })
+  if (values.help) {
+    say(help)
+    return []
+  }
+  if (values.outage !== undefined) return outage({ seconds: Number(values.outage), say })
+  say(`seed ${values.seed}`)
+  const end = performance.now() + Number(values.minutes) * 60_000
+  await using db = await freshDatabase()
+  const load = { seed: Number(values.seed), visitsPerRound: 96, wantsMore: () => performance.now() < end, say }
+  return soakAServer(db, { ...load, waitsForOldEvents: true })
+}
+
+const problems = await main()
+for (const problem of problems) say(problem)
+if (problems.length > 0) process.exitCode = 1

@@ -1,0 +1,23 @@
+/** The bounded form of `npm run soak`. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { hasProc } from "../testing/process-memory.js"
+import { soakAServer } from "./soak-of-a-server.js"
+
+// A minute on two cores in the wide form, a quarter of it otherwise.
+const isWide = process.env.SUPERSTEP_WIDE_TESTS === "1"
+const [rounds, visitsPerRound] = isWide ? [4, 96] : [2, 48]
+
+test("a server under mixed load keeps its promises and nothing of the runs that are over", {
+  skip: !hasProc && "memory and files are read from /proc",
+}, async (t) => {
+  await using db = await freshDatabase()
+
+  const wantsMore = (round: number) => round < rounds
+  const say = (line: string) => t.diagnostic(line)
+  const load = { seed: 20_261_121, visitsPerRound, wantsMore, say }
+  const problems = await soakAServer(db, { ...load, waitsForOldEvents: isWide })
+
+  assert.deepEqual(problems, [])
+})
