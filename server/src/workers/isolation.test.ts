@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { existsSync } from "node:fs"
 import { test } from "node:test"
+import { createLog } from "@superstep/toolkit/log/log"
 import { until } from "@superstep/toolkit/testing/until"
 import { exitReason } from "./exit-reason.js"
 import { overLimit, residentMb } from "./memory-watch.js"
@@ -150,6 +151,19 @@ test("P13: a run that is given up leaves its worker alone, unless that answers n
   assert.deepEqual(await lostBy(neighbour), { lost: "shared_worker_died", detail })
   assert.deepEqual([stubborn.ends, endless.ends], [[], []])
   assert.equal(isAlive(Number(PID)), false)
+})
+
+test("P4: a worker that its runs end again and again comes back as soon as after the first time", async () => {
+  const delays: unknown[] = []
+  const write = (line: string) => {
+    if (line.includes("a worker died")) delays.push(JSON.parse(line).restart_in_ms)
+  }
+  await using testing = await startTestPool({ log: createLog({ process: "test", level: "warn" }, { write }) })
+
+  for (let n = 0; n < 3; n += 1) await lostBy(testing.run([{ do: "exit", code: 1 }]))
+  await until(() => delays.length === 3, { what: "three deaths to be told" })
+
+  assert.deepEqual(delays, [100, 100, 100])
 })
 
 const hasProc = existsSync("/proc/self/status")

@@ -106,11 +106,12 @@ test("P5: a worker that stops answering is ended after the limit", async () => {
 })
 
 test("delays between restarts double up to ten seconds, and start again after a healthy life", () => {
-  const delays = [0, 1, 2, 3, 7, 20].map((deaths) => afterDeath(deaths, 0).delayMs)
+  const delays = [0, 1, 2, 3, 7, 20].map((deaths) => afterDeath(deaths, { servedMs: 0, hadRuns: false }).delayMs)
 
   assert.deepEqual(delays, [100, 200, 400, 800, 10_000, 10_000])
-  assert.deepEqual(afterDeath(9, 60_000), { deaths: 1, delayMs: 100 })
-  assert.deepEqual(afterDeath(2, 9_999), { deaths: 3, delayMs: 400 })
+  assert.deepEqual(afterDeath(9, { servedMs: 60_000, hadRuns: false }), { deaths: 1, delayMs: 100 })
+  assert.deepEqual(afterDeath(2, { servedMs: 9_999, hadRuns: false }), { deaths: 3, delayMs: 400 })
+  assert.deepEqual(afterDeath(2, { servedMs: 50, hadRuns: true }), { deaths: 1, delayMs: 100 })
 })
 
 test("runs go to the least busy worker, and slots are counted", async () => {

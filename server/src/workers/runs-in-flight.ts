@@ -13,6 +13,7 @@ export class RunsInFlight {
   /** Claims that are over for the server while their code may still run here. */
   readonly #lingering = new Set<string>()
   readonly #onLeave: () => void
+  #hadAny = false
 
   constructor(onLeave: () => void) {
     this.#onLeave = onLeave
@@ -27,7 +28,13 @@ export class RunsInFlight {
     return this.#runs.size === 1 && this.#lingering.size === 0
   }
 
+  /** Whether a run was ever here. */
+  get hadAny(): boolean {
+    return this.#hadAny
+  }
+
   add({ runId, claimId }: RunOrder, listener: RunListener): void {
+    this.#hadAny = true
     this.#runs.set(claimId, { runId, listener })
   }
 

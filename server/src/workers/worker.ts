@@ -3,6 +3,7 @@ import type { LoadedFrame } from "@superstep/protocol/worker/frames"
 import { Child, type ChildSetting, type WorkerProject } from "./child.js"
 import type { GraphFailure, LoadReport } from "./port.js"
 import { afterDeath } from "./restart-delay.js"
+import type { RunsInFlight } from "./runs-in-flight.js"
 import type { Session } from "./session.js"
 
 export interface WorkerOptions {
@@ -30,6 +31,8 @@ export class Worker {
   #started = 0
   #deaths = 0
   #servingSince: number | undefined
+  /** Of the process that serves or served last. */
+  #runs: RunsInFlight | undefined
   #restart: NodeJS.Timeout | undefined
   #stopped: Promise<void> | undefined
   #onGone: () => void = () => undefined
@@ -82,6 +85,7 @@ export class Worker {
     const { name, project, setting, onRunLeft, onAnswering } = this.#options
     this.#started += 1
     this.#servingSince = undefined
+    this.#runs = undefined
     this.#child = new Child(`${name}.${this.#started}`, project, setting, {
       onLoaded: (frame) => this.#loaded(frame),
       onRunLeft,
@@ -93,6 +97,7 @@ export class Worker {
   #loaded(frame: LoadedFrame): void {
     this.report = { graphs: frame.graphs.map(({ graph_id }) => graph_id), failed: frame.failed.map(toFailure) }
     this.#servingSince = performance.now()
+    this.#runs = this.session?.runs
     this.#tellFirstReport()
     this.#options.onServing()
   }
@@ -107,7 +112,8 @@ export class Worker {
     }
     if (this.#servingSince === undefined) this.report = this.#deathReport(detail)
     const servedMs = this.#servingSince === undefined ? 0 : performance.now() - this.#servingSince
-    const { deaths, delayMs } = afterDeath(this.#deaths, servedMs)
+    const hadRuns = this.#runs?.hadAny ?? false
+    const { deaths, delayMs } = afterDeath(this.#deaths, { servedMs, hadRuns })
     this.#deaths = deaths
     const restarts = mayRestart()
     setting.log.warn({ worker: name, detail, restart_in_ms: restarts ? delayMs : undefined }, "a worker died")
