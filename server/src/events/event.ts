@@ -28,7 +28,7 @@ export interface EncodedEvent {
 /** An event's data: one line of JSON. */
 export const dataOf = ({ bytes, dataStart, dataEnd }: EncodedEvent): Buffer => bytes.subarray(dataStart, dataEnd)
 
-const eventsPerAttempt = 1_000_000_000
+export const eventsPerAttempt = 1_000_000_000
 
 /** The id of an attempt's first event. */
 export const firstSeq = (attempt: number): number => (attempt - 1) * eventsPerAttempt

@@ -1,6 +1,7 @@
 /** Statements on the event log. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { eventsPerAttempt, lastSeq } from "./event.js"
 
 export interface LoggedEvent {
   readonly seq: number
@@ -12,13 +13,27 @@ export interface NewLoggedEvent extends LoggedEvent {
   readonly runId: string
 }
 
-/** Appends a batch and wakes the servers that follow one of its runs: one statement for all. */
+/**
+ * Appends a batch and wakes the servers that follow one of its runs: one statement for all. Events of an attempt that is
+ * over are left out (R4): a server that slept longer than its lease still has some, and behind those of the next attempt
+ * they would be a hole to everybody who has read on. The locks on the runs make a claim that comes meanwhile wait; they
+ * are taken in the order of ids, as everywhere.
+ */
 export const appendEvents = (db: Db, events: readonly NewLoggedEvent[]): Promise<number> =>
   db.run(sql`
-    with added as (
-      insert into run_events (run_id, seq, event, data)
+    with given as (
       select * from unnest(${events.map((e) => e.runId)}::uuid[], ${events.map((e) => e.seq)}::bigint[],
-        ${events.map((e) => e.event)}::text[], ${events.map((e) => e.data)}::text[])
+        ${events.map((e) => e.event)}::text[], ${events.map((e) => e.data)}::text[]) as given (run_id, seq, event, data)),
+    locked as materialized (
+      select run_id, attempt from runs where run_id in (select run_id from given) order by run_id for share),
+    over as materialized (
+      select run_id from run_events where run_id in (select run_id from given) and seq = ${lastSeq}),
+    added as (
+      insert into run_events (run_id, seq, event, data)
+      select g.run_id, g.seq, g.event, g.data from given g left join locked l on l.run_id = g.run_id
+      -- The run itself is gone once it was rolled back or was a stateless one: then its end is still to be told.
+      where (l.run_id is null or g.seq >= (l.attempt - 1) * ${eventsPerAttempt}::bigint)
+        and not exists (select from over o where o.run_id = g.run_id)
       on conflict do nothing
       returning run_id)
     select pg_notify('run_events', run_id::text) from added group by run_id`)

@@ -32,9 +32,7 @@ export function roundOf(number: number, random: Random, folder: string): Round {
   // What the first strike waits for is a run of `steps` that nobody else has in his hands.
   const main = chanceOf(`r${number}c0`, "steps", random)
   const names = Array.from({ length: random.between(3, 5) }, (_, n) => `r${number}c${n + 1}`)
-  const others = names.map((name) =>
-    chanceOf(name, random.pick(["steps", "steps", "fan", "ask"] as const), random),
-  )
+  const others = names.map((name) => chanceOf(name, random.pick(["steps", "steps", "fan", "ask"] as const), random))
   const gate = point === "between checkpoint and status" ? { gate: join(folder, `gate-${number}`) } : {}
   const conversations = [{ ...main, turns: 1, isStreamed: true, ...gate }, ...others]
   return { number, conversations, strikes: [first, second] }
