@@ -153,6 +153,18 @@ test("P13: a run that is given up leaves its worker alone, unless that answers n
   assert.equal(isAlive(Number(PID)), false)
 })
 
+test("P13: a run that executes alone and is given up ends with its process", async () => {
+  await using testing = await startTestPool()
+  const endless = testing.run([{ do: "environment" }, { do: "pause" }, { do: "spin" }], alone)
+  const { PID } = await environmentOf(endless)
+
+  testing.pool.giveUp(endless.order.claimId)
+
+  await until(() => testing.pool.freeSoloSlots() === 2, { what: "its place is free" })
+  assert.equal(isAlive(Number(PID)), false)
+  assert.deepEqual(endless.ends, [])
+})
+
 test("P4: a worker that its runs end again and again comes back as soon as after the first time", async () => {
   const delays: unknown[] = []
   const write = (line: string) => {
