@@ -13,6 +13,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { createApp } from "./app.js"
 import { insertSystemAssistants } from "./assistants/queries.js"
 import { checkpointCalls } from "./checkpoints/calls.js"
+import { ClaimWrites } from "./checkpoints/claim-writes.js"
 import type { Config } from "./config.js"
 import { forgetOldEvents } from "./events/forget-events.js"
 import { RunStreams } from "./events/run-streams.js"
@@ -60,7 +61,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   await migrate({ uri, folder: migrations, log })
   const db = openDatabase({ uri, poolSize: config.poolSize, log })
   const parts = assemble({ config, db, log, env, project })
-  const { workers, streams, executor, loop, claimer } = parts
+  const { workers, streams, writes, executor, loop, claimer } = parts
 
   let isReady = false
   const app = createApp({
@@ -92,6 +93,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     stopForgetting()
     await loop.stop()
     await workers.stop(config.shutdownGraceSeconds * 1000)
+    writes.close()
     await executor.close()
     await streams.close()
     await listening.close(1000)
@@ -120,7 +122,8 @@ function assemble({ config, db, log, env, project }: Assembly) {
   const sweepMs = Math.min(mostSweepMs, leaseMs / sweepsPerLease)
   const claimer = { serverId: config.serverId, revisionId: config.revisionId ?? null, leaseMs }
   const streams = new RunStreams({ db, log, serverId: claimer.serverId })
-  const checkpoints = checkpointCalls({ db, beforePut: (runId) => streams.untilLogged(runId) })
+  const writes = new ClaimWrites({ db, log })
+  const checkpoints = checkpointCalls({ db, writes, beforePut: (runId) => streams.untilLogged(runId) })
   const workers = createWorkerPool({
     project: projectWithEnv(project, config),
     workers: config.workers,
@@ -131,10 +134,10 @@ function assemble({ config, db, log, env, project }: Assembly) {
     log,
   })
   const runTimeoutMs = config.runTimeoutSeconds * 1000
-  const executor = new Executor({ db, log, workers, streams, claimer, runTimeoutMs })
+  const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs })
   const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs })
   workers.onFree(() => loop.wake())
-  return { claimer, streams, workers, executor, loop }
+  return { claimer, streams, workers, writes, executor, loop }
 }
 
 // A worker is found to be stalled at a ping, so there must be a few of them within the limit.

@@ -2,21 +2,15 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { z } from "zod"
-import {
-  type CallHandler,
-  type CallHandlers,
-  type CallReply,
-  fenceOf,
-  type PayloadLine,
-  parseFields,
-} from "../workers/calls.js"
-import type { Fence } from "../workers/fence.js"
-import type { Blob, CheckpointTuple, PendingWrite } from "./checkpoint.js"
+import { type CallHandlers, type CallReply, fenceOf, type PayloadLine, parseFields } from "../workers/calls.js"
+import type { Blob, CheckpointTuple, NewCheckpoint, PendingWrite } from "./checkpoint.js"
+import type { ClaimWrites } from "./claim-writes.js"
 import { fromLine, toLine } from "./payload.js"
-import { findCheckpoints, putCheckpoint, putWrites } from "./queries.js"
+import { findCheckpoints } from "./queries.js"
 
 export interface CheckpointCallsOptions {
   readonly db: Db
+  readonly writes: Pick<ClaimWrites, "putCheckpoint" | "putWrites">
   /**
    * Returns when every event that the run has sent so far is kept. A resumable run's checkpoint never commits before
    * the events that led to it, else a crash leaves a hole in its stream (architecture D4).
@@ -24,15 +18,22 @@ export interface CheckpointCallsOptions {
   readonly beforePut?: (runId: string) => Promise<void> | undefined
 }
 
-export const checkpointCalls = ({ db, beforePut }: CheckpointCallsOptions): CallHandlers => ({
+export const checkpointCalls = ({ db, writes, beforePut }: CheckpointCallsOptions): CallHandlers => ({
   "checkpoint.get": async (fields) => get(db, parseFields(getFields, fields)),
   "checkpoint.list": async (fields) => list(db, parseFields(listFields, fields)),
-  "checkpoint.put": afterEvents(beforePut, (fields, payload) =>
-    put(db, fenceOf(fields), parseFields(putFields, fields), payload),
-  ),
-  "checkpoint.put_writes": afterEvents(beforePut, (fields, payload) =>
-    write(db, fenceOf(fields), parseFields(putWritesFields, fields), payload),
-  ),
+  "checkpoint.put": async (fields, payload) => {
+    const fence = fenceOf(fields)
+    await writes.putCheckpoint(fence, newCheckpoint(parseFields(putFields, fields), payload), beforePut?.(fence.runId))
+    return {}
+  },
+  "checkpoint.put_writes": async (fields, payload) => {
+    const fence = fenceOf(fields)
+    const address = parseFields(putWritesFields, fields)
+    const { thread_id: threadId, checkpoint_ns: checkpointNs, checkpoint_id: checkpointId } = address
+    const pending = pendingWrites(address, payload)
+    await writes.putWrites(fence, { threadId, checkpointNs, checkpointId }, pending, beforePut?.(fence.runId))
+    return {}
+  },
 })
 
 const address = { thread_id: z.string(), checkpoint_ns: z.string(), checkpoint_id: z.string() }
@@ -113,16 +114,11 @@ const linesOf = (tuple: CheckpointTuple): PayloadLine[] => [
   ...tuple.writes.map(({ type, bytes }) => ({ name: "write", data: toLine(type, bytes) })),
 ]
 
-async function put(
-  db: Db,
-  fence: Fence,
-  fields: z.output<typeof putFields>,
-  payload: readonly Buffer[],
-): Promise<CallReply> {
+function newCheckpoint(fields: z.output<typeof putFields>, payload: readonly Buffer[]): NewCheckpoint {
   const [checkpoint, metadata, ...lines] = payload
   if (!checkpoint || !metadata) throw new InvalidInput("the lines of checkpoint and metadata are missing")
   const blobs = fields.blobs.map((blob, n): Blob => ({ ...blob, bytes: fromLine(blob.type, lineAt(lines, n)) }))
-  await putCheckpoint(db, fence, {
+  return {
     threadId: fields.thread_id,
     checkpointNs: fields.checkpoint_ns,
     checkpointId: fields.checkpoint_id,
@@ -130,23 +126,14 @@ async function put(
     checkpoint: checkpoint.toString("utf8"),
     metadata: metadata.toString("utf8"),
     blobs,
-  })
-  return {}
+  }
 }
 
-async function write(
-  db: Db,
-  fence: Fence,
-  fields: z.output<typeof putWritesFields>,
-  payload: readonly Buffer[],
-): Promise<CallReply> {
-  const writes = fields.writes.map(({ task_id, task_path, idx, channel, type }, n): PendingWrite => {
+function pendingWrites({ writes }: z.output<typeof putWritesFields>, payload: readonly Buffer[]): PendingWrite[] {
+  return writes.map(({ task_id, task_path, idx, channel, type }, n): PendingWrite => {
     const bytes = fromLine(type, lineAt(payload, n)) ?? Buffer.alloc(0)
     return { taskId: task_id, taskPath: task_path, idx, channel, type, bytes }
   })
-  const { thread_id: threadId, checkpoint_ns: checkpointNs, checkpoint_id: checkpointId } = fields
-  await putWrites(db, fence, { threadId, checkpointNs, checkpointId }, writes)
-  return {}
 }
 
 function lineAt(lines: readonly Buffer[], n: number): Buffer {
@@ -154,10 +141,3 @@ function lineAt(lines: readonly Buffer[], n: number): Buffer {
   if (!line) throw new InvalidInput(`payload line ${n + 1} is missing`)
   return line
 }
-
-const afterEvents =
-  (beforePut: CheckpointCallsOptions["beforePut"], handler: CallHandler): CallHandler =>
-  async (fields, payload) => {
-    if (typeof fields.run_id === "string") await beforePut?.(fields.run_id)
-    return handler(fields, payload)
-  }

@@ -46,18 +46,5 @@ export interface CheckpointTuple {
   readonly writes: PendingWrite[]
 }
 
-/**
- * The writes as they would stand after being saved one by one: of two for one place the last stays when writes replace
- * each other, else the first. One statement may not touch a row twice.
- */
-export function withoutRepeats(writes: readonly PendingWrite[], replaces: boolean): PendingWrite[] {
-  const byPlace = new Map<string, PendingWrite>()
-  for (const write of writes) {
-    const place = `${write.idx} ${write.taskId}`
-    if (replaces || !byPlace.has(place)) byPlace.set(place, write)
-  }
-  return [...byPlace.values()]
-}
-
 /** LangGraph's own writes (error, interrupt, resume …) replace what was there; those of nodes never do. */
 export const replaceEarlier = (writes: readonly PendingWrite[]): boolean => writes.every(({ idx }) => idx < 0)

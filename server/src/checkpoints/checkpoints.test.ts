@@ -6,13 +6,16 @@ import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
+import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import { checkpointCalls } from "./calls.js"
 import type { NewCheckpoint } from "./checkpoint.js"
+import { ClaimWrites } from "./claim-writes.js"
 import { findCheckpoints, putCheckpoint, putWrites } from "./queries.js"
 
+const log = createLog({ process: "test", level: "silent" })
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 const threadId = "5f0f1c1e-0000-4000-8000-000000000001"
 
@@ -269,7 +272,11 @@ test("a worker's calls carry a checkpoint there and back, line by line", async (
   await using db = await freshDatabase({ migrations })
   const { runId, claimId } = await addRunningRun(db)
   const order: string[] = []
-  const calls = checkpointCalls({ db, beforePut: async (id) => void order.push(`events of ${id} are kept`) })
+  const calls = checkpointCalls({
+    db,
+    writes: new ClaimWrites({ db, log }),
+    beforePut: async (id) => void order.push(`events of ${id} are kept`),
+  })
   const address = { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a", run_id: runId, claim_id: claimId }
   const lines = (...texts: string[]) => texts.map((text) => Buffer.from(text))
   const versions = { messages: "1", state: "1" }
@@ -310,7 +317,7 @@ test("a worker's calls carry a checkpoint there and back, line by line", async (
 test("C1: a worker's write that names no claim is refused", async () => {
   await using db = await freshDatabase({ migrations })
   const { runId } = await addRunningRun(db)
-  const calls = checkpointCalls({ db })
+  const calls = checkpointCalls({ db, writes: new ClaimWrites({ db, log }) })
   const address = { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a" }
   const lines = ["{}", "{}"].map((text) => Buffer.from(text))
 
@@ -329,7 +336,10 @@ test("JSON that another tool saved with line breaks still fits on a payload line
   const bytes = Buffer.from(JSON.stringify({ a: "b\nc" }, null, 2))
   await putCheckpoint(db, undefined, checkpoint("a", { blobs: [{ ...json("messages", "1", ""), bytes }] }))
 
-  const got = await checkpointCalls({ db })["checkpoint.get"]?.({ thread_id: threadId, checkpoint_ns: "" }, [])
+  const got = await checkpointCalls({ db, writes: new ClaimWrites({ db, log }) })["checkpoint.get"]?.(
+    { thread_id: threadId, checkpoint_ns: "" },
+    [],
+  )
 
   const line = String(got?.payload?.[2]?.data)
   assert.equal(line.includes("\n"), false)

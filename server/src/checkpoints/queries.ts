@@ -3,61 +3,46 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
 import { ClaimLost, type Fence } from "../workers/fence.js"
-import {
-  type CheckpointAddress,
-  type CheckpointTuple,
-  type NewCheckpoint,
-  type PendingWrite,
-  replaceEarlier,
-  withoutRepeats,
-} from "./checkpoint.js"
+import type { CheckpointAddress, CheckpointTuple, NewCheckpoint, PendingWrite } from "./checkpoint.js"
+import { type ClaimBatch, type ClaimWrite, describeBatch } from "./claim-batch.js"
+
+/** What became of a claim's part of a batch; `claim_lost`: nothing of it was written. */
+export interface ClaimOutcome {
+  /** The claim's place in the batch. */
+  readonly claim: number
+  readonly outcome: "held" | "claim_lost" | "finished" | "rolled_back"
+  /** Servers with clients of a run that is over. */
+  readonly watched_by: readonly string[]
+}
+
+/** Writes what several claims have to write, each fenced, in one round trip and one transaction (C1, C2). */
+export const writeClaims = (db: Db, batches: readonly ClaimBatch[]): Promise<ClaimOutcome[]> => {
+  const { claims, rows, bytes } = describeBatch(batches)
+  return db.rows<ClaimOutcome>(sql`select * from write_claims(${claims}, ${rows}, ${bytes})`)
+}
 
 /**
- * Saves a checkpoint with its new blobs in one round trip (C1, C2). Saving it again replaces checkpoint and metadata.
+ * Saves a checkpoint with its new blobs. Saving it again replaces checkpoint and metadata.
  * @param fence  the claim that the write belongs to; undefined for a write of the API
  * @throws ClaimLost  and nothing was written
  */
-export async function putCheckpoint(db: Db, fence: Fence | undefined, put: NewCheckpoint): Promise<void> {
-  const { starts, sizes, bytes } = joined(put.blobs.map((blob) => blob.bytes))
-  const row = await db.row<{ held: boolean }>(sql`
-    select put_checkpoint(${fence?.runId ?? null}, ${fence?.claimId ?? null}, ${put.threadId}, ${put.checkpointNs},
-      ${put.checkpointId}, ${put.parentCheckpointId}, ${toJsonbText(put.checkpoint)}, ${toJsonbText(put.metadata)},
-      ${put.blobs.map((blob) => blob.channel)}, ${put.blobs.map((blob) => blob.version)},
-      ${put.blobs.map((blob) => blob.type)}, ${starts}, ${sizes}, ${bytes}) as held`)
-  if (fence && !row?.held) throw new ClaimLost(fence.runId)
-}
+export const putCheckpoint = (db: Db, fence: Fence | undefined, checkpoint: NewCheckpoint): Promise<void> =>
+  writeOne(db, fence, { kind: "checkpoint", checkpoint })
 
 /**
- * Saves writes of tasks of a super-step that has not ended, in one round trip (C1, C4).
+ * Saves writes of tasks of a super-step that has not ended (C4).
  * @throws ClaimLost  and nothing was written
  */
-export async function putWrites(
+export const putWrites = (
   db: Db,
   fence: Fence | undefined,
-  { threadId, checkpointNs, checkpointId }: CheckpointAddress,
-  all: readonly PendingWrite[],
-): Promise<void> {
-  const replaces = replaceEarlier(all)
-  const writes = withoutRepeats(all, replaces)
-  const { starts, sizes, bytes } = joined(writes.map((write) => write.bytes))
-  const row = await db.row<{ held: boolean }>(sql`
-    select put_checkpoint_writes(${fence?.runId ?? null}, ${fence?.claimId ?? null}, ${threadId}, ${checkpointNs},
-      ${checkpointId}, ${replaces}, ${writes.map((write) => write.taskId)}, ${writes.map((write) => write.taskPath)},
-      ${writes.map((write) => write.idx)}, ${writes.map((write) => write.channel)},
-      ${writes.map((write) => write.type)}, ${starts}, ${sizes}, ${bytes}) as held`)
-  if (fence && !row?.held) throw new ClaimLost(fence.runId)
-}
+  address: CheckpointAddress,
+  writes: readonly PendingWrite[],
+): Promise<void> => writeOne(db, fence, { kind: "writes", address, writes })
 
-// All bytes travel in one binary parameter: as elements of an array they would be sent as hex, twice the size.
-function joined(parts: readonly (Buffer | null)[]) {
-  let next = 1
-  const starts = parts.map((part) => {
-    const start = part ? next : null
-    next += part?.length ?? 0
-    return start
-  })
-  const present = parts.filter((part) => part !== null)
-  return { starts, sizes: parts.map((part) => part?.length ?? null), bytes: Buffer.concat(present) }
+async function writeOne(db: Db, fence: Fence | undefined, write: ClaimWrite): Promise<void> {
+  const [row] = await writeClaims(db, [{ fence, writes: [write] }])
+  if (fence && row?.outcome === "claim_lost") throw new ClaimLost(fence.runId)
 }
 
 export interface CheckpointQuery {

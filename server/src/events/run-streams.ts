@@ -19,15 +19,22 @@ import { RunStream, type Subscriber } from "./run-stream.js"
 // A page of the past: large enough to be quick, small enough not to hold much memory.
 const pageSize = 1000
 
+export interface Result {
+  /** JSON text; made only when somebody waits. */
+  readonly text: () => string
+  /** Nothing of the run is left in the database, so that servers whose clients wait for it must be told. */
+  readonly isOnlyCopy: boolean
+}
+
 /** The writing end of a run that executes here. */
 export interface Publisher {
   /** @param data  one line of JSON; a Buffer is used during the call only */
   publish(event: string, data: Buffer | string): void
   /**
    * Sends `end` and closes the stream; resolves once the log, if there is one, has it.
-   * @param result  JSON text for those who wait for the run's result; made only when there is one
+   * @param result  for those who wait for it
    */
-  end(status: string, result?: () => string): Promise<void>
+  end(status: string, result?: Result): Promise<void>
   /** Closes the writing end without an end event: the run goes on in another attempt. */
   detach(): void
   /** Starts logging, because another server watches. */
@@ -195,9 +202,15 @@ export class RunStreams {
       isDetached = true
       if (this.#publishers.get(runId) === publisher) this.#publishers.delete(runId)
     }
-    const end = async (status: string, result?: () => string) => {
+    const tellResult = ({ text, isOnlyCopy }: Result) => {
+      if (isFollowed && isOnlyCopy) publish(resultEvent, text())
+      // It takes no id: to clients of the stream it would be a hole.
+      else if (this.wants(runId, resultEvent))
+        this.#streams.get(runId)?.publish({ seq, event: resultEvent, data: Buffer.from(text()) })
+    }
+    const end = async (status: string, result?: Result) => {
       if (isDetached) return
-      if (result && (isFollowed || this.wants(runId, resultEvent))) publish(resultEvent, result())
+      if (result) tellResult(result)
       publish("end", endData(runId, status))
       detach()
       this.#endStream(runId)

@@ -2,23 +2,25 @@
  * Executes the runs that this server has claimed: hands them to a worker, publishes what comes back, keeps the claims
  * alive and writes how they ended.
  *
- * X1 A claim ends in `finishRun`, in `releaseRun`, or by its lease.
+ * X1 A claim ends in `ClaimWrites.finish`, in `releaseRun`, or by its lease.
  * X2 Nothing is published for a claim after it ended, even if its worker still talks.
  * X3 The `end` event follows the commit of the run's final status, so that a client that saw it reads the final state.
  * X4 Renewal is the truth about a claim: it tells who asked to stop it, who watches it, and whether it is still held.
  *    Notifications say the same sooner.
  * X5 Clients of a run that has left this server are served through the event log.
  */
-import { setTimeout as sleep } from "node:timers/promises"
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Subscription } from "@superstep/toolkit/db/listen"
+import { Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
+import type { Ending } from "../checkpoints/claim-batch.js"
+import type { ClaimWrites } from "../checkpoints/claim-writes.js"
 import { firstSeq } from "../events/event.js"
-import type { Publisher, RunStreams } from "../events/run-streams.js"
+import type { Publisher, Result, RunStreams } from "../events/run-streams.js"
 import type { LostReason, Workers } from "../workers/port.js"
 import { type Claimer, releaseRun, renewLeases } from "./claims.js"
 import { followElsewhere } from "./follow.js"
-import { findRun, finishRun } from "./queries.js"
+import { findRun } from "./queries.js"
 import { orderOf } from "./request.js"
 import { type Claim, endingOf, isFinal, outcomeOf, type RunEnd, resultText, timedOut, workerLost } from "./run.js"
 import { type RunLimit, startRunLimit, stopGraceMs } from "./run-limit.js"
@@ -28,11 +30,19 @@ export interface ExecutorOptions {
   readonly log: Log
   readonly workers: Workers
   readonly streams: RunStreams
+  readonly writes: ClaimWrites
   readonly claimer: Claimer
   /** How long an attempt may take, in milliseconds; 0 for ever. */
   readonly runTimeoutMs: number
   /** How long a run that was stopped by its time may take to stop, in milliseconds. */
   readonly stopGraceMs?: number
+}
+
+/** The end of a run as it was committed. */
+interface Written {
+  readonly status: string
+  readonly result: RunEnd
+  readonly watchedBy: readonly string[]
 }
 
 interface Execution {
@@ -46,7 +56,6 @@ interface Execution {
 
 // A third of the lease: two renewals may fail before the claim is lost.
 const renewalsPerLease = 3
-const retryDelayMs = 200
 
 export class Executor {
   readonly #options: ExecutorOptions
@@ -210,14 +219,14 @@ export class Executor {
   async #finish(execution: Execution, result: RunEnd): Promise<void> {
     const { log, streams } = this.#options
     const { claim, publisher, startedAt } = execution
-    const error = result.error ? JSON.stringify(result.error) : null
-    const finished = await this.#writeEnd(claim, result, error)
+    const finished = await this.#writeEnd(claim, result)
     if (finished === undefined) {
       publisher.detach()
       log.warn({ run_id: claim.runId, attempt: claim.attempt }, "a run had moved on when it ended here")
       return this.#serveElsewhere(claim)
     }
     const { status, watchedBy } = finished
+    const error = errorText(finished.result)
     const duration_ms = Math.round(performance.now() - startedAt)
     log.info(
       { run_id: claim.runId, thread_id: claim.threadId, attempt: claim.attempt, status, duration_ms },
@@ -225,44 +234,46 @@ export class Executor {
     )
     if (streams.isWatchedElsewhere(watchedBy)) publisher.startLogging()
     if (error !== null) publisher.publish("error", error)
-    await publisher.end(status, error === null ? () => resultOf(result) : undefined)
+    await publisher.end(status, error === null ? resultFor(finished.result, claim) : undefined)
   }
 
   /**
-   * Writes how a run ended. The write is fenced, so it may be tried until the lease is over: a database that was away
-   * for a moment must not cost a second attempt.
+   * Writes how a run ended, after all that it wrote. When something of that was refused, the run failed (K3).
    * @returns undefined when the claim was lost
    */
-  async #writeEnd(claim: Claim, result: RunEnd, error: string | null) {
-    const { db, claimer, log } = this.#options
-    const { runStatus, threadStatus } = outcomeOf(result)
-    const { runId, claimId, threadId, attempt } = claim
-    const { values = null, interrupts } = result
-    const deadline = performance.now() + claimer.leaseMs
-    for (let isRepeated = false; ; isRepeated = true) {
-      try {
-        const row = await finishRun(db, { runId, claimId, status: runStatus, threadStatus, error, values, interrupts })
-        if (row.outcome === "finished") return { status: runStatus, watchedBy: row.watched_by }
-        if (row.outcome === "rolled_back") return { status: "rollback", watchedBy: row.watched_by }
-        // The first try may have been committed without our hearing of it.
-        const run = isRepeated ? await findRun(db, threadId, runId) : undefined
-        return run && isFinal(run.status) && run.attempt === attempt ? { status: run.status, watchedBy: [] } : undefined
-      } catch (err) {
-        if (performance.now() > deadline) throw err
-        log.warn({ err, run_id: runId }, "the end of a run could not be written yet")
-        await sleep(retryDelayMs)
-      }
+  async #writeEnd(claim: Claim, result: RunEnd): Promise<Written | undefined> {
+    const { db, writes } = this.#options
+    const { runId, threadId, attempt, deletesThread } = claim
+    let kept = result
+    const ending = (failure: Error | undefined): Ending => {
+      kept = failure ? withoutState(result, failure) : result
+      const { runStatus: status, threadStatus } = outcomeOf(kept)
+      const { values = null, interrupts } = kept
+      return { threadId, status, threadStatus, error: errorText(kept), values, interrupts, deletesThread }
     }
+    const written = await writes.finish(claim, ending).catch((error: unknown) => {
+      if (error instanceof Unavailable) throw error
+      // Postgres does not take the state itself: the run ends without it.
+      return writes.finish(claim, () => ending(error as Error))
+    })
+    const { outcome, watchedBy, isRepeated } = written
+    if (outcome === "finished") return { status: outcomeOf(kept).runStatus, result: kept, watchedBy }
+    if (outcome === "rolled_back") return { status: "rollback", result: kept, watchedBy }
+    const run = isRepeated ? await findRun(db, threadId, runId) : undefined
+    if (!run || !isFinal(run.status) || run.attempt !== attempt) return undefined
+    return { status: run.status, result: kept, watchedBy }
   }
 
   async #lose({ claim, publisher }: Execution, reason: LostReason, detail: string): Promise<void> {
-    const { db, log, streams, claimer } = this.#options
+    const { db, log, streams, claimer, writes } = this.#options
     const { runId, claimId, attempt } = claim
     log.warn({ run_id: runId, attempt, reason, detail }, "a run was lost")
     if (reason === "claim_lost") {
       publisher.detach()
       return this.#serveElsewhere(claim)
     }
+    // What the worker had written before it ended is progress that need not be made again.
+    await writes.settled(claim)
     const error = JSON.stringify(workerLost(detail))
     const release = {
       runId,
@@ -295,5 +306,18 @@ export class Executor {
   }
 }
 
-const resultOf = ({ values, interrupts, status }: RunEnd): string =>
-  resultText(values, interrupts, status === "interrupted")
+const errorText = ({ error }: RunEnd): string | null => (error ? JSON.stringify(error) : null)
+
+/** How a run ends whose checkpoint, or whose end, Postgres did not take: what it reached is not what it says. */
+const withoutState = (result: RunEnd, failure: Error): RunEnd => ({
+  ...result,
+  status: "error",
+  error: result.error ?? { error: "StateNotSaved", message: `the run's state could not be saved: ${failure.message}` },
+  values: undefined,
+  interrupts: "{}",
+})
+
+const resultFor = ({ values, interrupts, status }: RunEnd, { deletesThread }: Claim): Result => ({
+  text: () => resultText(values, interrupts, status === "interrupted"),
+  isOnlyCopy: deletesThread,
+})

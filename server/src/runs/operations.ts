@@ -100,7 +100,8 @@ async function begin(runs: Runs, run: NewRun, created: CreatedRun, isStreamed: b
   const { runId } = run
   if (created.claim_id) {
     const { claim_id: claimId, has_checkpoint: hasCheckpoint } = created
-    executor.execute({ ...run, claimId, hasCheckpoint, attempt: 1, runsAlone: false, watchedBy: [] })
+    const { deleteThreadOnCompletion: deletesThread } = run
+    executor.execute({ ...run, claimId, hasCheckpoint, deletesThread, attempt: 1, runsAlone: false, watchedBy: [] })
   }
   try {
     // Whoever claims it now may be another server, and everything that is logged of it is for this client.

@@ -78,25 +78,6 @@ export const insertRun = async (db: Db, run: NewRun): Promise<CreatedRun> => {
   return row
 }
 
-export interface FinishedRun {
-  readonly runId: string
-  readonly claimId: string
-  readonly status: "success" | "error" | "interrupted" | "timeout"
-  readonly threadStatus: "idle" | "interrupted" | "error"
-  readonly error: string | null
-  readonly values: string | null
-  readonly interrupts: string
-}
-
-/** The fenced last write of an attempt: run, thread and what is left of a stateless run, in one round trip. */
-export const finishRun = async (db: Db, run: FinishedRun) => {
-  const row = await db.row<{ outcome: "finished" | "rolled_back" | "claim_lost"; watched_by: string[] }>(sql`
-    select * from finish_run(${run.runId}, ${run.claimId}, ${run.status}, ${run.error}, ${run.values},
-      ${run.interrupts}, ${run.threadStatus})`)
-  if (!row) throw new Error("finish_run returned nothing")
-  return row
-}
-
 /** Ends a waiting run at once and asks the worker of a running one to stop. */
 export const cancelRun = async (db: Db, threadId: string, runId: string, action: CancelAction) => {
   const row = await db.row<{ outcome: "none" | "over" | "stopped" | "stopping" }>(

@@ -89,6 +89,8 @@ export interface Claim {
   /** JSON text of the run's kwargs. */
   readonly kwargs: string
   readonly hasCheckpoint: boolean
+  /** The thread was made for this run and goes with it. */
+  readonly deletesThread: boolean
   readonly isResumable: boolean
   /** It was in a worker that died, so it gets one of its own (R9). */
   readonly runsAlone: boolean

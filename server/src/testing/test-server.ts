@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { createLog } from "@superstep/toolkit/log/log"
+import { ClaimWrites } from "../checkpoints/claim-writes.js"
 import { resultEvent } from "../events/event.js"
 import type { Subscriber } from "../events/run-stream.js"
 import { RunStreams } from "../events/run-streams.js"
@@ -39,7 +40,8 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const claimer = { serverId, revisionId, leaseMs }
   const workers = new ScriptedWorkers({ slots })
   const streams = new RunStreams({ db, log, serverId })
-  const executor = new Executor({ db, log, workers, streams, claimer, runTimeoutMs, stopGraceMs })
+  const writes = new ClaimWrites({ db, log })
+  const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs, stopGraceMs })
   const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs: 50 })
   workers.onFree(() => loop.wake())
   await streams.start()
@@ -48,12 +50,14 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const stop = async () => {
     await loop.stop()
     await workers.stop()
+    writes.close()
     await executor.close()
     await streams.close()
     await db.close()
   }
   const crash = async () => {
     // Nothing that still happens reaches the database.
+    writes.close()
     await db.close()
     await loop.stop()
   }

@@ -10,6 +10,7 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { checkpointCalls } from "../checkpoints/calls.js"
+import { ClaimWrites } from "../checkpoints/claim-writes.js"
 import { findCheckpoints } from "../checkpoints/queries.js"
 import { readProject, toWorkerProject } from "../project/langgraph-config.js"
 import { storeCalls } from "../store/calls.js"
@@ -17,6 +18,7 @@ import type { RunOrder } from "./port.js"
 import { endOf, runOrder, seen, startTestPool, type TestPool } from "./testing/test-pool.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
+const log = createLog({ process: "test", level: "silent" })
 const configPath = fileURLToPath(new URL("../../../tests/graphs/langgraph.json", import.meta.url))
 
 /** @param graphId  the one to load, which takes a tenth of the time of all */
@@ -29,7 +31,7 @@ async function startRealPool(db: Database, graphId: string, started: { pid: numb
     log: createLog({ process: "test", level: "debug" }, { write }),
     project: { ...project, graphs: { [graphId]: graphs[graphId] ?? "" } },
     main: fileURLToPath(import.meta.resolve("@superstep/worker-js/main")),
-    handlers: { ...checkpointCalls({ db }), ...storeCalls(db) },
+    handlers: { ...checkpointCalls({ db, writes: new ClaimWrites({ db, log }) }), ...storeCalls(db) },
   })
 }
 

@@ -1,0 +1,178 @@
+/** What several claims write in one transaction, as the arguments of `write_claims` (migration 000005). Pure. */
+import { toJsonbText } from "@superstep/toolkit/db/jsonb"
+import type { Fence } from "../workers/fence.js"
+import { type CheckpointAddress, type NewCheckpoint, type PendingWrite, replaceEarlier } from "./checkpoint.js"
+
+/** How a run ends, for `finish_run`. */
+export interface Ending {
+  readonly threadId: string
+  readonly status: "success" | "error" | "interrupted" | "timeout"
+  readonly threadStatus: "idle" | "interrupted" | "error"
+  /** JSON texts. */
+  readonly error: string | null
+  readonly values: string | null
+  readonly interrupts: string
+  /** The thread goes with its run, so that nothing needs to be written that goes with it. */
+  readonly deletesThread: boolean
+}
+
+/** One thing that a claim writes. */
+export type ClaimWrite =
+  | { readonly kind: "checkpoint"; readonly checkpoint: NewCheckpoint }
+  | { readonly kind: "writes"; readonly address: CheckpointAddress; readonly writes: readonly PendingWrite[] }
+  | { readonly kind: "ending"; readonly ending: Ending }
+
+export interface ClaimBatch {
+  /** Undefined for a write of the API, which no claim fences. */
+  readonly fence: Fence | undefined
+  /** In the order in which they were asked for; nothing follows an ending. */
+  readonly writes: readonly ClaimWrite[]
+}
+
+/** The three arguments: two JSON texts, and the bytes to which they point. */
+export interface ClaimBatchArguments {
+  readonly claims: string
+  readonly rows: string
+  readonly bytes: Buffer
+}
+
+/** About how many bytes a write adds to a batch. */
+export function sizeOf(write: ClaimWrite): number {
+  const perRow = 200
+  switch (write.kind) {
+    case "checkpoint": {
+      const { checkpoint, metadata, blobs } = write.checkpoint
+      return blobs.reduce((sum, { bytes }) => sum + perRow + (bytes?.length ?? 0), checkpoint.length + metadata.length)
+    }
+    case "writes":
+      return write.writes.reduce((sum, { bytes }) => sum + perRow + bytes.length, 0)
+    case "ending":
+      return (write.ending.values?.length ?? 0) + perRow
+  }
+}
+
+/** All bytes travel in one binary parameter: as elements of an array they would be sent as hex, twice the size. */
+class Bytes {
+  readonly #parts: Buffer[] = []
+  #next = 1
+
+  add(part: Buffer | string | null): { start: number; size: number } | undefined {
+    if (part === null) return undefined
+    const bytes = typeof part === "string" ? Buffer.from(part) : part
+    const start = this.#next
+    this.#parts.push(bytes)
+    this.#next += bytes.length
+    return { start, size: bytes.length }
+  }
+
+  joined(): Buffer {
+    return Buffer.concat(this.#parts)
+  }
+}
+
+/** One row for one place, as if they had been saved one by one: a statement may not touch a row twice. */
+class Rows {
+  readonly #rows = new Map<string, object>()
+
+  /** @param isNewer  whether it takes the place of a row that is there */
+  add(key: readonly unknown[], isNewer: boolean, row: () => object): void {
+    const place = key.join("\0")
+    if (isNewer || !this.#rows.has(place)) this.#rows.set(place, row())
+  }
+
+  list(): object[] {
+    return [...this.#rows.values()]
+  }
+}
+
+export function describeBatch(batches: readonly ClaimBatch[]): ClaimBatchArguments {
+  const bytes = new Bytes()
+  const [checkpoints, blobs, writes] = [new Rows(), new Rows(), new Rows()]
+  const claims = batches.map(({ fence, writes: all }, n) => {
+    const ending = all.find((write) => write.kind === "ending")?.ending
+    const own = { claim: n, run_id: fence?.runId }
+    for (const write of ending?.deletesThread ? [] : all) {
+      if (write.kind === "checkpoint") addCheckpoint(write.checkpoint, own, { checkpoints, blobs, bytes })
+      if (write.kind === "writes") addWrites(write, own, { writes, bytes })
+    }
+    const end = ending && describeEnding(ending, bytes)
+    return { n, run_id: fence?.runId, claim_id: fence?.claimId, thread_id: ending?.threadId, ending: end }
+  })
+  const rows = { checkpoints: checkpoints.list(), blobs: blobs.list(), writes: writes.list() }
+  return { claims: JSON.stringify(claims), rows: JSON.stringify(rows), bytes: bytes.joined() }
+}
+
+interface Own {
+  readonly claim: number
+  readonly run_id: string | undefined
+}
+
+function addCheckpoint(
+  put: NewCheckpoint,
+  own: Own,
+  { checkpoints, blobs, bytes }: { checkpoints: Rows; blobs: Rows; bytes: Bytes },
+): void {
+  const place = { thread_id: put.threadId, checkpoint_ns: put.checkpointNs }
+  for (const { channel, version, type, bytes: value } of put.blobs) {
+    blobs.add([own.claim, ...Object.values(place), channel, version], false, () => ({
+      claim: own.claim,
+      ...place,
+      channel,
+      version,
+      type,
+      ...bytes.add(value),
+    }))
+  }
+  checkpoints.add([own.claim, ...Object.values(place), put.checkpointId], true, () => {
+    const metadata = bytes.add(toJsonbText(put.metadata))
+    return {
+      ...own,
+      ...place,
+      checkpoint_id: put.checkpointId,
+      parent_checkpoint_id: put.parentCheckpointId,
+      ...bytes.add(toJsonbText(put.checkpoint)),
+      metadata_start: metadata?.start,
+      metadata_size: metadata?.size,
+    }
+  })
+}
+
+function addWrites(
+  { address, writes: all }: Extract<ClaimWrite, { kind: "writes" }>,
+  own: Own,
+  { writes, bytes }: { writes: Rows; bytes: Bytes },
+): void {
+  const replaces = replaceEarlier(all)
+  const place = {
+    thread_id: address.threadId,
+    checkpoint_ns: address.checkpointNs,
+    checkpoint_id: address.checkpointId,
+  }
+  for (const { taskId, taskPath, idx, channel, type, bytes: value } of all) {
+    writes.add([own.claim, ...Object.values(place), taskId, idx, replaces], replaces, () => ({
+      ...own,
+      ...place,
+      task_id: taskId,
+      task_path: taskPath,
+      idx,
+      channel,
+      type,
+      replaces,
+      ...bytes.add(value),
+    }))
+  }
+}
+
+function describeEnding({ status, threadStatus, error, values, interrupts }: Ending, bytes: Bytes): object {
+  const [errorAt, valuesAt, interruptsAt] = [error, values, interrupts].map((text) => bytes.add(text))
+  return {
+    status,
+    thread_status: threadStatus,
+    error_start: errorAt?.start,
+    error_size: errorAt?.size,
+    values_start: valuesAt?.start,
+    values_size: valuesAt?.size,
+    interrupts_start: interruptsAt?.start,
+    interrupts_size: interruptsAt?.size,
+  }
+}

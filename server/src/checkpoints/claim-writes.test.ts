@@ -1,0 +1,217 @@
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { type Database, type Db, openDatabase } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
+import { createLog } from "@superstep/toolkit/log/log"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { ClaimLost, type Fence } from "../workers/fence.js"
+import type { NewCheckpoint } from "./checkpoint.js"
+import type { Ending } from "./claim-batch.js"
+import { ClaimWrites } from "./claim-writes.js"
+import { findCheckpoints } from "./queries.js"
+
+const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
+const log = createLog({ process: "test", level: "silent" })
+
+interface TestRun extends Fence {
+  readonly threadId: string
+}
+
+async function addRun(db: Db): Promise<TestRun> {
+  const [runId, claimId, threadId] = [randomUUID(), randomUUID(), randomUUID()]
+  await db.run(sql`insert into threads (thread_id, status) values (${threadId}, 'busy')`)
+  await db.run(sql`
+    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, claim_id)
+    values (${runId}, ${threadId}, ${randomUUID()}, 'chat', 'running', '{}', '{}', 'enqueue', ${claimId})`)
+  return { runId, claimId, threadId }
+}
+
+const checkpoint = ({ threadId }: TestRun, id: string, over: Partial<NewCheckpoint> = {}): NewCheckpoint => ({
+  threadId,
+  checkpointNs: "",
+  checkpointId: id,
+  parentCheckpointId: null,
+  checkpoint: JSON.stringify({ id, channel_versions: { messages: id } }),
+  metadata: "{}",
+  blobs: [{ channel: "messages", version: id, type: "json", bytes: Buffer.from(`"value of ${id}"`) }],
+  ...over,
+})
+
+const ending = ({ threadId }: TestRun, over: Partial<Ending> = {}): Ending => ({
+  threadId,
+  status: "success",
+  threadStatus: "idle",
+  error: null,
+  values: '{"n":1}',
+  interrupts: "{}",
+  deletesThread: false,
+  ...over,
+})
+
+const statusOf = async (db: Db, { runId }: TestRun) =>
+  (await db.row<{ status: string }>(sql`select status from runs where run_id = ${runId}`))?.status
+
+const idsOf = async (db: Db, { threadId }: TestRun) =>
+  (await findCheckpoints(db, { threadId, checkpointNs: "" })).map(({ checkpointId }) => checkpointId)
+
+/** A database that counts what is asked of it, and fails when it is told to. */
+function watched(db: Database) {
+  const told = { statements: 0, failures: 0 }
+  const rows: Db["rows"] = async (statement) => {
+    told.statements++
+    if (told.failures > 0) {
+      told.failures--
+      throw new DatabaseUnavailable("the database cannot be reached", 1000)
+    }
+    return db.rows(statement)
+  }
+  return { told, db: { ...db, rows } as Db }
+}
+
+test("what comes while a batch is under way joins the next one, in order (K1, K2)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const { told, db: counted } = watched(db)
+  const writes = new ClaimWrites({ db: counted, log })
+  const run = await addRun(db)
+  const committed: string[] = []
+
+  const first = writes.putCheckpoint(run, checkpoint(run, "a")).then(() => committed.push("a"))
+  await until(() => told.statements === 1, { what: "the first batch" })
+  const rest = ["b", "c", "d"].map((id) =>
+    writes.putCheckpoint(run, checkpoint(run, id)).then(() => committed.push(id)),
+  )
+  const written = await writes.finish(run, () => ending(run))
+  await Promise.all([first, ...rest])
+
+  assert.equal(told.statements, 2)
+  assert.deepEqual(committed, ["a", "b", "c", "d"])
+  assert.deepEqual(await idsOf(db, run), ["d", "c", "b", "a"])
+  assert.equal(written.outcome, "finished")
+  assert.equal(await statusOf(db, run), "success")
+})
+
+test("runs that write at one time share a statement, and a claim that was lost harms none of them (K3, K5)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const { told, db: counted } = watched(db)
+  const writes = new ClaimWrites({ db: counted, log })
+  const [one, other] = [await addRun(db), await addRun(db)]
+  const stale = { ...one, claimId: randomUUID() }
+
+  const results = await Promise.allSettled([
+    writes.putCheckpoint(one, checkpoint(one, "a")),
+    writes.putCheckpoint(stale, checkpoint(one, "stale")),
+    writes.putCheckpoint(other, checkpoint(other, "a")),
+  ])
+  const lost = await writes.finish(stale, () => ending(one))
+
+  assert.equal(told.statements, 2)
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ["fulfilled", "rejected", "fulfilled"],
+  )
+  assert.ok(results[1]?.status === "rejected" && results[1].reason instanceof ClaimLost)
+  assert.equal(lost.outcome, "claim_lost")
+  assert.deepEqual(await idsOf(db, one), ["a"])
+  assert.equal(await statusOf(db, one), "running")
+})
+
+test("a write that Postgres refuses fails its own run only, whose end is told of it (K3)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const writes = new ClaimWrites({ db, log })
+  const [good, bad] = [await addRun(db), await addRun(db)]
+  let told: Error | undefined
+
+  const results = await Promise.allSettled([
+    writes.putCheckpoint(good, checkpoint(good, "a")),
+    writes.putCheckpoint(bad, checkpoint(bad, "a")),
+    writes.putCheckpoint(bad, checkpoint(bad, "b", { metadata: "not JSON" })),
+    writes.putCheckpoint(bad, checkpoint(bad, "c")),
+    writes.finish(bad, (failure) => {
+      told = failure
+      return ending(bad, { status: "error" })
+    }),
+  ])
+
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ["fulfilled", "fulfilled", "rejected", "fulfilled", "fulfilled"],
+  )
+  assert.match(String(told), /json/i)
+  assert.deepEqual(await idsOf(db, good), ["a"])
+  assert.deepEqual(await idsOf(db, bad), ["c", "a"])
+  assert.equal(await statusOf(db, bad), "error")
+})
+
+test("writes wait while the database is away, and an end may have been committed unheard (K4)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const { told, db: failing } = watched(db)
+  const writes = new ClaimWrites({ db: failing, log })
+  const run = await addRun(db)
+  told.failures = 2
+
+  const saved = writes.putCheckpoint(run, checkpoint(run, "a"))
+  const written = await writes.finish(run, () => ending(run))
+  await saved
+
+  assert.deepEqual(await idsOf(db, run), ["a"])
+  assert.equal(written.outcome, "finished")
+  assert.equal(written.isRepeated, true)
+})
+
+test("nothing is written for a thread that goes with its run, when it ends at once", async () => {
+  await using db = await freshDatabase({ migrations })
+  const writes = new ClaimWrites({ db, log })
+  const run = await addRun(db)
+  await db.run(sql`update runs set delete_thread_on_completion = true where run_id = ${run.runId}`)
+
+  const saved = writes.putCheckpoint(run, checkpoint(run, "a"))
+  const written = await writes.finish(run, () => ending(run, { deletesThread: true }))
+  await saved
+
+  assert.equal(written.outcome, "finished")
+  const left = await db.row<{ n: number }>(sql`
+    select (select count(*) from threads) + (select count(*) from checkpoints) + (select count(*) from checkpoint_blobs) as n`)
+  assert.equal(left?.n, 0)
+})
+
+test("a write waits for what must be committed first, and for nothing of other runs", async () => {
+  await using db = await freshDatabase({ migrations })
+  const writes = new ClaimWrites({ db, log })
+  const [held, free] = [await addRun(db), await addRun(db)]
+  let release: () => void = () => undefined
+  const events = new Promise<void>((resolve) => {
+    release = resolve
+  })
+
+  const waiting = writes.putCheckpoint(held, checkpoint(held, "a"), events)
+  const after = writes.putCheckpoint(held, checkpoint(held, "b"))
+  await writes.putCheckpoint(free, checkpoint(free, "a"))
+  const before = await idsOf(db, held)
+  release()
+  await Promise.all([waiting, after])
+
+  assert.deepEqual(before, [])
+  assert.deepEqual(await idsOf(db, held), ["b", "a"])
+})
+
+test("a close gives up what cannot be committed", async () => {
+  await using shared = await freshDatabase({ migrations })
+  const run = await addRun(shared)
+  const db = openDatabase({ uri: shared.uri, log })
+  await db.close()
+  const writes = new ClaimWrites({ db: watched(db).db, log })
+  const { told, db: failing } = watched(shared)
+  told.failures = Number.POSITIVE_INFINITY
+  const away = new ClaimWrites({ db: failing, log })
+
+  const refused = assert.rejects(writes.putCheckpoint(run, checkpoint(run, "a")))
+  const waiting = assert.rejects(away.putCheckpoint(run, checkpoint(run, "a")), DatabaseUnavailable)
+  await until(() => told.statements > 0, { what: "a try" })
+  away.close()
+
+  await Promise.all([refused, waiting])
+})
