@@ -1,14 +1,26 @@
-/** Puts a note into the store, finds it again and removes it, so that nothing of it stays. */
+/** Puts notes into the store, finds each again and removes it, so that nothing of them stays. */
+import { setTimeout as sleep } from "node:timers/promises"
 import { Annotation, type LangGraphRunnableConfig, StateGraph } from "@langchain/langgraph"
 
-const State = Annotation.Root({ owner: Annotation<string>, text: Annotation<string>, found: Annotation<string[]> })
+const State = Annotation.Root({
+  owner: Annotation<string>,
+  texts: Annotation<string[]>,
+  /** How long each note takes, in milliseconds. */
+  everyMs: Annotation<number>,
+  found: Annotation<string[]>,
+})
 
-async function keep({ owner, text }: typeof State.State, { store }: LangGraphRunnableConfig) {
+async function keep({ owner, texts, everyMs = 0 }: typeof State.State, { store }: LangGraphRunnableConfig) {
   if (!store) throw new Error("there is no store")
-  await store.put(["notes", owner], "only", { text })
-  const hits = await store.search(["notes", owner], { filter: { text } })
-  await store.delete(["notes", owner], "only")
-  return { found: hits.map(({ value }) => String(value.text)) }
+  const found: string[] = []
+  for (const text of texts) {
+    await store.put(["notes", owner], "only", { text })
+    const hits = await store.search(["notes", owner], { filter: { text } })
+    found.push(...hits.map(({ value }) => String(value.text)))
+    await store.delete(["notes", owner], "only")
+    if (everyMs > 0) await sleep(everyMs)
+  }
+  return { found }
 }
 
 export const graph = new StateGraph(State)

@@ -207,9 +207,9 @@ async function reconnects(visit: Visit): Promise<void> {
 
 async function keepsNotes(visit: Visit): Promise<void> {
   const owner = `o${visit.random(0, 1e9)}`
-  const input = { owner, text: "remember" }
+  const input = { owner, texts: ["remember", "forget"] }
   const result = (await visit.client.runs.wait(null, "notes", { input })) as unknown as { found: string[] }
-  assert.deepEqual(result.found, ["remember"])
+  assert.deepEqual(result.found, input.texts)
 }
 
 async function fails(visit: Visit): Promise<void> {

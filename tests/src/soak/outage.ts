@@ -23,7 +23,8 @@ export interface OutageOptions {
 interface Asked {
   readonly threadId: string
   readonly runId: string
-  readonly steps: number
+  /** What its thread's state holds in the end: each step once, each note found. */
+  readonly left: readonly (number | string)[]
 }
 
 interface RunFact {
@@ -46,7 +47,7 @@ export async function outage({ seconds, say }: OutageOptions): Promise<string[]>
     await using server = await startAgentServer({ databaseUri })
     const followed = await startFollowedRuns(server, seconds)
     const requests = keepAsking(server)
-    await until(() => followed.every(({ events }) => events.length > 3), { what: "every stream has begun" })
+    await until(() => followed.every(({ events }) => events.length > 0), { what: "every stream has begun" })
     await until(() => requests.asked.length > 5, { what: "some requests were answered" })
 
     await killPostgres(postgres.pid)
@@ -85,27 +86,31 @@ interface Followed extends Asked {
   readonly over: Promise<"ended" | "cut">
 }
 
-/** Runs that are in flight all the time, each with a client: half of them resumable. */
+const everyMs = 100
+
+/** Runs that are in flight when Postgres goes away, each with a client. Some end before it is back. */
 async function startFollowedRuns(server: AgentServerProcess, seconds: number): Promise<Followed[]> {
-  const everyMs = 100
-  const steps = Math.ceil(((seconds + 4) * 1000) / everyMs)
-  return Promise.all(
-    [true, false, true, false].map(async (isResumable) => {
-      const { thread_id: threadId } = await server.client.threads.create()
-      const body = {
-        assistant_id: "steps",
-        input: { steps, everyMs },
-        stream_mode: "custom",
-        stream_resumable: isResumable,
-        config: { recursion_limit: steps + 10 },
-      }
-      const { location, events, over } = await EventReader.open(server, {
-        path: `/threads/${threadId}/runs/stream`,
-        body,
-      })
-      return { threadId, runId: location.split("/").at(-1) ?? "", steps, isResumable, events, over }
-    }),
-  )
+  const [throughout, meanwhile] = [seconds + 4, seconds / 2 + 2].map((each) => Math.ceil((each * 1000) / everyMs))
+  const start = async (graph: object, left: Asked["left"], isResumable: boolean): Promise<Followed> => {
+    const { thread_id: threadId } = await server.client.threads.create()
+    const rest = { stream_mode: "custom", stream_resumable: isResumable, config: { recursion_limit: 10_000 } }
+    const path = `/threads/${threadId}/runs/stream`
+    const { location, events, over } = await EventReader.open(server, { path, body: { ...graph, ...rest } })
+    return { threadId, runId: location.split("/").at(-1) ?? "", left, isResumable, events, over }
+  }
+  const steps = (count = 0, durability: string, isResumable: boolean) =>
+    start({ assistant_id: "steps", input: { steps: count, everyMs }, durability }, stepsTo(count), isResumable)
+  const texts = stepsTo(throughout ?? 0).map((note) => `note ${note}`)
+  return Promise.all([
+    steps(throughout, "async", true),
+    steps(throughout, "async", false),
+    steps(throughout, "sync", true),
+    steps(throughout, "exit", false),
+    steps(meanwhile, "async", true),
+    steps(meanwhile, "async", false),
+    steps(meanwhile, "sync", false),
+    start({ assistant_id: "notes", input: { owner: "outage", texts, everyMs } }, texts, false),
+  ])
 }
 
 /** Asks for small runs all the time, and notes which were acknowledged and how the others were refused. */
@@ -128,7 +133,7 @@ function keepAsking(server: AgentServerProcess) {
     const thread = await post("/threads", {})
     const body = { assistant_id: "steps", input: { steps: 3, everyMs: 10 } }
     const run = thread && (await post(`/threads/${thread.thread_id}/runs`, body))
-    if (run) asked.push({ threadId: run.thread_id, runId: run.run_id, steps: 3 })
+    if (run) asked.push({ threadId: run.thread_id, runId: run.run_id, left: stepsTo(3) })
   }
   const loop = async () => {
     while (!stopping.signal.aborted) {
@@ -166,24 +171,25 @@ async function problemsOfRuns(
   facts: ReadonlyMap<string, RunFact>,
 ): Promise<string[]> {
   const problems: string[] = []
-  for (const { threadId, runId, steps } of asked) {
+  for (const { threadId, runId, left } of asked) {
     const fact = facts.get(runId)
     if (fact?.status !== "success") {
       problems.push(`run ${runId} was acknowledged and is ${fact?.status ?? "gone"}: ${fact?.error}`)
       continue
     }
-    const { values } = await server.client.threads.getState<{ log: number[] }>(threadId)
-    if (String(values.log) !== String(stepsTo(steps))) problems.push(`run ${runId} left ${values.log}`)
+    const { values } = await server.client.threads.getState<{ log?: number[]; found?: string[] }>(threadId)
+    const found = values.found ?? values.log
+    if (String(found) !== String(left)) problems.push(`run ${runId} left ${found}`)
   }
   return problems
 }
 
 /** The server lived all the time, so nobody's stream had to break: it must have everything, to the end. */
-function problemsOfStream({ runId, isResumable, events, steps }: Followed): string[] {
+function problemsOfStream({ runId, isResumable, events, left }: Followed): string[] {
   const kind = isResumable ? "resumable" : "ordinary"
   const ids = events.map(({ id }) => id)
   const said = events.filter(({ event }) => event === "custom").map(({ data }) => JSON.parse(data).step as number)
-  const missing = stepsTo(steps).filter((step) => !said.includes(step))
+  const missing = left.filter((step) => typeof step === "number" && !said.includes(step))
   const end = events.at(-1)
   return [
     ...(ids.every((id, index) => index === 0 || id > (ids[index - 1] ?? 0)) ? [] : [`ids of ${runId} do not rise`]),
