@@ -108,6 +108,31 @@ describe("slow readers", { concurrency: true, skip }, () => {
     assert.ok(peak - before < mostGrowth, `the server grew by ${mb(peak - before)}`)
   })
 
+  test("a client that does not read is cut by a server where the run does not execute, too", async (t) => {
+    await using db = await freshDatabase()
+    await using executing = await startAgentServer({ databaseUri: db.uri })
+    await using server = await startAgentServer({ databaseUri: db.uri })
+    const before = await warmUp(server)
+    const { thread_id } = await executing.client.threads.create()
+
+    const run = await executing.client.runs.create(thread_id, "flood", { input: flood.input, streamMode: "custom" })
+    const path = `/threads/${thread_id}/runs/${run.run_id}/stream`
+    const { counts, onEvent } = counter()
+    const reader = await EventReader.open(server, { path, onEvent })
+    const sleeper = await EventReader.open(server, { path, paused: true })
+    const end = await reader.over
+    const peak = peakBytes(server.pid)
+    sleeper.resume()
+    const fate = await sleeper.over
+
+    t.diagnostic(`followed: memory ${mb(before)} before, ${mb(peak)} at the peak`)
+    assert.equal(end, "ended")
+    assert.equal(counts.isRising, true)
+    assert.equal(counts.custom, events - (counts.seen[0] ?? 0) + 1)
+    assert.equal(fate, "cut")
+    assert.ok(peak - before < mostGrowth, `the server grew by ${mb(peak - before)}`)
+  })
+
   test("a resumable client that was cut reads on after its last event without hole or repeat", async (t) => {
     await using db = await freshDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri })
