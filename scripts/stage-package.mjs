@@ -32,6 +32,7 @@ async function stage() {
   await setUp()
   clean()
   for (const [name, folder] of Object.entries(folders)) stagePackage(name, join(root, folder))
+  stagePython()
   stageTemplate("chat")
   cpSync(join(root, "LICENSE"), join(cli, "LICENSE"))
 }
@@ -43,6 +44,15 @@ function stagePackage(name, from) {
   for (const file of files) stageFile(file, join(lib, name, relative(from, file)))
   const { version, type } = manifest
   writeFileSync(join(lib, name, "package.json"), JSON.stringify({ name: manifest.name, version, type, private: true }))
+}
+
+/** At the same place beside the server as here, which is how the server finds it. */
+function stagePython() {
+  const from = join(root, "workers/python")
+  const sources = [join(from, "main.py"), ...filesBelow(join(from, "superstep_worker"))]
+  for (const file of sources.filter((path) => path.endsWith(".py"))) {
+    stageFile(file, join(lib, "workers/python", relative(from, file)))
+  }
 }
 
 function stageFile(from, to) {

@@ -128,6 +128,7 @@ function assemble({ config, db, log, env, project }: Assembly) {
     project: projectWithEnv(project, config),
     workers: config.workers,
     jobsPerWorker: config.jobsPerWorker,
+    python: config.python,
     handlers: patient({ ...checkpoints, ...storeCalls(db) }),
     serverEnv: env,
     limits: workerLimits(config),

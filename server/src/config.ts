@@ -94,8 +94,13 @@ export const settings = {
   },
   workers: {
     env: "SUPERSTEP_WORKERS",
-    describe: "How many worker processes execute graphs.",
+    describe: "How many worker processes execute graphs, for each language that they are written in.",
     schema: wholeNumber(2, 1),
+  },
+  python: {
+    env: "SUPERSTEP_PYTHON",
+    describe: "Program that runs Python graphs, where the project has no .venv; it must have langgraph.",
+    schema: z.string().min(1, "expected a program").default("python3"),
   },
   jobsPerWorker: {
     env: "N_JOBS_PER_WORKER",

@@ -11,14 +11,15 @@ import type { CallHandlers } from "./calls.js"
 import type { Connection } from "./connection.js"
 import { exitReason } from "./exit-reason.js"
 import { type Heartbeat, startHeartbeat } from "./heartbeat.js"
+import { type Language, languageOf, pythonOf, withoutPython } from "./languages.js"
 import { watchMemory } from "./memory-watch.js"
 import { killGroup } from "./process-group.js"
 import { Session } from "./session.js"
-import { workerCommand } from "./worker-command.js"
+import { pythonCommand, workerCommand } from "./worker-command.js"
 import { workerEnv } from "./worker-env.js"
 import type { WorkerSocket } from "./worker-socket.js"
 
-/** What a worker loads. */
+/** What a worker loads; its graphs are of one language. */
 export interface WorkerProject {
   /** Absolute path of the folder of `langgraph.json`. */
   readonly folder: string
@@ -35,8 +36,10 @@ export interface ChildSetting {
   readonly log: Log
   /** This process's environment; see `worker-env.ts` for the little that is passed on. */
   readonly serverEnv: NodeJS.ProcessEnv
-  /** The file that Node runs. */
-  readonly main: string
+  /** The file that each language's program runs. */
+  readonly mains: Readonly<Record<Language, string>>
+  /** The program of Python, where a project has none of its own. */
+  readonly python: string
   readonly limits: Limits
 }
 
@@ -69,6 +72,9 @@ export interface ChildListener {
 // A process that ends closes its socket and then exits, or so it looks from here: the one tells of the other within
 // moments. When it does not, somebody else holds the socket, or the worker lives on without it.
 const settleMs = 1000
+
+// How `setpriv`, like a shell, says that it found no such program.
+const notFoundCode = 127
 
 export class Child {
   readonly #workerId: string
@@ -125,11 +131,10 @@ export class Child {
   }
 
   #spawn(): ChildProcess {
-    const { serverEnv, main, socket, limits } = this.#setting
+    const { serverEnv, socket, limits } = this.#setting
     const env = workerEnv(serverEnv, this.#project.env, { socketPath: socket.path, workerId: this.#workerId })
-    const nodeVersion = Number(process.versions.node.split(".")[0])
-    const program = { execPath: process.execPath, nodeVersion, main, memoryMb: limits.memoryMb }
-    const [command, ...args] = workerCommand(program)
+    const { commandLine, whenMissing } = this.#program()
+    const [command, ...args] = commandLine
     const child = spawn(command, args, {
       cwd: this.#project.folder,
       env,
@@ -138,14 +143,31 @@ export class Child {
       detached: true,
     })
     this.#setting.log.debug({ worker_id: this.#workerId, pid: child.pid }, "worker started")
-    child.once("error", (error) => this.#exited(`it could not be started: ${error.message}`))
-    child.once("exit", (code, signal) => this.#exited(exitReason(code, signal)))
+    child.once("error", (error) => this.#exited(`it could not be started: ${error.message}${whenMissing}`))
+    child.once("exit", (code, signal) => {
+      const isMissing = code === notFoundCode && this.#connection === undefined
+      this.#exited(`${exitReason(code, signal)}${isMissing ? whenMissing : ""}`)
+    })
     if (child.pid !== undefined) {
       const onOver = (reason: string) => this.kill(reason)
       const { memoryMb: limitMb, memoryEveryMs: everyMs } = limits
       this.#stopWatchingMemory = watchMemory({ pid: child.pid, limitMb, everyMs, onOver })
     }
     return child
+  }
+
+  /** What is started, and what to say when there is no such program. */
+  #program(): { commandLine: readonly [string, ...string[]]; whenMissing: string } {
+    const { mains, python, limits } = this.#setting
+    const [path = ""] = Object.values(this.#project.graphs)
+    if (languageOf(path) === "python") {
+      const interpreter = pythonOf(this.#project, python)
+      const whenMissing = `: ${withoutPython(interpreter)}`
+      return { commandLine: pythonCommand(interpreter, mains.python), whenMissing }
+    }
+    const nodeVersion = Number(process.versions.node.split(".")[0])
+    const program = { execPath: process.execPath, nodeVersion, main: mains.javascript, memoryMb: limits.memoryMb }
+    return { commandLine: workerCommand(program), whenMissing: "" }
   }
 
   #killAfter(ms: number, because: string): void {

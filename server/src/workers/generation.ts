@@ -1,5 +1,6 @@
-/** A set of equal workers that loaded the project's sources at one time. */
+/** The workers that loaded a project's sources at one time: equal ones for each language that its graphs need. */
 import type { ChildSetting, WorkerProject } from "./child.js"
+import { byLanguage } from "./languages.js"
 import type { GraphFailure, LoadReport } from "./port.js"
 import { Worker } from "./worker.js"
 
@@ -14,6 +15,7 @@ export interface GenerationOptions {
   readonly number: number
   readonly project: WorkerProject
   readonly setting: ChildSetting
+  /** How many for each language. */
   readonly workers: number
   readonly jobsPerWorker: number
   /** Whether the sources on disk are still this generation's. */
@@ -31,9 +33,10 @@ export class Generation {
     this.number = number
     this.project = project
     this.#jobsPerWorker = options.jobsPerWorker
-    this.workers = Array.from({ length: options.workers }, (_, index) => {
+    const projects = byLanguage(project).flatMap((part) => Array.from({ length: options.workers }, () => part))
+    this.workers = projects.map((part, index) => {
       const name = `${number}.${index + 1}`
-      return new Worker({ name, project, setting, mayRestart, ...listener })
+      return new Worker({ name, project: part, setting, mayRestart, ...listener })
     })
   }
 

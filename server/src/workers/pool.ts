@@ -25,7 +25,7 @@ export interface WorkerPool extends Workers {
 
 export interface WorkerPoolOptions {
   readonly project: WorkerProject
-  /** How many processes, and how many runs each executes at a time. */
+  /** How many processes for each language that the graphs need, and how many runs each executes at a time. */
   readonly workers: number
   readonly jobsPerWorker: number
   /** Answers the workers' calls. */
@@ -33,8 +33,10 @@ export interface WorkerPoolOptions {
   /** This process's environment, of which a worker gets only PATH, HOME and the like. */
   readonly serverEnv: NodeJS.ProcessEnv
   readonly log: Log
-  /** File of the worker program; that of `@superstep/worker-js` unless told. */
+  /** File of the JavaScript worker; that of `@superstep/worker-js` unless told. */
   readonly main?: string
+  /** The program of Python graphs, where a project has no `.venv`; `python3` unless told. */
+  readonly python?: string
   readonly limits?: Partial<Limits>
 }
 
@@ -57,6 +59,10 @@ export const usualLimits: Limits = {
 // Two at least, so that one run which lasts does not hold up the others that wait for a process of their own. Setting-free:
 // runs that were in a worker when it died are few, and each such process needs a worker's memory.
 const leastSolos = 2
+
+// Python's packages are no business of npm's, so the worker is found by its place in the repository, which the published
+// package keeps (scripts/stage-package.mjs).
+const pythonMain = fileURLToPath(new URL("../../../workers/python/main.py", import.meta.url))
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   return new Pool(options)
@@ -202,9 +208,9 @@ class Pool implements WorkerPool {
   }
 
   #settingOf(socket: WorkerSocket): ChildSetting {
-    const { handlers, log, serverEnv } = this.#options
-    const main = this.#options.main ?? fileURLToPath(import.meta.resolve("@superstep/worker-js/main"))
-    return { socket, handlers, log, serverEnv, main, limits: this.#limits }
+    const { handlers, log, serverEnv, python = "python3" } = this.#options
+    const javascript = this.#options.main ?? fileURLToPath(import.meta.resolve("@superstep/worker-js/main"))
+    return { socket, handlers, log, serverEnv, mains: { javascript, python: pythonMain }, python, limits: this.#limits }
   }
 
   #workers(): readonly Worker[] {

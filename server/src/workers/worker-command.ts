@@ -13,6 +13,10 @@ export interface WorkerProgram {
 }
 
 /** @returns program and arguments; on Linux they end with their parent (P10) */
+export const pythonCommand = (interpreter: string, main: string): readonly [string, ...string[]] =>
+  endWithParent([interpreter, main])
+
+/** @returns program and arguments; on Linux they end with their parent (P10) */
 export const workerCommand = (program: WorkerProgram): readonly [string, ...string[]] =>
   endWithParent([program.execPath, ...nodeOptions(program), program.main])
 

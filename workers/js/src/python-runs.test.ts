@@ -121,6 +121,15 @@ test("Python code that ends the process is told by a code", { skip }, async () =
   assert.equal(await ending.exit(), 71)
 })
 
+test("a Python worker ends with its server, although nobody reads why", { skip }, async () => {
+  const ending = await serving()
+  ending.child.stderr?.destroy()
+
+  await ending[Symbol.asyncDispose]()
+
+  assert.equal(await ending.exit(), 70)
+})
+
 test("a Python node that blocks its thread holds neither pings nor its own cancel (W7)", { skip }, async () => {
   const run = server.startRun("values", { input: { kind: "blocked" }, stream_modes: ["tasks"] })
   await server.frame((frame) => frame.header.type === "event" && isAbout(frame, run.claim_id))

@@ -65,5 +65,8 @@ async def _serve() -> None:
 
 def _leave(code: int, why: str) -> None:
     """At once: threads of user code would keep an ordinary exit waiting."""
-    print(why, file=sys.stderr, flush=True)
-    os._exit(code)
+    try:
+        print(why, file=sys.stderr, flush=True)
+    finally:
+        # Who reads standard error may have died with the server.
+        os._exit(code)

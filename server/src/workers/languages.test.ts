@@ -1,0 +1,107 @@
+/** Python graphs get Python workers; a project without them gets none. */
+import assert from "node:assert/strict"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres"
+import { sql } from "@superstep/toolkit/db/sql"
+import { createLog } from "@superstep/toolkit/log/log"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { checkpointCalls } from "../checkpoints/calls.js"
+import { ClaimWrites } from "../checkpoints/claim-writes.js"
+import { byLanguage, languageOf, pythonOf } from "./languages.js"
+import { endOf, project, runOrder, startTestPool } from "./testing/test-pool.js"
+
+const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
+const skip = python === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON"
+
+const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
+const pythonGraph = fileURLToPath(new URL("../../../workers/python/testing/graphs/simple.py", import.meta.url))
+const chat = "chat:graph"
+
+test("a file's name tells its language", () => {
+  const found = ["./a.py:graph", "./a.ts:graph", "./a.mjs:graph", "./a.py.ts:graph"].map(languageOf)
+
+  assert.deepEqual(found, ["python", "javascript", "javascript", "javascript"])
+})
+
+test("a project has a part for each language of its graphs", () => {
+  const parts = (graphs: Record<string, string>) => byLanguage(project(graphs)).map((part) => part.graphs)
+
+  assert.deepEqual(parts({ a: "./a.ts:g", b: "./b.py:g", c: "./c.js:g" }), [
+    { a: "./a.ts:g", c: "./c.js:g" },
+    { b: "./b.py:g" },
+  ])
+  assert.deepEqual(parts({ b: "./b.py:g" }), [{ b: "./b.py:g" }])
+})
+
+test("a project's own environment has its Python", () => {
+  const folder = temporaryFolder()
+  const own = { ...project(), folder }
+
+  const before = pythonOf(own, "python3")
+  mkdirSync(join(folder, ".venv/bin"), { recursive: true })
+  writeFileSync(join(folder, ".venv/bin/python"), "")
+  const after = pythonOf(own, "python3")
+
+  assert.deepEqual([before, after], ["python3", join(folder, ".venv/bin/python")])
+})
+
+test("a graph whose Python is not there fails with what to do, and the others load", async () => {
+  await using testing = await startTestPool({
+    project: project({ chat, py: "./a.py:graph" }),
+    python: "no-such-python",
+  })
+
+  const { graphs, failed } = testing.report
+
+  assert.deepEqual(graphs, ["chat"])
+  assert.match(
+    failed[0]?.message ?? "",
+    /there is no no-such-python: install Python .* or name one with SUPERSTEP_PYTHON/,
+  )
+})
+
+test("as many workers as the setting says for each language, and none that no graph needs", { skip }, async () => {
+  const startedFor = async (graphs: Record<string, string>) => {
+    let started = 0
+    const write = (line: string) => {
+      if (line.includes("worker started")) started += 1
+    }
+    const log = createLog({ process: "test", level: "debug" }, { write })
+    await using testing = await startTestPool({ project: project(graphs), python, log, workers: 2 })
+    assert.deepEqual(testing.report, { graphs: Object.keys(graphs), failed: [] })
+    return started
+  }
+
+  const py = `${pythonGraph}:builder`
+
+  assert.deepEqual(await startedFor({ chat }), 2)
+  assert.deepEqual(await startedFor({ py }), 2)
+  assert.deepEqual(await startedFor({ chat, py }), 4)
+})
+
+test("a run of a Python graph, and LangGraph's own saver reads its state", { skip }, async () => {
+  await using db = await freshDatabase({ migrations })
+  const log = createLog({ process: "test", level: "silent" })
+  const handlers = checkpointCalls({ db, writes: new ClaimWrites({ db, log }) })
+  const graphs = { chat: `${pythonGraph}:builder` }
+  await using testing = await startTestPool({ project: project(graphs), python, handlers })
+  const order = runOrder([], { input: JSON.stringify({ n: 1 }) })
+  const { runId, claimId, threadId } = order
+  await db.run(sql`insert into threads (thread_id) values (${threadId})`)
+  await db.run(sql`
+    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, claim_id)
+    values (${runId}, ${threadId}, ${runId}, 'chat', 'running', '{}', '{}', 'enqueue', ${claimId})`)
+
+  const end = await endOf(testing.run([], order))
+
+  assert.ok(end && "done" in end)
+  assert.deepEqual([end.done.status, end.done.values], ["success", '{"n":2}'])
+  const official = PostgresSaver.fromConnString(db.uri)
+  const tuple = await official.getTuple({ configurable: { thread_id: threadId } })
+  await official.end()
+  assert.equal(tuple?.checkpoint.channel_values.n, 2)
+})
