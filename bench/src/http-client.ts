@@ -76,7 +76,8 @@ export async function recordRun(target: Target, path: string, body: unknown, sig
     return { pieces, isWhole: true, endMs: performance.now() - begin }
   } catch (error) {
     if (signal?.aborted) return { pieces, isWhole: false, endMs: performance.now() - begin }
-    throw error
+    if (error instanceof BenchFailed) throw error
+    throw new BenchFailed(`the stream broke: ${(error as Error).message}`, { cause: error })
   }
 }
 
@@ -111,7 +112,7 @@ function send(
   const options: RequestOptions = { ...target.address, agent, method, path: `${target.prefix}${path}`, headers }
   return new Promise((resolve, reject) => {
     const request = httpRequest({ ...options, ...(signal && { signal }) }, resolve)
-    request.once("error", reject)
+    request.once("error", (cause) => reject(new BenchFailed(`${method} ${path}: ${cause.message}`, { cause })))
     request.end(payload)
   })
 }

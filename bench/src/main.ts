@@ -5,7 +5,7 @@ import { BenchFailed } from "./http-client.js"
 import { type Measured, measure } from "./measure.js"
 import { type Options, readOptions, usage } from "./options.js"
 import { Cleanup } from "./processes.js"
-import { environment, type Row, renderTable, summarise } from "./report.js"
+import { environment, type Row, renderRows, renderTable, summarise } from "./report.js"
 import type { Scenario } from "./scenarios/scenario.js"
 import { scenarios } from "./scenarios/scenarios.js"
 import { Systems } from "./systems/systems.js"
@@ -32,6 +32,7 @@ async function bench(options: Options, cleanup: Cleanup): Promise<void> {
     const results = await measureAnew(scenario, systems, options, cleanup)
     measured.push(...results)
     rows.push(...summarise(results))
+    say(renderRows(summarise(results), options))
   }
   console.log(`\n${renderTable(rows, options)}`)
   const failures = measured.flatMap(({ scenario, system, failure }) =>
@@ -54,7 +55,7 @@ async function measureAnew(
   await using own = new Cleanup()
   cleanup.add(() => own[Symbol.asyncDispose]())
   const started = await systems.start(scenario, own)
-  return await measure(scenario, started, repeats, say)
+  return await measure(scenario, started, { repeats, cleanup: own, say })
 }
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)

@@ -1,4 +1,5 @@
 import { BenchFailed } from "./http-client.js"
+import type { Cleanup } from "./processes.js"
 import type { Sample, Scenario } from "./scenarios/scenario.js"
 import type { System, SystemName } from "./systems/system.js"
 
@@ -11,16 +12,21 @@ export interface Measured {
   readonly failure: string | undefined
 }
 
+export interface Measuring {
+  readonly repeats: number
+  readonly cleanup: Cleanup
+  /** Is told what is under way. */
+  say(line: string): void
+}
+
 /**
  * Runs a scenario on every system. The systems take turns, round by round, so that a machine that grows warm or busy
  * does so for all of them. A system that gives one wrong answer is out: its times would mean nothing.
- * @param say  is told what is under way
  */
 export async function measure(
   scenario: Scenario,
   systems: readonly System[],
-  repeats: number,
-  say: (line: string) => void,
+  { repeats, cleanup, say }: Measuring,
 ): Promise<Measured[]> {
   const results = systems.map((system) => ({
     system,
@@ -33,7 +39,7 @@ export async function measure(
     for (const result of results.filter(({ failure }) => failure === undefined)) {
       try {
         const samples = await repeat(round === 0 ? scenario.warmUps : scenario.requests, () =>
-          scenario.run(result.system),
+          scenario.run(result.system, cleanup),
         )
         if (round > 0) result.rounds.push(samples)
       } catch (error) {

@@ -1,5 +1,5 @@
 /** What processes use, read from `/proc` as Linux has it; on other systems there is none, and the figures are NaN. */
-import { readdir, readFile } from "node:fs/promises"
+import { readdir, readFile, readlink } from "node:fs/promises"
 
 // Linux counts processor time in these, on every architecture that Node runs on.
 const ticksPerSecond = 100
@@ -38,9 +38,7 @@ export async function cpuOf(pids: readonly number[]): Promise<number> {
 }
 
 async function allStats(): Promise<Stat[]> {
-  const names = await readdir("/proc").catch(() => [])
-  const pids = names.filter((name) => /^\d+$/.test(name))
-  const stats = await Promise.all(pids.map(async (pid) => parseStat(await contentOf(`/proc/${pid}/stat`))))
+  const stats = await Promise.all((await pids()).map(async (pid) => parseStat(await contentOf(`/proc/${pid}/stat`))))
   return stats.filter((stat) => stat !== undefined)
 }
 
@@ -54,3 +52,24 @@ function parseStat(text: string): Stat | undefined {
 
 /** Empty for a process that has ended meanwhile. */
 const contentOf = (path: string): Promise<string> => readFile(path, "utf8").catch(() => "")
+
+export interface Process {
+  readonly pid: number
+  readonly command: string
+}
+
+/** The living processes whose command, folder or environment names this folder; whoever started them. */
+export async function processesOf(folder: string): Promise<Process[]> {
+  const found = (await pids()).map(async (pid) => {
+    const command = await contentOf(`/proc/${pid}/cmdline`)
+    const about = [command, await contentOf(`/proc/${pid}/environ`), await readlink(`/proc/${pid}/cwd`).catch(() => "")]
+    return pid !== process.pid && about.some((text) => text.includes(folder)) ? { pid, command } : undefined
+  })
+  return (await Promise.all(found)).filter((one) => one !== undefined)
+}
+
+/** Of the whole machine; none where there is no `/proc`. */
+async function pids(): Promise<number[]> {
+  const names = await readdir("/proc").catch(() => [])
+  return names.filter((name) => /^\d+$/.test(name)).map(Number)
+}

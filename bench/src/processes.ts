@@ -4,8 +4,7 @@ import { once } from "node:events"
 import { closeSync, openSync, readFileSync } from "node:fs"
 import { treeOf } from "./process-usage.js"
 
-// A process that was asked to stop has this long before it is killed.
-const graceMs = 10_000
+const politely = { signal: "SIGTERM", graceMs: 10_000 } as const
 
 export class Cleanup implements AsyncDisposable {
   readonly #steps: (() => unknown)[] = []
@@ -28,15 +27,20 @@ export interface Program {
   readonly env: Readonly<Record<string, string>>
   readonly logFile: string
   readonly cwd?: string
+  /** How it is asked to stop, and how long it has before it is killed. */
+  readonly stop?: { readonly signal: NodeJS.Signals; readonly graceMs: number }
 }
 
 /** Starts a program; its output goes to the file. It stops with the cleanup. */
-export function startProgram({ argv, env, logFile, cwd }: Program, cleanup: Cleanup): ChildProcess {
+export function startProgram(
+  { argv, env, logFile, cwd, stop: how = politely }: Program,
+  cleanup: Cleanup,
+): ChildProcess {
   const [program, ...args] = argv
   const log = openSync(logFile, "a")
   const child = spawn(program, args, { env: { ...inherited(), ...env }, stdio: ["pipe", log, log], cwd })
   closeSync(log)
-  cleanup.add(() => stop(child))
+  cleanup.add(() => stop(child, how))
   return child
 }
 
@@ -46,11 +50,11 @@ function inherited(): Record<string, string> {
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
 }
 
-async function stop(child: ChildProcess): Promise<void> {
+async function stop(child: ChildProcess, { signal, graceMs }: NonNullable<Program["stop"]>): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
   const exited = once(child, "exit")
   const started = (await treeOf([child.pid])).filter((pid) => pid !== child.pid)
-  child.kill("SIGTERM")
+  child.kill(signal)
   const kill = setTimeout(() => child.kill("SIGKILL"), graceMs)
   await exited
   clearTimeout(kill)

@@ -69,14 +69,17 @@ export const environment = () => ({ node: process.version, platform: `${platform
 /** The table for people: one line a figure. */
 export function renderTable(rows: readonly Row[], options: Options): string {
   const { node, platform, cores } = environment()
-  const { systems, repeats } = options
-  const title = `Node ${node}, ${platform}, ${cores} cores; medians of ${repeats} rounds, fewer where one takes long`
-  const head = ["", ...systems.map((name) => name), ...ratioColumns(systems), "at least", "aim", "reaches"]
+  const title = `Node ${node}, ${platform}, ${cores} cores; medians of ${options.repeats} rounds, fewer where one takes long`
+  return `${title}\n\n${renderRows(rows, options)}`
+}
+
+export function renderRows(rows: readonly Row[], { systems }: Options): string {
+  const head = ["", ...systems, ...ratioColumns(systems), "at least", "aim", "reaches"]
   const lines = rows.flatMap((row, index) => {
     const isFirst = rows[index - 1]?.scenario !== row.scenario
     return [...(isFirst ? [[row.scenario]] : []), renderRow(row, systems)]
   })
-  return [title, "", ...align([head, ...lines])].join("\n")
+  return align([head, ...lines]).join("\n")
 }
 
 const ratioColumns = (systems: readonly SystemName[]): string[] =>

@@ -33,6 +33,7 @@ export const targets: readonly Target[] = [
   { scenario: "a thread of 200 turns", metric: "history", atLeast: 1800, aim: 500 },
   { scenario: "fan-out over 500", metric: "request", atLeast: 620, aim: 350 },
   { scenario: "start", metric: "/ok", atLeast: 1000, aim: 600 },
+  { scenario: "20 sleeping deployments", metric: "processor", atLeast: 1, aim: 1 },
 ]
 
 /** What a figure may be through the edge, as a multiple of the same figure without it. */

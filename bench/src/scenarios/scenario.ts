@@ -1,6 +1,7 @@
 /** What a scenario is, and what several of them ask of a system. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { BenchFailed, callJson, type StreamedRun, type Target } from "../http-client.js"
+import type { Cleanup } from "../processes.js"
 import type { System, SystemName } from "../systems/system.js"
 
 /** One figure. */
@@ -28,8 +29,12 @@ export interface Scenario {
   readonly mostRounds?: number
   /** Runs that a system must be able to execute at once; where it cannot, it is measured as it is. */
   readonly slots?: number
-  /** From the preparation to the checks. @throws BenchFailed  when an answer is wrong */
-  run(system: System): Promise<Sample>
+  /**
+   * From the preparation to the checks.
+   * @param cleanup  takes what must end with the scenario, should it be interrupted
+   * @throws BenchFailed  when an answer is wrong
+   */
+  run(system: System, cleanup: Cleanup): Promise<Sample>
 }
 
 export const everywhere: readonly SystemName[] = ["floor", "server", "edge", "peer"]

@@ -1,6 +1,7 @@
 import type { Options } from "../options.js"
 import { burningScenarios } from "./burning.js"
 import { firstEventScenarios } from "./first-event.js"
+import { idleScenarios } from "./idle.js"
 import { joinerScenarios } from "./joiners.js"
 import { longThreadScenarios } from "./long-thread.js"
 import { queueScenarios } from "./queue.js"
@@ -23,4 +24,5 @@ export const scenarios = (options: Options): Scenario[] => [
   ...burningScenarios(options),
   ...slowStreamScenarios(options),
   ...startScenarios(),
+  ...(options.withIdle ? idleScenarios(options) : []),
 ]
