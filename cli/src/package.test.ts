@@ -36,7 +36,7 @@ async function pack(): Promise<string> {
     "LICENSE",
     "scripts",
   ]
-  const folders = ["protocol", "toolkit", "server", "control", "workers/js", "cli", "examples/chat"]
+  const folders = ["protocol", "toolkit", "server", "control", "workers/js", "workers/python", "cli", "examples/chat"]
   for (const path of [...files, ...folders]) {
     const filter = (from: string) => !/node_modules|\.superstep/.test(from.slice(repository.length))
     cpSync(join(repository, path), join(copy, path), { recursive: true, preserveTimestamps: true, filter })
@@ -71,6 +71,7 @@ test("the packed package works in a foreign folder that has another zod", { skip
 
   assert.match(version, /^\d+\.\d+\.\d+\n$/)
   assert.ok(existsSync(join(app.cwd, "my-agent/langgraph.json")))
+  assert.ok(existsSync(join(app.cwd, "node_modules/superstep/lib/workers/python/superstep_worker/main.py")))
   assert.match(answer, /^event: end\ndata: .*"status":"success"/m)
   assert.deepEqual(unwanted(join(app.cwd, "node_modules/superstep/lib")), [])
 })
