@@ -39,6 +39,8 @@ export class AgentServer {
     this.#port = port
     this.url = `http://127.0.0.1:${port}`
     this.#logFile = join(options.folder, `${options.name}.log`)
+    // A test process that ends early, by a failure or a signal, takes its servers along.
+    process.once("exit", () => this.pid !== undefined && send(this.pid, "SIGKILL"))
   }
 
   /** It is not started yet. */

@@ -6,7 +6,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { ConversationClient } from "./client.js"
 import { factsOf, readEffects, type ThreadFacts } from "./facts.js"
 import { type Installation, startInstallation, testApplication } from "./installation.js"
-import type { Kill } from "./kill.js"
+import { type Kill, points, targets } from "./kill.js"
 import { type Round, roundOf } from "./schedule.js"
 import { seededRandom } from "./seeded-random.js"
 import { carryOut } from "./strike.js"
@@ -43,7 +43,9 @@ export async function campaign({ kills, seed, onRound }: CampaignOptions): Promi
   })
   const random = seededRandom(seed)
   let report = emptyReport(seed)
-  for (let number = 0; sum(report.kills) < kills; number++) {
+  // A short campaign does not reach every point and target: another one begins elsewhere.
+  const first = random.between(0, points.length * targets.length - 1)
+  for (let number = first; sum(report.kills) < kills; number++) {
     const round = roundOf(number, random, installation.folder)
     const result = await hold(round, installation, random)
     report = added(report, result)

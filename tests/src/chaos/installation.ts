@@ -7,6 +7,7 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { type RunningPostgres, startPostgres } from "@superstep/toolkit/postgres/start-postgres"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { AgentServer } from "./agent-server.js"
+import { makeCheckpointsHoldable } from "./moments.js"
 import { childrenOf, killAll } from "./processes.js"
 
 const silent = createLog({ process: "chaos", level: "silent" })
@@ -77,6 +78,7 @@ export async function startInstallation({ servers: count = 2, env }: Installatio
   }
   try {
     await untilWhole()
+    await makeCheckpointsHoldable(db)
   } catch (error) {
     await stop()
     throw error

@@ -14,6 +14,8 @@ async function main(): Promise<void> {
   if (report.broken.length > 0) process.exitCode = 1
 }
 
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
+
 main().catch((error: unknown) => {
   console.error(error)
   process.exit(1)

@@ -6,15 +6,14 @@ import { writeFileSync } from "node:fs"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import type { Durability } from "./conversation.js"
 import { type Execution, readEffects } from "./facts.js"
 import type { Installation } from "./installation.js"
 import { send } from "./processes.js"
 
 const timeoutMs = 30_000
 
-/** A lock that the test holds until `release`; it is gone when Postgres is. */
-export interface HeldLock {
+/** A lock that the test holds until `release`, or until it is disposed of; it is gone when Postgres is. */
+export interface HeldLock extends AsyncDisposable {
   release(): Promise<void>
 }
 
@@ -36,13 +35,29 @@ export async function holdLock(db: Database, statement: Sql): Promise<HeldLock> 
   // A Postgres that was killed has released the lock, and says so by an error.
   const over = transaction.catch(() => undefined)
   await Promise.race([isHeld, transaction])
-  return {
-    release: async () => {
-      release()
-      await over
-    },
+  const end = async () => {
+    release()
+    await over
   }
+  return { release: end, [Symbol.asyncDispose]: end }
 }
+
+/** Lets the saving of each checkpoint take a lock of its own, shared, so that a test can hold back the one it means. */
+export const makeCheckpointsHoldable = (db: Database): Promise<void> =>
+  db.transaction(async (tx) => {
+    await tx.run(sql`
+      create function chaos_gate() returns trigger language plpgsql as $$
+      begin
+        perform pg_advisory_xact_lock_shared(hashtextextended(new.thread_id || ' ' || (new.metadata ->> 'step'), 0));
+        return new;
+      end
+      $$`)
+    await tx.run(sql`
+      create trigger chaos_gate before insert on checkpoints for each row execute function chaos_gate()`)
+  })
+
+const lockCheckpoint = (threadId: string, step: number): Sql =>
+  sql`select pg_advisory_xact_lock(hashtextextended(${threadId} || ' ' || ${String(step)}, 0))`
 
 export const lockCheckpoints = sql`lock table checkpoints in share mode`
 export const lockThread = (threadId: string): Sql => sql`select from threads where thread_id = ${threadId} for update`
@@ -69,7 +84,6 @@ export interface LastStep {
   readonly runId: string
   readonly lastStep: number
   readonly gate: string
-  readonly durability: Durability
 }
 
 /**
@@ -78,21 +92,17 @@ export interface LastStep {
  */
 export async function stopAfterLastCheckpoint(
   { db, effectsFile }: Installation,
-  { threadId, runId, lastStep, gate, durability }: LastStep,
+  { threadId, runId, lastStep, gate }: LastStep,
 ): Promise<Execution> {
   const last = await untilExecuting({ effectsFile }, (one) => one.run_id === runId && one.step === lastStep)
-  const isSaved = (step: number) => () =>
-    db.row(sql`
-      select from checkpoints where thread_id = ${threadId} and metadata ->> 'run_id' = ${runId}
-        and (metadata ->> 'step')::int = ${step}`)
-  // Else the one before could be the one that waits.
-  if (durability !== "exit") await until(isSaved(lastStep - 1), { what: "the last checkpoint but one", timeoutMs })
-  // Only this run's writes need its row, which others may hold for a moment.
-  const lock = await holdLock(db, sql`select from runs where run_id = ${runId} for update`)
+  await using lock = await holdLock(db, lockCheckpoint(threadId, lastStep))
   writeFileSync(gate, "")
   await untilWaiting(db, "put_checkpoint(")
   send(last.pid, "SIGSTOP")
   await lock.release()
-  await until(isSaved(lastStep), { what: "the last checkpoint is saved", timeoutMs })
+  const isSaved = () =>
+    db.row(sql`
+      select from checkpoints where thread_id = ${threadId} and (metadata ->> 'step')::int = ${lastStep}`)
+  await until(isSaved, { what: "the last checkpoint is saved", timeoutMs })
   return last
 }

@@ -21,14 +21,14 @@ export interface Strike extends Kill {
 }
 
 /**
- * The n-th round: the points and targets come in turn, so that each is there soon, and all else is chance.
+ * The n-th round: the points come in turn, each with another target the next time, and all else is chance.
  * @param folder  for files of the round
  */
 export function roundOf(number: number, random: Random, folder: string): Round {
   const point = points[number % points.length] ?? "random"
-  const target = targets[Math.floor(number / points.length) % targets.length] ?? "worker"
+  const target = targets[(number + Math.floor(number / points.length)) % targets.length] ?? "worker"
   const first = strikeOf({ point, target }, random)
-  const second = strikeOf({ point: "random", target: random.pick(targets) }, random)
+  const second = strikeOf({ point: "random", target: random.pick(["worker", ...targets]) }, random)
   // What the first strike waits for is a run of `steps` that nobody else has in his hands.
   const main = chanceOf(`r${number}c0`, "steps", random)
   const names = Array.from({ length: random.between(3, 5) }, (_, n) => `r${number}c${n + 1}`)
@@ -39,7 +39,7 @@ export function roundOf(number: number, random: Random, folder: string): Round {
 }
 
 function strikeOf(kill: Kill, random: Random): Strike {
-  const count = kill.target === "worker" ? random.between(1, 3) : 1
+  const count = kill.target === "worker" ? random.between(1, 4) : 1
   return { ...kill, count, delayMs: random.between(0, 400), awayMs: random.pick([0, 0, 50, 300]) }
 }
 

@@ -48,7 +48,7 @@ export async function carryOut(strike: Strike, scene: Scene): Promise<number> {
 
 async function beforeFirstCheckpoint(strike: Strike, scene: Scene): Promise<number> {
   const { installation, begin } = scene
-  const lock = await holdLock(installation.db, lockCheckpoints)
+  await using lock = await holdLock(installation.db, lockCheckpoints)
   await begin()
   await untilWaiting(installation.db, "put_checkpoint(")
   const killed = await kill(strike, scene, await serverOfMain(scene))
@@ -66,8 +66,8 @@ async function whileStreaming(strike: Strike, scene: Scene): Promise<number> {
 async function afterLastCheckpoint(strike: Strike, scene: Scene): Promise<number> {
   const client = await scene.begin()
   const [runId = ""] = client.acknowledged
-  const { steps: lastStep, gate = "", durability } = client.conversation
-  const place = { threadId: client.threadId, runId, lastStep, gate, durability }
+  const { steps: lastStep, gate = "" } = client.conversation
+  const place = { threadId: client.threadId, runId, lastStep, gate }
   const last = await stopAfterLastCheckpoint(scene.installation, place)
   const killed = await kill(strike, scene, last)
   send(last.pid, "SIGCONT")
@@ -77,7 +77,7 @@ async function afterLastCheckpoint(strike: Strike, scene: Scene): Promise<number
 async function duringFinalWrite(strike: Strike, scene: Scene): Promise<number> {
   const { installation, begin } = scene
   const client = await begin()
-  const lock = await holdLock(installation.db, lockThread(client.threadId))
+  await using lock = await holdLock(installation.db, lockThread(client.threadId))
   await untilWaiting(installation.db, "finish_run(")
   const killed = await kill(strike, scene, await executing(scene))
   await lock.release()

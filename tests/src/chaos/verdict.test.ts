@@ -1,0 +1,92 @@
+/** The judge is only worth something if it finds what is broken. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { type Conversation, conversationOf, eventsOf, messagesOf } from "./conversation.js"
+import type { ReceivedEvent } from "./event-client.js"
+import type { ThreadFacts } from "./facts.js"
+import { judge, type Promised } from "./verdict.js"
+
+const runId = "r1"
+const secondAttempt = 1_000_000_000
+
+/** Three super-steps: attempt 1 committed the first and was killed in the second, which attempt 2 executed again. */
+const conversation: Conversation = conversationOf({ name: "judged", steps: 3, tokens: 1 })
+
+function eventsOfAttempt(attempt: number, steps: readonly number[], rest: readonly [string, unknown][] = []) {
+  const output = steps.flatMap((at) => eventsOf(conversation, 0, at))
+  const all: [string, unknown][] = [["metadata", { run_id: runId, attempt }], ...output, ...rest]
+  return all.map(([event, data], n): ReceivedEvent => ({ id: (attempt - 1) * secondAttempt + n, event, data }))
+}
+
+const end: [string, unknown] = ["end", { run_id: runId, status: "success" }]
+const log = [...eventsOfAttempt(1, [0]), ...eventsOfAttempt(2, [1, 2], [end])]
+
+const execution = (step: number, attempt: number) => ({ run_id: runId, node: "step", attempt, step, pid: 1 })
+const checkpoint = (step: number, attempt: number) => ({ step, runId, attempt })
+
+const good: ThreadFacts = {
+  threadId: "t1",
+  status: "idle",
+  values: { count: 3, messages: messagesOf(conversation, 0) },
+  runs: [{ runId, turn: "judged.0", status: "success", attempt: 2, losses: 1, durability: "sync", error: null }],
+  checkpoints: [checkpoint(-1, 1), checkpoint(0, 1), checkpoint(1, 1), checkpoint(2, 2), checkpoint(3, 2)],
+  executions: [execution(1, 1), execution(2, 1), execution(2, 2), execution(3, 2)],
+  logs: new Map([[runId, log]]),
+}
+
+const promisesBroken = (change: Partial<ThreadFacts>, stream: readonly ReceivedEvent[] = log): Promised[] => {
+  const seen = { acknowledged: [runId], streams: new Map([[runId, stream]]) }
+  return [...new Set(judge(conversation, { ...good, ...change }, seen).map(({ promise }) => promise))]
+}
+
+const [run] = good.runs
+assert.ok(run)
+
+test("a run that was killed once and went on from its checkpoint is in order", () => {
+  assert.deepEqual(promisesBroken({}), [])
+})
+
+test("a client may have more of a killed attempt than its log kept", () => {
+  const more = [...log.slice(0, 3), { id: 3, event: "custom", data: { at: 1, token: 0 } }, ...log.slice(3)]
+
+  assert.deepEqual(promisesBroken({}, more), [])
+})
+
+test("a run that is gone, hangs or failed is lost", () => {
+  assert.ok(promisesBroken({ runs: [] }).includes("lost"))
+  assert.deepEqual(promisesBroken({ runs: [{ ...run, status: "running" }], status: "busy" }), ["lost"])
+  assert.deepEqual(promisesBroken({ runs: [{ ...run, status: "error", error: "{}" }] }), ["lost"])
+})
+
+test("an input that was applied twice and a message that is missing are wrong states", () => {
+  const messages = messagesOf(conversation, 0)
+
+  assert.deepEqual(promisesBroken({ values: { count: 3, messages: ["judged.0:in", ...messages] } }), ["state"])
+  assert.deepEqual(promisesBroken({ values: { count: 3, messages: messages.slice(0, -1) } }), ["state"])
+  assert.deepEqual(promisesBroken({ values: { count: 4, messages } }), ["state"])
+})
+
+test("a committed node that executes again is found, by its checkpoint and by how far an attempt goes back", () => {
+  const again = { executions: [...good.executions, execution(1, 2)] }
+  const uncommitted = { ...again, checkpoints: good.checkpoints.filter(({ attempt }) => attempt === 2) }
+
+  assert.deepEqual(promisesBroken(again), ["repeated"])
+  assert.deepEqual(promisesBroken(uncommitted), ["repeated"])
+  assert.deepEqual(promisesBroken({ ...uncommitted, runs: [{ ...run, durability: "async" }] }), [])
+  assert.deepEqual(promisesBroken({ executions: [...good.executions, execution(2, 2)] }), ["repeated"])
+  assert.deepEqual(promisesBroken({ checkpoints: [...good.checkpoints, checkpoint(2, 2)] }), ["repeated"])
+})
+
+test("attempts that are counted differently are found", () => {
+  assert.deepEqual(promisesBroken({ runs: [{ ...run, attempt: 3 }] }), ["attempt"])
+})
+
+test("what is missing in a log or a stream is a hole, and so is what comes twice or is of another run", () => {
+  const without = (id: number) => log.filter((event) => event.id !== id)
+
+  for (const { id } of log) assert.ok(promisesBroken({}, without(id)).includes("hole"), `without ${id}`)
+  assert.ok(promisesBroken({ logs: new Map([[runId, without(1)]]) }, without(1)).includes("hole"))
+  assert.ok(promisesBroken({}, [...log.slice(0, 2), ...log.slice(1)]).includes("hole"))
+  const changed = log.map((event) => (event.id === 1 ? { ...event, data: { at: 0, token: 7 } } : event))
+  assert.ok(promisesBroken({ logs: new Map([[runId, changed]]) }, changed).includes("hole"))
+})
