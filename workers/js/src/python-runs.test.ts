@@ -232,6 +232,15 @@ test("a Python node in a thread uses the store", { skip }, async () => {
   assert.deepEqual((values as { found: unknown }).found, [{ text: "milk" }, 1, [["notes"]], null])
 })
 
+test("a Python node in a thread runs another graph, whose checkpoints are kept", { skip }, async () => {
+  const { frame, values, error } = await server.run("caller", { input: { kind: "call" } })
+
+  assert.deepEqual([error, values], [undefined, { kind: "tuple" }])
+  const kept = server.checkpoints.saved.filter(({ threadId }) => threadId === frame.thread_id).map(({ ns }) => ns)
+  assert.equal(kept.filter((ns) => ns === "").length, 3)
+  assert.ok(kept.some((ns) => ns.startsWith("call:")))
+})
+
 test("a function makes a Python graph anew for each use", { skip }, async () => {
   const { values } = await server.run("factory", { input: { n: 1 }, config: { configurable: { step: 5 } } })
 

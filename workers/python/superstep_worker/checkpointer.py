@@ -1,7 +1,7 @@
 """LangGraph's `BaseCheckpointSaver`, with a server behind it instead of a database.
 
 Graphs are run by `astream`, which uses the async methods. The others are for user code in threads, such as a node that
-is no coroutine and asks its graph for the state; they run on the worker's event loop.
+is no coroutine and invokes another graph; they run on the worker's event loop.
 """
 
 from __future__ import annotations

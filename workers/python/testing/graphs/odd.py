@@ -48,6 +48,18 @@ def again(state: Values, config: RunnableConfig) -> Values:
 graph = StateGraph(Values).add_node(make).add_node(again).add_edge(START, "make").add_edge("make", "again").compile()
 
 
+inner = StateGraph(Values).add_node(again).add_edge(START, "again").compile()
+
+
+def call(state: Values, config: RunnableConfig) -> Values:
+    """A node in a thread runs another graph, which uses the sync forms of the saver."""
+    made = inner.invoke({"value": (1, 2)}, config)
+    return {"kind": made["kind"]}
+
+
+caller = StateGraph(Values).add_node(call).add_edge(START, "call").compile()
+
+
 class Note(TypedDict, total=False):
     note: str
     found: list[Any]
