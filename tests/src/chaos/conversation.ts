@@ -1,6 +1,6 @@
 /** What is asked of a server in the tests, and what must have come of it in the end. Pure. */
 
-export type GraphName = "steps" | "fan" | "ask"
+export type GraphName = "steps" | "fan" | "ask" | "deadly"
 export type Durability = "sync" | "async" | "exit"
 
 /** One thread and what runs on it, one turn after the other. */
