@@ -61,9 +61,8 @@ async function measureAnew(
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 
 await main().catch((error: unknown) => {
-  if (error instanceof Interrupted) process.exitCode = 130
-  else {
-    say(error instanceof BenchFailed || error instanceof TypeError ? error.message : String((error as Error).stack))
-    process.exitCode = 1
-  }
+  // All is stopped; what still waits for an answer need not go on.
+  if (error instanceof Interrupted) process.exit(130)
+  say(error instanceof BenchFailed || error instanceof TypeError ? error.message : String((error as Error).stack))
+  process.exitCode = 1
 })

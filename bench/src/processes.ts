@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { closeSync, openSync, readFileSync } from "node:fs"
+import { BenchFailed } from "./http-client.js"
 import { treeOf } from "./process-usage.js"
 
 const politely = { signal: "SIGTERM", graceMs: 10_000 } as const
@@ -10,10 +11,15 @@ export class Cleanup implements AsyncDisposable {
   readonly #steps: (() => unknown)[] = []
   #isOver = false
 
-  /** Does this at the end, before everything that was added earlier; at once when the end has been (a late start). */
+  /** Does this at the end, before everything that was added earlier. @throws BenchFailed  the end has been */
   add(step: () => unknown): void {
-    if (this.#isOver) void step()
-    else this.#steps.push(step)
+    this.assertOpen()
+    this.#steps.push(step)
+  }
+
+  /** Nothing may be started any more once the end has begun: nobody would stop it. @throws BenchFailed */
+  assertOpen(): void {
+    if (this.#isOver) throw new BenchFailed("the benchmark is over")
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -36,6 +42,7 @@ export function startProgram(
   { argv, env, logFile, cwd, stop: how = politely }: Program,
   cleanup: Cleanup,
 ): ChildProcess {
+  cleanup.assertOpen()
   const [program, ...args] = argv
   const log = openSync(logFile, "a")
   const child = spawn(program, args, { env: { ...inherited(), ...env }, stdio: ["pipe", log, log], cwd })
