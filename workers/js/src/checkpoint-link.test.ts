@@ -17,7 +17,11 @@ function linkOfRun() {
   }
   const claim = { run_id: "r", claim_id: "c" }
   const eventsWritten = () => Promise.resolve()
-  return { asked, link: new CheckpointLink({ call, claim, threadId: "own", hasCheckpoint: false, eventsWritten }) }
+  const options = { call, claim, threadId: "own", hasCheckpoint: false, eventsWritten }
+  return {
+    asked,
+    link: new CheckpointLink({ ...options, awaitsCommits: true, onRefused: (error) => assert.fail(String(error)) }),
+  }
 }
 
 const root = (thread_id: string) => ({ configurable: { thread_id, checkpoint_ns: "" } })

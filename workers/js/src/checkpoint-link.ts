@@ -2,8 +2,9 @@
  * The checkpoints of one run (or of one question about a thread), kept by the server and reached over calls.
  *
  * It remembers the newest checkpoint of its thread's root, since while a run holds its claim nobody else writes one: the questions
- * at the end of a run (values, next nodes, interrupts) then cost no round trip. It stops with `close`: afterwards
- * every call fails with the reason given, and `idle` has told when the last one was answered (W3).
+ * at the end of a run (values, next nodes, interrupts) then cost no round trip. Writes leave in the order of LangGraph's
+ * calls, and `sent` tells when the last one has left (W3). It stops with `close`: afterwards every call fails with the
+ * reason given.
  */
 
 import {
@@ -31,6 +32,10 @@ export interface CheckpointLinkOptions {
   readonly hasCheckpoint: boolean
   /** Resolves when every event that came before has been written to the socket (W2). */
   readonly eventsWritten: () => Promise<void>
+  /** Whether the graph goes on only when a write is committed (durability `sync`); else when it has left. */
+  readonly awaitsCommits: boolean
+  /** A write that nobody awaits was refused. */
+  readonly onRefused: (error: unknown) => void
 }
 
 export interface ListOptions {
@@ -41,7 +46,10 @@ export interface ListOptions {
 
 export class CheckpointLink {
   readonly #options: CheckpointLinkOptions
+  /** Writes without an answer. */
   readonly #pending = new Set<Promise<unknown>>()
+  /** Settles when the last write has left. */
+  #lastSent: Promise<unknown> = Promise.resolve()
   /** Namespaces of the run's thread. */
   readonly #written = new Set<string>()
   readonly #newest = new NewestCheckpoint()
@@ -56,8 +64,16 @@ export class CheckpointLink {
     return this.#newest.get()
   }
 
-  /** Resolves when all calls have their answers, good or bad. */
-  async idle(): Promise<void> {
+  /** Resolves when all writes have left. */
+  async sent(): Promise<void> {
+    for (let last: unknown; last !== this.#lastSent; ) {
+      last = this.#lastSent
+      await last
+    }
+  }
+
+  /** Resolves when all writes have their answers, good or bad. */
+  async #idle(): Promise<void> {
     while (this.#pending.size > 0) await Promise.allSettled(this.#pending)
   }
 
@@ -74,7 +90,7 @@ export class CheckpointLink {
     if (known !== undefined && (id === undefined || known.checkpoint.id === id)) return known
     if (isOwn && !this.#options.hasCheckpoint && !this.#written.has(ns)) return undefined
     // A question must not overtake the writes it is about.
-    await this.idle()
+    await this.#idle()
     const tuple = await this.#ask(serde, threadId, ns, id)
     if (isRoot && id === undefined && tuple !== undefined) this.#newest.set(tuple)
     return tuple
@@ -88,7 +104,7 @@ export class CheckpointLink {
       if (tuple !== undefined) yield tuple
       return
     }
-    await this.idle()
+    await this.#idle()
     const before =
       options.before === undefined
         ? undefined
@@ -126,15 +142,12 @@ export class CheckpointLink {
     // The values are encoded before the first wait: the graph goes on and may change them.
     const encoding = encodeBlobs(serde, checkpoint.channel_values, newVersions)
     const head = checkpointLines(checkpoint, kept)
-    await this.#track(
-      (async () => {
-        const { blobs, lines } = await encoding
-        await this.#options.eventsWritten()
-        const parent = parentId === undefined ? {} : { parent_checkpoint_id: parentId }
-        const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id, ...parent }
-        await this.#call({ method: "checkpoint.put", ...this.#claim(), ...where, blobs }, [...head, ...lines])
-      })(),
-    )
+    await this.#write(async () => {
+      const { blobs, lines } = await encoding
+      const parent = parentId === undefined ? {} : { parent_checkpoint_id: parentId }
+      const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id, ...parent }
+      return [{ method: "checkpoint.put", ...this.#claim(), ...where, blobs }, [...head, ...lines]]
+    })
     return saved
   }
 
@@ -148,16 +161,38 @@ export class CheckpointLink {
     if (id === undefined) throw new Error("writes need configurable.checkpoint_id")
     if (threadId === this.#options.threadId && ns === "") this.#newest.addWrites(id, task.taskId, writes)
     const encoding = encodeWrites(serde, task, writes)
-    await this.#track(
-      (async () => {
-        const encoded = await encoding
-        // A task whose writes are saved does not run again, so its events must be out first.
-        await this.#options.eventsWritten()
-        const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id }
-        const fields = { method: "checkpoint.put_writes", ...this.#claim(), ...where } as const
-        await this.#call({ ...fields, writes: encoded.writes }, encoded.lines)
-      })(),
+    await this.#write(async () => {
+      const encoded = await encoding
+      const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id }
+      const fields = { method: "checkpoint.put_writes", ...this.#claim(), ...where } as const
+      return [{ ...fields, writes: encoded.writes }, encoded.lines]
+    })
+  }
+
+  /**
+   * Sends a write after those before it, and after the events that led to it: a task whose writes are saved does not run
+   * again (W2).
+   */
+  async #write(prepare: () => Promise<readonly [CallFields, readonly (readonly [string, string])[]]>): Promise<void> {
+    const before = this.#lastSent
+    const sent = (async () => {
+      const [fields, lines] = await prepare()
+      await before
+      await this.#options.eventsWritten()
+      // Boxed: the answer is not waited for here.
+      return { answered: this.#call(fields, lines) }
+    })()
+    this.#lastSent = sent.then(
+      () => undefined,
+      () => undefined,
     )
+    const written = this.#track(sent.then(({ answered }) => answered))
+    if (this.#options.awaitsCommits) {
+      await written
+      return
+    }
+    written.catch(this.#options.onRefused)
+    await sent
   }
 
   async #ask(serde: Serde, threadId: string, ns: string, id: string | undefined): Promise<CheckpointTuple | undefined> {

@@ -24,11 +24,11 @@ export class EventFeed {
     onChunk: (chunk: unknown) => Promise<void> | undefined,
   ): Promise<void> {
     const iterator = stream[Symbol.asyncIterator]()
-    const { aborted, forget } = rejectOnAbort(signal)
+    const { next: nextOf, forget } = abortable(iterator, signal)
     try {
       for (;;) {
         this.#park()
-        const next = await Promise.race([iterator.next(), aborted])
+        const next = await nextOf()
         this.#isParked = false
         if (next.done === true) return
         await onChunk(next.value)
@@ -66,15 +66,19 @@ async function ended(iterator: AsyncIterator<unknown>): Promise<void> {
   }
 }
 
-function rejectOnAbort(signal: AbortSignal): { aborted: Promise<never>; forget: () => void } {
-  let forget = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    const onAbort = () => reject(signal.reason)
-    if (signal.aborted) onAbort()
-    signal.addEventListener("abort", onAbort, { once: true })
-    forget = () => signal.removeEventListener("abort", onAbort)
-  })
-  // Nobody may be waiting when it rejects.
-  aborted.catch(() => {})
-  return { aborted, forget }
+/**
+ * The iterator's `next`, which rejects with the signal's reason as soon as it aborts. One promise a chunk: a race with a
+ * promise of the abort would add a reaction to that one for every token of the run.
+ */
+function abortable(iterator: AsyncIterator<unknown>, signal: AbortSignal) {
+  let fail: (reason: unknown) => void = () => {}
+  const onAbort = () => fail(signal.reason)
+  signal.addEventListener("abort", onAbort, { once: true })
+  const next = () =>
+    new Promise<IteratorResult<unknown>>((resolve, reject) => {
+      fail = reject
+      if (signal.aborted) reject(signal.reason)
+      else iterator.next().then(resolve, reject)
+    })
+  return { next, forget: () => signal.removeEventListener("abort", onAbort) }
 }

@@ -52,6 +52,10 @@ export class NewestCheckpoint {
 
 /** Values are replaced and never changed; everything else LangGraph changes in place. */
 const copyOf = (checkpoint: Checkpoint): Checkpoint => ({
-  ...structuredClone({ ...checkpoint, channel_values: {} }),
+  ...checkpoint,
   channel_values: { ...checkpoint.channel_values },
+  channel_versions: { ...checkpoint.channel_versions },
+  versions_seen: Object.fromEntries(
+    Object.entries(checkpoint.versions_seen).map(([node, versions]) => [node, { ...versions }]),
+  ),
 })

@@ -2,8 +2,8 @@
  * One run, from its `run` frame to its `done`.
  *
  * It owns an abort controller, the run's link to its checkpoints and the feed of its events. It promises: nothing is
- * sent before it starts or after `done` (W1), events go before the checkpoint they led to (W2), `done` goes after the
- * replies to all writes (W3), and a lost claim ends it in silence (W4). It stops when the graph does, by `cancel`, by
+ * sent before it starts or after `done` (W1), events go before the checkpoint they led to (W2), `done` goes after all
+ * writes (W3), and a lost claim ends it in silence (W4). It stops when the graph does, by `cancel`, by
  * `fail`, or when a write is told that the claim is lost.
  */
 import { AsyncLocalStorage } from "node:async_hooks"
@@ -46,7 +46,8 @@ export class Run {
   #isOver = false
 
   constructor(request: RunRequest, connection: Connection) {
-    const { run_id, claim_id, thread_id, stream_modes, stream_subgraphs, has_checkpoint, attempt } = request.frame
+    const { run_id, claim_id, thread_id, stream_modes, stream_subgraphs, has_checkpoint, attempt, durability } =
+      request.frame
     this.#request = request
     this.#connection = connection
     this.#events = new EventMapper({ runId: run_id, modes: stream_modes, subgraphs: stream_subgraphs })
@@ -57,6 +58,8 @@ export class Run {
       // The attempt before this one may have saved the thread's first.
       hasCheckpoint: has_checkpoint || attempt > 1,
       eventsWritten: () => this.#feed.written(),
+      awaitsCommits: durability === "sync",
+      onRefused: (error) => this.fail(error),
     })
   }
 
@@ -157,7 +160,7 @@ export class Run {
   }
 
   async #finish(thrown: Problem | undefined): Promise<void> {
-    await this.#checkpoints.idle()
+    await this.#checkpoints.sent()
     let state: StateSnapshot | undefined
     let problem = thrown
     try {

@@ -3,6 +3,7 @@
  * with their `type`, errors as `{error, message}`, sets as lists, bytes as base64, bigints as text, NaN as null.
  */
 import { types } from "node:util"
+import { isMessage, messageFields } from "./message-fields.js"
 
 /**
  * One pass over the value. What JSON cannot say never throws: a cycle reads `[Circular]`, a value whose own
@@ -10,7 +11,7 @@ import { types } from "node:util"
  */
 export function serialise(value: unknown): string {
   try {
-    return JSON.stringify(value, replace) ?? "null"
+    return textOf(value, 0) ?? "null"
   } catch {
     // Cycles and throwing getters are rare, so only they pay for the careful walk.
     return JSON.stringify(plain(value, [])) ?? "null"
@@ -23,6 +24,38 @@ export function describeError(thrown: unknown): { error: string; message: string
   return { error: "Error", message: typeof thrown === "string" ? thrown : serialise(thrown) }
 }
 
+// Deeper than any state, and soon enough in a cycle.
+const mostLevels = 64
+
+/**
+ * JSON text, undefined for what JSON leaves out. Nearly everything a graph streams is plain, and `JSON.stringify` says it
+ * three times as fast without a function to ask; messages are taken apart here, since it would call their costly `toJSON`
+ * first. With this a worker streams 1.25 times as many tokens (docs/performance.md).
+ */
+function textOf(value: unknown, level: number): string | undefined {
+  if (isPlain(value, level)) return JSON.stringify(value)
+  if (level > mostLevels || typeof value !== "object" || value === null) return JSON.stringify(value, replace)
+  if (isMessage(value)) return textOf(messageFields(value), level + 1)
+  if (Array.isArray(value)) return `[${value.map((each) => textOf(each, level + 1) ?? "null").join(",")}]`
+  if (Object.getPrototypeOf(value) !== Object.prototype || "toJSON" in value) return JSON.stringify(value, replace)
+  const fields = Object.entries(value).flatMap(([key, field]) => {
+    const text = textOf(field, level + 1)
+    return text === undefined ? [] : [`${JSON.stringify(key)}:${text}`]
+  })
+  return `{${fields.join(",")}}`
+}
+
+/** Whether `JSON.stringify` alone gives a value's form on the wire. */
+function isPlain(value: unknown, level: number): boolean {
+  if (typeof value !== "object") return typeof value !== "bigint"
+  if (value === null) return true
+  if (level > mostLevels) return false
+  if (Array.isArray(value)) return !("toJSON" in value) && value.every((each) => isPlain(each, level + 1))
+  if (Object.getPrototypeOf(value) !== Object.prototype || "toJSON" in value) return false
+  for (const key in value) if (!isPlain((value as Record<string, unknown>)[key], level + 1)) return false
+  return true
+}
+
 /** `JSON.stringify` hands over what `toJSON` made; `this[key]` is the value itself. */
 function replace(this: unknown, key: string, value: unknown): unknown {
   const original: unknown = typeof this === "object" && this !== null ? Reflect.get(this, key) : value
@@ -32,10 +65,7 @@ function replace(this: unknown, key: string, value: unknown): unknown {
 function wireForm(original: unknown, otherwise: unknown): unknown {
   if (typeof original === "bigint") return original.toString()
   if (typeof original !== "object" || original === null) return otherwise
-  if (isMessage(original)) {
-    const { type, data } = original.toDict()
-    return { ...data, type }
-  }
+  if (isMessage(original)) return messageFields(original)
   if (original instanceof Map) return mapForm(original)
   if (original instanceof Set) return [...original]
   if (original instanceof Uint8Array) return Buffer.from(original).toString("base64")
@@ -46,14 +76,6 @@ function wireForm(original: unknown, otherwise: unknown): unknown {
 function mapForm(map: ReadonlyMap<unknown, unknown>): unknown {
   const hasTextKeys = [...map.keys()].every((key) => typeof key === "string")
   return hasTextKeys ? Object.fromEntries(map) : [...map]
-}
-
-interface Message {
-  toDict(): { readonly type: string; readonly data: object }
-}
-
-function isMessage(value: object): value is Message {
-  return "toDict" in value && typeof value.toDict === "function"
 }
 
 function isError(value: unknown): value is Error {

@@ -56,6 +56,8 @@ async function readableGraph(
     threadId: call.thread_id,
     hasCheckpoint: true,
     eventsWritten: () => Promise.resolve(),
+    awaitsCommits: true,
+    onRefused: () => undefined,
   })
   const checkpointer = createCheckpointer(library.module, link)
   return { graph: withPersistence(graph, checkpointer, createStore(library.module, { call: ask })), config }
