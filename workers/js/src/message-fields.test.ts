@@ -15,14 +15,12 @@ import {
 import { messageFields } from "./message-fields.js"
 
 const called = { name: "search", args: { query: "x" }, id: "c1", type: "tool_call" as const }
-const usage_metadata = { input_tokens: 1, output_tokens: 2, total_tokens: 3 }
 
 const messages: Record<string, BaseMessage> = {
   human: new HumanMessage("hello"),
   "human with parts": new HumanMessage({ content: [{ type: "text", text: "hi" }], id: "m1", name: "Ada" }),
   system: new SystemMessage({ content: "be kind", additional_kwargs: { some_key: { Nested: 1 } } }),
   ai: new AIMessage({ content: "x", tool_calls: [called] }),
-  "ai with its usage": new AIMessageChunk({ content: "x", usage_metadata }),
   chunk: new AIMessageChunk({
     content: "x",
     tool_call_chunks: [{ name: "search", args: '{"query":', id: "c1", index: 0, type: "tool_call_chunk" }],
