@@ -30,6 +30,9 @@ async function main(): Promise<string[]> {
   return soakAServer(db, { ...load, waitsForOldEvents: true })
 }
 
+// At its exit a process takes its servers and its Postgres along; a signal alone would leave them.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1))
+
 const problems = await main()
 for (const problem of problems) say(problem)
 if (problems.length > 0) process.exitCode = 1
