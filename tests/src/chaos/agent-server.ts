@@ -12,6 +12,9 @@ import { childrenOf, killAll, send } from "./processes.js"
 const main = fileURLToPath(import.meta.resolve("@superstep/server/main"))
 const project = fileURLToPath(new URL("../../chaos/langgraph.json", import.meta.url))
 
+/** Most connections of a server, the listening one not counted. */
+export const poolSize = 8
+
 export interface AgentServerOptions {
   readonly name: string
   readonly databaseUri: string
@@ -83,7 +86,7 @@ export class AgentServer {
       SUPERSTEP_LISTEN: `127.0.0.1:${this.#port}`,
       SUPERSTEP_SERVER_ID: this.serverId,
       SUPERSTEP_AGENT_ENV: JSON.stringify({ CHAOS_EFFECTS: effectsFile }),
-      LANGGRAPH_POSTGRES_POOL_MAX_SIZE: "8",
+      LANGGRAPH_POSTGRES_POOL_MAX_SIZE: String(poolSize),
       ...env,
     }
   }

@@ -3,6 +3,7 @@
 import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
 import { until } from "@superstep/toolkit/testing/until"
+import { poolSize } from "./agent-server.js"
 import { ConversationClient } from "./client.js"
 import { factsOf, readEffects, type ThreadFacts } from "./facts.js"
 import { type Installation, startInstallation, testApplication } from "./installation.js"
@@ -93,11 +94,16 @@ async function hold(
     await ended.catch((error: unknown) => faults.push({ promise: "lost", detail: `${name}: its client: ${error}` }))
   }
   const facts = await untilOver(installation, clients)
-  const verdicts = clients.flatMap((client, index) => {
-    const fact = facts[index]
-    return fact ? judge(client.conversation, fact, client) : []
-  })
-  return { kills, clients, facts, broken: [...faults, ...verdicts] }
+  const verdicts = await Promise.all(clients.map((client, index) => verdictOn(client, facts[index])))
+  return { kills, clients, facts, broken: [...faults, ...verdicts.flat()] }
+}
+
+async function verdictOn(client: ConversationClient, facts: ThreadFacts | undefined): Promise<Broken[]> {
+  if (!facts) return []
+  const { conversation, acknowledged, streams } = client
+  const over = facts.runs.filter(({ status }) => status !== "pending" && status !== "running")
+  const reread = await client.readAgain(over.map(({ runId }) => runId))
+  return judge(conversation, facts, { acknowledged, streams, reread })
 }
 
 /** Waits until no run of the threads can change any more, or patience ends; the verdict then names those that can. */
@@ -116,15 +122,27 @@ async function untilOver(
   return Promise.all(threads.map((threadId) => factsOf(db, effects, threadId)))
 }
 
-/** Servers that stop in good order end with 0, and leave no process and no connection of theirs. */
-async function leftBehind({ servers, db }: Installation): Promise<Broken[]> {
+/** Connections of servers, those of killed ones too. */
+const connectionsOf = ({ db }: Installation) =>
+  db.rows<{ query: string }>(sql`
+    select query from pg_stat_activity where datname = current_database() and application_name <> ${testApplication}`)
+
+/**
+ * Servers that live have no more connections than their pools and one that listens. Those that stop in good order end
+ * with 0, and leave no process and no connection.
+ */
+async function leftBehind(installation: Installation): Promise<Broken[]> {
+  const { servers } = installation
+  const most = servers.length * (poolSize + 1)
+  const faults: string[] = []
+  const isWithin = async () => (await connectionsOf(installation)).length <= most
+  await until(isWithin, { what: `at most ${most} connections` }).catch((error: Error) => faults.push(error.message))
   const workers = servers.flatMap((server) => server.workerPids())
   const codes = await Promise.all(servers.map((server) => server.stop()))
-  const faults = codes.filter((code) => code !== 0).map((code) => `a server ended with ${code}`)
+  faults.push(...codes.filter((code) => code !== 0).map((code) => `a server ended with ${code}`))
   const living = (await Promise.all(workers.map(identify))).filter((identity) => identity !== undefined)
   faults.push(...living.map(({ pid }) => `worker ${pid} is left behind`))
-  const left = await db.rows<{ query: string }>(sql`
-    select query from pg_stat_activity where datname = current_database() and application_name <> ${testApplication}`)
+  const left = await connectionsOf(installation)
   faults.push(...left.map(({ query }) => `a connection is left behind: ${query}`))
   return faults.map((detail) => ({ promise: "left", detail }))
 }

@@ -48,6 +48,16 @@ export class ConversationClient implements Seen {
     return this.#random.pick(living.length > 0 ? living : this.#servers).url
   }
 
+  /** Reads the streams of runs from their beginning, as somebody does who was not there. */
+  async readAgain(runIds: readonly string[]): Promise<ReadonlyMap<string, readonly ReceivedEvent[]>> {
+    const read = async (runId: string) => {
+      const client = new EventClient(this.url, AbortSignal.timeout(patienceMs))
+      await client.follow({ threadId: this.threadId, runId })
+      return [runId, client.events] as const
+    }
+    return new Map(await Promise.all(runIds.map(read)))
+  }
+
   /** Cuts the connections of its streams, as a network does; they connect again. */
   disconnect(): void {
     for (const client of this.#clients.values()) client.disconnect()

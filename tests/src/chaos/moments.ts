@@ -14,6 +14,8 @@ const timeoutMs = 30_000
 
 /** A lock that the test holds until `release`, or until it is disposed of; it is gone when Postgres is. */
 export interface HeldLock extends AsyncDisposable {
+  /** The session of Postgres that holds it. */
+  readonly pid: number
   release(): Promise<void>
 }
 
@@ -23,23 +25,24 @@ export async function holdLock(db: Database, statement: Sql): Promise<HeldLock> 
   const released = new Promise<void>((resolve) => {
     release = resolve
   })
-  let held: () => void = () => undefined
-  const isHeld = new Promise<void>((resolve) => {
+  let held: (pid: number) => void = () => undefined
+  const isHeld = new Promise<number>((resolve) => {
     held = resolve
   })
   const transaction = db.transaction(async (tx) => {
     await tx.run(statement)
-    held()
+    held((await tx.row<{ pid: number }>(sql`select pg_backend_pid() as pid`))?.pid ?? 0)
     await released
+    return 0
   })
   // A Postgres that was killed has released the lock, and says so by an error.
   const over = transaction.catch(() => undefined)
-  await Promise.race([isHeld, transaction])
+  const pid = await Promise.race([isHeld, transaction])
   const end = async () => {
     release()
     await over
   }
-  return { release: end, [Symbol.asyncDispose]: end }
+  return { pid, release: end, [Symbol.asyncDispose]: end }
 }
 
 /** Lets the saving of each checkpoint take a lock of its own, shared, so that a test can hold back the one it means. */
@@ -62,13 +65,10 @@ const lockCheckpoint = (threadId: string, step: number): Sql =>
 export const lockCheckpoints = sql`lock table checkpoints in share mode`
 export const lockThread = (threadId: string): Sql => sql`select from threads where thread_id = ${threadId} for update`
 
-/** Waits until a statement of a server waits for a lock. @param words  a part of the statement */
-export async function untilWaiting(db: Database, words: string): Promise<void> {
-  const waits = () =>
-    db.row(sql`
-      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-        and query like ${`%${words}%`} and pid <> pg_backend_pid()`)
-  await until(waits, { what: `a statement with ${words} waits for a lock`, timeoutMs })
+/** Waits until a server waits for the lock. */
+export async function untilWaiting(db: Database, { pid }: HeldLock): Promise<void> {
+  const waits = () => db.row(sql`select from pg_stat_activity where ${pid} = any (pg_blocking_pids(pid)) limit 1`)
+  await until(waits, { what: "a server waits for the lock", timeoutMs })
 }
 
 /** Waits until a node of a run executes. @returns what it told */
@@ -97,7 +97,7 @@ export async function stopAfterLastCheckpoint(
   const last = await untilExecuting({ effectsFile }, (one) => one.run_id === runId && one.step === lastStep)
   await using lock = await holdLock(db, lockCheckpoint(threadId, lastStep))
   writeFileSync(gate, "")
-  await untilWaiting(db, "put_checkpoint(")
+  await untilWaiting(db, lock)
   send(last.pid, "SIGSTOP")
   await lock.release()
   const isSaved = () =>

@@ -50,7 +50,7 @@ async function beforeFirstCheckpoint(strike: Strike, scene: Scene): Promise<numb
   const { installation, begin } = scene
   await using lock = await holdLock(installation.db, lockCheckpoints)
   await begin()
-  await untilWaiting(installation.db, "put_checkpoint(")
+  await untilWaiting(installation.db, lock)
   const killed = await kill(strike, scene, await serverOfMain(scene))
   await lock.release()
   return killed
@@ -78,7 +78,7 @@ async function duringFinalWrite(strike: Strike, scene: Scene): Promise<number> {
   const { installation, begin } = scene
   const client = await begin()
   await using lock = await holdLock(installation.db, lockThread(client.threadId))
-  await untilWaiting(installation.db, "finish_run(")
+  await untilWaiting(installation.db, lock)
   const killed = await kill(strike, scene, await executing(scene))
   await lock.release()
   return killed

@@ -87,6 +87,9 @@ test("what is missing in a log or a stream is a hole, and so is what comes twice
   for (const { id } of log) assert.ok(promisesBroken({}, without(id)).includes("hole"), `without ${id}`)
   assert.ok(promisesBroken({ logs: new Map([[runId, without(1)]]) }, without(1)).includes("hole"))
   assert.ok(promisesBroken({}, [...log.slice(0, 2), ...log.slice(1)]).includes("hole"))
+  const reread = (again: readonly ReceivedEvent[]) =>
+    judge(conversation, good, { acknowledged: [], streams: new Map(), reread: new Map([[runId, again]]) }).length
+  assert.deepEqual([reread(log), reread(without(1)), reread(log.slice(0, -1))], [0, 1, 1])
   const changed = log.map((event) => (event.id === 1 ? { ...event, data: { at: 0, token: 7 } } : event))
   assert.ok(promisesBroken({ logs: new Map([[runId, changed]]) }, changed).includes("hole"))
 })

@@ -23,6 +23,8 @@ export interface Broken {
 export interface Seen {
   readonly acknowledged: readonly string[]
   readonly streams: ReadonlyMap<string, readonly ReceivedEvent[]>
+  /** What clients that came when all was over got from the beginning. */
+  readonly reread?: ReadonlyMap<string, readonly ReceivedEvent[]>
 }
 
 const eventsPerAttempt = 1_000_000_000
@@ -39,8 +41,9 @@ export function judge(conversation: Conversation, facts: ThreadFacts, seen: Seen
     const log = facts.logs.get(run.runId) ?? []
     broken.push(...repeatedNodes(facts, run, executions), ...wrongAttempts(run, executions, log))
     broken.push(...holesInLog(run, log), ...wrongContents(conversation, turn, log, "its log"))
-    const stream = seen.streams.get(run.runId)
+    const [stream, again] = [seen.streams.get(run.runId), seen.reread?.get(run.runId)]
     const forClients = log.filter(({ event }) => event !== "result")
+    if (again) broken.push(...holesInReread(run, again, forClients))
     if (stream)
       broken.push(...holesInStream(run, stream, forClients), ...wrongContents(conversation, turn, stream, "a stream"))
   })
@@ -135,6 +138,13 @@ function holesInLog(run: RunFact, log: readonly ReceivedEvent[]): Broken[] {
     if (event === "end" && index < log.length - 1) holes.push(`its log goes on after the end ${id}`)
   })
   return holes.map((detail) => ({ promise: "hole", detail: `${run.turn}: ${detail}` }))
+}
+
+/** Who comes when all is over gets the log, and an end in any case: one that no log has comes from the table. */
+function holesInReread(run: RunFact, again: readonly ReceivedEvent[], log: readonly ReceivedEvent[]): Broken[] {
+  const output = (events: readonly ReceivedEvent[]) => JSON.stringify(events.filter(({ event }) => event !== "end"))
+  const isSame = output(again) === output(log) && again.at(-1)?.event === "end"
+  return isSame ? [] : [{ promise: "hole", detail: `${run.turn}: who reads it again does not get its log` }]
 }
 
 /**
