@@ -15,6 +15,9 @@ const project = fileURLToPath(new URL("../../chaos/langgraph.json", import.meta.
 /** Most connections of a server, the listening one not counted. */
 export const poolSize = 8
 
+// Postgres is away for less than a second; one that ends oftener has another reason.
+const mostRestarts = 5
+
 export interface AgentServerOptions {
   readonly name: string
   readonly databaseUri: string
@@ -91,21 +94,29 @@ export class AgentServer {
     }
   }
 
-  /** Waits until it has loaded its graphs and answers. */
+  /**
+   * Waits until it has loaded its graphs. One that ended while it started, because Postgres was away, is started again as
+   * its owner would (ARCHITECTURE.md, §1).
+   */
   async untilReady(): Promise<void> {
+    let restarts = 0
     const isReady = async () => {
-      if (!this.isRunning) throw new Error(`${this.name} ended: ${this.log().slice(-3000)}`)
+      if (!this.isRunning) {
+        if (restarts++ === mostRestarts) throw new Error(`${this.name} ended: ${this.log().slice(-3000)}`)
+        this.start()
+      }
       return this.said("server ready")
     }
     await until(isReady, { what: `${this.name} is ready`, timeoutMs: 60_000 })
   }
 
-  /** Ends it without a word, and waits until it and its workers are gone. */
-  async kill(): Promise<void> {
-    if (this.pid === undefined || this.#child === undefined) return
+  /** Ends it without a word, and waits until it and its workers are gone. @returns false when it had ended before */
+  async kill(): Promise<boolean> {
+    if (this.pid === undefined || this.#child === undefined) return false
     const exited = once(this.#child, "exit")
     await killAll([this.pid, ...this.workerPids()])
     await exited
+    return true
   }
 
   /** Asks it to stop, as its owner does at a shutdown, and does not wait. */

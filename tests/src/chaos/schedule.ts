@@ -33,7 +33,8 @@ export function roundOf(number: number, random: Random, folder: string): Round {
   const main = chanceOf(`r${number}c0`, "steps", random)
   const names = Array.from({ length: random.between(3, 5) }, (_, n) => `r${number}c${n + 1}`)
   const others = names.map((name) => chanceOf(name, random.pick(["steps", "steps", "fan", "ask"] as const), random))
-  const gate = point === "between checkpoint and status" ? { gate: join(folder, `gate-${number}`) } : {}
+  const isAtEnd = point === "between checkpoint and status" || point === "during the final write"
+  const gate = isAtEnd ? { gate: join(folder, `gate-${number}`) } : {}
   const conversations = [{ ...main, turns: 1, isStreamed: true, ...gate }, ...others]
   return { number, conversations, strikes: [first, second] }
 }

@@ -1,9 +1,11 @@
 /** Kills what a strike names at the moment it names, and brings everything back. */
+import { writeFileSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
+import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import type { AgentServer } from "./agent-server.js"
 import type { ConversationClient } from "./client.js"
-import { type Execution, readEffects } from "./facts.js"
+import type { Execution } from "./facts.js"
 import type { Installation } from "./installation.js"
 import {
   holdLock,
@@ -51,7 +53,7 @@ async function beforeFirstCheckpoint(strike: Strike, scene: Scene): Promise<numb
   await using lock = await holdLock(installation.db, lockCheckpoints)
   await begin()
   await untilWaiting(installation.db, lock)
-  const killed = await kill(strike, scene, await serverOfMain(scene))
+  const killed = await kill(strike, scene, await claimedBy(scene))
   await lock.release()
   return killed
 }
@@ -60,7 +62,7 @@ async function whileStreaming(strike: Strike, scene: Scene): Promise<number> {
   const client = await scene.begin()
   const events = () => [...client.streams.values()][0] ?? []
   await until(() => events().filter(({ event }) => event === "custom").length >= 2, { what: "tokens have come" })
-  return kill(strike, scene, await executing(scene))
+  return kill(strike, scene, aimAt(scene, await executing(scene)))
 }
 
 async function afterLastCheckpoint(strike: Strike, scene: Scene): Promise<number> {
@@ -69,7 +71,7 @@ async function afterLastCheckpoint(strike: Strike, scene: Scene): Promise<number
   const { steps: lastStep, gate = "" } = client.conversation
   const place = { threadId: client.threadId, runId, lastStep, gate }
   const last = await stopAfterLastCheckpoint(scene.installation, place)
-  const killed = await kill(strike, scene, last)
+  const killed = await kill(strike, scene, aimAt(scene, last))
   send(last.pid, "SIGCONT")
   return killed
 }
@@ -78,20 +80,21 @@ async function duringFinalWrite(strike: Strike, scene: Scene): Promise<number> {
   const { installation, begin } = scene
   const client = await begin()
   await using lock = await holdLock(installation.db, lockThread(client.threadId))
+  writeFileSync(client.conversation.gate ?? "", "")
   await untilWaiting(installation.db, lock)
-  const killed = await kill(strike, scene, await executing(scene))
+  const killed = await kill(strike, scene, aimAt(scene, await executing(scene)))
   await lock.release()
   return killed
 }
 
 async function whileDraining(strike: Strike, scene: Scene): Promise<number> {
   await scene.begin()
-  const execution = await executing(scene)
-  const server = serverOf(scene.installation, execution)
+  const aim = aimAt(scene, await executing(scene))
+  const { server } = aim
   server.terminate()
   await until(() => server.said("server stopping") || !server.isRunning, { what: "the server drains" })
   await sleep(strike.delayMs / 2)
-  const killed = await kill(strike, scene, execution)
+  const killed = await kill(strike, scene, aim)
   // What was not killed ends by itself, and comes back.
   if (strike.target !== "server")
     await until(() => !server.isRunning, { what: "the server has drained", timeoutMs: 60_000 })
@@ -104,22 +107,26 @@ function executing({ installation, main }: Scene): Promise<Execution> {
   return untilExecuting(installation, ({ run_id }) => main().acknowledged.includes(run_id))
 }
 
-/** Before the first node nothing tells where a run executes: the table does. */
-async function serverOfMain({ installation, main }: Scene): Promise<Execution | undefined> {
-  const [runId = ""] = main().acknowledged
-  const told = readEffects(installation.effectsFile).findLast(({ run_id }) => run_id === runId)
-  return told
+/** What must be hit, where it lives still; what else is killed with it is chance. */
+interface Aim {
+  readonly server: AgentServer
+  readonly workers: readonly number[]
 }
 
-function serverOf({ servers }: Installation, { pid }: Execution): AgentServer {
-  const [any] = servers
-  const server = servers.find((one) => one.workerPids().includes(pid)) ?? any
-  if (!server) throw new Error("there is no server")
-  return server
+function aimAt({ installation: { servers }, random }: Scene, { pid }: Execution): Aim {
+  const server = servers.find((one) => one.workerPids().includes(pid)) ?? random.pick(servers)
+  return { server, workers: [pid] }
 }
 
-/** @param execution  what must be hit, where it lives still; all else is chance */
-async function kill(strike: Strike, { installation, random }: Scene, execution?: Execution): Promise<number> {
+/** Before the first node has told where a run executes the table knows the server, and it is one of its workers. */
+async function claimedBy({ installation: { db, servers }, random, main }: Scene): Promise<Aim> {
+  const [runId] = main().acknowledged
+  const run = await db.row<{ claimed_by: string | null }>(sql`select claimed_by from runs where run_id = ${runId}`)
+  const server = servers.find(({ serverId }) => serverId === run?.claimed_by) ?? random.pick(servers)
+  return { server, workers: server.workerPids() }
+}
+
+async function kill(strike: Strike, { installation, random }: Scene, aim?: Aim): Promise<number> {
   const { servers, postgres } = installation
   if (strike.target === "postgres") {
     await postgres.kill()
@@ -128,15 +135,15 @@ async function kill(strike: Strike, { installation, random }: Scene, execution?:
     return 1
   }
   if (strike.target === "server") {
-    const server = execution ? serverOf(installation, execution) : random.pick(servers)
-    await server.kill()
+    const server = aim?.server ?? random.pick(servers)
+    const wasRunning = await server.kill()
     await sleep(strike.awayMs)
     server.start()
-    return 1
+    return wasRunning ? 1 : 0
   }
-  const workers = servers.flatMap((server) => server.workerPids())
-  const chosen = new Set(execution && workers.includes(execution.pid) ? [execution.pid] : [])
-  while (chosen.size < Math.min(strike.count, workers.length)) chosen.add(random.pick(workers))
+  const living = servers.flatMap((server) => server.workerPids())
+  const chosen = new Set(aim?.workers.filter((pid) => living.includes(pid)))
+  while (chosen.size < Math.min(strike.count, living.length)) chosen.add(random.pick(living))
   await killAll([...chosen])
   return chosen.size
 }
