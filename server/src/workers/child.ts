@@ -161,7 +161,7 @@ export class Child {
     const { mains, python, limits } = this.#setting
     const [path = ""] = Object.values(this.#project.graphs)
     if (languageOf(path) === "python") {
-      const interpreter = pythonOf(this.#project, python)
+      const interpreter = pythonOf(this.#project.folder, python)
       const whenMissing = `: ${withoutPython(interpreter)}`
       return { commandLine: pythonCommand(interpreter, mains.python), whenMissing }
     }

@@ -39,12 +39,11 @@ test("a project has a part for each language of its graphs", () => {
 
 test("a project's own environment has its Python", () => {
   const folder = temporaryFolder()
-  const own = { ...project(), folder }
 
-  const before = pythonOf(own, "python3")
+  const before = pythonOf(folder, "python3")
   mkdirSync(join(folder, ".venv/bin"), { recursive: true })
   writeFileSync(join(folder, ".venv/bin/python"), "")
-  const after = pythonOf(own, "python3")
+  const after = pythonOf(folder, "python3")
 
   assert.deepEqual([before, after], ["python3", join(folder, ".venv/bin/python")])
 })
