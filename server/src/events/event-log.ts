@@ -5,6 +5,7 @@
  * G2 `flushed()` resolves when everything that was appended before the call is committed, whatever comes after it.
  * G3 A batch that fails is tried again until the database takes it; `close` gives up after one more try.
  * G4 An event that cannot be written at all is dropped with a word in the log, and holds up nobody else's.
+ * G5 What waits here is bounded: while the log is far behind, whoever appends is told to wait.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -16,8 +17,10 @@ import { appendEvents, type NewLoggedEvent } from "./queries.js"
 // A batch this large takes a few milliseconds; a larger one would only make its first event late. The bytes keep the
 // statement's parameters far below the longest string there can be.
 const mostEvents = 500
-const mostBytes = 8 * 1024 * 1024
+const mostBytes = 2 * 1024 * 1024
 const retryDelayMs = 200
+// Half a second of the quickest graph; while the database is away the workers wait instead of this process's memory.
+const mostWaitingBytes = 16 * 1024 * 1024
 
 interface Waiter {
   /** How many events must have been dealt with. */
@@ -29,6 +32,7 @@ export class EventLog {
   readonly #db: Database
   readonly #log: Log
   #waiting: NewLoggedEvent[] = []
+  #waitingBytes = 0
   /** Events that were appended, and those that were dealt with, since the start. */
   #appended = 0
   #done = 0
@@ -41,11 +45,14 @@ export class EventLog {
     this.#log = log
   }
 
-  append(runId: string, { seq, event, data }: RunEvent): void {
+  /** @returns what to wait for before more is appended, when the log is far behind (G5) */
+  append(runId: string, { seq, event, data }: RunEvent): Promise<void> | undefined {
     // The payload is a slice of the socket's buffer: the text is a copy that may be kept.
     this.#waiting.push({ runId, seq, event, data: data.toString("utf8") })
+    this.#waitingBytes += data.length
     this.#appended++
     this.#writing ??= this.#write()
+    return this.#waitingBytes > mostWaitingBytes ? this.flushed() : undefined
   }
 
   flushed(): Promise<void> {
@@ -98,7 +105,7 @@ export class EventLog {
   }
 
   #deal(count: number): void {
-    this.#waiting.splice(0, count)
+    for (const { data } of this.#waiting.splice(0, count)) this.#waitingBytes -= Buffer.byteLength(data)
     this.#done += count
     const [ready, rest] = [[] as Waiter[], [] as Waiter[]]
     for (const waiter of this.#waiters) (waiter.position <= this.#done ? ready : rest).push(waiter)

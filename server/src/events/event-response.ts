@@ -8,6 +8,9 @@ import type { Subscriber } from "./run-stream.js"
 // Every 5 s of silence, as the SDKs' idle watchdogs expect (decisions, agent server 4).
 const heartbeatMs = 5_000
 
+// What is sent of the past waits while this much is still on its way.
+const mostSentAheadBytes = 1024 * 1024
+
 // A reader this far behind would hold the server's memory; it is cut and may join again.
 const mostBufferedBytes = 16 * 1024 * 1024
 
@@ -20,6 +23,16 @@ export class EventResponse implements Subscriber {
   readonly #modes: ReadonlySet<string> | undefined
   readonly #heartbeat: NodeJS.Timeout
   #early: Buffer[] | undefined = []
+  #earlyBytes = 0
+  #begin: () => void = () => undefined
+  #onBegun: () => void = () => undefined
+  readonly #begun = new Promise<void>((resolve) => {
+    this.#onBegun = resolve
+  })
+  /** Resolves when so much is there that the reply should begin before the rest of the past is read. */
+  readonly hasPlenty = new Promise<void>((resolve) => {
+    this.#begin = resolve
+  })
   #hasEnded = false
 
   /** @param modes  forwards only events of these modes; metadata, error and end always pass */
@@ -37,6 +50,7 @@ export class EventResponse implements Subscriber {
   write(bytes: Buffer): void {
     if (this.#early) {
       this.#early.push(bytes)
+      this.#earlyBytes += bytes.length
       return
     }
     if (this.#outgoing.writableLength > mostBufferedBytes) {
@@ -45,6 +59,27 @@ export class EventResponse implements Subscriber {
     }
     this.#outgoing.write(bytes)
     this.#heartbeat.refresh()
+  }
+
+  drained(): Promise<void> | undefined {
+    if (this.#early) {
+      if (this.#earlyBytes < mostSentAheadBytes) return undefined
+      this.#begin()
+      return this.#begun.then(() => this.drained())
+    }
+    if (this.#outgoing.closed || this.#outgoing.writableLength < mostSentAheadBytes) return undefined
+    return new Promise((resolve) => {
+      const go = () => {
+        this.#outgoing.off("drain", go).off("close", go)
+        resolve()
+      }
+      this.#outgoing.once("drain", go).once("close", go)
+    })
+  }
+
+  /** The rest cannot be sent: the client sees a broken stream, and may come back. */
+  break(reason: Error): void {
+    this.#outgoing.destroy(reason)
   }
 
   end(): void {
@@ -84,6 +119,7 @@ export class EventResponse implements Subscriber {
     if (this.#outgoing.closed) left()
     else this.#outgoing.once("close", left)
     if (this.#hasEnded) this.#outgoing.end()
+    this.#onBegun()
     return RESPONSE_ALREADY_SENT
   }
 

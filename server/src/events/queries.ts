@@ -38,10 +38,21 @@ export const appendEvents = (db: Db, events: readonly NewLoggedEvent[]): Promise
       returning run_id)
     select pg_notify('run_events', run_id::text) from added group by run_id`)
 
+// Events may be as large as a graph's state: a page is bounded in bytes too, and holds at least one event.
+const mostPageBytes = 4 * 1024 * 1024
+
 /** A page of a run's log, oldest first. */
 export const eventsAfter = (db: Db, runId: string, after: number, limit: number): Promise<LoggedEvent[]> =>
   db.rows<LoggedEvent>(sql`
-    select seq, event, data from run_events where run_id = ${runId} and seq > ${after} order by seq limit ${limit}`)
+    select e.seq, e.event, e.data from (
+      select seq, sum(octet_length(data)) over (order by seq) - octet_length(data) as bytes_before
+      from run_events where run_id = ${runId} and seq > ${after} order by seq limit ${limit}) page
+    join run_events e on e.run_id = ${runId} and e.seq = page.seq
+    where page.bytes_before < ${mostPageBytes} order by e.seq`)
+
+/** Whether there may be more after a page. */
+export const isFull = (page: readonly LoggedEvent[], limit: number): boolean =>
+  page.length === limit || page.reduce((bytes, { data }) => bytes + Buffer.byteLength(data), 0) >= mostPageBytes
 
 /** The last id in a run's log; -1 when it has none. */
 export const lastLoggedSeq = async (db: Db, runId: string): Promise<number> => {

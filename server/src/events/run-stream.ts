@@ -13,6 +13,11 @@ export interface Subscriber {
   accepts(event: string): boolean
   /** @param bytes  those of all the events, one after the other */
   write(bytes: Buffer, events: readonly EncodedEvent[]): void
+  /**
+   * Asked by who sends the past, of which there may be far more than a subscriber may hold.
+   * @returns what resolves when it has taken what it was sent; undefined when more may come at once
+   */
+  drained?(): Promise<void> | undefined
   /** The stream is over. */
   end(): void
 }
@@ -20,7 +25,9 @@ export interface Subscriber {
 interface Place {
   /** Events up to this id are not for the subscriber: it has them already. */
   after: number
-  /** What came while the subscriber was still reading the past. */
+  /** It still reads the past, from the log: what comes meanwhile will be there for it too. */
+  isReading: boolean
+  /** What came while it read the last of the past. */
   held: EncodedEvent[] | undefined
 }
 
@@ -48,12 +55,20 @@ export class RunStream {
   }
 
   add(subscriber: Subscriber): void {
-    this.#place(subscriber, undefined)
+    this.#place(subscriber, false)
   }
 
-  /** Adds a subscriber that reads the past first: what comes meanwhile is kept for it until `release`. */
+  /** Adds a subscriber that reads the past from the log first; one that is here reads on there, and nothing is held. */
+  readPast(subscriber: Subscriber): void {
+    this.#place(subscriber, true)
+  }
+
+  /** The subscriber has nearly all of the past: what comes from now on is kept for it until `release`. */
   hold(subscriber: Subscriber): void {
-    this.#place(subscriber, [])
+    const place = this.#places.get(subscriber)
+    if (!place) return
+    this.#flush()
+    place.held = []
   }
 
   /** The subscriber has everything up to `after`: it gets the rest of what was held, and from now on all that comes. */
@@ -64,6 +79,7 @@ export class RunStream {
     const held = place.held ?? []
     place.after = after
     place.held = undefined
+    place.isReading = false
     deliver(subscriber, place, held)
     // The run ended while the subscriber was reading.
     if (!held.some(({ event, seq }) => event === "end" && seq > after)) return
@@ -85,16 +101,16 @@ export class RunStream {
   end(): void {
     this.#flush()
     for (const [subscriber, place] of this.#places) {
-      if (place.held) continue
+      if (place.isReading) continue
       this.#places.delete(subscriber)
       subscriber.end()
     }
   }
 
-  #place(subscriber: Subscriber, held: EncodedEvent[] | undefined): void {
+  #place(subscriber: Subscriber, isReading: boolean): void {
     // What waits in this tick was published before: it is not for the newcomer (S3).
     this.#flush()
-    this.#places.set(subscriber, { after: -1, held })
+    this.#places.set(subscriber, { after: -1, isReading, held: undefined })
   }
 
   #flush(): void {
@@ -104,6 +120,7 @@ export class RunStream {
     const all = joined(events)
     for (const [subscriber, place] of this.#places) {
       if (place.held) place.held.push(...events)
+      else if (place.isReading) continue
       else if (events.every((event) => isFor(subscriber, place, event))) subscriber.write(all, events)
       else deliver(subscriber, place, events)
     }

@@ -13,7 +13,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { encodeEvent, firstSeq, lastSeq, type RunEvent, resultEvent } from "./event.js"
 import { EventLog } from "./event-log.js"
 import { Follower } from "./follower.js"
-import { eventsAfter, lastLoggedSeq } from "./queries.js"
+import { eventsAfter, isFull, lastLoggedSeq } from "./queries.js"
 import { RunStream, type Subscriber } from "./run-stream.js"
 
 // A page of the past: large enough to be quick, small enough not to hold much memory.
@@ -28,8 +28,11 @@ export interface Result {
 
 /** The writing end of a run that executes here. */
 export interface Publisher {
-  /** @param data  one line of JSON; a Buffer is used during the call only */
-  publish(event: string, data: Buffer | string): void
+  /**
+   * @param data  one line of JSON; a Buffer is used during the call only
+   * @returns what to wait for before more is published, when the log is far behind
+   */
+  publish(event: string, data: Buffer | string): Promise<void> | undefined
   /**
    * Sends `end` and closes the stream; resolves once the log, if there is one, has it.
    * @param result  for those who wait for it
@@ -164,12 +167,14 @@ export class RunStreams {
    */
   async replay(runId: string, subscriber: Subscriber, after: number): Promise<boolean> {
     const stream = this.#open(runId)
-    stream.hold(subscriber)
+    stream.readPast(subscriber)
     await this.follow(runId)
     let position = after
-    for (;;) {
+    for (let isHolding = false; ; ) {
       await this.#eventLog.flushed()
       const page = await eventsAfter(this.#db, runId, position, pageSize)
+      // Its client may have left while the page was on its way.
+      if (!stream.has(subscriber)) return false
       for (const { seq, event, data } of page) {
         send(subscriber, { seq, event, data: Buffer.from(data) })
         position = seq
@@ -178,7 +183,14 @@ export class RunStreams {
         subscriber.end()
         return false
       }
-      if (page.length < pageSize) break
+      const isLast = !isFull(page, pageSize)
+      if (isLast && isHolding) break
+      if (isLast) stream.hold(subscriber)
+      // So much came meanwhile that it is read from the log rather than held.
+      else if (isHolding) stream.readPast(subscriber)
+      isHolding = isLast
+      // Who reads slowly keeps its place in the log, and holds no memory here.
+      if (!isHolding) await subscriber.drained?.()
     }
     stream.release(subscriber, position)
     return true
@@ -193,10 +205,10 @@ export class RunStreams {
     let isFollowed = this.#early.delete(runId) || this.isWatchedElsewhere(watchedBy)
     let isLogged = isResumable || isFollowed
     const publish = (event: string, data: Buffer | string) => {
-      if (isDetached) return
+      if (isDetached) return undefined
       const item = { seq: seq++, event, data: typeof data === "string" ? Buffer.from(data) : data }
-      if (isLogged) this.#eventLog.append(runId, item)
       this.#streams.get(runId)?.publish(item)
+      return isLogged ? this.#eventLog.append(runId, item) : undefined
     }
     const detach = () => {
       isDetached = true

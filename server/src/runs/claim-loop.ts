@@ -137,10 +137,11 @@ export class ClaimLoop {
 
   /** Returns what nobody holds any more to the queue; a run that was lost too often ends (R5). */
   async #releaseLost(formerlyOf: string | undefined): Promise<void> {
-    const { db, log, streams } = this.#options
+    const { db, log, streams, claimer } = this.#options
+    const { leaseMs } = claimer
     const error = JSON.stringify(workerLost("its server"))
     const ending = formerlyOf === undefined ? "lease_ended" : "server_restarted"
-    for (const { runId, claimId } of await findLostClaims(db, { formerlyOf })) {
+    for (const { runId, claimId } of await findLostClaims(db, { formerlyOf, leaseMs })) {
       const { outcome, status } = await releaseRun(db, { runId, claimId, ending, watcher: undefined }, error)
       if (outcome !== "claim_lost") log.warn({ run_id: runId, outcome }, "a run of a lost server was taken back")
       if (outcome === "finished") await streams.announceEnd(runId, status ?? "error")

@@ -105,8 +105,16 @@ export interface LostClaim {
   readonly claimId: string
 }
 
-/** Claims whose lease ended, and those that a former life of this server held. */
-export const findLostClaims = (db: Db, { formerlyOf }: { formerlyOf: string | undefined }): Promise<LostClaim[]> =>
+/**
+ * Claims whose lease ended, and those that a former life of this server held. While Postgres was away nobody could
+ * renew a lease: after its start the holders get the time of one.
+ */
+export const findLostClaims = (
+  db: Db,
+  { formerlyOf, leaseMs }: { formerlyOf: string | undefined; leaseMs: number },
+): Promise<LostClaim[]> =>
   db.rows<LostClaim>(sql`
     select run_id as "runId", claim_id as "claimId" from runs
-    where status = 'running' and (lease_until < now() or claimed_by = ${formerlyOf ?? null}::uuid) order by run_id`)
+    where status = 'running' and (claimed_by = ${formerlyOf ?? null}::uuid
+      or (lease_until < now() and pg_postmaster_start_time() < now() - make_interval(secs => ${leaseMs} / 1000.0)))
+    order by run_id`)

@@ -103,7 +103,13 @@ function addRunReadRoutes(api: Api, runs: Runs): void {
     async ({ c, params: { thread_id: threadId, run_id: runId }, query }) => {
       const subscriber = new EventResponse(c, query.stream_mode)
       const after = parseLastEventId(c.req.header("last-event-id"))
-      await orAbandon(subscriber, () => joinRun(runs, { threadId, runId, subscriber, after }))
+      const joining = orAbandon(subscriber, () => joinRun(runs, { threadId, runId, subscriber, after }))
+      // The past may be longer than its reader is quick: the rest of it follows behind the reply's headers.
+      await Promise.race([joining, subscriber.hasPlenty])
+      joining.catch((err: Error) => {
+        runs.log.warn({ err, run_id: runId }, "the past of a run could not be sent to its end")
+        subscriber.break(err)
+      })
       const leave = () => leaveRun(runs, { threadId, runId, subscriber, cancel: query.cancel_on_disconnect })
       return subscriber.respond(c, { location: `/threads/${threadId}/runs/${runId}/stream` }, leave)
     },

@@ -205,6 +205,7 @@ export class Child {
       everyMs: pingEveryMs,
       limitMs: stalledMs,
       ping: (nonce) => this.#session?.ping(nonce),
+      isHeard: () => this.#session?.isHeard ?? false,
       onAnswering: () => this.#listener.onAnswering(),
       onStalled: () => this.kill(`its event loop was held for ${stalledMs / 1000} s`),
     })

@@ -18,6 +18,7 @@ export class Connection {
   readonly #reader: FrameReader<WorkerFrame>
   #listener: FrameListener
   #reason: string | undefined
+  #pauses = 0
 
   constructor(socket: Socket, listener: FrameListener) {
     this.#socket = socket
@@ -37,6 +38,21 @@ export class Connection {
 
   send(header: object, lines: readonly PayloadLine[] = []): void {
     this.#writer.write(header, lines)
+  }
+
+  get isPaused(): boolean {
+    return this.#pauses > 0
+  }
+
+  /** Reads nothing more until a promise is settled; the worker stops producing once its socket is full. */
+  pauseUntil(settled: Promise<void>): void {
+    this.#pauses += 1
+    this.#socket.pause()
+    const resume = () => {
+      this.#pauses -= 1
+      if (this.#pauses === 0) this.#socket.resume()
+    }
+    settled.then(resume, resume)
   }
 
   /** Closes at once; what is not sent is dropped. */

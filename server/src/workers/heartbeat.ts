@@ -18,15 +18,18 @@ export function startHeartbeat(options: {
   everyMs: number
   limitMs: number
   ping: (nonce: string) => void
+  /** False while an answer could not be read: then nothing is asked and nothing counts. */
+  isHeard: () => boolean
   /** Called when a worker answers again that was not answering. */
   onAnswering: () => void
   onStalled: () => void
 }): Heartbeat {
-  const { everyMs, limitMs, ping, onAnswering, onStalled } = options
+  const { everyMs, limitMs, ping, isHeard, onAnswering, onStalled } = options
   let sent = 0
   let answered = 0
   const isAnswering = () => sent - answered <= mostUnanswered
   const timer = setInterval(() => {
+    if (!isHeard()) return
     if ((sent - answered) * everyMs >= limitMs) {
       clearInterval(timer)
       return onStalled()

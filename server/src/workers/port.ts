@@ -53,8 +53,11 @@ export type LostReason = "worker_died" | "shared_worker_died" | "claim_lost" | "
 
 /** Called in the order in which things happened; none is called after `onDone` or `onLost`. */
 export interface RunListener {
-  /** @param data  one line of JSON, valid only during the call unless it is copied */
-  onEvent(event: string, data: Buffer): void
+  /**
+   * @param data  one line of JSON, valid only during the call unless it is copied
+   * @returns what to wait for before the worker sends more: nothing, as a rule
+   */
+  onEvent(event: string, data: Buffer): Promise<void> | void
   onDone(result: RunResult): void
   /** The worker died, or its claim was lost: the run is not over, it only ended here. */
   onLost(reason: LostReason, detail: string): void

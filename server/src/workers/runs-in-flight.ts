@@ -43,8 +43,9 @@ export class RunsInFlight {
     return this.#runs.get(claimId)?.runId
   }
 
-  event(claimId: string, event: string, data: Buffer): void {
-    this.#runs.get(claimId)?.listener.onEvent(event, data)
+  /** @returns what to wait for before more is read */
+  event(claimId: string, event: string, data: Buffer): Promise<void> | void {
+    return this.#runs.get(claimId)?.listener.onEvent(event, data)
   }
 
   done(frame: DoneFrame, [values, interrupts]: readonly Buffer[]): void {

@@ -79,6 +79,11 @@ export class Session {
     return answer
   }
 
+  /** False while nothing is read from the worker, so that it cannot answer. */
+  get isHeard(): boolean {
+    return !this.#connection.isPaused
+  }
+
   ping(nonce: string): void {
     this.#connection.send({ type: "ping", nonce })
   }
@@ -90,7 +95,7 @@ export class Session {
   onFrame(frame: WorkerFrame, payload: Buffer[]): void {
     switch (frame.type) {
       case "event":
-        this.runs.event(frame.claim_id, frame.event, payload[0] ?? Buffer.alloc(0))
+        this.#holdBack(this.runs.event(frame.claim_id, frame.event, payload[0] ?? Buffer.alloc(0)))
         break
       case "done":
         this.runs.done(frame, payload)
@@ -127,6 +132,10 @@ export class Session {
     const isAlone = this.runs.isOneAlone && this.#calls.size === 0
     this.runs.loseAll(isStopped ? "stopped" : isAlone ? "worker_died" : "shared_worker_died", detail)
     this.#calls.failAll(detail)
+  }
+
+  #holdBack(until: Promise<void> | void): void {
+    if (until) this.#connection.pauseUntil(until)
   }
 
   async #answer(call: WorkerCall, payload: Buffer[]): Promise<void> {

@@ -51,7 +51,7 @@ export async function startTestPool(over: Partial<WorkerPoolOptions> = {}): Prom
 }
 
 export const noteDown = ({ events, ends }: Told): RunListener => ({
-  onEvent: (event, data) => events.push({ event, data: JSON.parse(data.toString("utf8")) }),
+  onEvent: (event, data) => void events.push({ event, data: JSON.parse(data.toString("utf8")) }),
   onDone: (done) => ends.push({ done }),
   onLost: (lost, detail) => ends.push({ lost, detail }),
 })

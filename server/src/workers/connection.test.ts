@@ -1,0 +1,48 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { createConnection, createServer, type Socket } from "node:net"
+import { join } from "node:path"
+import { test } from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { Connection } from "./connection.js"
+
+const line = (n: number) =>
+  `${JSON.stringify({ type: "event", run_id: "r", claim_id: "c", event: "custom", payload: ["data"] })}\n${n}\n`
+
+test("a worker that is not read stops, and is read on without loss", async () => {
+  const server = createServer().listen(join(temporaryFolder(), "s"))
+  await once(server, "listening")
+  const worker = createConnection(String(server.address()))
+  const [socket] = (await once(server, "connection")) as [Socket]
+  const got: number[] = []
+  let go: () => void = () => undefined
+  const caughtUp = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  const connection: Connection = new Connection(socket, {
+    onFrame: (_frame, [data]) => {
+      if (got.length === 0) connection.pauseUntil(caughtUp)
+      got.push(Number(data))
+    },
+    onClose: () => undefined,
+  })
+
+  let sent = 0
+  worker.write(line(sent++))
+  await until(() => connection.isPaused, { what: "the pause" })
+  while (worker.write(line(sent++)));
+  const before = got.length
+  go()
+  await until(() => got.length === sent, { what: "the rest" })
+
+  assert.ok(before < sent, "nothing was held back")
+  assert.equal(connection.isPaused, false)
+  assert.deepEqual(
+    got,
+    Array.from(got, (_, n) => n),
+  )
+  connection.close("the test is over")
+  worker.destroy()
+  server.close()
+})
