@@ -9,6 +9,7 @@ import { ConversationClient } from "./client.js"
 import { factsOf, readEffects, type ThreadFacts } from "./facts.js"
 import { type Installation, startInstallation, testApplication } from "./installation.js"
 import { type Kill, points, targets } from "./kill.js"
+import { makeCheckpointsHoldable } from "./moments.js"
 import { type Round, roundOf } from "./schedule.js"
 import { seededRandom } from "./seeded-random.js"
 import { carryOut } from "./strike.js"
@@ -42,6 +43,7 @@ export async function campaign({ kills, seed, onRound }: CampaignOptions): Promi
   // Draining takes as long as a run at most: what is not over then goes back to the queue.
   await using installation = await startInstallation({
     env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "1", SUPERSTEP_LEASE_SECONDS: "10" },
+    prepare: makeCheckpointsHoldable,
   })
   // What is chosen while a round goes on depends on how fast the machine is: it must not change the rounds that follow.
   const [schedule, random] = [seededRandom(seed), seededRandom(~seed)]

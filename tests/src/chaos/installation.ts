@@ -7,7 +7,6 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { type RunningPostgres, startPostgres } from "@superstep/toolkit/postgres/start-postgres"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { AgentServer } from "./agent-server.js"
-import { makeCheckpointsHoldable } from "./moments.js"
 import { childrenOf, killAll } from "./processes.js"
 
 const silent = createLog({ process: "chaos", level: "silent" })
@@ -44,9 +43,15 @@ export interface InstallationOptions {
   readonly servers?: number
   /** Settings of all servers, by variable. */
   readonly env?: Readonly<Record<string, string>>
+  /** Done with the database once its tables are there. */
+  readonly prepare?: (db: Database) => Promise<void>
 }
 
-export async function startInstallation({ servers: count = 2, env }: InstallationOptions = {}): Promise<Installation> {
+export async function startInstallation({
+  servers: count = 2,
+  env,
+  prepare,
+}: InstallationOptions = {}): Promise<Installation> {
   const folder = temporaryFolder()
   const effectsFile = join(folder, "effects.jsonl")
   const cluster = { folder: join(folder, "postgres"), log: silent, stopWithParent: true }
@@ -78,7 +83,7 @@ export async function startInstallation({ servers: count = 2, env }: Installatio
   }
   try {
     await untilWhole()
-    await makeCheckpointsHoldable(db)
+    await prepare?.(db)
   } catch (error) {
     await stop()
     throw error

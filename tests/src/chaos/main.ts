@@ -7,8 +7,12 @@ async function main(): Promise<void> {
   const options = parseOptions(process.argv.slice(2))
   if (!options) return console.log(usage)
   console.log(`seed ${options.seed}`)
-  const onRound = (report: Parameters<typeof renderReport>[0]) =>
+  let told = 0
+  const onRound = (report: Parameters<typeof renderReport>[0]) => {
     console.log(`${totalKills(report)} kills, ${report.runs} runs, ${report.broken.length} promises broken`)
+    for (const { promise, detail } of report.broken.slice(told)) console.log(`  ${promise}: ${detail}`)
+    told = report.broken.length
+  }
   const report = await campaign({ ...options, onRound })
   console.log(`\n${renderReport(report)}`)
   if (report.broken.length > 0) process.exitCode = 1
