@@ -1,6 +1,7 @@
 /** The load generator: raw `node:http` on kept-alive connections, so that it costs as little as it can itself. */
 import { Agent, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http"
 import { buffer, json, text } from "node:stream/consumers"
+import { setTimeout as sleep } from "node:timers/promises"
 import { createEventReader, type StreamedEvent } from "./event-reader.js"
 
 /** Where a system answers. */
@@ -97,7 +98,10 @@ export function parseRun({ pieces, isWhole, endMs }: Recording): StreamedRun {
 
 const isOutput = (name: string): boolean => name !== "metadata" && name !== "end"
 
-function send(
+// A full backlog refuses a Unix socket's client at once, where one of TCP waits: so wait as TCP would.
+const backlogPauseMs = 5
+
+async function send(
   target: Target,
   method: string,
   path: string,
@@ -109,13 +113,31 @@ function send(
     ...target.headers,
     ...(payload && { "content-type": "application/json", "content-length": payload.length }),
   }
-  const options: RequestOptions = { ...target.address, agent, method, path: `${target.prefix}${path}`, headers }
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({ ...options, ...(signal && { signal }) }, resolve)
-    request.once("error", (cause) => reject(new BenchFailed(`${method} ${path}: ${cause.message}`, { cause })))
+  const options = {
+    ...target.address,
+    agent,
+    method,
+    path: `${target.prefix}${path}`,
+    headers,
+    ...(signal && { signal }),
+  }
+  for (;;) {
+    try {
+      return await answerTo(options, payload)
+    } catch (cause) {
+      const { code, message } = cause as NodeJS.ErrnoException
+      if (code !== "EAGAIN") throw new BenchFailed(`${method} ${path}: ${message}`, { cause })
+      await sleep(backlogPauseMs)
+    }
+  }
+}
+
+const answerTo = (options: RequestOptions, payload: Buffer | undefined): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    const request = httpRequest(options, resolve)
+    request.once("error", reject)
     request.end(payload)
   })
-}
 
 async function expectOk(response: IncomingMessage, method: string, path: string): Promise<void> {
   const { statusCode = 0 } = response
