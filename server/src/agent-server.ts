@@ -7,6 +7,7 @@
 import { fileURLToPath } from "node:url"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { migrate } from "@superstep/toolkit/db/migrate"
+import { untilReachable } from "@superstep/toolkit/db/until-reachable"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { type Listening, listen } from "@superstep/toolkit/http/listen"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -31,6 +32,9 @@ import { createWorkerPool, usualLimits, type WorkerPool } from "./workers/pool.j
 // How often claims of lost servers are looked for: often enough for a lease of any length.
 const mostSweepMs = 5_000
 const sweepsPerLease = 3
+
+// Postgres replays its log after a crash, which takes longer the more was going on; a wrong address is told after that.
+const databaseMs = 30_000
 
 const migrations = fileURLToPath(new URL("../src/migrations", import.meta.url))
 
@@ -58,7 +62,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   for (const warning of project.warnings) log.warn({ warning }, "langgraph.json")
   if (!config.isDev) refuseCustomAuth(project)
   const uri = config.databaseUri.reveal()
-  await migrate({ uri, folder: migrations, log })
+  await untilReachable(() => migrate({ uri, folder: migrations, log }), { forMs: databaseMs, log })
   const db = openDatabase({ uri, poolSize: config.poolSize, log })
   const parts = assemble({ config, db, log, env, project })
   const { workers, streams, writes, executor, loop, claimer } = parts

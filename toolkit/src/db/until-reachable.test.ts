@@ -1,0 +1,35 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { createLog } from "../log/log.js"
+import { DatabaseUnavailable } from "./unavailable.js"
+import { untilReachable } from "./until-reachable.js"
+
+const log = createLog({ process: "test", level: "silent" })
+const refused = () => Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" })
+
+test("a database that is starting is waited for, one that never answers is told", async () => {
+  let tries = 0
+  const work = async () => {
+    tries++
+    if (tries < 3) throw refused()
+    return "done"
+  }
+
+  assert.equal(await untilReachable(work, { forMs: 60_000, log }), "done")
+  assert.equal(tries, 3)
+  await assert.rejects(
+    untilReachable(() => Promise.reject(refused()), { forMs: 0, log }),
+    DatabaseUnavailable,
+  )
+})
+
+test("any other failure is told at once", async () => {
+  let tries = 0
+  const work = async () => {
+    tries++
+    throw new Error("syntax error")
+  }
+
+  await assert.rejects(untilReachable(work, { forMs: 60_000, log }), /syntax error/)
+  assert.equal(tries, 1)
+})
