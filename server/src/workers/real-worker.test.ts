@@ -37,7 +37,9 @@ async function startRealPool(db: Database, graphId: string, started: { pid: numb
 
 /** An order for a claimed run, as the queue would give it. */
 async function claimedRun(db: Database, graphId: string, input: unknown, over: Partial<RunOrder> = {}) {
-  const order = runOrder([], { graphId, input: input === undefined ? "" : JSON.stringify(input), ...over })
+  // Nobody ends the run after its writes here, as the executor does: with `sync` all are committed when it is done.
+  const run = { graphId, input: input === undefined ? "" : JSON.stringify(input), durability: "sync" } as const
+  const order = runOrder([], { ...run, ...over })
   const { runId, claimId, threadId } = order
   const config = JSON.stringify({ configurable: { thread_id: threadId, run_id: runId, ...configurable(over.config) } })
   await db.run(sql`insert into threads (thread_id) values (${threadId}) on conflict do nothing`)
