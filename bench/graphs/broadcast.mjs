@@ -20,13 +20,11 @@ async function wait({ gate }) {
   return {}
 }
 
-// The event loop gets a turn now and then, as it does under any model: nothing is sent while a node holds it.
-const burst = 10
-
+// Each event comes in a turn of its own, as a model's tokens do: several at once would go out in one write.
 async function send({ events }, { writer }) {
   for (let number = 0; number < events; number++) {
     writer({ number, text: "what a listener hears" })
-    if (number % burst === burst - 1) await new Promise(setImmediate)
+    await new Promise(setImmediate)
   }
   return {}
 }
