@@ -126,6 +126,11 @@ export class RunStreams {
     this.#stopFollowing(runId)
   }
 
+  /** Runs that clients of this server follow in the event log. */
+  followedRuns(): string[] {
+    return [...this.#followers.keys()]
+  }
+
   /** Ends all that follow a run which is over, unless its end came on another way before. */
   endAll(runId: string, status: string): void {
     this.#streams.get(runId)?.publish({ seq: lastSeq, event: "end", data: endData(runId, status) })

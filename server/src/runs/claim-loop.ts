@@ -9,6 +9,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import type { RunStreams } from "../events/run-streams.js"
 import { type Claimer, claimRuns, findLostClaims, nextDueMs, releaseRun } from "./claims.js"
 import type { Executor } from "./executor.js"
+import { OverdueEnds } from "./overdue-ends.js"
 import { workerLost } from "./run.js"
 
 export interface ClaimLoopOptions {
@@ -26,6 +27,7 @@ export interface ClaimLoopOptions {
 
 export class ClaimLoop {
   readonly #options: ClaimLoopOptions
+  readonly #overdueEnds = new OverdueEnds()
   #subscription: Subscription | undefined
   #sweep: NodeJS.Timeout | undefined
   #due: NodeJS.Timeout | undefined
@@ -128,6 +130,7 @@ export class ClaimLoop {
   async #sweepLost(): Promise<void> {
     try {
       await this.#releaseLost(undefined)
+      await this.#overdueEnds.tell(this.#options)
       this.#mayWaitAlone = true
       this.wake()
     } catch (err) {

@@ -25,6 +25,10 @@ export const findRun = (db: Db, threadId: string, runId: string): Promise<RunRow
       created_at, updated_at
     from runs where thread_id = ${threadId} and run_id = ${runId}`)
 
+/** The statuses of runs; one that is gone has none. */
+export const findStatuses = (db: Db, runIds: readonly string[]): Promise<{ run_id: string; status: RunStatus }[]> =>
+  db.rows(sql`select run_id, status from runs where run_id = any (${runIds}::uuid[])`)
+
 /** Whether a thread has a checkpoint. */
 export const hasCheckpoint = async (db: Db, threadId: string, checkpointNs: string, checkpointId: string) => {
   const row = await db.row<{ found: boolean }>(sql`

@@ -7,7 +7,7 @@ export type Target = (typeof targets)[number]
  * - `before the first checkpoint`: the run executes and its first checkpoint waits for a lock of the test.
  * - `while streaming`: a client has got tokens of a super-step that is not over.
  * - `between checkpoint and status`: the last checkpoint is saved, and the worker has not yet said that it is done.
- * - `during the final write`: `finish_run` waits for a lock of the test.
+ * - `during the final write`: the statement that writes the run's end waits for a lock of the test.
  * - `while draining`: the server was told to stop and lets its runs end.
  */
 export const points = [

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { v7 as uuidv7 } from "uuid"
+import { Listening, migrations, startTestServer } from "../testing/test-server.js"
+import { createRun, joinRun, waitForEnd } from "./operations.js"
+import { newRun } from "./schema.js"
+
+test("clients elsewhere hear of an end whose server died before it could tell (B3)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using owner = await startTestServer(db)
+  await using other = await startTestServer(db, { slots: 0 })
+  const threadId = uuidv7()
+  const body = newRun.parse({ assistant_id: "agent", if_not_exists: "create" })
+  const run = await createRun(owner, { threadId, body })
+  const client = new Listening()
+  await joinRun(other, { threadId, runId: run.run_id, subscriber: client, after: undefined })
+  const waiting = waitForEnd(other, run.run_id)
+
+  await owner.crash()
+  // What a session of Postgres does whose client has died after it had sent the end.
+  await db.run(sql`
+    update runs set status = 'success', claim_id = null, claimed_by = null, lease_until = null
+    where run_id = ${run.run_id}`)
+  await until(() => client.hasEnded, { what: "the end of the stream" })
+  await waiting
+
+  assert.deepEqual(client.events.at(-1)?.data, { run_id: run.run_id, status: "success" })
+  assert.deepEqual(other.streams.followedRuns(), [])
+})
