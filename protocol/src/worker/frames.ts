@@ -129,6 +129,8 @@ export interface CheckpointPutCall {
   readonly claim_id: string
   readonly thread_id: string
   readonly checkpoint_ns: string
+  /** The graph goes on meanwhile: the write may wait a moment for others. */
+  readonly may_wait?: boolean
   readonly checkpoint_id: string
   readonly parent_checkpoint_id?: string
   readonly blobs: readonly Blob[]
@@ -144,6 +146,8 @@ export interface CheckpointPutWritesCall {
   readonly claim_id: string
   readonly thread_id: string
   readonly checkpoint_ns: string
+  /** The graph goes on meanwhile: the write may wait a moment for others. */
+  readonly may_wait?: boolean
   readonly checkpoint_id: string
   readonly writes: readonly Write[]
   readonly payload: readonly "write"[]

@@ -23,15 +23,17 @@ export const checkpointCalls = ({ db, writes, beforePut }: CheckpointCallsOption
   "checkpoint.list": async (fields) => list(db, parseFields(listFields, fields)),
   "checkpoint.put": async (fields, payload) => {
     const fence = fenceOf(fields)
-    await writes.putCheckpoint(fence, newCheckpoint(parseFields(putFields, fields), payload), beforePut?.(fence.runId))
+    const put = parseFields(putFields, fields)
+    const order = { after: beforePut?.(fence.runId), mayWait: put.may_wait ?? false }
+    await writes.putCheckpoint(fence, newCheckpoint(put, payload), order)
     return {}
   },
   "checkpoint.put_writes": async (fields, payload) => {
     const fence = fenceOf(fields)
-    const address = parseFields(putWritesFields, fields)
-    const { thread_id: threadId, checkpoint_ns: checkpointNs, checkpoint_id: checkpointId } = address
-    const pending = pendingWrites(address, payload)
-    await writes.putWrites(fence, { threadId, checkpointNs, checkpointId }, pending, beforePut?.(fence.runId))
+    const put = parseFields(putWritesFields, fields)
+    const { thread_id: threadId, checkpoint_ns: checkpointNs, checkpoint_id: checkpointId } = put
+    const order = { after: beforePut?.(fence.runId), mayWait: put.may_wait ?? false }
+    await writes.putWrites(fence, { threadId, checkpointNs, checkpointId }, pendingWrites(put, payload), order)
     return {}
   },
 })
@@ -52,12 +54,14 @@ const version = z.union([z.string(), z.number()]).transform(String)
 
 const putFields = z.object({
   ...address,
+  may_wait: z.boolean().optional(),
   parent_checkpoint_id: z.string().nullish(),
   blobs: z.array(z.object({ channel: z.string(), version, type: z.string() })),
 })
 
 const putWritesFields = z.object({
   ...address,
+  may_wait: z.boolean().optional(),
   writes: z.array(
     z.object({
       task_id: z.string(),

@@ -187,7 +187,7 @@ test("a write waits for what must be committed first, and for nothing of other r
     release = resolve
   })
 
-  const waiting = writes.putCheckpoint(held, checkpoint(held, "a"), events)
+  const waiting = writes.putCheckpoint(held, checkpoint(held, "a"), { after: events })
   const after = writes.putCheckpoint(held, checkpoint(held, "b"))
   await writes.putCheckpoint(free, checkpoint(free, "a"))
   const before = await idsOf(db, held)
@@ -214,4 +214,30 @@ test("a close gives up what cannot be committed", async () => {
   away.close()
 
   await Promise.all([refused, waiting])
+})
+
+test("a quick run whose graph waits for nothing commits once, with its end (K6)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const { told, db: counted } = watched(db)
+  const writes = new ClaimWrites({ db: counted, log })
+  const run = await addRun(db)
+
+  const saved = ["a", "b", "c"].map((id) => writes.putCheckpoint(run, checkpoint(run, id), { mayWait: true }))
+  await new Promise((resolve) => setImmediate(resolve))
+  const [before, written] = [told.statements, await writes.finish(run, () => ending(run))]
+  await Promise.all(saved)
+
+  assert.deepEqual([before, told.statements], [0, 1])
+  assert.equal(written.outcome, "finished")
+  assert.deepEqual(await idsOf(db, run), ["c", "b", "a"])
+})
+
+test("what waits for company goes out without an end, too (K6)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const writes = new ClaimWrites({ db, log })
+  const run = await addRun(db)
+
+  await writes.putCheckpoint(run, checkpoint(run, "a"), { mayWait: true })
+
+  assert.deepEqual(await idsOf(db, run), ["a"])
 })

@@ -7,6 +7,8 @@
  * K3 A write that Postgres refuses harms nobody else's: its batch is taken apart, and the run that asked for it fails.
  * K4 While the database is away writes wait; the claim decides afterwards whether they still count.
  * K5 A claim that was lost has lost all that still waits for it.
+ * K6 A write for which a graph waits goes out at once, and so does an end; what else is there goes along. Any other waits a
+ *    few milliseconds for company: a quick run commits once, with its end.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Db } from "@superstep/toolkit/db/database"
@@ -22,6 +24,16 @@ const mostBatches = 2
 // A larger batch would hold up those who wait for the next one.
 const mostBytes = 8 * 1024 * 1024
 const retryDelayMs = 200
+// About what a node without a model takes, and far less than one with a model.
+const companyMs = 3
+
+/** When a write may go out. */
+export interface WriteOrder {
+  /** What must be committed first, such as the events that led to it. */
+  readonly after?: Promise<void> | undefined
+  /** The graph goes on meanwhile (K6). */
+  readonly mayWait?: boolean
+}
 
 export interface WrittenEnding {
   readonly outcome: "claim_lost" | "finished" | "rolled_back"
@@ -35,6 +47,8 @@ interface Item {
   readonly write: (failure: Error | undefined) => ClaimWrite
   /** Something else must be committed first. */
   isHeld: boolean
+  /** It need not wait for others any more (K6). */
+  isDue: boolean
   isRepeated: boolean
   resolve(outcome: ClaimOutcome): void
   reject(error: unknown): void
@@ -61,6 +75,7 @@ export class ClaimWrites {
   readonly #claims = new Map<string, ClaimQueue>()
   #underWay = 0
   #isScheduled = false
+  #company: NodeJS.Timeout | undefined
   #isClosed = false
 
   constructor({ db, log }: { db: Db; log: Log }) {
@@ -68,13 +83,9 @@ export class ClaimWrites {
     this.#log = log
   }
 
-  /**
-   * Saves a checkpoint with its new blobs.
-   * @param after  what must be committed first, such as the events that led to it
-   * @throws ClaimLost  and nothing was written
-   */
-  async putCheckpoint(fence: Fence, checkpoint: NewCheckpoint, after?: Promise<void>): Promise<void> {
-    await this.#add(fence, () => ({ kind: "checkpoint", checkpoint }), after)
+  /** Saves a checkpoint with its new blobs. @throws ClaimLost  and nothing was written */
+  async putCheckpoint(fence: Fence, checkpoint: NewCheckpoint, order?: WriteOrder): Promise<void> {
+    await this.#push(this.#queueOf(fence), () => ({ kind: "checkpoint", checkpoint }), order).written
   }
 
   /** Saves writes of tasks. @throws ClaimLost  and nothing was written */
@@ -82,9 +93,9 @@ export class ClaimWrites {
     fence: Fence,
     address: CheckpointAddress,
     writes: readonly PendingWrite[],
-    after?: Promise<void>,
+    order?: WriteOrder,
   ): Promise<void> {
-    await this.#add(fence, () => ({ kind: "writes", address, writes }), after)
+    await this.#push(this.#queueOf(fence), () => ({ kind: "writes", address, writes }), order).written
   }
 
   /**
@@ -125,28 +136,28 @@ export class ClaimWrites {
     return queue
   }
 
-  #add(fence: Fence, write: () => ClaimWrite, after?: Promise<void>): Promise<ClaimOutcome> {
-    return this.#push(this.#queueOf(fence), write, after).written
-  }
-
-  #push(queue: ClaimQueue, write: Item["write"], after?: Promise<void>) {
+  #push(queue: ClaimQueue, write: Item["write"], { after, mayWait = false }: WriteOrder = {}) {
     let item: Item | undefined
     const written = new Promise<ClaimOutcome>((resolve, reject) => {
-      item = { write, isHeld: after !== undefined, isRepeated: false, resolve, reject }
+      item = { write, isHeld: after !== undefined, isDue: !mayWait, isRepeated: false, resolve, reject }
       queue.items.push(item)
     })
     queue.last = written.catch(() => undefined)
     const release = () => {
       if (item) item.isHeld = false
-      this.#schedule()
+      this.#schedule(mayWait)
     }
     if (after) void after.then(release, release)
-    else this.#schedule()
+    else this.#schedule(mayWait)
     return { written, isRepeated: () => item?.isRepeated ?? false }
   }
 
-  /** Everything of this tick joins the batch. */
-  #schedule(): void {
+  /** Everything of this tick joins the batch, or everything of the next few milliseconds. */
+  #schedule(mayWait: boolean): void {
+    if (mayWait) {
+      if (this.#company === undefined) this.#company = setTimeout(() => this.#endWait(), companyMs)
+      return
+    }
     if (this.#isScheduled) return
     this.#isScheduled = true
     process.nextTick(() => {
@@ -155,8 +166,14 @@ export class ClaimWrites {
     })
   }
 
+  #endWait(): void {
+    this.#company = undefined
+    for (const { items } of this.#claims.values()) for (const item of items) item.isDue = true
+    this.#writeOn()
+  }
+
   #writeOn(): void {
-    while (this.#underWay < mostBatches) {
+    while (this.#underWay < mostBatches && this.#isAnyDue()) {
       const parts = this.#take()
       if (parts.length === 0) return
       this.#underWay++
@@ -166,6 +183,18 @@ export class ClaimWrites {
         this.#writeOn()
       })
     }
+  }
+
+  #isAnyDue(): boolean {
+    for (const { items, isUnderWay } of this.#claims.values()) {
+      if (isUnderWay) continue
+      // One that is held holds back those behind it.
+      for (const item of items) {
+        if (item.isHeld) break
+        if (item.isDue) return true
+      }
+    }
+    return false
   }
 
   #leave(queue: ClaimQueue): void {

@@ -23,6 +23,8 @@ export interface ClaimLoopOptions {
    * server stays unnoticed after its lease. In milliseconds.
    */
   readonly sweepMs: number
+  /** How long after Postgres' start no lease is judged, in milliseconds. */
+  readonly graceMs: number
 }
 
 export class ClaimLoop {
@@ -140,11 +142,10 @@ export class ClaimLoop {
 
   /** Returns what nobody holds any more to the queue; a run that was lost too often ends (R5). */
   async #releaseLost(formerlyOf: string | undefined): Promise<void> {
-    const { db, log, streams, claimer } = this.#options
-    const { leaseMs } = claimer
+    const { db, log, streams, graceMs } = this.#options
     const error = JSON.stringify(workerLost("its server"))
     const ending = formerlyOf === undefined ? "lease_ended" : "server_restarted"
-    for (const { runId, claimId } of await findLostClaims(db, { formerlyOf, leaseMs })) {
+    for (const { runId, claimId } of await findLostClaims(db, { formerlyOf, graceMs })) {
       const { outcome, status } = await releaseRun(db, { runId, claimId, ending, watcher: undefined }, error)
       if (outcome !== "claim_lost") log.warn({ run_id: runId, outcome }, "a run of a lost server was taken back")
       if (outcome === "finished") await streams.announceEnd(runId, status ?? "error")

@@ -106,15 +106,15 @@ export interface LostClaim {
 }
 
 /**
- * Claims whose lease ended, and those that a former life of this server held. While Postgres was away nobody could
- * renew a lease: after its start the holders get the time of one.
+ * Claims whose lease ended, and those that a former life of this server held.
+ * @param graceMs  how long after Postgres' start no lease is judged, in milliseconds: while it was away nobody could renew
  */
 export const findLostClaims = (
   db: Db,
-  { formerlyOf, leaseMs }: { formerlyOf: string | undefined; leaseMs: number },
+  { formerlyOf, graceMs }: { formerlyOf: string | undefined; graceMs: number },
 ): Promise<LostClaim[]> =>
   db.rows<LostClaim>(sql`
     select run_id as "runId", claim_id as "claimId" from runs
     where status = 'running' and (claimed_by = ${formerlyOf ?? null}::uuid
-      or (lease_until < now() and pg_postmaster_start_time() < now() - make_interval(secs => ${leaseMs} / 1000.0)))
+      or (lease_until < now() and pg_postmaster_start_time() < now() - make_interval(secs => ${graceMs} / 1000.0)))
     order by run_id`)

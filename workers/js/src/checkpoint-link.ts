@@ -146,7 +146,7 @@ export class CheckpointLink {
       const { blobs, lines } = await encoding
       const parent = parentId === undefined ? {} : { parent_checkpoint_id: parentId }
       const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id, ...parent }
-      return [{ method: "checkpoint.put", ...this.#claim(), ...where, blobs }, [...head, ...lines]]
+      return [{ method: "checkpoint.put", ...this.#claim(), ...where, ...this.#mayWait(), blobs }, [...head, ...lines]]
     })
     return saved
   }
@@ -164,7 +164,7 @@ export class CheckpointLink {
     await this.#write(async () => {
       const encoded = await encoding
       const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id }
-      const fields = { method: "checkpoint.put_writes", ...this.#claim(), ...where } as const
+      const fields = { method: "checkpoint.put_writes", ...this.#claim(), ...where, ...this.#mayWait() } as const
       return [{ ...fields, writes: encoded.writes }, encoded.lines]
     })
   }
@@ -175,10 +175,12 @@ export class CheckpointLink {
    */
   async #write(prepare: () => Promise<readonly [CallFields, readonly (readonly [string, string])[]]>): Promise<void> {
     const before = this.#lastSent
+    // Asked for at once, so that what is written in one go also leaves in one go, and shares a commit.
+    const eventsWritten = this.#options.eventsWritten()
     const sent = (async () => {
       const [fields, lines] = await prepare()
       await before
-      await this.#options.eventsWritten()
+      await eventsWritten
       // Boxed: the answer is not waited for here.
       return { answered: this.#call(fields, lines) }
     })()
@@ -200,6 +202,10 @@ export class CheckpointLink {
     const reply = await this.#call({ method: "checkpoint.get", thread_id: threadId, checkpoint_ns: ns, ...wanted })
     const { tuple } = reply.header
     return tuple === undefined ? undefined : await decodeTuple(serde, threadId, tuple, reply.payload)
+  }
+
+  #mayWait(): { may_wait?: true } {
+    return this.#options.awaitsCommits ? {} : { may_wait: true }
   }
 
   #claim() {
