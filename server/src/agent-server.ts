@@ -141,7 +141,7 @@ function assemble({ config, db, log, env, project }: Assembly) {
   const runTimeoutMs = config.runTimeoutSeconds * 1000
   const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs })
   const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs, graceMs: leaseMs })
-  workers.onFree(() => loop.wake())
+  workers.onFree(() => loop.slotFreed())
   return { claimer, streams, workers, writes, executor, loop }
 }
 

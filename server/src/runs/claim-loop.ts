@@ -35,7 +35,9 @@ export class ClaimLoop {
   #due: NodeJS.Timeout | undefined
   #pass: Promise<void> | undefined
   #isWoken = false
-  /** Whether the queue may hold runs that need a worker of their own. */
+  /** Whether the queue may hold runs that were not seen: else a slot that becomes free is no reason to look. */
+  #mayWait = true
+  /** Whether it may hold runs that need a worker of their own. */
   #mayWaitAlone = true
   #isStopped = false
 
@@ -69,6 +71,11 @@ export class ClaimLoop {
     })
   }
 
+  /** A slot is free: looks, unless the last look took all there was and nobody has told of more since. */
+  slotFreed(): void {
+    if (this.#mayWait || this.#mayWaitAlone) this.wake()
+  }
+
   /** Claims nothing more; resolves when the pass under way is over. */
   async stop(): Promise<void> {
     this.#isStopped = true
@@ -85,14 +92,16 @@ export class ClaimLoop {
         this.#isWoken = false
         await this.#claimAlone()
         const free = executor.freeSlots()
+        this.#mayWait = free === 0
         if (free === 0) return
         const claims = await this.#claim({ limit: free, runsAlone: false })
         for (const claim of claims) executor.execute(claim)
-        if (claims.length > 0) this.#isWoken = true
+        if (claims.length === free) this.#isWoken = true
       }
       if (!this.#isStopped) this.#wakeWhenDue(await nextDueMs(db))
     } catch (err) {
-      // The sweep tries again.
+      // The next free slot or the sweep tries again.
+      this.#mayWait = true
       log.warn({ err, server_id: claimer.serverId }, "the queue could not be read")
     }
   }

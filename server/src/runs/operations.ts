@@ -51,9 +51,11 @@ export interface RunRequest {
  */
 export async function createRun(runs: Runs, { threadId, body, subscriber }: RunRequest): Promise<RunRow> {
   const { db, workers, streams, executor, claimer } = runs
-  const assistant = await resolveAssistant(db, body.assistant_id, workers.report().graphs)
   const ids = { runId: uuidv7(), threadId: threadId ?? uuidv7() }
-  const thread = threadId === undefined ? noDefaults : await threadDefaults(db, threadId)
+  const [assistant, thread] = await Promise.all([
+    resolveAssistant(db, body.assistant_id, workers.report().graphs),
+    threadId === undefined ? noDefaults : threadDefaults(db, threadId),
+  ])
   const isStateless = threadId === undefined
   await requireCheckpoint(db, ids.threadId, body)
   const kwargs = mergeKwargs(ids, assistant, thread, body, isStateless)

@@ -43,7 +43,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const writes = new ClaimWrites({ db, log })
   const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs, stopGraceMs })
   const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs: 50, graceMs: 0 })
-  workers.onFree(() => loop.wake())
+  workers.onFree(() => loop.slotFreed())
   await streams.start()
   await executor.start()
   await loop.start()

@@ -146,5 +146,7 @@ function isKnown(method: unknown): boolean {
 function isServerFrame(
   header: Readonly<Record<string, unknown>>,
 ): header is Readonly<Record<string, unknown>> & ServerFrame {
+  // Nearly every frame is the answer to a write, which says nothing more; the schema costs a worker 4 % of a short run.
+  if (header.type === "reply" && typeof header.call_id === "string" && Object.keys(header).length === 2) return true
   return problems("ServerFrame", header).length === 0
 }
