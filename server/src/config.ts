@@ -104,8 +104,9 @@ export const settings = {
   },
   jobsPerWorker: {
     env: "N_JOBS_PER_WORKER",
-    describe: "How many runs a worker process executes at a time.",
-    schema: wholeNumber(10, 1),
+    describe:
+      "How many runs a worker process executes at a time. Runs wait for models nearly all the time; a graph that computes wants fewer, and more `SUPERSTEP_WORKERS`.",
+    schema: wholeNumber(50, 1),
   },
   workerMemoryMb: {
     env: "SUPERSTEP_WORKER_MEMORY_MB",

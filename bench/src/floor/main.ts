@@ -105,7 +105,10 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
   reply(response, undefined)
 }
 
-createServer((request, response) => {
+// As long as our server keeps a connection: a client must not write to one that is just being closed.
+const keepAliveTimeout = 75_000
+
+createServer({ keepAliveTimeout }, (request, response) => {
   handle(request, response).catch((error: unknown) => {
     console.error(error)
     response.destroy()

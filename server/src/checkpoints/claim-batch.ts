@@ -87,19 +87,20 @@ class Rows {
 
 export function describeBatch(batches: readonly ClaimBatch[]): ClaimBatchArguments {
   const bytes = new Bytes()
-  const [checkpoints, blobs, writes] = [new Rows(), new Rows(), new Rows()]
+  const [checkpoints, blobs, writes, replacing] = [new Rows(), new Rows(), new Rows(), new Rows()]
   const claims = batches.map(({ fence, writes: all }, n) => {
     const ending = all.find((write) => write.kind === "ending")?.ending
     const own = { claim: n, run_id: fence?.runId }
     for (const write of ending?.deletesThread ? [] : all) {
       if (write.kind === "checkpoint") addCheckpoint(write.checkpoint, own, { checkpoints, blobs, bytes })
-      if (write.kind === "writes") addWrites(write, own, { writes, bytes })
+      if (write.kind === "writes") addWrites(write, own, { writes, replacing, bytes })
     }
     const end = ending && describeEnding(ending, bytes)
     return { n, run_id: fence?.runId, claim_id: fence?.claimId, thread_id: ending?.threadId, ending: end }
   })
-  const rows = { checkpoints: checkpoints.list(), blobs: blobs.list(), writes: writes.list() }
-  return { claims: JSON.stringify(claims), rows: JSON.stringify(rows), bytes: bytes.joined() }
+  const lists = Object.entries({ checkpoints, blobs, writes, replacing }).map(([name, rows]) => [name, rows.list()])
+  const rows = JSON.stringify(Object.fromEntries(lists))
+  return { claims: JSON.stringify(claims), rows, bytes: bytes.joined() }
 }
 
 interface Own {
@@ -140,16 +141,17 @@ function addCheckpoint(
 function addWrites(
   { address, writes: all }: Extract<ClaimWrite, { kind: "writes" }>,
   own: Own,
-  { writes, bytes }: { writes: Rows; bytes: Bytes },
+  { writes, replacing, bytes }: { writes: Rows; replacing: Rows; bytes: Bytes },
 ): void {
   const replaces = replaceEarlier(all)
+  const rows = replaces ? replacing : writes
   const place = {
     thread_id: address.threadId,
     checkpoint_ns: address.checkpointNs,
     checkpoint_id: address.checkpointId,
   }
   for (const { taskId, taskPath, idx, channel, type, bytes: value } of all) {
-    writes.add([own.claim, ...Object.values(place), taskId, idx, replaces], replaces, () => ({
+    rows.add([own.claim, ...Object.values(place), taskId, idx], replaces, () => ({
       ...own,
       ...place,
       task_id: taskId,
@@ -157,7 +159,6 @@ function addWrites(
       idx,
       channel,
       type,
-      replaces,
       ...bytes.add(value),
     }))
   }

@@ -3,7 +3,7 @@
 
 -- `_claims`: a list of `{n, run_id, claim_id, thread_id, ending}`; without a run it is a write of the API, which nothing
 -- fences. `ending` (`{status, thread_status, error, values, interrupts}`) finishes the run after its other writes.
--- `_rows`: `{checkpoints, blobs, writes}`, each row with the number of its claim. A text or value is a range
+-- `_rows`: `{checkpoints, blobs, writes, replacing}`, each row with the number of its claim. A text or value is a range
 -- `{start, size}` of `_bytes`, counted from 1; null is none.
 -- outcome: held | claim_lost (nothing of that claim was written) | finished | rolled_back
 create function write_claims(_claims json, _rows json, _bytes bytea)
@@ -32,43 +32,51 @@ begin
     end if;
   end loop;
 
-  insert into checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
-    select thread_id, checkpoint_ns, channel, version, type, substring(_bytes from start for size)
-    from json_to_recordset(_rows -> 'blobs') as new (claim integer, thread_id text, checkpoint_ns text, channel text,
-      version text, type text, start integer, size integer)
-    where claim = any (_held)
-    on conflict do nothing;
-  insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
-    select thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id,
-      convert_from(substring(_bytes from start for size), 'UTF8')::jsonb,
-      convert_from(substring(_bytes from metadata_start for metadata_size), 'UTF8')::jsonb
-        || case when run_id is null then '{}' else jsonb_build_object('run_id', run_id) end
-    from json_to_recordset(_rows -> 'checkpoints') as new (claim integer, run_id uuid, thread_id text,
-      checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, start integer, size integer,
-      metadata_start integer, metadata_size integer)
-    where claim = any (_held)
-    on conflict (thread_id, checkpoint_ns, checkpoint_id) do update
-      set checkpoint = excluded.checkpoint, metadata = excluded.metadata;
+  if json_array_length(_rows -> 'blobs') > 0 then
+    insert into checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
+      select thread_id, checkpoint_ns, channel, version, type, substring(_bytes from start for size)
+      from json_to_recordset(_rows -> 'blobs') as new (claim integer, thread_id text, checkpoint_ns text, channel text,
+        version text, type text, start integer, size integer)
+      where claim = any (_held)
+      on conflict do nothing;
+  end if;
+  if json_array_length(_rows -> 'checkpoints') > 0 then
+    insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
+      select thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id,
+        convert_from(substring(_bytes from start for size), 'UTF8')::jsonb,
+        convert_from(substring(_bytes from metadata_start for metadata_size), 'UTF8')::jsonb
+          || case when run_id is null then '{}' else jsonb_build_object('run_id', run_id) end
+      from json_to_recordset(_rows -> 'checkpoints') as new (claim integer, run_id uuid, thread_id text,
+        checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, start integer, size integer,
+        metadata_start integer, metadata_size integer)
+      where claim = any (_held)
+      on conflict (thread_id, checkpoint_ns, checkpoint_id) do update
+        set checkpoint = excluded.checkpoint, metadata = excluded.metadata;
+  end if;
   -- Writes of nodes stay as they were first saved; LangGraph's own replace what was there (C4).
-  insert into checkpoint_writes
-      (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob, run_id)
-    select thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type,
-      substring(_bytes from start for size), run_id
-    from json_to_recordset(_rows -> 'writes') as new (claim integer, run_id uuid, thread_id text, checkpoint_ns text,
-      checkpoint_id text, task_id text, task_path text, idx integer, channel text, type text, replaces boolean,
-      start integer, size integer)
-    where claim = any (_held) and not replaces
-    on conflict do nothing;
-  insert into checkpoint_writes
-      (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob, run_id)
-    select thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type,
-      substring(_bytes from start for size), run_id
-    from json_to_recordset(_rows -> 'writes') as new (claim integer, run_id uuid, thread_id text, checkpoint_ns text,
-      checkpoint_id text, task_id text, task_path text, idx integer, channel text, type text, replaces boolean,
-      start integer, size integer)
-    where claim = any (_held) and replaces
-    on conflict (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) do update
-      set channel = excluded.channel, type = excluded.type, blob = excluded.blob, run_id = excluded.run_id;
+  if json_array_length(_rows -> 'writes') > 0 then
+    insert into checkpoint_writes
+        (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob, run_id)
+      select thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type,
+        substring(_bytes from start for size), run_id
+      from json_to_recordset(_rows -> 'writes') as new (claim integer, run_id uuid, thread_id text, checkpoint_ns text,
+        checkpoint_id text, task_id text, task_path text, idx integer, channel text, type text, start integer,
+        size integer)
+      where claim = any (_held)
+      on conflict do nothing;
+  end if;
+  if json_array_length(_rows -> 'replacing') > 0 then
+    insert into checkpoint_writes
+        (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob, run_id)
+      select thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type,
+        substring(_bytes from start for size), run_id
+      from json_to_recordset(_rows -> 'replacing') as new (claim integer, run_id uuid, thread_id text,
+        checkpoint_ns text, checkpoint_id text, task_id text, task_path text, idx integer, channel text, type text,
+        start integer, size integer)
+      where claim = any (_held)
+      on conflict (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) do update
+        set channel = excluded.channel, type = excluded.type, blob = excluded.blob, run_id = excluded.run_id;
+  end if;
 
   for _claim in
     select * from json_to_recordset(_claims) as c (n integer, run_id uuid, claim_id uuid, ending json)

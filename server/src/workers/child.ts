@@ -58,6 +58,8 @@ export interface Limits {
   readonly callMs: number
   /** How long a run that finds no worker waits for one, in milliseconds. */
   readonly holdMs: number
+  /** How long a run that executes alone must go well before the next one gets its place, in milliseconds. */
+  readonly provenMs: number
 }
 
 export interface ChildListener {

@@ -66,6 +66,21 @@ test("P12: of runs that execute alone, those without a place wait for one", asyn
   assert.deepEqual(second.ends, [])
 })
 
+test("P12: a run that has executed alone for a while makes room for the next one, up to a limit", async () => {
+  await using testing = await startTestPool({ limits: { provenMs: 1 } })
+  const runs = []
+
+  while (runs.length < 3) {
+    const run = testing.run([{ do: "wait" }], alone)
+    await seen(run, "waiting")
+    await until(() => testing.pool.freeSoloSlots() === 2, { what: "the places are free again" })
+    runs.push(run)
+  }
+
+  for (const run of runs) testing.pool.cancel(run.order.claimId)
+  assert.deepEqual(await Promise.all(runs.map(statusOf)), ["cancelled", "cancelled", "cancelled"])
+})
+
 test("P12: a process that ends while it loads the run's graph counts against the run", async () => {
   await using testing = await startTestPool({ project: project({ chat: "exit:alone" }) })
 

@@ -54,6 +54,8 @@ export const usualLimits: Limits = {
   callMs: 30_000,
   // The longest pause before a worker is started again (P4).
   holdMs: 10_000,
+  // What kills its worker again does so at the same point, as a rule, and that is soon after its last checkpoint.
+  provenMs: 5_000,
 }
 
 // Two at least, so that one run which lasts does not hold up the others that wait for a process of their own. Setting-free:
@@ -90,7 +92,8 @@ class Pool implements WorkerPool {
     this.#limits = { ...usualLimits, ...options.limits }
     this.#held = new HeldOrders(this.#limits.holdMs)
     const limit = Math.max(leastSolos, options.workers)
-    this.#solos = new SoloWorkers({ limit, onFree: () => this.#soloLeft() })
+    const { provenMs } = this.#limits
+    this.#solos = new SoloWorkers({ limit, provenMs, onFree: () => this.#soloLeft() })
   }
 
   async start(): Promise<LoadReport> {

@@ -7,28 +7,41 @@ import type { RunListener, RunOrder } from "./port.js"
 import type { Session } from "./session.js"
 import { toFailure } from "./worker.js"
 
+// Of 100 MB each, as a rule: a worker that died with many long runs in it must not keep all but a few of them waiting.
+const processesPerPlace = 8
+
 interface Solo {
   readonly order: RunOrder
   readonly child: Child
   /** Undefined once the run was told how it ended here, or was handed to the process. */
   waiting: RunListener | undefined
+  /** It has executed for a while and takes no place any more from those that have to show that they can. */
+  isProven: boolean
+  proof: NodeJS.Timeout | undefined
 }
 
 export class SoloWorkers {
   readonly #limit: number
+  readonly #provenMs: number
   readonly #onFree: () => void
   readonly #solos = new Set<Solo>()
   #started = 0
   #onEmpty: () => void = () => undefined
 
-  /** @param limit  most processes at a time */
-  constructor({ limit, onFree }: { limit: number; onFree: () => void }) {
+  /**
+   * @param limit     most processes at a time that have not shown yet that they can live with their run
+   * @param provenMs  how long a run must execute to show that, in milliseconds
+   */
+  constructor({ limit, provenMs, onFree }: { limit: number; provenMs: number; onFree: () => void }) {
     this.#limit = limit
+    this.#provenMs = provenMs
     this.#onFree = onFree
   }
 
   get free(): number {
-    return Math.max(0, this.#limit - this.#solos.size)
+    const proven = [...this.#solos].filter(({ isProven }) => isProven).length
+    const unproven = this.#solos.size - proven
+    return Math.max(0, Math.min(this.#limit - unproven, this.#limit * processesPerPlace - this.#solos.size))
   }
 
   /** How many processes there are. */
@@ -55,7 +68,7 @@ export class SoloWorkers {
         onEnded: (detail, isStopped) => this.#ended(solo, detail, isStopped),
       },
     )
-    const solo: Solo = { order, child, waiting: listener }
+    const solo: Solo = { order, child, waiting: listener, isProven: false, proof: undefined }
     this.#solos.add(solo)
   }
 
@@ -102,7 +115,13 @@ export class SoloWorkers {
     const session: Session | undefined = solo.child.session
     const listener = solo.waiting
     solo.waiting = undefined
-    if (listener) session?.execute(solo.order, listener)
+    if (!listener || !session) return
+    session.execute(solo.order, listener)
+    solo.proof = setTimeout(() => {
+      solo.isProven = true
+      this.#onFree()
+    }, this.#provenMs)
+    solo.proof.unref()
   }
 
   #refuse(solo: Solo, message: string): void {
@@ -119,6 +138,7 @@ export class SoloWorkers {
   }
 
   #ended(solo: Solo, detail: string, isStopped: boolean): void {
+    clearTimeout(solo.proof)
     this.#solos.delete(solo)
     solo.waiting?.onLost(isStopped ? "stopped" : "worker_died", `${detail}, while it loaded ${solo.order.graphId}`)
     this.#onFree()
