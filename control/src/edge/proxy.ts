@@ -90,8 +90,8 @@ function carry(visit: Visit, route: Route, { request: upstream, exchange, unit }
 
 function relayAnswer({ edge, response, requestId }: Visit, answer: IncomingMessage): void {
   response.writeHead(answer.statusCode ?? 0, responseHeaders(answer.headersDistinct, requestId))
-  // A stream's head must not wait for its first event.
-  response.flushHeaders()
+  // A stream's head must not wait for its first event; but where that has come with it, both leave in one write.
+  setImmediate(() => response.destroyed || response.flushHeaders())
   pipeline(answer, response, (err) => {
     if (err) edge.log.debug({ err, request_id: requestId }, "answer ended early")
   })
@@ -105,6 +105,11 @@ function sendBody(visit: Visit, upstream: ClientRequest): void {
   }
   const limit = edge.config.maxBodyBytes
   let seen = 0
+  // Node would write the head and the beginning of the body one by one, and the unit would wake twice.
+  request.once("data", () => {
+    upstream.cork()
+    process.nextTick(() => upstream.uncork())
+  })
   // Added before the pipe, so that it sees a chunk before the unit does. Both obey the pipe's pauses.
   request.on("data", (chunk: Buffer) => {
     seen += chunk.length
