@@ -138,7 +138,8 @@ export const settings = {
   },
   shutdownGraceSeconds: {
     env: "BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS",
-    describe: "How long runs may go on after a stop signal, in seconds; what is left goes back to the queue.",
+    describe:
+      "How long runs may go on after a stop signal, in seconds; what is left ends its super-step, for 10 s at most, and goes back to the queue.",
     schema: wholeNumber(180),
   },
   resumableTtlSeconds: {

@@ -52,7 +52,7 @@ test("a unit gets its own database and secrets, and none of the platform's (R4)"
   assert.deepEqual(env, {
     PATH: "/bin",
     LOG_LEVEL: "debug",
-    BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "25",
+    BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "15",
     NODE_OPTIONS: "--max-old-space-size=300",
     NODE_ENV: "production",
     HOME: "/u/1/data",
@@ -77,11 +77,11 @@ test("a unit that is stopped has time to hand its runs back before it is killed"
     return unitEnvironment({ ...spec("/a"), agentEnv }, where, base).BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS
   }
 
-  assert.equal(graceOf({}), "25")
-  assert.equal(graceOf({}, "180"), "25")
+  assert.equal(graceOf({}), "15")
+  assert.equal(graceOf({}, "180"), "15")
   assert.equal(graceOf({}, "10"), "10")
   assert.equal(graceOf({ SUPERSTEP_STOP_GRACE: "200.5" }, "180"), "180")
-  assert.equal(graceOf({ SUPERSTEP_STOP_GRACE: "200.5", BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "300" }), "195")
+  assert.equal(graceOf({ SUPERSTEP_STOP_GRACE: "200.5", BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "300" }), "185")
   assert.equal(graceOf({ SUPERSTEP_STOP_GRACE: "2" }), "0")
 })
 

@@ -52,8 +52,9 @@ export function unitEnvironment(spec: UnitSpec, place: UnitPlace, base: NodeJS.P
   }
 }
 
-// A server that waits for its runs until it is killed cannot hand them back; this is what it needs for that.
-const handBackSeconds = 5
+// A server that waits for its runs until it is killed cannot hand them back. For that it needs up to 10 s after its grace
+// time, until the super-steps under way are over (server/src/workers, P9), and 5 s to write it.
+const handBackSeconds = 15
 // The control plane's own default of SUPERSTEP_STOP_GRACE.
 const defaultStopGraceSeconds = 30
 

@@ -83,7 +83,7 @@ export interface DoneFrame {
   readonly type: "done"
   readonly run_id: string
   readonly claim_id: string
-  readonly status: "success" | "interrupted" | "error" | "cancelled"
+  readonly status: "success" | "interrupted" | "error" | "cancelled" | "drained"
   readonly error?: Failure
   /** Names of the nodes that would run next. */
   readonly next?: readonly string[]
@@ -204,6 +204,11 @@ export interface PingFrame {
   readonly nonce: string
 }
 
+/** Stop every run after its super-step; each ends with `done`, status `drained`. */
+export interface DrainFrame {
+  readonly type: "drain"
+}
+
 /** Finish nothing, exit 0. */
 export interface StopFrame {
   readonly type: "stop"
@@ -282,6 +287,7 @@ export type ServerFrame =
   | RunFrame
   | CancelFrame
   | PingFrame
+  | DrainFrame
   | StopFrame
   | ServerCall
   | ReplyFrame

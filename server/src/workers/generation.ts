@@ -81,6 +81,11 @@ export class Generation {
     return best
   }
 
+  /** Asks every run to stop after its super-step. */
+  drain(): void {
+    for (const worker of this.workers) worker.session?.drain()
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.workers.map((worker) => worker.stop()))
   }

@@ -22,7 +22,7 @@ const rareHeader = z.discriminatedUnion("type", [
     type: z.literal("done"),
     run_id: z.string(),
     claim_id: z.string(),
-    status: z.enum(["success", "interrupted", "error", "cancelled"]),
+    status: z.enum(["success", "interrupted", "error", "cancelled", "drained"]),
     error: failure.optional(),
     next: z.array(z.string()).optional(),
     payload: z.tuple([z.literal("values"), z.literal("interrupts")]),

@@ -333,6 +333,27 @@ test("P9: what does not finish in time is ended and its runs are lost", async ()
   for (const { ends } of [waiting, spinning]) assert.equal(ends[0] && "lost" in ends[0] && ends[0].lost, "stopped")
 })
 
+test("P9: after the grace time runs are handed back at the end of their super-step", async () => {
+  const testing = await startTestPool()
+  const runs = [testing.run([{ do: "wait" }]), testing.run([{ do: "wait" }], { runsAlone: true })]
+  await Promise.all(runs.map((run) => seen(run, "waiting")))
+
+  await testing.pool.stop(300)
+
+  const detail = "it stopped after a super-step, since the server stops"
+  for (const { ends } of runs) assert.deepEqual(ends, [{ lost: "stopped", detail }])
+})
+
+test("P9: a stop without grace time asks nobody to end a super-step", async () => {
+  const testing = await startTestPool()
+  const run = testing.run([{ do: "wait" }])
+  await seen(run, "waiting")
+
+  await testing.pool.stop(0)
+
+  assert.deepEqual(run.ends, [{ lost: "stopped", detail: "exit code 0" }])
+})
+
 const hasSetpriv = existsSync("/usr/bin/setpriv")
 
 test("P10: a worker in an endless loop does not outlive its server", {

@@ -62,6 +62,10 @@ export const usualLimits: Limits = {
 // runs that were in a worker when it died are few, and each such process needs a worker's memory.
 const leastSolos = 2
 
+// A super-step is an answer of a model or of a tool: most are over by then. Whoever told the server to stop waits for this
+// on top of the grace time (`handBackSeconds` of control/src/runtimes), so it is no more than that.
+const mostDrainMs = 10_000
+
 // Python's packages are no business of npm's, so the worker is found by its place in the repository, which the published
 // package keeps (scripts/stage-package.mjs).
 const pythonMain = fileURLToPath(new URL("../../../workers/python/main.py", import.meta.url))
@@ -167,6 +171,7 @@ class Pool implements WorkerPool {
     this.#held.stop()
     this.#solos.handBack()
     await this.#untilIdle(graceMs)
+    await this.#drain(Math.min(graceMs, mostDrainMs))
     const stops = this.#generations.map((generation) => generation.stop())
     await Promise.all([...this.#ending, ...stops, this.#solos.stop()])
     await this.#replacing
@@ -300,6 +305,15 @@ class Pool implements WorkerPool {
       return { error: "GraphNotFound", message: `the project has no graph "${graphId}": add it to langgraph.json` }
     const failure = this.#newest.isServing && this.report().failed.find((failed) => failed.graphId === graphId)
     return failure ? { error: "GraphLoadError", message: failure.message } : undefined
+  }
+
+  /** Hands runs back between two super-steps, so that none of theirs is executed again. */
+  async #drain(ms: number): Promise<void> {
+    // Who gives no grace wants the server gone.
+    if (ms === 0 || this.#isIdle()) return
+    for (const generation of this.#generations) generation.drain()
+    this.#solos.drain()
+    await this.#untilIdle(ms)
   }
 
   async #untilIdle(graceMs: number): Promise<void> {

@@ -47,7 +47,8 @@ export interface RunResult {
 /**
  * Why a run ended here without being done. `worker_died`: its process did, and nothing else was in it. A
  * `shared_worker_died` with others in it, so nobody can tell whose doing it was. `claim_lost`: it goes on elsewhere.
- * `no_worker`, `stopped`: nothing is wrong with the run; no process was up, or all were told to stop.
+ * `no_worker`, `stopped`: nothing is wrong with the run; no process was up, or all were told to stop; then its events
+ * and writes may have come up to the end of a super-step.
  */
 export type LostReason = "worker_died" | "shared_worker_died" | "claim_lost" | "no_worker" | "stopped"
 
@@ -113,6 +114,9 @@ export interface Workers {
     fields: Readonly<Record<string, unknown>>,
     payload: Readonly<Record<string, string>>,
   ): Promise<Reply>
-  /** Asks all to stop, waits `graceMs` for runs in flight, then kills. Their listeners get `onLost`. */
+  /**
+   * Waits `graceMs` for runs in flight, then asks them to stop after their super-step and waits for as long again, at most
+   * 10 s, then ends the processes. Listeners of runs that were not done get `onLost`. Without grace time nothing is waited for.
+   */
   stop(graceMs: number): Promise<void>
 }

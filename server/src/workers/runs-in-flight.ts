@@ -52,13 +52,17 @@ export class RunsInFlight {
     this.#lingering.delete(frame.claim_id)
     const run = this.#take(frame.claim_id)
     if (!run) return
-    run.listener.onDone({
-      status: frame.status,
-      error: frame.error && { error: frame.error.error, message: frame.error.message },
-      next: frame.next ?? [],
-      values: values && values.length > 0 ? values.toString("utf8") : undefined,
-      interrupts: interrupts && interrupts.length > 0 ? interrupts.toString("utf8") : "{}",
-    })
+    const { status, error, next = [] } = frame
+    if (status === "drained") run.listener.onLost("stopped", "it stopped after a super-step, since the server stops")
+    else {
+      run.listener.onDone({
+        status,
+        error: error && { error: error.error, message: error.message },
+        next,
+        values: values && values.length > 0 ? values.toString("utf8") : undefined,
+        interrupts: interrupts && interrupts.length > 0 ? interrupts.toString("utf8") : "{}",
+      })
+    }
     this.#onLeave()
   }
 

@@ -88,6 +88,11 @@ export class Session {
     this.#connection.send({ type: "ping", nonce })
   }
 
+  /** Asks every run to stop after its super-step; each is then told to be lost as `stopped`. */
+  drain(): void {
+    this.#connection.send({ type: "drain" })
+  }
+
   stop(): void {
     this.#connection.send({ type: "stop" })
   }

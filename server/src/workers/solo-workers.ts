@@ -94,6 +94,11 @@ export class SoloWorkers {
     }
   }
 
+  /** Asks every run to stop after its super-step. */
+  drain(): void {
+    for (const { child } of this.#solos) child.session?.drain()
+  }
+
   /** Resolves when no run executes. */
   async untilEmpty(): Promise<void> {
     if (this.#solos.size === 0) return

@@ -89,6 +89,34 @@ test("any of three servers serves everything", async (t) => {
   }
 })
 
+test("a run that is handed over has ended its super-step, and none of its nodes executes twice", async () => {
+  await using db = await freshDatabase()
+  const leaving = await startAgentServer({ databaseUri: db.uri, env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "2" } })
+  const { thread_id } = await leaving.client.threads.create()
+  // A step is always under way when the grace time is over, and ends within as long again.
+  const slow = { input: { steps: 4, everyMs: 1900 }, streamMode: "custom", streamResumable: true } as const
+  const chunks: Chunk[] = []
+  const heard = collect(leaving.client.runs.stream(thread_id, "steps", slow), chunks).catch(() => chunks)
+  await until(() => stepsIn(chunks).length > 0, { what: "the first step has begun" })
+
+  leaving.terminate()
+  assert.equal(await leaving.exited, 0)
+  const before = [...(await heard)]
+  const runId: string = before[0]?.data.run_id
+  const handedOver = await attemptsOf(db, runId)
+  await using staying = await startAgentServer({ databaseUri: db.uri })
+  const rest = await collect(staying.client.runs.joinStream(thread_id, runId, { lastEventId: before.at(-1)?.id ?? "" }))
+
+  assert.deepEqual(handedOver, { attempt: 1, losses: 0, status: "pending" })
+  assert.equal(endOf(rest), "success")
+  // Each step says its number when it begins.
+  assert.deepEqual(stepsIn([...before, ...rest]), [0, 1, 2, 3])
+  const ended = await attemptsOf(db, runId)
+  const story = `${JSON.stringify(ended)}: ${staying.log()}`
+  assert.deepEqual(ended, { attempt: 2, losses: 0, status: "success" }, story)
+  assert.deepEqual(await logOf(staying.client, thread_id), [0, 1, 2, 3])
+})
+
 test("a server that is told to stop hands its runs over, and their clients read on elsewhere", async () => {
   await using db = await freshDatabase()
   await using staying = await startAgentServer({ databaseUri: db.uri })
@@ -127,8 +155,8 @@ test("a server that is told to stop hands its runs over, and their clients read 
     if (!streamResumable) continue
     const whole = await collect(staying.client.runs.joinStream(thread_id, runId, { lastEventId: "-1" }))
     assert.deepEqual(idsIn([...chunks, ...rest]), idsIn(whole))
-    // A step that the first attempt began and did not save is said again by the second, never left out.
-    assert.deepEqual([...new Set(stepsIn(whole))], allSteps)
+    // What the first attempt began it has ended and saved, so the second says none of it again.
+    assert.deepEqual(stepsIn(whole), allSteps)
   }
   const all = await follower
   assert.deepEqual([...new Set(stepsIn(all))], allSteps)

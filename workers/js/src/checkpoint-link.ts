@@ -36,6 +36,8 @@ export interface CheckpointLinkOptions {
   readonly awaitsCommits: boolean
   /** A write that nobody awaits was refused. */
   readonly onRefused: (error: unknown) => void
+  /** The root graph stands between two super-steps: called within `put`, before a node of the next one begins. */
+  readonly onBoundary?: () => void
 }
 
 export interface ListOptions {
@@ -53,6 +55,8 @@ export class CheckpointLink {
   /** Namespaces of the run's thread. */
   readonly #written = new Set<string>()
   readonly #newest = new NewestCheckpoint()
+  /** Of the root, under way or over since this turn of the event loop. */
+  #rootPuts = 0
   #closed: Error | undefined
 
   constructor(options: CheckpointLinkOptions) {
@@ -137,17 +141,21 @@ export class CheckpointLink {
     const tuple = { ...(parentId === undefined ? {} : { parentConfig: refConfig(threadId, ns, parentId) }) }
     const saved = refConfig(threadId, ns, checkpoint.id)
     const isOwn = threadId === this.#options.threadId
+    const isRoot = isOwn && ns === ""
     if (isOwn) this.#written.add(ns)
-    if (isOwn && ns === "") this.#newest.set({ ...tuple, config: saved, checkpoint, metadata: kept, pendingWrites: [] })
+    if (isRoot) this.#newest.set({ ...tuple, config: saved, checkpoint, metadata: kept, pendingWrites: [] })
+    // LangGraph calls `put` after the one before it: at once when that is long over, else when the graph is further on.
+    if (isRoot && this.#rootPuts === 0) this.#options.onBoundary?.()
     // The values are encoded before the first wait: the graph goes on and may change them.
     const encoding = encodeBlobs(serde, checkpoint.channel_values, newVersions)
     const head = checkpointLines(checkpoint, kept)
-    await this.#write(async () => {
+    const written = this.#write(async () => {
       const { blobs, lines } = await encoding
       const parent = parentId === undefined ? {} : { parent_checkpoint_id: parentId }
       const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id, ...parent }
       return [{ method: "checkpoint.put", ...this.#claim(), ...where, ...this.#mayWait(), blobs }, [...head, ...lines]]
     })
+    await (isRoot ? this.#counted(written) : written)
     return saved
   }
 
@@ -167,6 +175,17 @@ export class CheckpointLink {
       const fields = { method: "checkpoint.put_writes", ...this.#claim(), ...where, ...this.#mayWait() } as const
       return [{ ...fields, writes: encoded.writes }, encoded.lines]
     })
+  }
+
+  async #counted(put: Promise<void>): Promise<void> {
+    this.#rootPuts += 1
+    try {
+      await put
+    } finally {
+      setImmediate(() => {
+        this.#rootPuts -= 1
+      })
+    }
   }
 
   /**

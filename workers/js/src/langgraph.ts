@@ -79,10 +79,17 @@ export interface CompiledGraph {
   getStateHistory(config: RunnableConfig, options?: object): AsyncIterable<StateSnapshot>
 }
 
+/** Once asked for, LangGraph throws `GraphDrained` after the super-step under way, of whichever graph that is. */
+export interface RunControl {
+  requestDrain(): void
+}
+
 /** The exports of `@langchain/langgraph` that we call. */
 export interface LangGraphModule {
   readonly BaseCheckpointSaver: abstract new () => BaseCheckpointSaver
   readonly BaseStore: abstract new () => object
   readonly Command: new (fields: object) => object
   readonly Send: new (node: string, args: unknown) => object
+  /** Older ones do not have it: their runs are not drained. */
+  readonly RunControl?: new () => RunControl
 }

@@ -25,6 +25,14 @@ after(async () => {
 const names = (events: readonly { event: string }[]) => events.map(({ event }) => event)
 const isAbout = (frame: Received, claimId: string) => "claim_id" in frame.header && frame.header.claim_id === claimId
 
+test("a Python run goes on when it is told to drain, which is not there yet", { skip }, async () => {
+  server.send({ type: "drain" })
+
+  const { status } = await server.run("chat", { input: { messages: [{ role: "user", content: "hi" }] } })
+
+  assert.equal(status, "success")
+})
+
 test("a Python model's words come one by one, and from a subgraph with its namespace", { skip }, async () => {
   const input = { messages: [{ role: "user", content: "hi" }] }
 

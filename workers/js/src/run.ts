@@ -4,7 +4,7 @@
  * It owns an abort controller, the run's link to its checkpoints and the feed of its events. It promises: nothing is
  * sent before it starts or after `done` (W1), events go before the checkpoint they led to (W2), `done` goes after all
  * writes (W3), and a lost claim ends it in silence (W4). It stops when the graph does, by `cancel`, by
- * `fail`, or when a write is told that the claim is lost.
+ * `fail`, after a super-step by `drain` (W8), or when a write is told that the claim is lost.
  */
 import { AsyncLocalStorage } from "node:async_hooks"
 import type { DoneFrame, Failure } from "@superstep/protocol/worker/frames"
@@ -15,7 +15,7 @@ import { CallFailed, type CallFields, type Connection, type Reply } from "./conn
 import { EventFeed } from "./event-feed.js"
 import { EventMapper } from "./event-mapper.js"
 import { withPersistence } from "./graph-export.js"
-import type { CompiledGraph, StateSnapshot } from "./langgraph.js"
+import type { CompiledGraph, RunControl, StateSnapshot } from "./langgraph.js"
 import type { LoadedGraph } from "./loader.js"
 import { needsHead, type RunStart, runStart } from "./run-input.js"
 import { type RunRequest, runnableConfig, streamPlan } from "./run-request.js"
@@ -27,7 +27,7 @@ import type { WireEvent } from "./wire-event.js"
 /** Whose code is running: an error that nobody caught is assigned to its run by it (W5). */
 export const currentRun = new AsyncLocalStorage<Run>()
 
-type Ending = "cancelled" | "failed" | "abandoned"
+type Ending = "cancelled" | "failed" | "abandoned" | "drained"
 
 /** Anything can be thrown, `undefined` too. */
 interface Problem {
@@ -42,7 +42,9 @@ export class Run {
   readonly #checkpoints: CheckpointLink
   readonly #events: EventMapper
   #graph: CompiledGraph | undefined
+  #control: RunControl | undefined
   #ending: Ending | undefined
+  #isDraining = false
   #isOver = false
 
   constructor(request: RunRequest, connection: Connection) {
@@ -60,6 +62,9 @@ export class Run {
       eventsWritten: () => this.#feed.written(),
       awaitsCommits: durability === "sync",
       onRefused: (error) => this.fail(error),
+      onBoundary: () => {
+        if (this.#isDraining) this.#control?.requestDrain()
+      },
     })
   }
 
@@ -71,6 +76,7 @@ export class Run {
         await this.#stream(loaded)
       } catch (error) {
         problem = { error }
+        if (this.#isDraining && isGraphDrained(error)) this.#ending ??= "drained"
       }
       await this.#finish(problem)
     })
@@ -78,6 +84,14 @@ export class Run {
 
   cancel(): void {
     this.#end("cancelled", new Error("the run was cancelled"))
+  }
+
+  /**
+   * The graph ends when its super-step is over (W8). LangGraph is asked no sooner: the graphs that a node calls would end
+   * as well, and the node would execute again.
+   */
+  drain(): void {
+    this.#isDraining = true
   }
 
   /** An error outside of what the graph awaits, such as a rejected promise that nobody looks at. */
@@ -109,7 +123,10 @@ export class Run {
   async #prepare(loaded: LoadedGraph): Promise<RunStart & { graph: CompiledGraph }> {
     const { context, frame } = this.#request
     const { run_id, claim_id, thread_id } = frame
-    const config = runnableConfig(this.#request, loaded.library.version)
+    const ordered = runnableConfig(this.#request, loaded.library.version)
+    const { RunControl } = loaded.library.module
+    this.#control = RunControl === undefined ? undefined : new RunControl()
+    const config = this.#control === undefined ? ordered : { ...ordered, control: this.#control }
     const runtime = { accessContext: "threads.create_run", executionRuntime: { context } } as const
     const { graph: shared, library } = await loaded.use(config, runtime)
     const checkpointer = createCheckpointer(library.module, this.#checkpoints)
@@ -175,18 +192,20 @@ export class Run {
 
   /** The saver remembers the newest checkpoint, so this asks the server nothing. */
   async #finalState(): Promise<StateSnapshot | undefined> {
-    if (this.#ending === "abandoned" || this.#checkpoints.newest() === undefined) return undefined
+    if (this.#ending === "abandoned" || this.#ending === "drained") return undefined
+    if (this.#checkpoints.newest() === undefined) return undefined
     return await this.#graph?.getState({ configurable: { thread_id: this.#request.frame.thread_id } })
   }
 
   #done(state: StateSnapshot | undefined, problem: Problem | undefined): void {
     const { run_id, claim_id } = this.#request.frame
     const error = this.#failure(problem)
+    const ended = error !== undefined ? "error" : stopped(state)
     const frame: DoneFrame = {
       type: "done",
       run_id,
       claim_id,
-      status: this.#ending === "cancelled" ? "cancelled" : error !== undefined ? "error" : stopped(state),
+      status: this.#ending === "cancelled" || this.#ending === "drained" ? this.#ending : ended,
       ...(error === undefined ? {} : { error }),
       ...(state === undefined ? {} : { next: state.next }),
       payload: ["values", "interrupts"],
@@ -196,11 +215,13 @@ export class Run {
   }
 
   #failure(problem: Problem | undefined): Failure | undefined {
-    if (this.#ending === "cancelled") return undefined
+    if (this.#ending === "cancelled" || this.#ending === "drained") return undefined
     if (this.#ending === "failed") return describeError(this.#abort.signal.reason)
     return problem === undefined ? undefined : describeError(problem.error)
   }
 }
+
+const isGraphDrained = (error: unknown): boolean => error instanceof Error && error.name === "GraphDrained"
 
 function stopped(state: StateSnapshot | undefined): "success" | "interrupted" {
   return state !== undefined && state.next.length > 0 ? "interrupted" : "success"

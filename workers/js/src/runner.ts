@@ -38,6 +38,9 @@ export class Runner {
       case "cancel":
         this.#cancel(frame)
         return
+      case "drain":
+        for (const run of this.#runs.values()) run.drain()
+        return
       case "call":
         void this.#answer(frame, payload)
         return

@@ -28,6 +28,7 @@ _frames: Mapping[str, Fields] = {
     "reply": {"call_id": str},
     "failure": {"call_id": str, "error": dict},
     "ping": {"nonce": str},
+    "drain": {},
     "stop": {},
 }
 

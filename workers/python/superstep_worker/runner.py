@@ -38,6 +38,9 @@ class Runner:
             self._connection.send({"type": "pong", "nonce": frame.header["nonce"]})
         elif kind == "cancel":
             self._cancel(frame.header["claim_id"])
+        elif kind == "drain":
+            # Not there yet: the run goes on until it is stopped, and its super-step is executed again (README).
+            return
         elif kind == "stop":
             # At once: threads of user code would keep an ordinary exit waiting.
             os._exit(0)

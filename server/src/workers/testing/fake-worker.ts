@@ -164,6 +164,9 @@ const reader = new FrameReader<ServerFrame>(JSON.parse, (frame, payload) => {
       if (run) end(run, "cancelled")
       break
     }
+    case "drain":
+      for (const run of waiting.values()) end(run, "drained")
+      break
     case "call":
       answer(frame)
       break

@@ -1,0 +1,134 @@
+/** W8: what a run does that is told to stop after its super-step. The test decides when a node may end (`gated`). */
+import assert from "node:assert/strict"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { FakeServer, type RunOptions } from "./testing/fake-server.js"
+import { graphsFolder, workerMain } from "./testing/worker.js"
+
+const folder = mkdtempSync(join(tmpdir(), "gates-"))
+let server: FakeServer
+
+before(async () => {
+  server = await FakeServer.start(workerMain)
+  await server.load(graphsFolder, { gated: "./src/gated.ts:graph" })
+})
+
+after(async () => {
+  await server[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true })
+})
+
+let lastRun = 0
+
+/** A run of `gated` with gates of its own. */
+function startGated(options: RunOptions = {}) {
+  lastRun += 1
+  const gate = join(folder, String(lastRun))
+  const config = { configurable: { gate } }
+  const frame = server.startRun("gated", { input: { log: [] }, config, stream_modes: ["custom", "values"], ...options })
+  const began = () => server.events(frame.claim_id).flatMap(({ data }) => (data as { began?: string }).began ?? [])
+  return {
+    frame,
+    config,
+    began,
+    hasBegun: (name: string) => server.frame(() => began().includes(name)),
+    open: (name: string) => writeFileSync(`${gate}.${name}`, ""),
+  }
+}
+
+let lastPing = 0
+
+/** When the pong is here, the worker has read what came before the ping. */
+async function drain(): Promise<void> {
+  lastPing += 1
+  const nonce = `d${lastPing}`
+  server.send({ type: "drain" })
+  server.send({ type: "ping", nonce })
+  await server.frame(({ header }) => header.type === "pong" && header.nonce === nonce)
+}
+
+const logsOf = (threadId: string) =>
+  server.checkpoints.saved.filter((each) => each.threadId === threadId && each.ns === "").length
+
+for (const durability of ["sync", "async"] as const) {
+  test(`W8: a drained run has saved its super-step, and the next attempt begins after it (${durability})`, async () => {
+    const run = startGated({ durability })
+    await run.hasBegun("first")
+
+    await drain()
+    run.open("first")
+    const { status, error, values, events } = await server.done(run.frame)
+    const { thread_id, run_id } = run.frame
+    const next = server.startRun("gated", { ...run, durability, thread_id, run_id, attempt: 2, config: run.config })
+    run.open("inner")
+    const end = await server.done(next)
+
+    assert.deepEqual([status, error, values], ["drained", undefined, undefined])
+    assert.deepEqual(run.began(), ["first"])
+    assert.deepEqual(events.at(-1), { event: "values", data: { log: ["first"] } })
+    assert.equal(end.status, "success")
+    assert.deepEqual(end.values, { log: ["first", "second", "inner", "innermost", "third"] })
+    assert.ok(logsOf(thread_id) >= 2)
+  })
+}
+
+for (const stream_modes of [["custom"], ["custom", "events"]]) {
+  test(`W8: a subgraph is part of its super-step and comes to its end (${stream_modes})`, async () => {
+    const run = startGated({ stream_modes })
+    run.open("first")
+    await run.hasBegun("inner")
+
+    await drain()
+    run.open("inner")
+    const { status } = await server.done(run.frame)
+
+    assert.equal(status, "drained")
+    assert.deepEqual([...new Set(run.began())], ["first", "second", "inner", "innermost"])
+  })
+}
+
+test("W8: a run that ends with the super-step, or stops there by itself, ends as ever", async () => {
+  const stopping = startGated({ interrupt_after: ["first"] })
+  const ending = startGated()
+  const cancelled = startGated()
+  ending.open("first")
+  ending.open("inner")
+  assert.equal((await server.done(ending.frame)).status, "success")
+  await Promise.all([stopping.hasBegun("first"), cancelled.hasBegun("first")])
+
+  await drain()
+  const { run_id, claim_id } = cancelled.frame
+  server.send({ type: "cancel", run_id, claim_id })
+  stopping.open("first")
+
+  assert.equal((await server.done(stopping.frame)).status, "interrupted")
+  assert.equal((await server.done(cancelled.frame)).status, "cancelled")
+})
+
+test("W8: a breakpoint before the next node is told by the next attempt, and that node does not begin", async () => {
+  const run = startGated({ interrupt_before: ["second"] })
+  await run.hasBegun("first")
+
+  await drain()
+  run.open("first")
+  const { status } = await server.done(run.frame)
+  const { thread_id, run_id, interrupt_before } = run.frame
+  const again = { thread_id, run_id, attempt: 2, config: run.config, interrupt_before: interrupt_before ?? [] }
+  const end = status === "interrupted" ? { status, next: ["second"] } : await server.run("gated", again)
+
+  assert.deepEqual([end.status, end.next], ["interrupted", ["second"]])
+  assert.deepEqual(run.began(), ["first"])
+})
+
+test("W8: a run that saves nothing before its end goes on to it", async () => {
+  const run = startGated({ durability: "exit" })
+  await run.hasBegun("first")
+
+  await drain()
+  run.open("first")
+  run.open("inner")
+
+  assert.equal((await server.done(run.frame)).status, "success")
+})
