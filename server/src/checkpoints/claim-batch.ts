@@ -91,7 +91,9 @@ export function describeBatch(batches: readonly ClaimBatch[]): ClaimBatchArgumen
   const claims = batches.map(({ fence, writes: all }, n) => {
     const ending = all.find((write) => write.kind === "ending")?.ending
     const own = { claim: n, run_id: fence?.runId }
-    for (const write of ending?.deletesThread ? [] : all) {
+    const gone = ending?.deletesThread ? ending.threadId : undefined
+    for (const write of all) {
+      if (threadOf(write) === gone) continue
       if (write.kind === "checkpoint") addCheckpoint(write.checkpoint, own, { checkpoints, blobs, bytes })
       if (write.kind === "writes") addWrites(write, own, { writes, replacing, bytes })
     }
@@ -101,6 +103,12 @@ export function describeBatch(batches: readonly ClaimBatch[]): ClaimBatchArgumen
   const lists = Object.entries({ checkpoints, blobs, writes, replacing }).map(([name, rows]) => [name, rows.list()])
   const rows = JSON.stringify(Object.fromEntries(lists))
   return { claims: JSON.stringify(claims), rows, bytes: bytes.joined() }
+}
+
+/** Undefined for an ending, which is no row. */
+function threadOf(write: ClaimWrite): string | undefined {
+  if (write.kind === "checkpoint") return write.checkpoint.threadId
+  return write.kind === "writes" ? write.address.threadId : undefined
 }
 
 interface Own {

@@ -68,7 +68,7 @@ export interface ChildListener {
   /** Its event loop is free again after it was not. */
   onAnswering(): void
   /** @param detail  such as `exit code 1`, `signal SIGKILL` or why we ended it; `isStopped`: it was told to */
-  onEnded(detail: string, isStopped: boolean): void
+  onEnded(detail: string, end: { isStopped: boolean; isKilledByOthers: boolean }): void
 }
 
 // A process that ends closes its socket and then exits, or so it looks from here: the one tells of the other within
@@ -95,6 +95,8 @@ export class Child {
   #isStopping = false
   #exit: string | undefined
   #killedBecause: string | undefined
+  /** Whether a signal ended it, which is not always ours. */
+  #isSignalled = false
 
   constructor(workerId: string, project: WorkerProject, setting: ChildSetting, listener: ChildListener) {
     this.#workerId = workerId
@@ -148,6 +150,7 @@ export class Child {
     child.once("error", (error) => this.#exited(`it could not be started: ${error.message}${whenMissing}`))
     child.once("exit", (code, signal) => {
       const isMissing = code === notFoundCode && this.#connection === undefined
+      this.#isSignalled = signal !== null
       this.#exited(`${exitReason(code, signal)}${isMissing ? whenMissing : ""}`)
     })
     if (child.pid !== undefined) {
@@ -237,6 +240,7 @@ export class Child {
     this.#stopExpecting()
     const detail = this.#killedBecause === undefined ? `${this.#exit}` : `${this.#exit}: ${this.#killedBecause}`
     this.#session?.end(this.#isStopping, detail)
-    this.#listener.onEnded(detail, this.#isStopping)
+    const isKilledByOthers = this.#isSignalled && this.#killedBecause === undefined
+    this.#listener.onEnded(detail, { isStopped: this.#isStopping, isKilledByOthers })
   }
 }

@@ -295,6 +295,13 @@ test("workers that exit while loading are reported, and a run finds no worker", 
   assert.equal(testing.pool.freeSlots(), 0)
 })
 
+test("a worker that somebody kills while it loads says nothing of its graphs", async () => {
+  await using testing = await startTestPool({ project: project({ chat: "killed:once" }), workers: 2 })
+
+  assert.deepEqual(testing.report, { graphs: ["chat"], failed: [] })
+  assert.ok("done" in ((await endOf(testing.run([{ do: "done" }]))) ?? {}))
+})
+
 test("a graph that never finishes loading is given up", async () => {
   await using testing = await startTestPool({ project: project({ chat: "never:loads" }), limits: { loadMs: 300 } })
 

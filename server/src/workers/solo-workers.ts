@@ -65,7 +65,7 @@ export class SoloWorkers {
         // Its end follows what the listener was told in this tick.
         onRunLeft: () => child.stop(),
         onAnswering: () => undefined,
-        onEnded: (detail, isStopped) => this.#ended(solo, detail, isStopped),
+        onEnded: (detail, { isStopped }) => this.#ended(solo, detail, isStopped),
       },
     )
     const solo: Solo = { order, child, waiting: listener, isProven: false, proof: undefined }

@@ -20,10 +20,12 @@ export interface WorkerOptions {
   onDied(): void
 }
 
+const deathsThatTell = 2
+
 export class Worker {
-  /** What the last process that got so far has loaded, or why the first one could not. */
+  /** What the last process that got so far has loaded, or why none could. */
   report: LoadReport = { graphs: [], failed: [] }
-  /** Fulfilled when the first process has told what it could load, or has died before. */
+  /** Fulfilled when a process has told what it could load, or it is clear that none will. */
   readonly firstReport: Promise<void>
   readonly #options: WorkerOptions
   #tellFirstReport: () => void = () => undefined
@@ -33,6 +35,9 @@ export class Worker {
   #servingSince: number | undefined
   /** Of the process that serves or served last. */
   #runs: RunsInFlight | undefined
+  /** What was loaded once stays known while the next process loads it again. */
+  #hasLoaded = false
+  #deathsAtLoad = 0
   #restart: NodeJS.Timeout | undefined
   #stopped: Promise<void> | undefined
   #onGone: () => void = () => undefined
@@ -90,19 +95,20 @@ export class Worker {
       onLoaded: (frame) => this.#loaded(frame),
       onRunLeft,
       onAnswering,
-      onEnded: (detail) => this.#ended(detail),
+      onEnded: (detail, { isKilledByOthers }) => this.#ended(detail, isKilledByOthers),
     })
   }
 
   #loaded(frame: LoadedFrame): void {
     this.report = { graphs: frame.graphs.map(({ graph_id }) => graph_id), failed: frame.failed.map(toFailure) }
     this.#servingSince = performance.now()
+    this.#hasLoaded = true
     this.#runs = this.session?.runs
     this.#tellFirstReport()
     this.#options.onServing()
   }
 
-  #ended(detail: string): void {
+  #ended(detail: string, isKilledByOthers: boolean): void {
     const { setting, name, mayRestart, onDied } = this.#options
     this.#child = undefined
     if (this.#stopped) {
@@ -110,7 +116,6 @@ export class Worker {
       this.#onGone()
       return
     }
-    if (this.#servingSince === undefined) this.report = this.#deathReport(detail)
     const servedMs = this.#servingSince === undefined ? 0 : performance.now() - this.#servingSince
     const hadRuns = this.#runs?.hadAny ?? false
     const { deaths, delayMs } = afterDeath(this.#deaths, { servedMs, hadRuns })
@@ -118,8 +123,16 @@ export class Worker {
     const restarts = mayRestart()
     setting.log.warn({ worker: name, detail, restart_in_ms: restarts ? delayMs : undefined }, "a worker died")
     if (restarts) this.#restart = setTimeout(() => this.#start(), delayMs)
-    this.#tellFirstReport()
+    if (this.#servingSince === undefined && !this.#hasLoaded) this.#loadFailed(detail, restarts && isKilledByOthers)
     onDied()
+  }
+
+  /** A signal from somewhere tells nothing of the graphs, unless the next process ends in the same way. */
+  #loadFailed(detail: string, mayBeChance: boolean): void {
+    this.#deathsAtLoad += 1
+    if (mayBeChance && this.#deathsAtLoad < deathsThatTell) return
+    this.report = this.#deathReport(detail)
+    this.#tellFirstReport()
   }
 
   #deathReport(detail: string): LoadReport {

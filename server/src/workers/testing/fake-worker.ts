@@ -46,6 +46,10 @@ function load(graphs: Readonly<Record<string, string>>): void {
   const paths = Object.entries(graphs)
   if (paths.some(([, path]) => path === "exit:now")) process.exit(3)
   if (paths.some(([, path]) => path === "never:loads")) return
+  // Somebody kills the first process of each worker while it loads.
+  if (paths.some(([, path]) => path === "killed:once") && /\.1$/.test(process.env.SUPERSTEP_WORKER_ID ?? "")) {
+    process.kill(process.pid, "SIGKILL")
+  }
   const isSolo = process.env.SUPERSTEP_WORKER_ID?.startsWith("solo")
   if (isSolo && paths.some(([, path]) => path === "exit:alone")) process.exit(3)
   if (isSolo && paths.some(([, path]) => path === "never:alone")) return
