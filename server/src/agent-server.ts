@@ -98,6 +98,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     await loop.stop()
     await workers.stop(config.shutdownGraceSeconds * 1000)
     writes.close()
+    streams.stopWaiting()
     await executor.close()
     await streams.close()
     await listening.close(1000)
@@ -134,6 +135,7 @@ function assemble({ config, db, log, env, project }: Assembly) {
     jobsPerWorker: config.jobsPerWorker,
     python: config.python,
     handlers: patient({ ...checkpoints, ...storeCalls(db) }),
+    backlog: () => writes.backlog(),
     serverEnv: env,
     limits: workerLimits(config),
     log,

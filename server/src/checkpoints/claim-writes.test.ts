@@ -138,11 +138,11 @@ test("a write that Postgres refuses fails its own run only, whose end is told of
 
   assert.deepEqual(
     results.map(({ status }) => status),
-    ["fulfilled", "fulfilled", "rejected", "fulfilled", "fulfilled"],
+    ["fulfilled", "fulfilled", "rejected", "rejected", "fulfilled"],
   )
   assert.match(String(told), /json/i)
   assert.deepEqual(await idsOf(db, good), ["a"])
-  assert.deepEqual(await idsOf(db, bad), ["c", "a"])
+  assert.deepEqual(await idsOf(db, bad), ["a"], "nothing is saved behind a hole")
   assert.equal(await statusOf(db, bad), "error")
 })
 
@@ -240,4 +240,76 @@ test("what waits for company goes out without an end, too (K6)", async () => {
   await writes.putCheckpoint(run, checkpoint(run, "a"), { mayWait: true })
 
   assert.deepEqual(await idsOf(db, run), ["a"])
+})
+
+test("a stateless run's end leaves out what goes with its thread, and nothing of other threads", async () => {
+  await using db = await freshDatabase({ migrations })
+  const writes = new ClaimWrites({ db, log })
+  const [run, memory] = [await addRun(db), await addRun(db)]
+  await db.run(sql`update runs set delete_thread_on_completion = true where run_id = ${run.runId}`)
+
+  const saved = writes.putCheckpoint(run, checkpoint(memory, "a"), { mayWait: true })
+  await writes.finish(run, () => ending(run, { deletesThread: true }))
+  await saved
+
+  assert.deepEqual(await idsOf(db, memory), ["a"])
+})
+
+test("the end of a run waits for its events, and what comes after it is refused (K5)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const writes = new ClaimWrites({ db, log })
+  const run = await addRun(db)
+  let release: () => void = () => undefined
+  const after = new Promise<void>((resolve) => {
+    release = resolve
+  })
+
+  const written = writes.finish(run, () => ending(run), { after })
+  const late = assert.rejects(writes.putCheckpoint(run, checkpoint(run, "late"), { mayWait: true }), ClaimLost)
+  await writes.putCheckpoint(await addRun(db), checkpoint(run, "of another")).catch(() => undefined)
+  const before = await statusOf(db, run)
+  release()
+
+  assert.equal(before, "running")
+  assert.equal((await written).outcome, "finished")
+  await late
+})
+
+test("what waits for a database that is away is given up together, the end with what it ends (K1)", async () => {
+  await using shared = await freshDatabase({ migrations })
+  const { told, db } = watched(shared)
+  told.failures = Number.POSITIVE_INFINITY
+  const writes = new ClaimWrites({ db, log })
+  const run = await addRun(shared)
+
+  const saved = assert.rejects(writes.putCheckpoint(run, checkpoint(run, "a")), DatabaseUnavailable)
+  await until(() => told.statements > 0, { what: "a try" })
+  const written = assert.rejects(
+    writes.finish(run, () => ending(run)),
+    DatabaseUnavailable,
+  )
+  writes.close()
+  await Promise.all([saved, written])
+
+  assert.equal(await statusOf(shared, run), "running")
+})
+
+test("who asks for more than the database takes is told to wait (K7)", async () => {
+  await using shared = await freshDatabase({ migrations })
+  const { told, db } = watched(shared)
+  told.failures = 1
+  const writes = new ClaimWrites({ db, log })
+  const run = await addRun(shared)
+  const large = Buffer.alloc(40 * 1024 * 1024, "x")
+  const blobs = [{ channel: "messages", version: "a", type: "bytes", bytes: large }]
+
+  const before = writes.backlog()
+  const saved = writes.putCheckpoint(run, checkpoint(run, "a", { blobs }))
+  const wait = writes.backlog()
+  await saved
+  await wait
+
+  assert.equal(before, undefined)
+  assert.notEqual(wait, undefined)
+  assert.equal(writes.backlog(), undefined)
 })

@@ -9,6 +9,7 @@
  * K5 A claim that was lost has lost all that still waits for it.
  * K6 A write for which a graph waits goes out at once, and so does an end; what else is there goes along. Any other waits a
  *    few milliseconds for company: a quick run commits once, with its end.
+ * K7 What waits is bounded: `backlog` tells who asks for more to wait.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Db } from "@superstep/toolkit/db/database"
@@ -24,6 +25,8 @@ const mostBatches = 2
 // A larger batch would hold up those who wait for the next one.
 const mostBytes = 8 * 1024 * 1024
 const retryDelayMs = 200
+// What a database that is away may cost this process; then the workers wait.
+const mostWaitingBytes = 32 * 1024 * 1024
 // About what a node without a model takes, and far less than one with a model.
 const companyMs = 3
 
@@ -45,6 +48,7 @@ export interface WrittenEnding {
 interface Item {
   /** Made when it is sent: an ending depends on whether the writes before it were kept. */
   readonly write: (failure: Error | undefined) => ClaimWrite
+  readonly isEnding: boolean
   /** Something else must be committed first. */
   isHeld: boolean
   /** It need not wait for others any more (K6). */
@@ -77,6 +81,9 @@ export class ClaimWrites {
   #isScheduled = false
   #company: NodeJS.Timeout | undefined
   #isClosed = false
+  #waitingBytes = 0
+  #room: Promise<void> | undefined
+  #onRoom: () => void = () => undefined
 
   constructor({ db, log }: { db: Db; log: Log }) {
     this.#db = db
@@ -102,9 +109,16 @@ export class ClaimWrites {
    * Ends a run after everything else that it wrote, in the same transaction as the last of it.
    * @param ending  makes the end; it is told when one of the run's writes was refused
    */
-  async finish(fence: Fence, ending: (failure: Error | undefined) => Ending): Promise<WrittenEnding> {
+  async finish(
+    fence: Fence,
+    ending: (failure: Error | undefined) => Ending,
+    { after }: Pick<WriteOrder, "after"> = {},
+  ): Promise<WrittenEnding> {
     const queue = this.#queueOf(fence)
-    const item = this.#push(queue, (failure) => ({ kind: "ending", ending: ending(failure) }))
+    const item = this.#push(queue, (failure) => ({ kind: "ending", ending: ending(failure) }), {
+      after,
+      isEnding: true,
+    })
     try {
       const { outcome, watched_by: watchedBy } = await item.written
       if (outcome === "held") throw new Error(`run ${fence.runId} was written and did not end`)
@@ -113,14 +127,30 @@ export class ClaimWrites {
       if (!(error instanceof ClaimLost)) throw error
       return { outcome: "claim_lost", watchedBy: [], isRepeated: item.isRepeated() }
     } finally {
-      this.#claims.delete(fence.claimId)
+      this.forget(fence)
     }
   }
 
   /** Resolves when all that a claim has asked for is committed or refused, and forgets the claim. */
-  async settled({ claimId }: Fence): Promise<void> {
-    await this.#claims.get(claimId)?.last
+  async settled(fence: Fence): Promise<void> {
+    await this.#claims.get(fence.claimId)?.last
+    this.forget(fence)
+  }
+
+  /** The claim is over: what still comes for it is lost (K5). */
+  forget({ runId, claimId }: Fence): void {
+    const queue = this.#claims.get(claimId)
     this.#claims.delete(claimId)
+    if (queue) refuseAll({ queue, items: [] }, new ClaimLost(runId))
+  }
+
+  /** What to wait for before more is asked for; undefined while there is room (K7). */
+  backlog(): Promise<void> | undefined {
+    if (this.#waitingBytes <= mostWaitingBytes) return undefined
+    this.#room ??= new Promise((resolve) => {
+      this.#onRoom = resolve
+    })
+    return this.#room
   }
 
   /** Tries what waits once more, and gives it up when that fails. */
@@ -136,13 +166,20 @@ export class ClaimWrites {
     return queue
   }
 
-  #push(queue: ClaimQueue, write: Item["write"], { after, mayWait = false }: WriteOrder = {}) {
+  #push(
+    queue: ClaimQueue,
+    write: Item["write"],
+    { after, mayWait = false, isEnding = false }: WriteOrder & { isEnding?: boolean } = {},
+  ) {
     let item: Item | undefined
     const written = new Promise<ClaimOutcome>((resolve, reject) => {
-      item = { write, isHeld: after !== undefined, isDue: !mayWait, isRepeated: false, resolve, reject }
+      item = { write, isEnding, isHeld: after !== undefined, isDue: !mayWait, isRepeated: false, resolve, reject }
       queue.items.push(item)
     })
-    queue.last = written.catch(() => undefined)
+    const bytes = isEnding ? 0 : sizeOf(write(undefined))
+    this.#waitingBytes += bytes
+    const settled = () => this.#makeRoom(bytes)
+    queue.last = written.then(settled, settled)
     const release = () => {
       if (item) item.isHeld = false
       this.#schedule(mayWait)
@@ -150,6 +187,13 @@ export class ClaimWrites {
     if (after) void after.then(release, release)
     else this.#schedule(mayWait)
     return { written, isRepeated: () => item?.isRepeated ?? false }
+  }
+
+  #makeRoom(bytes: number): void {
+    this.#waitingBytes -= bytes
+    if (this.#waitingBytes > mostWaitingBytes / 2) return
+    this.#onRoom()
+    this.#room = undefined
   }
 
   /** Everything of this tick joins the batch, or everything of the next few milliseconds. */
@@ -210,9 +254,14 @@ export class ClaimWrites {
       if (queue.isUnderWay) continue
       const items: Item[] = []
       for (let item = queue.items[0]; item && !item.isHeld && bytes < mostBytes; item = queue.items[0]) {
-        bytes += sizeOf(item.write(queue.failure))
-        items.push(item)
         queue.items.shift()
+        // What comes after a hole would make it look like a state.
+        if (queue.failure && !item.isEnding) item.reject(queue.failure)
+        else {
+          bytes += sizeOf(item.write(queue.failure))
+          items.push(item)
+          if (item.isEnding) break
+        }
       }
       if (items.length === 0) continue
       queue.isUnderWay = true
@@ -226,7 +275,7 @@ export class ClaimWrites {
       const outcomes = await this.#commit(parts)
       for (const outcome of outcomes) settle(parts[outcome.claim], outcome)
     } catch (error) {
-      if (error instanceof Unavailable) for (const part of parts) refuse(part, error)
+      if (isPassing(error)) for (const part of parts) refuseAll(part, error as Error)
       else await this.#writeApart(parts, error as Error)
     }
   }
@@ -242,7 +291,7 @@ export class ClaimWrites {
       try {
         return await writeClaims(this.#db, batch())
       } catch (error) {
-        if (!(error instanceof Unavailable) || (this.#isClosed && !isFirst)) throw error
+        if (!isPassing(error) || (this.#isClosed && !isFirst)) throw error
         if (isFirst) this.#log.warn({ err: error, claims: parts.length }, "what runs wrote could not be committed yet")
         for (const { items } of parts) for (const item of items) item.isRepeated = true
         await sleep(retryDelayMs)
@@ -257,7 +306,10 @@ export class ClaimWrites {
     if (parts.length > 1) {
       for (const part of parts) await this.#write([part])
     } else if (only.items.length > 1) {
-      for (const item of only.items) await this.#write([{ queue: only.queue, items: [item] }])
+      for (const item of only.items) {
+        if (only.queue.failure && !item.isEnding) item.reject(only.queue.failure)
+        else await this.#write([{ queue: only.queue, items: [item] }])
+      }
     } else {
       this.#log.error({ err: error, run_id: only.queue.fence.runId }, "a write of a run was refused")
       only.queue.failure ??= error
@@ -274,9 +326,23 @@ function settle(part: Part | undefined, outcome: ClaimOutcome): void {
     return
   }
   // K5
-  refuse({ queue, items: [...items, ...queue.items] }, new ClaimLost(queue.fence.runId))
-  queue.items = []
+  refuseAll(part, new ClaimLost(queue.fence.runId))
 }
+
+/** Refuses these and all that waits behind them. */
+function refuseAll({ queue, items }: Part, error: Error): void {
+  const waiting = queue.items
+  queue.items = []
+  refuse({ queue, items: [...items, ...waiting] }, error)
+}
+
+// Appendix A of Postgres' manual: a deadlock or a serialisation failure (class 40), resources that ran out (53), a lock
+// that was not available (55P03).
+const passing = /^(40\w{3}|53\w{3}|55P03)$/
+
+/** Whether trying again may help. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof Unavailable || passing.test(String((error as { code?: unknown }).code))
 
 function refuse({ items }: Part, error: Error): void {
   for (const item of items) item.reject(error)

@@ -79,6 +79,8 @@ export class EventResponse implements Subscriber {
 
   /** The rest cannot be sent: the client sees a broken stream, and may come back. */
   break(reason: Error): void {
+    // It is not the client that leaves: its run goes on.
+    this.#hasEnded = true
     this.#outgoing.destroy(reason)
   }
 

@@ -14,6 +14,7 @@ export class ResultResponse implements Subscriber {
   #end: () => void = () => undefined
   #result: string | undefined
   #hasEnd = false
+  #isOver = false
   #hasLeft = false
 
   constructor() {
@@ -34,6 +35,7 @@ export class ResultResponse implements Subscriber {
   }
 
   end(): void {
+    this.#isOver = true
     this.#end()
   }
 
@@ -57,7 +59,8 @@ export class ResultResponse implements Subscriber {
     const closed = () => {
       clearInterval(alive)
       this.#hasLeft = true
-      if (!outgoing.writableFinished) onLeave()
+      // What breaks off on our side is no client that leaves: its run goes on.
+      if (!this.#isOver) onLeave()
     }
     // The client may have gone while its run was being created.
     if (outgoing.closed) closed()

@@ -255,12 +255,20 @@ export class RunStreams {
   }
 
   /** Tells everybody, also clients of other servers, that a run which was not executing is over. */
-  async announceEnd(runId: string, status: string): Promise<void> {
-    const event = { seq: lastSeq, event: "end", data: endData(runId, status) }
-    this.#streams.get(runId)?.publish(event)
+  async announceEnd(runId: string, status: string, error?: string): Promise<void> {
+    const end = { seq: lastSeq, event: "end", data: endData(runId, status) }
+    const failure = { seq: lastSeq - 1, event: "error", data: Buffer.from(error ?? "") }
+    for (const event of error === undefined ? [end] : [failure, end]) {
+      this.#streams.get(runId)?.publish(event)
+      this.#eventLog.append(runId, event)
+    }
     this.#endStream(runId)
-    this.#eventLog.append(runId, event)
     await this.#eventLog.flushed()
+  }
+
+  /** What cannot be logged any more is given up: the server stops, and the database may be away. */
+  stopWaiting(): void {
+    void this.#eventLog.close()
   }
 
   /** Whether its events come into this process already. */

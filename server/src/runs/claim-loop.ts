@@ -39,6 +39,7 @@ export class ClaimLoop {
   #mayWait = true
   /** Whether it may hold runs that need a worker of their own. */
   #mayWaitAlone = true
+  #isSweeping = false
   #isStopped = false
 
   constructor(options: ClaimLoopOptions) {
@@ -86,7 +87,7 @@ export class ClaimLoop {
   }
 
   async #claimAll(): Promise<void> {
-    const { db, executor, claimer, log } = this.#options
+    const { executor, claimer, log } = this.#options
     try {
       while (this.#isWoken && !this.#isStopped) {
         this.#isWoken = false
@@ -98,12 +99,25 @@ export class ClaimLoop {
         for (const claim of claims) executor.execute(claim)
         if (claims.length === free) this.#isWoken = true
       }
-      if (!this.#isStopped) this.#wakeWhenDue(await nextDueMs(db))
+      if (!this.#isStopped) await this.#lookAhead()
     } catch (err) {
       // The next free slot or the sweep tries again.
       this.#mayWait = true
+      this.#mayWaitAlone = true
       log.warn({ err, server_id: claimer.serverId }, "the queue could not be read")
     }
+  }
+
+  /** The queue was empty: when is there more? */
+  async #lookAhead(): Promise<void> {
+    const { db, executor } = this.#options
+    const dueMs = await nextDueMs(db)
+    // What became due between the two questions is in neither answer; nor is a run whose row was locked just now.
+    const free = executor.freeSlots()
+    const late = free === 0 ? [] : await this.#claim({ limit: free, runsAlone: false })
+    for (const claim of late) executor.execute(claim)
+    this.#mayWait = free === 0 || late.length === free
+    this.#wakeWhenDue(dueMs)
   }
 
   /** Runs that need a worker of their own (R9) are rare: they are only asked for when there may be some. */
@@ -139,6 +153,9 @@ export class ClaimLoop {
   }
 
   async #sweepLost(): Promise<void> {
+    // The one before may still wait for a database that is away.
+    if (this.#isSweeping) return
+    this.#isSweeping = true
     try {
       await this.#releaseLost(undefined)
       await this.#overdueEnds.tell(this.#options)
@@ -146,6 +163,8 @@ export class ClaimLoop {
       this.wake()
     } catch (err) {
       this.#options.log.warn({ err }, "lost claims could not be looked for")
+    } finally {
+      this.#isSweeping = false
     }
   }
 
@@ -157,7 +176,8 @@ export class ClaimLoop {
     for (const { runId, claimId } of await findLostClaims(db, { formerlyOf, graceMs })) {
       const { outcome, status } = await releaseRun(db, { runId, claimId, ending, watcher: undefined }, error)
       if (outcome !== "claim_lost") log.warn({ run_id: runId, outcome }, "a run of a lost server was taken back")
-      if (outcome === "finished") await streams.announceEnd(runId, status ?? "error")
+      if (outcome === "finished")
+        await streams.announceEnd(runId, status ?? "error", status === "error" ? error : undefined)
       if (outcome === "rolled_back") await streams.announceEnd(runId, "rollback")
     }
   }

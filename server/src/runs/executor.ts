@@ -185,7 +185,7 @@ export class Executor {
   }
 
   #abandon(execution: Execution): void {
-    const { workers, log } = this.#options
+    const { workers, log, writes } = this.#options
     const { runId, claimId, attempt } = execution.claim
     log.warn({ run_id: runId, attempt }, "a run has moved on to another attempt")
     execution.isAbandoned = true
@@ -193,6 +193,7 @@ export class Executor {
     execution.publisher.detach()
     this.#executions.delete(runId)
     workers.cancel(claimId)
+    writes.forget(execution.claim)
   }
 
   #conclude(execution: Execution, conclude: () => Promise<void>): void {
@@ -234,7 +235,7 @@ export class Executor {
     )
     if (streams.isWatchedElsewhere(watchedBy)) publisher.startLogging()
     if (error !== null) publisher.publish("error", error)
-    await publisher.end(status, error === null ? resultFor(finished.result, claim) : undefined)
+    await publisher.end(status, error === null && status !== "rollback" ? resultFor(finished.result, claim) : undefined)
   }
 
   /**
@@ -251,7 +252,9 @@ export class Executor {
       const { values = null, interrupts } = kept
       return { threadId, status, threadStatus, error: errorText(kept), values, interrupts, deletesThread }
     }
-    const written = await writes.finish(claim, ending).catch((error: unknown) => {
+    // The last events of a logged run come before its end, as those of a super-step before its checkpoint.
+    const order = { after: this.#options.streams.untilLogged(runId) }
+    const written = await writes.finish(claim, ending, order).catch((error: unknown) => {
       if (error instanceof Unavailable) throw error
       // Postgres does not take the state itself: the run ends without it.
       return writes.finish(claim, () => ending(error as Error))
@@ -260,6 +263,8 @@ export class Executor {
     if (outcome === "finished") return { status: outcomeOf(kept).runStatus, result: kept, watchedBy }
     if (outcome === "rolled_back") return { status: "rollback", result: kept, watchedBy }
     const run = isRepeated ? await findRun(db, threadId, runId) : undefined
+    // Its thread went with it: what was committed unheard is this.
+    if (isRepeated && !run && deletesThread) return { status: outcomeOf(kept).runStatus, result: kept, watchedBy }
     if (!run || !isFinal(run.status) || run.attempt !== attempt) return undefined
     return { status: run.status, result: kept, watchedBy }
   }
@@ -270,6 +275,7 @@ export class Executor {
     log.warn({ run_id: runId, attempt, reason, detail }, "a run was lost")
     if (reason === "claim_lost") {
       publisher.detach()
+      writes.forget(claim)
       return this.#serveElsewhere(claim)
     }
     // What the worker had written before it ended is progress that need not be made again.

@@ -197,7 +197,7 @@ export async function resultOfRun({ db }: Pick<Runs, "db">, threadId: string, ru
   const run = await findRun(db, threadId, runId)
   if (run?.error) return `{"__error__":${run.error}}`
   const thread = run && (await findThread(db, threadId))
-  if (!thread) return "{}"
+  if (!thread) return JSON.stringify({ __error__: { error: "RunGone", message: `run ${runId} was rolled back` } })
   return resultText(thread.values ?? undefined, thread.interrupts, thread.status === "interrupted")
 }
 

@@ -68,7 +68,7 @@ export function outcomeOf(result: Pick<RunEnd, "status" | "next" | "interrupts">
  * @returns JSON text; an object, since SDKs look for `__error__` in it
  */
 export function resultText(values: string | undefined, interrupts: string, isInterrupted: boolean): string {
-  if (!isInterrupted) return values ?? "{}"
+  if (!isInterrupted) return values === undefined || values === "null" ? "{}" : values
   const open = JSON.stringify(Object.values(JSON.parse(interrupts) as Record<string, unknown[]>).flat())
   const state = values?.trim() ?? "{}"
   if (!state.startsWith("{")) return `{"__interrupt__":${open}}`

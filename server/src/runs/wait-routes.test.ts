@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { startTestHttp, type TestHttp } from "../testing/test-http.js"
@@ -143,4 +144,23 @@ test("a stateless background run is created and can be read while it is there", 
   assert.equal(run.order.runId, run_id)
   assert.equal(headers.get("content-location"), `/runs/${run_id}`)
   assert.equal((await http.send("GET", `/threads/${thread_id}/runs/${run_id}`)).status, 200)
+})
+
+test("a server that closes its streams is no client that leaves: the run goes on", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const body = { ...agent, on_disconnect: "cancel" }
+
+  const broken = assert.rejects(http.send("POST", `/threads/${threadId}/runs/wait`, body))
+  const run = await nextRun(http)
+  await until(() => http.server.streams.hasSubscribers(run.order.runId), { what: "the waiter" })
+  await http.server.streams.close()
+  await broken
+  const { cancel_action } = (await db.row<{ cancel_action: string | null }>(
+    sql`select cancel_action from runs where run_id = ${run.order.runId}`,
+  )) ?? { cancel_action: "gone" }
+
+  assert.equal(cancel_action, null)
+  assert.equal(run.isCancelled, false)
 })

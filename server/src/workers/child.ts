@@ -33,6 +33,8 @@ export interface WorkerProject {
 export interface ChildSetting {
   readonly socket: WorkerSocket
   readonly handlers: CallHandlers
+  /** What to wait for before more is read from a worker that has called; undefined while there is room. */
+  readonly backlog: () => Promise<void> | undefined
   readonly log: Log
   /** This process's environment; see `worker-env.ts` for the little that is passed on. */
   readonly serverEnv: NodeJS.ProcessEnv
@@ -181,10 +183,11 @@ export class Child {
   }
 
   #connected(connection: Connection): void {
-    const { handlers, log, limits } = this.#setting
+    const { handlers, backlog, log, limits } = this.#setting
     const session = new Session({
       connection,
       handlers,
+      backlog,
       log: log.child({ worker_id: this.#workerId }),
       callMs: limits.callMs,
       onLoaded: (frame) => this.#loaded(frame),

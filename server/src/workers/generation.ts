@@ -26,6 +26,8 @@ export class Generation {
   readonly number: number
   readonly project: WorkerProject
   readonly workers: readonly Worker[]
+  /** Those of one language each: they take each other's runs. */
+  readonly #teams: readonly (readonly Worker[])[]
   readonly #jobsPerWorker: number
 
   constructor(options: GenerationOptions, listener: GenerationListener) {
@@ -33,11 +35,13 @@ export class Generation {
     this.number = number
     this.project = project
     this.#jobsPerWorker = options.jobsPerWorker
-    const projects = byLanguage(project).flatMap((part) => Array.from({ length: options.workers }, () => part))
-    this.workers = projects.map((part, index) => {
-      const name = `${number}.${index + 1}`
-      return new Worker({ name, project: part, setting, mayRestart, ...listener })
-    })
+    this.#teams = byLanguage(project).map((part, team) =>
+      Array.from({ length: options.workers }, (_, index) => {
+        const name = `${number}.${team * options.workers + index + 1}`
+        return new Worker({ name, project: part, setting, mayRestart, ...listener })
+      }),
+    )
+    this.workers = this.#teams.flat()
   }
 
   /** Waits until each worker has told what it could load, or has died over it. */
@@ -60,11 +64,17 @@ export class Generation {
     return this.workers.reduce((sum, worker) => sum + worker.runsInFlight, 0)
   }
 
-  /** Those of workers whose event loop is held do not count: a run is better off in the queue (P5). */
+  /**
+   * Those of workers whose event loop is held do not count: a run is better off in the queue (P5). Which language the
+   * next run needs is not known before it is claimed, so the fullest one decides.
+   */
   get freeSlots(): number {
     const free = (worker: Worker) =>
       worker.session && worker.isAnswering ? Math.max(0, this.#jobsPerWorker - worker.runsInFlight) : 0
-    return this.workers.reduce((sum, worker) => sum + free(worker), 0)
+    const slots = this.#teams
+      .filter((team) => team.some(({ report }) => report.graphs.length > 0))
+      .map((team) => team.reduce((sum, worker) => sum + free(worker), 0))
+    return slots.length === 0 ? 0 : Math.min(...slots)
   }
 
   get isServing(): boolean {

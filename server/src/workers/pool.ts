@@ -30,6 +30,8 @@ export interface WorkerPoolOptions {
   readonly jobsPerWorker: number
   /** Answers the workers' calls. */
   readonly handlers: CallHandlers
+  /** What to wait for before more calls are taken; undefined while there is room. */
+  readonly backlog?: () => Promise<void> | undefined
   /** This process's environment, of which a worker gets only PATH, HOME and the like. */
   readonly serverEnv: NodeJS.ProcessEnv
   readonly log: Log
@@ -216,9 +218,10 @@ class Pool implements WorkerPool {
   }
 
   #settingOf(socket: WorkerSocket): ChildSetting {
-    const { handlers, log, serverEnv, python = "python3" } = this.#options
+    const { handlers, backlog = () => undefined, log, serverEnv, python = "python3" } = this.#options
     const javascript = this.#options.main ?? fileURLToPath(import.meta.resolve("@superstep/worker-js/main"))
-    return { socket, handlers, log, serverEnv, mains: { javascript, python: pythonMain }, python, limits: this.#limits }
+    const mains = { javascript, python: pythonMain }
+    return { socket, handlers, backlog, log, serverEnv, mains, python, limits: this.#limits }
   }
 
   #workers(): readonly Worker[] {

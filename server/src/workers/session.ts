@@ -15,6 +15,7 @@ import { RunsInFlight } from "./runs-in-flight.js"
 export interface SessionOptions {
   readonly connection: Connection
   readonly handlers: CallHandlers
+  readonly backlog: () => Promise<void> | undefined
   readonly log: Log
   /** How long the worker may take to answer a call, in milliseconds. */
   readonly callMs: number
@@ -107,6 +108,7 @@ export class Session {
         break
       case "call":
         void this.#answer(frame, payload)
+        this.#holdBack(this.#options.backlog())
         break
       case "reply":
         this.#calls.reply(frame.call_id, { fields: { ...frame }, payload } satisfies Reply)

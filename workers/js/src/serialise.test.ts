@@ -88,3 +88,13 @@ test("whatever is thrown can be described", () => {
   assert.deepEqual(describeError({ code: 1 }), { error: "Error", message: '{"code":1}' })
   assert.deepEqual(describeError(undefined), { error: "Error", message: "null" })
 })
+
+test("a hole in a list is null, beside a message too", () => {
+  const list: unknown[] = []
+  list[1] = new AIMessage({ content: "hello", id: "m1" })
+  list.length = 3
+
+  const wire = JSON.parse(serialise(list))
+
+  assert.deepEqual([wire.length, wire[0], wire[1].content, wire[2]], [3, null, "hello", null])
+})

@@ -36,7 +36,7 @@ function textOf(value: unknown, level: number): string | undefined {
   if (isPlain(value, level)) return JSON.stringify(value)
   if (level > mostLevels || typeof value !== "object" || value === null) return JSON.stringify(value, replace)
   if (isMessage(value)) return textOf(messageFields(value), level + 1)
-  if (Array.isArray(value)) return `[${value.map((each) => textOf(each, level + 1) ?? "null").join(",")}]`
+  if (Array.isArray(value)) return `[${Array.from(value, (each) => textOf(each, level + 1) ?? "null").join(",")}]`
   if (Object.getPrototypeOf(value) !== Object.prototype || "toJSON" in value) return JSON.stringify(value, replace)
   const fields = Object.entries(value).flatMap(([key, field]) => {
     const text = textOf(field, level + 1)
