@@ -113,7 +113,7 @@ export class ClaimLoop {
     const { db, executor } = this.#options
     const dueMs = await nextDueMs(db)
     // What became due between the two questions is in neither answer; nor is a run whose row was locked just now.
-    const free = executor.freeSlots()
+    const free = this.#isStopped ? 0 : executor.freeSlots()
     const late = free === 0 ? [] : await this.#claim({ limit: free, runsAlone: false })
     for (const claim of late) executor.execute(claim)
     this.#mayWait = free === 0 || late.length === free
