@@ -149,6 +149,14 @@ test("a Python node that blocks its thread holds neither pings nor its own cance
   assert.equal((await server.done(run)).status, "cancelled")
 })
 
+test("a cancel that comes in one write with its Python run ends it", { skip }, async () => {
+  const run = server.startRun("slow", { input: { n: 0 }, config: { configurable: { tick_ms: 100 } } })
+  // The writer sends what one turn of the event loop gives it as one.
+  server.send({ type: "cancel", run_id: run.run_id, claim_id: run.claim_id })
+
+  assert.equal((await server.done(run)).status, "cancelled")
+})
+
 test("an attempt of a Python run after a lost claim goes on where the checkpoints end", { skip }, async () => {
   const config = { configurable: { tick_ms: 1 } }
   const options = { input: { n: 0 }, stream_modes: ["custom"], config, durability: "sync" } as const

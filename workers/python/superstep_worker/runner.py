@@ -21,8 +21,10 @@ class Runner:
     def __init__(self, connection: Connection, on_bug: Callable[[BaseException], None]) -> None:
         self._connection = connection
         self._on_bug = on_bug
-        # By claim: a run that was lost and came back is another one. None until its graph is loaded.
-        self._runs: dict[str, Run] = {}
+        # By claim: a run that was lost and came back is another one. From its frame on, since a cancel may follow in the
+        # same write; None until its graph is loaded.
+        self._runs: dict[str, Run | None] = {}
+        # Claims of those that were cancelled while they were None.
         self._cancelled: set[str] = set()
         self._loaded: asyncio.Future[LoadResult] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -46,7 +48,7 @@ class Runner:
             os._exit(0)
         else:
             if kind == "run":
-                self._cancelled.discard(frame.header["claim_id"])
+                self._runs[frame.header["claim_id"]] = None
             self._begin(self._answers[kind](frame))
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -76,6 +78,13 @@ class Runner:
     async def _run(self, frame: Frame) -> None:
         claim_id = frame.header["claim_id"]
         try:
+            await self._attempt(frame, claim_id)
+        finally:
+            del self._runs[claim_id]
+            self._cancelled.discard(claim_id)
+
+    async def _attempt(self, frame: Frame, claim_id: str) -> None:
+        try:
             loaded = await asyncio.shield(self._loaded)
             graph = self._graph(loaded, frame.header["graph_id"])
             from .run import Run
@@ -88,19 +97,15 @@ class Runner:
             self._connection.send({"type": "done", **claim, **failure}, ["", "{}"])
             return
         self._runs[claim_id] = run
-        try:
-            if claim_id in self._cancelled:
-                run.cancel()
-            await run.execute(graph)
-        finally:
-            del self._runs[claim_id]
-            self._cancelled.discard(claim_id)
+        if claim_id in self._cancelled:
+            run.cancel()
+        await run.execute(graph)
 
     def _cancel(self, claim_id: str) -> None:
         run = self._runs.get(claim_id)
         if run is not None:
             run.cancel()
-        elif not self._loaded.done():
+        elif claim_id in self._runs:
             self._cancelled.add(claim_id)
 
     async def _answer(self, frame: Frame) -> None:
