@@ -3,7 +3,7 @@ import type { Cleanup } from "./processes.js"
 import type { Sample, Scenario } from "./scenarios/scenario.js"
 import type { System, SystemName } from "./systems/system.js"
 
-/** Every sample of a system in a scenario, by round. */
+/** Every sample of a system in a scenario, by round; none of a system that failed, in whichever round. */
 export interface Measured {
   readonly scenario: Scenario
   readonly system: SystemName
@@ -49,7 +49,12 @@ export async function measure(
       }
     }
   }
-  return results.map(({ system, ...rest }) => ({ scenario, system: system.name, ...rest }))
+  return results.map(({ system, rounds, failure }) => ({
+    scenario,
+    system: system.name,
+    rounds: failure === undefined ? rounds : [],
+    failure,
+  }))
 }
 
 async function repeat<T>(times: number, work: () => Promise<T>): Promise<T[]> {

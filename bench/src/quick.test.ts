@@ -1,5 +1,7 @@
+/** `npm run bench -- --quick`: one scenario of it in `npm test`, all of it on all our systems in CI. */
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
+import { existsSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import test from "node:test"
@@ -8,19 +10,41 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { pathTo } from "./paths.js"
 import type { Row } from "./report.js"
 
-test("every scenario finds right answers and all its figures on the floor", async () => {
+interface Figures {
+  readonly stdout: string
+  readonly rows: readonly Row[]
+  readonly failures: readonly string[]
+}
+
+async function quickBench(...options: string[]): Promise<Figures> {
   const jsonFile = join(temporaryFolder(), "figures.json")
+  const argv = [pathTo("dist/main.js"), "--quick", "--json", jsonFile, ...options]
+  const { stdout } = await promisify(execFile)(process.execPath, argv)
+  return { stdout, ...(JSON.parse(await readFile(jsonFile, "utf8")) as Omit<Figures, "stdout">) }
+}
 
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    pathTo("dist/main.js"),
-    ...["--quick", "--floor", "--json", jsonFile],
-  ])
+const without = (system: "floor" | "server", rows: readonly Row[]) =>
+  rows.filter(({ values }) => values[system] === undefined)
 
-  const { rows, failures } = JSON.parse(await readFile(jsonFile, "utf8")) as { rows: Row[]; failures: string[] }
+test("a scenario finds right answers and all its figures on the floor", async () => {
+  const { stdout, rows, failures } = await quickBench("--floor", "--only", "echo, stateless")
+
   assert.deepEqual(failures, [])
-  assert.deepEqual(
-    rows.filter(({ values }) => values.floor === undefined),
-    [],
-  )
+  assert.ok(rows.length > 0)
+  assert.deepEqual(without("floor", rows), [])
+  assert.match(stdout, /^echo, stateless$/m)
+})
+
+const skip =
+  (process.env.SUPERSTEP_WIDE_TESTS !== "1" && "it takes minutes: SUPERSTEP_WIDE_TESTS=1 runs it") ||
+  (!existsSync("/proc/self/smaps_rollup") && "memory and processor time are read from /proc")
+
+test("every scenario finds right answers and all its figures on floor, server and edge", { skip }, async () => {
+  const { stdout, rows, failures } = await quickBench()
+
+  assert.deepEqual(failures, [])
+  assert.deepEqual(without("floor", rows), [])
+  assert.deepEqual(without("server", rows), [])
+  assert.ok(rows.some(({ ratios }) => ratios.edge !== undefined))
   assert.match(stdout, /^two burning graphs$/m)
 })

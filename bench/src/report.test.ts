@@ -1,12 +1,14 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import type { Measured } from "./measure.js"
+import { BenchFailed } from "./http-client.js"
+import { type Measured, measure } from "./measure.js"
 import { readOptions } from "./options.js"
+import { Cleanup } from "./processes.js"
 import { renderTable, summarise } from "./report.js"
 import type { Scenario } from "./scenarios/scenario.js"
 import { scenarios } from "./scenarios/scenarios.js"
 import { median, percentile } from "./statistics.js"
-import type { SystemName } from "./systems/system.js"
+import type { System, SystemName } from "./systems/system.js"
 import { targets } from "./targets.js"
 
 test("a percentile is a sample, by the nearest rank", () => {
@@ -52,6 +54,34 @@ test("figures are medians over rounds; the server is compared with the floor and
   assert.deepEqual(p50?.edge, { atLeast: 1.25, aim: 1.1, reaches: "neither" })
   assert.equal(p99?.values.floor, 9)
   assert.equal(p99?.server?.reaches, "neither")
+})
+
+test("a system that fails in a later round has no figure, and the others keep theirs", async () => {
+  await using cleanup = new Cleanup()
+  const timeStart = async () => ({ okMs: 1, firstRunMs: 1 })
+  const target = { address: { socketPath: "" }, prefix: "", headers: {} }
+  const idle = { target, saysEnd: true, pids: [], timeStart }
+  const systems = (["floor", "server"] as const).map((name): System => ({ name, ...idle }))
+  let asked = 0
+  const failing: Scenario = {
+    ...scenario,
+    requests: 1,
+    run: async ({ name }) => {
+      if (name === "server" && ++asked === 3) throw new BenchFailed("a wrong answer")
+      return { ms: 1 }
+    },
+  }
+
+  const results = await measure(failing, systems, { repeats: 4, cleanup, say: () => undefined })
+
+  assert.deepEqual(
+    results.map(({ failure, rounds }) => [failure, rounds.length]),
+    [
+      [undefined, 4],
+      ["a wrong answer", 0],
+    ],
+  )
+  assert.deepEqual(summarise(results)[0]?.values, { floor: 1 })
 })
 
 test("the table has one line a figure, and a dash where a system has none", () => {

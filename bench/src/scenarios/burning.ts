@@ -60,7 +60,10 @@ async function burn(system: System, ms: number): Promise<Sample> {
   async function ask(): Promise<void> {
     while (!over.signal.aborted) {
       const at = now()
-      probes.push(timeCall(target, "GET", "/ok").then((answer) => ({ at, ms: answer.ms })))
+      const probe = timeCall(target, "GET", "/ok").then((answer) => ({ at, ms: answer.ms }))
+      // It is awaited when the graphs have burnt: a failure is told then, so that the benchmark still cleans up.
+      probe.catch(() => undefined)
+      probes.push(probe)
       await sleep(paceMs)
     }
   }

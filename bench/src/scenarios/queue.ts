@@ -42,7 +42,7 @@ export const queueScenarios = ({ isQuick }: Options): Scenario[] => {
 const clients = 32
 const pollMs = 20
 
-/** From the first create to the last end, which the runs themselves tell: nobody asks while the clock runs. */
+/** From the first create to the last end, by `updated_at`; meanwhile one client asks for the newest run every 20 ms. */
 async function manyRuns({ target }: System, count: number): Promise<Sample> {
   const threadIds = await inParallel(clients, count, () => createThread(target))
   const begin = Date.now()
