@@ -111,7 +111,7 @@ export const settings = {
   workerMemoryMb: {
     env: "SUPERSTEP_WORKER_MEMORY_MB",
     describe:
-      "Most memory of one worker process, in megabytes; one that uses more is ended and replaced. 0 for no limit.",
+      "Most memory of one worker process, in megabytes; one that uses more is ended and replaced. Runs that execute alone have processes of their own, up to eight times the larger of 2 and `SUPERSTEP_WORKERS`, each with the same limit. 0 for no limit.",
     schema: wholeNumber(2048),
   },
   workerStalledSeconds: {
