@@ -1,4 +1,5 @@
 /** Makes as many super-steps as it is told. Its log is 0, 1, 2 … exactly when no step was lost or counted twice. */
+import { existsSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Annotation, Command, type LangGraphRunnableConfig, StateGraph } from "@langchain/langgraph"
 
@@ -6,13 +7,16 @@ const State = Annotation.Root({
   /** Steps that are still to make, and milliseconds that each takes. */
   steps: Annotation<number>,
   everyMs: Annotation<number>,
+  /** A file: instead of a number of steps it makes steps until there is one. */
+  gate: Annotation<string | undefined>,
   log: Annotation<number[]>({ reducer: (log, more) => log.concat(more), default: () => [] }),
 })
 
-async function step({ steps, everyMs, log }: typeof State.State, config: LangGraphRunnableConfig) {
+async function step({ steps, everyMs, gate, log }: typeof State.State, config: LangGraphRunnableConfig) {
   config.writer?.({ step: log.length })
   if (everyMs > 0) await sleep(everyMs, undefined, config.signal ? { signal: config.signal } : {})
-  return new Command({ update: { steps: steps - 1, log: [log.length] }, goto: steps > 1 ? "step" : "__end__" })
+  const isLast = gate === undefined ? steps <= 1 : existsSync(gate)
+  return new Command({ update: { steps: steps - 1, log: [log.length] }, goto: isLast ? "__end__" : "step" })
 }
 
 export const graph = new StateGraph(State)

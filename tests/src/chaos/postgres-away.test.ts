@@ -3,17 +3,20 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { until } from "@superstep/toolkit/testing/until"
+import { seededRandom } from "../testing/seeded-random.js"
 import { ConversationClient } from "./client.js"
 import { bodyOf, conversationOf } from "./conversation.js"
 import { factsOf, readEffects } from "./facts.js"
 import { startInstallation } from "./installation.js"
 import { untilExecuting } from "./moments.js"
-import { seededRandom } from "./seeded-random.js"
+import { skip } from "./processes.js"
 import { judge } from "./verdict.js"
 
 const leaseSeconds = 2
 
-test("requests get 503 while Postgres is away, and every acknowledged run ends well when it is back", async () => {
+test("requests get 503 while Postgres is away, and every acknowledged run ends well when it is back", {
+  skip,
+}, async () => {
   await using installation = await startInstallation({ env: { SUPERSTEP_LEASE_SECONDS: `${leaseSeconds}` } })
   const { servers, postgres, db, effectsFile } = installation
   const conversations = [

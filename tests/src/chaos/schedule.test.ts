@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { seededRandom } from "../testing/seeded-random.js"
 import { points, targets } from "./kill.js"
 import { roundOf } from "./schedule.js"
-import { seededRandom } from "./seeded-random.js"
 
 const rounds = (seed: number, count: number) => {
   const random = seededRandom(seed)

@@ -1,8 +1,8 @@
 /** Which conversations are held in a round and what is killed in it. Pure: it follows from chance alone. */
 import { join } from "node:path"
+import type { Random } from "../testing/seeded-random.js"
 import type { Conversation } from "./conversation.js"
 import { type Kill, points, targets } from "./kill.js"
-import type { Random } from "./seeded-random.js"
 
 export interface Round {
   readonly number: number

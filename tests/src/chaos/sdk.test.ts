@@ -5,6 +5,7 @@ import { Client } from "@langchain/langgraph-sdk"
 import { bodyOf, conversationOf, eventsOf } from "./conversation.js"
 import { factsOf, readEffects } from "./facts.js"
 import { startInstallation } from "./installation.js"
+import { skip } from "./processes.js"
 import { judge } from "./verdict.js"
 
 interface Chunk {
@@ -16,7 +17,7 @@ interface Chunk {
 
 const clientOf = (apiUrl: string): Client => new Client({ apiUrl, apiKey: null, callerOptions: { maxRetries: 0 } })
 
-test("the official SDK rejoins at another server by the last id, without hole or repeat", async () => {
+test("the official SDK rejoins at another server by the last id, without hole or repeat", { skip }, async () => {
   await using installation = await startInstallation({ env: { SUPERSTEP_LEASE_SECONDS: "2" } })
   const [one, other] = installation.servers
   assert.ok(one && other)

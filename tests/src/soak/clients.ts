@@ -4,12 +4,13 @@ import type { Client, Run, StreamMode } from "@langchain/langgraph-sdk"
 import { until } from "@superstep/toolkit/testing/until"
 import type { AgentServerProcess } from "../testing/agent-servers.js"
 import { EventReader } from "../testing/event-reader.js"
+import type { Random } from "../testing/seeded-random.js"
 
 export interface Visit {
   readonly server: AgentServerProcess
   readonly client: Client
-  /** A whole number from `least` to `most`, of the soak's seed. */
-  readonly random: (least: number, most: number) => number
+  /** Of the soak's seed. */
+  readonly random: Random
   /** Threads that it made: a failure is told with what the server logged about them. */
   readonly threads: string[]
 }
@@ -28,7 +29,7 @@ interface Chunk {
 /** What the log holds once `count` steps were made, each once. */
 const stepsTo = (count: number): number[] => Array.from({ length: count }, (_, step) => step)
 
-const steps = ({ random }: Visit) => ({ steps: random(1, 6), everyMs: random(0, 15) })
+const steps = ({ random }: Visit) => ({ steps: random.between(1, 6), everyMs: random.between(0, 15) })
 // Long enough for somebody to come in between, whatever the machine does.
 const longRun = { steps: 400, everyMs: 25 }
 const manySteps = { config: { recursion_limit: 500 } }
@@ -93,7 +94,7 @@ async function waits(visit: Visit): Promise<void> {
 async function backgroundAndJoins(visit: Visit): Promise<void> {
   const { client } = visit
   const threadId = await newThread(visit)
-  const input = { steps: visit.random(3, 8), everyMs: 20 }
+  const input = { steps: visit.random.between(3, 8), everyMs: 20 }
   const run = await client.runs.create(threadId, "steps", { input })
   const streams = [1, 2, 3].map(() => collect(client.runs.joinStream(threadId, run.run_id)))
   const [values, ...joined] = await Promise.all([client.runs.join(threadId, run.run_id), ...streams])
@@ -106,8 +107,8 @@ async function backgroundAndJoins(visit: Visit): Promise<void> {
 async function leaves(visit: Visit): Promise<void> {
   const { server, random } = visit
   const threadId = await newThread(visit)
-  const isCancelled = random(0, 1) === 1
-  const input = isCancelled ? longRun : { steps: random(5, 12), everyMs: 15 }
+  const isCancelled = random.between(0, 1) === 1
+  const input = isCancelled ? longRun : { steps: random.between(5, 12), everyMs: 15 }
   const body = { assistant_id: "steps", input, stream_mode: "custom", ...manySteps }
   const on_disconnect = isCancelled ? "cancel" : "continue"
   const path = `/threads/${threadId}/runs/stream`
@@ -128,8 +129,8 @@ async function cancels(visit: Visit): Promise<void> {
   await client.runs.wait(threadId, "steps", { input: { steps: 2, everyMs: 0 } })
   const run = await client.runs.create(threadId, "steps", { input: longRun, ...manySteps })
   const isRunning = async () => (await client.runs.get(threadId, run.run_id)).status === "running"
-  if (random(0, 1) === 1) await until(isRunning, { what: "the run is running", timeoutMs: 60_000 })
-  const action = random(0, 1) === 1 ? "interrupt" : "rollback"
+  if (random.between(0, 1) === 1) await until(isRunning, { what: "the run is running", timeoutMs: 60_000 })
+  const action = random.between(0, 1) === 1 ? "interrupt" : "rollback"
   await client.runs.cancel(threadId, run.run_id, true, action)
   if (action === "interrupt") {
     assert.equal((await client.runs.get(threadId, run.run_id)).status, "interrupted")
@@ -142,7 +143,7 @@ async function cancels(visit: Visit): Promise<void> {
 
 async function multitask(visit: Visit): Promise<void> {
   const { client, random } = visit
-  const multitaskStrategy = (["reject", "enqueue", "interrupt", "rollback"] as const)[random(0, 3)] ?? "enqueue"
+  const multitaskStrategy = (["reject", "enqueue", "interrupt", "rollback"] as const)[random.between(0, 3)] ?? "enqueue"
   const threadId = await newThread(visit)
   const isPatient = multitaskStrategy === "enqueue" || multitaskStrategy === "reject"
   const input = isPatient ? { steps: 10, everyMs: 50 } : longRun
@@ -179,7 +180,7 @@ async function asksAPerson(visit: Visit): Promise<void> {
 async function reconnects(visit: Visit): Promise<void> {
   const { server, client, random } = visit
   const threadId = await newThread(visit)
-  const count = random(8, 20)
+  const count = random.between(8, 20)
   const options = { input: { steps: count, everyMs: 15 }, streamMode: "custom", streamResumable: true } as const
   const run = await client.runs.create(threadId, "steps", { ...options, ...manySteps })
   const path = `/threads/${threadId}/runs/${run.run_id}/stream`
@@ -191,7 +192,7 @@ async function reconnects(visit: Visit): Promise<void> {
       hasEnded = event === "end"
     }
     const reader = await EventReader.open(server, { path, lastEventId: ids.at(-1) ?? -1, onEvent })
-    const enough = ids.length + random(1, 6)
+    const enough = ids.length + random.between(1, 6)
     await until(() => hasEnded || ids.length >= enough, { what: "a few more events", timeoutMs: 60_000 })
     reader.leave()
     await reader.over
@@ -206,7 +207,7 @@ async function reconnects(visit: Visit): Promise<void> {
 }
 
 async function keepsNotes(visit: Visit): Promise<void> {
-  const owner = `o${visit.random(0, 1e9)}`
+  const owner = `o${visit.random.between(0, 1e9)}`
   const input = { owner, texts: ["remember", "forget"] }
   const result = (await visit.client.runs.wait(null, "notes", { input })) as unknown as { found: string[] }
   assert.deepEqual(result.found, input.texts)

@@ -2,13 +2,12 @@
  * Mixed load for a long time, in rounds: many clients at once, then nobody, then a look at what the server still holds.
  * What it holds may not grow with the number of runs it has seen.
  */
-import assert from "node:assert/strict"
 import { Client } from "@langchain/langgraph-sdk"
 import type { Database } from "@superstep/toolkit/db/database"
 import { until } from "@superstep/toolkit/testing/until"
 import type { AgentServerProcess } from "../testing/agent-servers.js"
+import { seededRandom } from "../testing/seeded-random.js"
 import { clients } from "./clients.js"
-import { seededRandom } from "./random.js"
 import { type Sample, takeSample, workerPids } from "./sample.js"
 
 export interface SoakOptions {
@@ -47,7 +46,7 @@ export async function soak(options: SoakOptions): Promise<Soak> {
     const visitInTurn = async () => {
       while (visits++ < visitsPerRound) {
         if (visits % visitsPerKill === 0) soaked.kills += await killNewestWorker(server)
-        const client = clients[random(0, clients.length - 1)] ?? assert.fail("no client")
+        const client = random.pick(clients)
         const visit = { server, client: patient, random, threads: [] as string[] }
         await client(visit).catch((error: Error) => {
           soaked.failures.push(`round ${round}, ${client.name}: ${error.stack}\n${logOf(server, visit.threads)}`)
