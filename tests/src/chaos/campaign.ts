@@ -4,15 +4,15 @@ import { writeFileSync } from "node:fs"
 import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
 import { until } from "@superstep/toolkit/testing/until"
+import { seededRandom } from "../testing/seeded-random.js"
 import { poolSize } from "./agent-server.js"
 import { ConversationClient } from "./client.js"
-import { factsOf, readEffects, type ThreadFacts } from "./facts.js"
+import { factsOf, readEffects, type ThreadFacts, unfinished } from "./facts.js"
 import { type Installation, startInstallation, testApplication } from "./installation.js"
 import { type Kill, points, targets } from "./kill.js"
 import { makeCheckpointsHoldable } from "./moments.js"
 import { type Round, roundOf } from "./schedule.js"
-import { seededRandom } from "./seeded-random.js"
-import { carryOut } from "./strike.js"
+import { carryOut, type Struck } from "./strike.js"
 import { type Broken, judge } from "./verdict.js"
 
 export interface CampaignOptions {
@@ -25,7 +25,8 @@ export interface CampaignOptions {
 
 export interface CampaignReport {
   readonly seed: number
-  readonly kills: readonly (Kill & { readonly count: number })[]
+  /** What came of each strike. */
+  readonly kills: readonly (Kill & Struck)[]
   readonly conversations: number
   readonly runs: number
   readonly streams: number
@@ -56,7 +57,10 @@ export async function campaign({ kills, seed, onRound }: CampaignOptions): Promi
     report = added(report, result)
     onRound?.(report)
   }
-  return { ...report, broken: [...report.broken, ...(await leftBehind(installation))] }
+  return {
+    ...report,
+    broken: [...report.broken, ...(await neverOver(installation)), ...(await leftBehind(installation))],
+  }
 }
 
 interface RoundResult {
@@ -83,12 +87,12 @@ async function hold(
     await all[0]
     return first
   }
-  const kills: (Kill & { count: number })[] = []
+  const kills: (Kill & Struck)[] = []
   for (const { target, point, ...strike } of round.strikes) {
     // Also a run that is just being created may be hit.
     if (point === "random" && !begun) void begin().catch(() => undefined)
-    const count = await carryOut({ target, point, ...strike }, { installation, random, begin, main: () => first })
-    kills.push({ target, point, count })
+    const struck = await carryOut({ target, point, ...strike }, { installation, random, begin, main: () => first })
+    kills.push({ target, point, ...struck })
   }
   await installation.untilWhole()
   const faults: Broken[] = []
@@ -126,6 +130,13 @@ async function untilOver(
   await until(isOver, { what: "all runs are over", timeoutMs: patienceMs }).catch(() => undefined)
   const effects = readEffects(effectsFile)
   return Promise.all(threads.map((threadId) => factsOf(db, effects, threadId)))
+}
+
+/** Of all threads: also a run whose acknowledgement was lost, which no client knows, comes to its end. */
+async function neverOver({ db }: Installation): Promise<Broken[]> {
+  const areOver = async () => (await unfinished(db)).length === 0
+  await until(areOver, { what: "everything is over", timeoutMs: patienceMs }).catch(() => undefined)
+  return (await unfinished(db)).map((detail) => ({ promise: "lost", detail }))
 }
 
 /** Connections of servers, those of killed ones too. */

@@ -1,9 +1,9 @@
 /** Has a conversation with whatever server lives: creates the thread and its runs, and follows their streams. */
 import { setTimeout as sleep } from "node:timers/promises"
+import type { Random } from "../testing/seeded-random.js"
 import type { AgentServer } from "./agent-server.js"
 import { bodyOf, type Conversation } from "./conversation.js"
-import { EventClient, type ReceivedEvent } from "./event-client.js"
-import type { Random } from "./seeded-random.js"
+import { EventClient, isNotNow, type ReceivedEvent, UnexpectedAnswer } from "./event-client.js"
 import type { Seen } from "./verdict.js"
 
 // Longer than anything that a client is made to wait for: a lease, a restart and a Postgres that is away.
@@ -94,7 +94,7 @@ export class ConversationClient implements Seen {
     await Promise.all(later)
   }
 
-  /** @returns undefined when no server acknowledged the run */
+  /** @returns undefined when no server acknowledged the run @throws as `#send` does */
   async #create(turn: number): Promise<{ readonly ended: Promise<void> } | undefined> {
     const body = bodyOf(this.conversation, turn)
     if (!this.conversation.isStreamed) {
@@ -105,16 +105,15 @@ export class ConversationClient implements Seen {
     }
     const client = new EventClient(this.url, this.#signal)
     return new Promise((resolve, reject) => {
-      let isAcknowledged = false
       const ended: Promise<void> = client.create(this.threadId, body, ({ runId }) => {
-        isAcknowledged = true
         this.acknowledged.push(runId)
         this.#clients.set(runId, client)
         resolve({ ended })
       })
       ended.catch((error: unknown) => {
-        if (this.#signal.aborted && !isAcknowledged) reject(error)
-        if (!isAcknowledged) resolve(undefined)
+        // Once the run is acknowledged neither does anything: `ended` tells the failure.
+        if (error instanceof UnexpectedAnswer || this.#signal.aborted) reject(error)
+        else resolve(undefined)
       })
     })
   }
@@ -148,7 +147,7 @@ export class ConversationClient implements Seen {
       const response = await fetch(`${this.url()}${path}`, init)
       const text = await response.text()
       if (response.ok) return JSON.parse(text) as T
-      if (response.status === 503 && response.headers.has("retry-after")) return undefined
+      if (isNotNow(response)) return undefined
       throw new UnexpectedAnswer(`${method} ${path} answered ${response.status}: ${text}`)
     } catch (error) {
       if (error instanceof UnexpectedAnswer || this.#signal.aborted) throw error
@@ -156,5 +155,3 @@ export class ConversationClient implements Seen {
     }
   }
 }
-
-export class UnexpectedAnswer extends Error {}

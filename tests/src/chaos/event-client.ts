@@ -16,6 +16,12 @@ export interface Address {
   readonly runId: string
 }
 
+/** An answer that is nobody's mistake here and nobody's death: a promise is broken. A 404 of a server that starts is one. */
+export class UnexpectedAnswer extends Error {}
+
+/** Whether a server said that it is not the moment, which clients are to expect while things die. */
+export const isNotNow = ({ status, headers }: Response): boolean => status === 503 && headers.has("retry-after")
+
 // Long enough not to flood a server that is just starting, short enough to be back before the next kill.
 const reconnectMs = 20
 
@@ -46,14 +52,16 @@ export class EventClient {
   /**
    * Creates a run and reads on until its end, over as many connections as it takes.
    * @param onAcknowledged  called once the server has answered; never when the request failed
+   * @throws UnexpectedAnswer  any other answer than that it is not the moment, which is an ordinary error
    */
   async create(threadId: string, body: object, onAcknowledged: (address: Address) => void): Promise<void> {
     const url = `${this.#url()}/threads/${threadId}/runs/stream`
     const headers = { "content-type": "application/json" }
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body), signal: this.#connect() })
-    if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
+    if (isNotNow(response)) throw new Error(`not now: ${await response.text()}`)
+    if (!response.ok) throw new UnexpectedAnswer(`POST ${url} answered ${response.status}: ${await response.text()}`)
     const runId = response.headers.get("content-location")?.split("/").at(-1)
-    if (runId === undefined) throw new Error("the reply names no run")
+    if (runId === undefined) throw new UnexpectedAnswer(`POST ${url}: the reply names no run`)
     onAcknowledged({ threadId, runId })
     await this.#read(response)
     await this.follow({ threadId, runId })
@@ -67,7 +75,8 @@ export class EventClient {
       const headers = { "last-event-id": String(last) }
       const response = await fetch(url, { headers, signal: this.#connect() }).catch(orGone(this.#signal))
       if (response?.ok) await this.#read(response)
-      else if (response && response.status !== 503) throw new Error(`${response.status}: ${await response.text()}`)
+      else if (response && !isNotNow(response))
+        throw new UnexpectedAnswer(`GET ${url} answered ${response.status}: ${await response.text()}`)
       else await response?.body?.cancel()
       if (!this.hasEnded) await sleep(reconnectMs, undefined, { signal: this.#signal })
     }

@@ -78,6 +78,16 @@ export async function factsOf(db: Database, effects: readonly Execution[], threa
   return { threadId, status: thread.status, values, runs, checkpoints, executions, logs }
 }
 
+/** What is not at rest in the whole database, whoever asked for it: a sentence each. */
+export async function unfinished(db: Database): Promise<string[]> {
+  const rows = await db.rows<{ detail: string }>(sql`
+    select format('run %s of thread %s is %s', run_id, thread_id, status) as detail
+      from runs where status in ('pending', 'running')
+    union all
+    select format('thread %s is busy', thread_id) from threads where status = 'busy'`)
+  return rows.map(({ detail }) => detail)
+}
+
 export async function logOf(db: Database, runId: string): Promise<ReceivedEvent[]> {
   const rows = await db.rows<{ seq: number; event: string; data: string }>(
     sql`select seq, event, data from run_events where run_id = ${runId} order by seq`,

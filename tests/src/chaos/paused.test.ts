@@ -3,13 +3,13 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
+import { seededRandom } from "../testing/seeded-random.js"
 import { ConversationClient } from "./client.js"
 import { conversationOf } from "./conversation.js"
-import { factsOf, readEffects } from "./facts.js"
+import { factsOf, logOf, readEffects } from "./facts.js"
 import { type Installation, startInstallation } from "./installation.js"
 import { untilExecuting } from "./moments.js"
-import { send } from "./processes.js"
-import { seededRandom } from "./seeded-random.js"
+import { send, skip } from "./processes.js"
 import { judge } from "./verdict.js"
 
 /** All rows that a worker can cause, as text: whatever changes shows. */
@@ -22,7 +22,7 @@ async function everything({ db }: Installation): Promise<Record<string, string>>
   return Object.fromEntries(await Promise.all(entries))
 }
 
-test("a server and its workers that wake after their lease has ended change nothing", async () => {
+test("a server and its workers that wake after their lease has ended change nothing", { skip }, async () => {
   await using installation = await startInstallation({ env: { SUPERSTEP_LEASE_SECONDS: "2" } })
   const [sleeper, other] = installation.servers
   assert.ok(sleeper && other)
@@ -41,14 +41,16 @@ test("a server and its workers that wake after their lease has ended change noth
   isAsleep = true
   client.disconnect()
   await ended
+  // What its client has got may not be in the log yet.
+  const isLogged = async () => (await logOf(installation.db, runId ?? "")).at(-1)?.event === "end"
+  await until(isLogged, { what: "the end is in the log" })
   const before = await everything(installation)
   for (const pid of paused) send(pid, "SIGCONT")
   // A renewal tells it, or the refusal of what its worker writes, whichever comes first.
   const knows = () => sleeper.said("a run has moved on to another attempt") || sleeper.said("a run was lost")
   await until(knows, { what: "the server knows that it slept" })
-  // Its worker has been told when the server has nothing of the run any more; then whatever it wrote is written.
-  const free = async () => (await fetch(`${sleeper.url}/ok?check_db=1`)).ok
-  await until(free, { what: "the server answers" })
+  // When it has stopped, its workers are gone and whatever they wrote is written.
+  assert.equal(await sleeper.stop(), 0)
   const after = await everything(installation)
 
   const facts = await factsOf(installation.db, readEffects(installation.effectsFile), client.threadId)

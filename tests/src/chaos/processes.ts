@@ -2,6 +2,10 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { until } from "@superstep/toolkit/testing/until"
+import { hasProc } from "../testing/process-memory.js"
+
+/** Why a test that kills cannot run here, or false. */
+export const skip = !hasProc && "what is to be killed is found in /proc"
 
 /** The living children of a process; none when it has ended. */
 export function childrenOf(parent: number): number[] {

@@ -15,12 +15,21 @@ const promises: readonly [Promised, string][] = [
 export const totalKills = ({ kills }: Pick<CampaignReport, "kills">): number =>
   kills.reduce((all, { count }) => all + count, 0)
 
-/** Kills by kind and point, then what they did; each broken promise with what it was. */
+const strikesOf = (kills: CampaignReport["kills"]): string[] =>
+  [kills, kills.filter(({ isHit }) => isHit)].map(({ length }) => String(length))
+
+/** Kills by kind and point, with how many strikes there were and how many hit their point; then what they did; each broken promise with what it was. */
 export function renderReport(report: CampaignReport): string {
-  const header = ["kills", ...targets, "all"]
+  const header = ["kills", ...targets, "all", "strikes", "hit"]
   const rows = points.map((point) => {
     const counts = targets.map((target) => totalKills({ kills: report.kills.filter(isAt(point, target)) }))
-    return [point, ...counts.map(String), String(counts.reduce((one, two) => one + two, 0))]
+    const sum = counts.reduce((one, two) => one + two, 0)
+    return [
+      point,
+      ...counts.map(String),
+      String(sum),
+      ...strikesOf(report.kills.filter((kill) => kill.point === point)),
+    ]
   })
   const all = targets.map((target) =>
     String(totalKills({ kills: report.kills.filter((kill) => kill.target === target) })),
@@ -37,7 +46,7 @@ export function renderReport(report: CampaignReport): string {
     ]),
   ]
   const broken = report.broken.map(({ promise, detail }) => `${promise}: ${detail}`)
-  const kills = table([header, ...rows, ["all", ...all, String(totalKills(report))]])
+  const kills = table([header, ...rows, ["all", ...all, String(totalKills(report)), ...strikesOf(report.kills)]])
   return [kills, table(facts), ...broken].join("\n\n")
 }
 

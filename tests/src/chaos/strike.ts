@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
+import type { Random } from "../testing/seeded-random.js"
 import type { AgentServer } from "./agent-server.js"
 import type { ConversationClient } from "./client.js"
 import type { Execution } from "./facts.js"
@@ -17,7 +18,6 @@ import {
 } from "./moments.js"
 import { killAll, send } from "./processes.js"
 import type { Strike } from "./schedule.js"
-import type { Random } from "./seeded-random.js"
 
 /** What a strike needs to know of the round it is in. */
 export interface Scene {
@@ -29,8 +29,15 @@ export interface Scene {
   main(): ConversationClient
 }
 
-/** @returns how many processes were killed; a Postgres with its sessions counts as one */
-export async function carryOut(strike: Strike, scene: Scene): Promise<number> {
+/** What a strike hit. */
+export interface Struck {
+  /** How many processes were killed; a Postgres with its sessions counts as one. */
+  readonly count: number
+  /** Whether what executes the main conversation's run still lived at the point that was named; chance always hits. */
+  readonly isHit: boolean
+}
+
+export async function carryOut(strike: Strike, scene: Scene): Promise<Struck> {
   switch (strike.point) {
     case "random":
       await sleep(strike.delayMs)
@@ -48,58 +55,58 @@ export async function carryOut(strike: Strike, scene: Scene): Promise<number> {
   }
 }
 
-async function beforeFirstCheckpoint(strike: Strike, scene: Scene): Promise<number> {
+async function beforeFirstCheckpoint(strike: Strike, scene: Scene): Promise<Struck> {
   const { installation, begin } = scene
   await using lock = await holdLock(installation.db, lockCheckpoints)
   await begin()
   await untilWaiting(installation.db, lock)
-  const killed = await kill(strike, scene, await claimedBy(scene))
+  const struck = await kill(strike, scene, await claimedBy(scene))
   await lock.release()
-  return killed
+  return struck
 }
 
-async function whileStreaming(strike: Strike, scene: Scene): Promise<number> {
+async function whileStreaming(strike: Strike, scene: Scene): Promise<Struck> {
   const client = await scene.begin()
   const events = () => [...client.streams.values()][0] ?? []
   await until(() => events().filter(({ event }) => event === "custom").length >= 2, { what: "tokens have come" })
   return kill(strike, scene, aimAt(scene, await executing(scene)))
 }
 
-async function afterLastCheckpoint(strike: Strike, scene: Scene): Promise<number> {
+async function afterLastCheckpoint(strike: Strike, scene: Scene): Promise<Struck> {
   const client = await scene.begin()
   const [runId = ""] = client.acknowledged
   const { steps: lastStep, gate = "" } = client.conversation
   const place = { threadId: client.threadId, runId, lastStep, gate }
   const last = await stopAfterLastCheckpoint(scene.installation, place)
-  const killed = await kill(strike, scene, aimAt(scene, last))
+  const struck = await kill(strike, scene, aimAt(scene, last))
   send(last.pid, "SIGCONT")
-  return killed
+  return struck
 }
 
-async function duringFinalWrite(strike: Strike, scene: Scene): Promise<number> {
+async function duringFinalWrite(strike: Strike, scene: Scene): Promise<Struck> {
   const { installation, begin } = scene
   const client = await begin()
   await using lock = await holdLock(installation.db, lockThread(client.threadId))
   writeFileSync(client.conversation.gate ?? "", "")
   await untilWaiting(installation.db, lock)
-  const killed = await kill(strike, scene, aimAt(scene, await executing(scene)))
+  const struck = await kill(strike, scene, aimAt(scene, await executing(scene)))
   await lock.release()
-  return killed
+  return struck
 }
 
-async function whileDraining(strike: Strike, scene: Scene): Promise<number> {
+async function whileDraining(strike: Strike, scene: Scene): Promise<Struck> {
   await scene.begin()
   const aim = aimAt(scene, await executing(scene))
   const { server } = aim
   server.terminate()
   await until(() => server.said("server stopping") || !server.isRunning, { what: "the server drains" })
   await sleep(strike.delayMs / 2)
-  const killed = await kill(strike, scene, aim)
+  const struck = await kill(strike, scene, aim)
   // What was not killed ends by itself, and comes back.
   if (strike.target !== "server")
     await until(() => !server.isRunning, { what: "the server has drained", timeoutMs: 60_000 })
   server.start()
-  return killed
+  return struck
 }
 
 /** What executes the main conversation's run at this moment: the newest thing that one of its nodes told. */
@@ -122,11 +129,17 @@ function aimAt({ installation: { servers }, random }: Scene, { pid }: Execution)
 async function claimedBy({ installation: { db, servers }, random, main }: Scene): Promise<Aim> {
   const [runId] = main().acknowledged
   const run = await db.row<{ claimed_by: string | null }>(sql`select claimed_by from runs where run_id = ${runId}`)
-  const server = servers.find(({ serverId }) => serverId === run?.claimed_by) ?? random.pick(servers)
-  return { server, workers: server.workerPids() }
+  const server = servers.find(({ serverId }) => serverId === run?.claimed_by)
+  return { server: server ?? random.pick(servers), workers: server?.workerPids() ?? [] }
 }
 
-async function kill(strike: Strike, { installation, random }: Scene, aim?: Aim): Promise<number> {
+async function kill(strike: Strike, scene: Scene, aim?: Aim): Promise<Struck> {
+  const isAimed = aim === undefined || aim.server.workerPids().some((pid) => aim.workers.includes(pid))
+  const count = await killAt(strike, scene, aim)
+  return { count, isHit: isAimed && count > 0 }
+}
+
+async function killAt(strike: Strike, { installation, random }: Scene, aim?: Aim): Promise<number> {
   const { servers, postgres } = installation
   if (strike.target === "postgres") {
     await postgres.kill()
