@@ -7,7 +7,7 @@ const State = Annotation.Root({
   /** Steps that are still to make, and milliseconds that each takes. */
   steps: Annotation<number>,
   everyMs: Annotation<number>,
-  /** A file: instead of a number of steps it makes steps until there is one. */
+  /** A file: until there is one it goes on making steps, whatever their number. */
   gate: Annotation<string | undefined>,
   log: Annotation<number[]>({ reducer: (log, more) => log.concat(more), default: () => [] }),
 })

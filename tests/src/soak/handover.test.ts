@@ -21,7 +21,7 @@ interface Chunk {
 /** A run that goes on until the test opens its gate, however long a server takes to stop. */
 function openEnded(everyMs: number) {
   const gate = join(temporaryFolder(), "gate")
-  const input = { everyMs, gate }
+  const input = { steps: 0, everyMs, gate }
   const options = { input, streamMode: "custom", config: { recursion_limit: 10_000 } } as const
   return { options, open: () => writeFileSync(gate, "") }
 }
