@@ -7,7 +7,7 @@ import { isSqlState, sqlState } from "@superstep/toolkit/db/database"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { RunStreams } from "../events/run-streams.js"
-import { type Claimer, claimRuns, findLostClaims, nextDueMs, releaseRun } from "./claims.js"
+import { type Claimer, claimRuns, findLostClaims, isAnyInFlight, nextDueMs, releaseRun } from "./claims.js"
 import type { Executor } from "./executor.js"
 import { OverdueEnds } from "./overdue-ends.js"
 import { workerLost } from "./run.js"
@@ -157,6 +157,9 @@ export class ClaimLoop {
     if (this.#isSweeping) return
     this.#isSweeping = true
     try {
+      // Nearly always nothing is: a server that sleeps asks one question.
+      const { db, streams } = this.#options
+      if (streams.openStreams === 0 && !(await isAnyInFlight(db))) return
       await this.#releaseLost(undefined)
       await this.#overdueEnds.tell(this.#options)
       this.#mayWaitAlone = true

@@ -41,6 +41,13 @@ export const claimRuns = (
       r.kwargs, true as "hasCheckpoint", r.delete_thread_on_completion as "deletesThread", r.is_resumable as "isResumable", r.runs_alone as "runsAlone",
       r.watched_by as "watchedBy"`)
 
+/** Whether any run waits or executes, wherever. */
+export const isAnyInFlight = async (db: Db): Promise<boolean> => {
+  const row = await db.row<{ any: boolean }>(sql`
+    select exists (select from runs where status = 'pending') or exists (select from runs where status = 'running') as any`)
+  return row?.any ?? false
+}
+
 /** When the next delayed run becomes due, in milliseconds from now; undefined when none waits for its time. */
 export async function nextDueMs(db: Db): Promise<number | undefined> {
   const row = await db.row<{ due: number | null }>(sql`

@@ -158,7 +158,8 @@ export class Child {
     if (child.pid !== undefined) {
       const onOver = (reason: string) => this.kill(reason)
       const { memoryMb: limitMb, memoryEveryMs: everyMs } = limits
-      this.#stopWatchingMemory = watchMemory({ pid: child.pid, limitMb, everyMs, onOver })
+      const isIdle = () => this.session?.runs.size === 0
+      this.#stopWatchingMemory = watchMemory({ pid: child.pid, limitMb, everyMs, isIdle, onOver })
     }
     return child
   }

@@ -11,8 +11,12 @@ export function residentMb(status: string): number | undefined {
 export const overLimit = (usedMb: number, limitMb: number): string =>
   `it used ${usedMb.toLocaleString("en-US")} MB of its ${limitMb.toLocaleString("en-US")} MB`
 
+// Twenty deployments that sleep must not keep a processor awake.
+const idleFactor = 5
+
 /**
  * @param limitMb  in megabytes; 0 for no limit
+ * @param isIdle   nothing executes that could take memory, so that a look would only cost a server that sleeps
  * @param onOver   called once, with the reason
  * @returns        stops looking
  */
@@ -20,18 +24,24 @@ export function watchMemory(options: {
   pid: number
   limitMb: number
   everyMs: number
+  isIdle: () => boolean
   onOver: (reason: string) => void
 }): () => void {
-  const { pid, limitMb, everyMs, onOver } = options
+  const { pid, limitMb, everyMs, isIdle, onOver } = options
   if (limitMb === 0 || process.platform !== "linux") return () => undefined
-  const timer = setInterval(() => {
+  let timer: NodeJS.Timeout
+  const lookAfter = (ms: number) => {
+    timer = setTimeout(look, ms)
+    timer.unref()
+  }
+  const look = () => {
+    if (isIdle()) return lookAfter(everyMs * idleFactor)
     const usedMb = residentMb(readStatus(pid))
-    if (usedMb === undefined || usedMb <= limitMb) return
-    clearInterval(timer)
+    if (usedMb === undefined || usedMb <= limitMb) return lookAfter(everyMs)
     onOver(overLimit(usedMb, limitMb))
-  }, everyMs)
-  timer.unref()
-  return () => clearInterval(timer)
+  }
+  lookAfter(everyMs)
+  return () => clearTimeout(timer)
 }
 
 /**
