@@ -41,14 +41,16 @@ export const appendEvents = (db: Db, events: readonly NewLoggedEvent[]): Promise
 // Events may be as large as a graph's state: a page is bounded in bytes too, and holds at least one event.
 const mostPageBytes = 4 * 1024 * 1024
 
-/** A page of a run's log, oldest first. */
+/**
+ * A page of a run's log, oldest first. One scan and no join, which a plan for any run once made of very many steps; what
+ * is not on the page is not read from where long values are kept.
+ */
 export const eventsAfter = (db: Db, runId: string, after: number, limit: number): Promise<LoggedEvent[]> =>
   db.rows<LoggedEvent>(sql`
-    select e.seq, e.event, e.data from (
-      select seq, sum(octet_length(data)) over (order by seq) - octet_length(data) as bytes_before
+    select seq, event, data from (
+      select seq, event, data, sum(octet_length(data)) over (order by seq) - octet_length(data) as bytes_before
       from run_events where run_id = ${runId} and seq > ${after} order by seq limit ${limit}) page
-    join run_events e on e.run_id = ${runId} and e.seq = page.seq
-    where page.bytes_before < ${mostPageBytes} order by e.seq`)
+    where bytes_before < ${mostPageBytes} order by seq`)
 
 /** Whether there may be more after a page. */
 export const isFull = (page: readonly LoggedEvent[], limit: number): boolean =>
