@@ -310,6 +310,17 @@ test("a graph that never finishes loading is given up", async () => {
   assert.match(failure?.message ?? "", /signal SIGKILL: it did not load its graphs in time/)
 })
 
+test("P9: a pool that was stopped still knows its graphs, and has no slot for them", async () => {
+  const testing = await startTestPool()
+
+  await testing.pool.stop(0)
+
+  assert.deepEqual(testing.pool.report(), { graphs: ["chat"], failed: [] })
+  assert.equal(testing.pool.freeSlots(), 0)
+  await assert.rejects(testing.pool.call("graph.state", { graph_id: "chat" }, {}), Unavailable)
+  await testing[Symbol.asyncDispose]()
+})
+
 test("P9: a stop lets runs finish and leaves nothing behind", async () => {
   const testing = await startTestPool()
   const { data } = await seen(testing.run([{ do: "environment" }, { do: "done" }]), "environment")

@@ -177,8 +177,8 @@ class Pool implements WorkerPool {
     const stops = this.#generations.map((generation) => generation.stop())
     await Promise.all([...this.#ending, ...stops, this.#solos.stop()])
     await this.#replacing
+    // Which graphs there are stays known: a request that comes while the server stops is for the queue, not for a 404.
     this.#generations = []
-    this.#routes = new Map()
     await this.#socket?.close()
   }
 
