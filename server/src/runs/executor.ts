@@ -229,10 +229,10 @@ export class Executor {
     const { status, watchedBy } = finished
     const error = errorText(finished.result)
     const duration_ms = Math.round(performance.now() - startedAt)
-    log.info(
-      { run_id: claim.runId, thread_id: claim.threadId, attempt: claim.attempt, status, duration_ms },
-      "run ended",
-    )
+    const { runId: run_id, threadId: thread_id, attempt } = claim
+    const { error: failure } = finished.result
+    const reason = failure && { error: `${failure.error}: ${failure.message}` }
+    log.info({ run_id, thread_id, attempt, status, duration_ms, ...reason }, "run ended")
     if (streams.isWatchedElsewhere(watchedBy)) publisher.startLogging()
     if (error !== null) publisher.publish("error", error)
     await publisher.end(status, error === null && status !== "rollback" ? resultFor(finished.result, claim) : undefined)

@@ -14,15 +14,16 @@ export const stateQuery = z.object({ subgraphs: queryFlag })
 
 const limit = z.coerce.number().int().min(1).max(1000).default(10)
 
-export const historyQuery = z.object({ limit, before: z.string().optional() })
+// An id that none can have would compare as later than all, and give the newest page again and again.
+export const historyQuery = z.object({ limit, before: uuid.optional() })
 
 // SDKs send `before` as an id or as a config that holds one (agent-server-api §5.13).
 const checkpointId = z.union([
-  z.string(),
+  uuid,
   z
     .looseObject({
-      checkpoint_id: z.string().nullish(),
-      configurable: z.looseObject({ checkpoint_id: z.string() }).nullish(),
+      checkpoint_id: uuid.nullish(),
+      configurable: z.looseObject({ checkpoint_id: uuid }).nullish(),
     })
     .transform((config) => config.checkpoint_id ?? config.configurable?.checkpoint_id),
 ])

@@ -46,7 +46,8 @@ export async function openWorkerSocket(log: Log): Promise<WorkerSocket> {
         if (frame.type === "hello") expected.delete(frame.worker_id)
         onConnect(connection)
       },
-      onClose: (reason) => log.warn({ reason }, "a worker's connection ended before its hello"),
+      // Another server looks so whether a socket that it finds is still somebody's.
+      onClose: (reason) => log.debug({ reason }, "a connection ended before its hello"),
     })
     connections.add(connection)
     socket.on("close", () => connections.delete(connection))
