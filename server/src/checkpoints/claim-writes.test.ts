@@ -266,7 +266,8 @@ test("the end of a run waits for its events, and what comes after it is refused 
 
   const written = writes.finish(run, () => ending(run), { after })
   const late = assert.rejects(writes.putCheckpoint(run, checkpoint(run, "late"), { mayWait: true }), ClaimLost)
-  await writes.putCheckpoint(await addRun(db), checkpoint(run, "of another")).catch(() => undefined)
+  const other = await addRun(db)
+  await writes.putCheckpoint(other, checkpoint(other, "a"))
   const before = await statusOf(db, run)
   release()
 
