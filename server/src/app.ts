@@ -6,7 +6,9 @@ import { errorHandler } from "@superstep/toolkit/http/errors"
 import { type Api, createApi } from "@superstep/toolkit/http/route"
 import type { MiddlewareHandler } from "hono"
 import { bodyLimit } from "hono/body-limit"
+import { anyone } from "./auth/caller.js"
 import { crossOrigin, requireKnownOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
+import { identifyCaller } from "./http/caller-of.js"
 import { refuseHeadOfStreams } from "./http/stream-methods.js"
 import { addMetaRoutes } from "./meta/routes.js"
 import type { Runs } from "./runs/operations.js"
@@ -41,6 +43,7 @@ export function createApp(options: AppOptions): Api {
   app.use(refuseHeadOfStreams)
   app.use(limitBody(options.maxBodyBytes))
   app.use(refuseUntilReady(options.isReady))
+  app.use(identifyCaller(() => anyone))
 
   addMetaRoutes(app, { db, version })
   addThreadRoutes(app, { db, workers })
