@@ -1,5 +1,4 @@
 /** The conditions that an access rule puts on metadata (agent-server-api §12.3). Pure. */
-import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
 
 /** A value, or an operator on the field's value. A list under `$contains`: all of them. */
 export type FieldCondition =
@@ -15,46 +14,4 @@ export interface MetadataFilter {
   readonly $and?: readonly MetadataFilter[]
   readonly $or?: readonly MetadataFilter[]
   readonly [field: string]: FieldCondition | readonly MetadataFilter[] | undefined
-}
-
-/**
- * A condition for `where`.
- * @param metadata  a `jsonb` expression, such as `threads.searchable_metadata`
- * @param filter    undefined gives `true`
- */
-export function matchesFilter(metadata: Sql, filter: MetadataFilter | undefined): Sql {
-  const conditions = Object.entries(filter ?? {}).map(([field, condition]) => {
-    if (field === "$and") return allOf(metadata, condition as readonly MetadataFilter[])
-    if (field === "$or") return anyOf(metadata, condition as readonly MetadataFilter[])
-    return fieldMatches(metadata, field, condition as FieldCondition)
-  })
-  return conditions.length === 0 ? sql`true` : sql`(${joinSql(conditions, " and ")})`
-}
-
-const allOf = (metadata: Sql, filters: readonly MetadataFilter[]): Sql =>
-  filters.length === 0
-    ? sql`true`
-    : joinSql(
-        filters.map((filter) => matchesFilter(metadata, filter)),
-        " and ",
-      )
-
-const anyOf = (metadata: Sql, filters: readonly MetadataFilter[]): Sql =>
-  filters.length === 0
-    ? sql`false`
-    : sql`(${joinSql(
-        filters.map((filter) => matchesFilter(metadata, filter)),
-        " or ",
-      )})`
-
-// `@>` uses the index on metadata, and a missing field never matches it. On a list it means "holds all of these", which is
-// what `$contains` asks; equality of lists and objects needs the second test, since `@>` also finds larger ones.
-function fieldMatches(metadata: Sql, field: string, condition: FieldCondition): Sql {
-  if (typeof condition === "object" && condition !== null && "$contains" in condition) {
-    const wanted = JSON.stringify({ [field]: [condition.$contains].flat() })
-    return sql`${metadata} @> ${wanted}::jsonb`
-  }
-  const value = typeof condition === "object" && condition !== null && "$eq" in condition ? condition.$eq : condition
-  const wanted = JSON.stringify({ [field]: value })
-  return sql`(${metadata} @> ${wanted}::jsonb and ${metadata} -> ${field} = ${JSON.stringify(value)}::jsonb)`
 }

@@ -5,7 +5,8 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { v7 as uuidv7 } from "uuid"
 import { migrations } from "../testing/test-server.js"
-import { type MetadataFilter, matchesFilter } from "./metadata-filter.js"
+import type { MetadataFilter } from "./metadata-filter.js"
+import { matchesFilter } from "./queries.js"
 
 const addThread = (db: Database, metadata: unknown) =>
   db.run(sql`insert into threads (thread_id, metadata) values (${uuidv7()}, ${JSON.stringify(metadata)})`)

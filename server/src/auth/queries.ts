@@ -1,0 +1,45 @@
+/** Conditions of statements on what users own. */
+import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import type { FieldCondition, MetadataFilter } from "./metadata-filter.js"
+
+/**
+ * A condition for `where`.
+ * @param metadata  a `jsonb` expression, such as `threads.searchable_metadata`
+ * @param filter    undefined gives `true`
+ */
+export function matchesFilter(metadata: Sql, filter: MetadataFilter | undefined): Sql {
+  const conditions = Object.entries(filter ?? {}).map(([field, condition]) => {
+    if (field === "$and") return allOf(metadata, condition as readonly MetadataFilter[])
+    if (field === "$or") return anyOf(metadata, condition as readonly MetadataFilter[])
+    return fieldMatches(metadata, field, condition as FieldCondition)
+  })
+  return conditions.length === 0 ? sql`true` : sql`(${joinSql(conditions, " and ")})`
+}
+
+const allOf = (metadata: Sql, filters: readonly MetadataFilter[]): Sql =>
+  filters.length === 0
+    ? sql`true`
+    : joinSql(
+        filters.map((filter) => matchesFilter(metadata, filter)),
+        " and ",
+      )
+
+const anyOf = (metadata: Sql, filters: readonly MetadataFilter[]): Sql =>
+  filters.length === 0
+    ? sql`false`
+    : sql`(${joinSql(
+        filters.map((filter) => matchesFilter(metadata, filter)),
+        " or ",
+      )})`
+
+// `@>` uses the index on metadata, and a missing field never matches it. On a list it means "holds all of these", which is
+// what `$contains` asks; equality of lists and objects needs the second test, since `@>` also finds larger ones.
+function fieldMatches(metadata: Sql, field: string, condition: FieldCondition): Sql {
+  if (typeof condition === "object" && condition !== null && "$contains" in condition) {
+    const wanted = JSON.stringify({ [field]: [condition.$contains].flat() })
+    return sql`${metadata} @> ${wanted}::jsonb`
+  }
+  const value = typeof condition === "object" && condition !== null && "$eq" in condition ? condition.$eq : condition
+  const wanted = JSON.stringify({ [field]: value })
+  return sql`(${metadata} @> ${wanted}::jsonb and ${metadata} -> ${field} = ${JSON.stringify(value)}::jsonb)`
+}
