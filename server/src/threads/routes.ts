@@ -2,6 +2,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { jsonResponse } from "@superstep/toolkit/http/json"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { z } from "zod"
+import { once } from "../idempotency/once.js"
 import type { Workers } from "../workers/port.js"
 import { createThread, getThread, getThreadHistory, getThreadState } from "./operations.js"
 import { historyBody, historyQuery, newThread, stateQuery, thread, threadParams, threadState } from "./schema.js"
@@ -24,14 +25,15 @@ export function addThreadRoutes(api: Api, { db, workers }: { db: Database; worke
         422: { description: "Invalid input" },
       },
     },
-    async ({ body }) => {
-      const row = await createThread(db, {
-        threadId: body.thread_id ?? undefined,
-        metadata: body.metadata ?? {},
-        ifExists: body.if_exists ?? "raise",
-      })
-      return jsonResponse(renderThread(row))
-    },
+    async ({ c, body, bodyText }) =>
+      once(db, { c, bodyText }, async (tx) => {
+        const row = await createThread(tx, {
+          threadId: body.thread_id ?? undefined,
+          metadata: body.metadata ?? {},
+          ifExists: body.if_exists ?? "raise",
+        })
+        return jsonResponse(renderThread(row))
+      }),
   )
   addRoute(
     api,

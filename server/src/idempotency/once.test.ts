@@ -1,0 +1,41 @@
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { startTestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+
+const threadsIn = async (db: Database) => (await db.row<{ n: number }>(sql`select count(*) as n from threads`))?.n
+
+test("a request that comes again under its key makes nothing more", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const headers = { "idempotency-key": randomUUID() }
+
+  const first = await http.send("POST", "/threads", { metadata: { n: 1 } }, headers)
+  const again = await http.send("POST", "/threads", { metadata: { n: 1 } }, headers)
+
+  assert.equal(first.status, 200)
+  assert.deepEqual([again.status, again.text], [first.status, first.text])
+  assert.equal(first.headers.get("idempotent-replayed"), null)
+  assert.equal(again.headers.get("idempotent-replayed"), "true")
+  assert.equal(await threadsIn(db), 1)
+})
+
+test("a key that came with another request, or that is too long, is refused", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const send = (body: unknown, key: string) => http.send("POST", "/threads", body, { "idempotency-key": key })
+  await send({}, "k")
+
+  const other = await send({ metadata: { n: 2 } }, "k")
+  const long = await send({}, "k".repeat(256))
+
+  assert.equal(other.status, 422)
+  assert.match(other.text, /was used for another request: choose a new key.*idempotency_key_reused/)
+  assert.equal(long.status, 422)
+  assert.match(long.text, /longer than 255/)
+  assert.equal(await threadsIn(db), 1)
+})

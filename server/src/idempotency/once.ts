@@ -1,0 +1,67 @@
+/** `Idempotency-Key` on requests that create something. */
+import { createHash } from "node:crypto"
+import type { Database } from "@superstep/toolkit/db/database"
+import { Conflict, InvalidInput } from "@superstep/toolkit/errors/errors"
+import type { Context } from "hono"
+import { callerOf } from "../http/caller-of.js"
+import { type Answer, answerOnce, type RequestKey } from "./answers.js"
+
+const maxKeyLength = 255
+
+interface KeyedRequest {
+  readonly c: Context
+  readonly bodyText: string
+}
+
+/**
+ * Answers a request that creates something; one line around what a route does. Without the header it does only that.
+ * @param work  uses only the database that it is given
+ * @throws InvalidInput  the key came with another request before, or is too long
+ */
+export async function once(
+  db: Database,
+  request: KeyedRequest,
+  work: (db: Database) => Promise<Response>,
+): Promise<Response> {
+  const key = requestKeyOf(request)
+  if (key === undefined) return work(db)
+  const { answer, isRepeated } = await answerOnce(db, key, async (tx) => toAnswer(await work(tx)))
+  return toResponse(answer, isRepeated)
+}
+
+/**
+ * The key of a request.
+ * @param ownIds  ids that the client chose for what it creates: they are a key too, when there is no header
+ * @returns undefined when it has none
+ */
+export function requestKeyOf({ c, bodyText }: KeyedRequest, ownIds: readonly string[] = []): RequestKey | undefined {
+  const header = c.req.header("idempotency-key")
+  if (header && header.length > maxKeyLength) throw problem(`is longer than ${maxKeyLength} characters`)
+  if (!header && ownIds.length === 0) return undefined
+  const identity = callerOf(c).user?.identity ?? null
+  const { pathname, search } = new URL(c.req.url)
+  return {
+    keySha256: sha256(JSON.stringify([identity, header || null, header ? [] : ownIds])),
+    requestSha256: sha256(`${c.req.method} ${pathname}${search}\n${bodyText}`),
+    otherRequest: () => (header ? problem("was used for another request: choose a new key") : idTaken(ownIds)),
+  }
+}
+
+/** The id that a client chose for what it creates is that of something else. */
+export const idTaken = (ids: readonly string[]) =>
+  new Conflict(`${ids.join(", ")} is taken: choose another id, or none`, "id_taken")
+
+async function toAnswer(response: Response): Promise<Answer> {
+  return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+}
+
+export const toResponse = ({ status, headers, body }: Answer, isRepeated: boolean): Response =>
+  new Response(body, { status, headers: { ...headers, ...(isRepeated && { "idempotent-replayed": "true" }) } })
+
+const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
+
+const problem = (message: string) =>
+  new InvalidInput(
+    [{ path: ["header", "Idempotency-Key"], message, type: "value_error" }],
+    message.startsWith("was used") ? "idempotency_key_reused" : undefined,
+  )
