@@ -224,6 +224,8 @@ export interface GraphStateCall {
   readonly checkpoint_ns: string
   readonly checkpoint_id?: string
   readonly subgraphs: boolean
+  /** Only these fields of the ThreadState; `values.x` is one value. */
+  readonly select?: readonly string[]
   readonly payload: readonly "config"[]
 }
 
@@ -240,7 +242,33 @@ export interface GraphHistoryCall {
   readonly before?: string
   /** Metadata that must match. */
   readonly filter?: Readonly<Record<string, unknown>>
+  /** Only these fields of each ThreadState. */
+  readonly select?: readonly string[]
   readonly payload: readonly "config"[]
+}
+
+/** Works out updates of a thread's state and writes nothing: the server commits what comes back, or not. */
+export interface GraphUpdateStateCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "graph.update_state"
+  readonly graph_id: string
+  readonly thread_id: string
+  readonly checkpoint_ns: string
+  /** The checkpoint that is updated; the newest unless told. */
+  readonly checkpoint_id?: string
+  readonly payload: readonly ("config" | "supersteps")[]
+}
+
+/** One write of an update, as `checkpoint.put` or `checkpoint.put_writes` of the call's thread would make it; its lines are theirs. */
+export interface GatheredPut {
+  readonly checkpoint_ns: string
+  readonly checkpoint_id: string
+  readonly parent_checkpoint_id?: string
+  /** Of a checkpoint. */
+  readonly blobs?: readonly Blob[]
+  /** Of tasks; then it is no checkpoint. */
+  readonly writes?: readonly Write[]
 }
 
 /** Answers a `call`. */
@@ -249,7 +277,20 @@ export interface ReplyFrame {
   readonly call_id: string
   readonly tuple?: CheckpointTuple
   readonly tuples?: readonly CheckpointTuple[]
-  readonly payload?: readonly ("checkpoint" | "metadata" | "blob" | "write" | "results" | "state" | "states")[]
+  /** Of `graph.update_state`: what the update made. */
+  readonly checkpoint?: Readonly<Record<string, unknown>>
+  readonly puts?: readonly GatheredPut[]
+  readonly payload?: readonly (
+    | "checkpoint"
+    | "metadata"
+    | "blob"
+    | "write"
+    | "results"
+    | "state"
+    | "states"
+    | "values"
+    | "interrupts"
+  )[]
 }
 
 /** A `call` failed. */
@@ -268,7 +309,7 @@ export type WorkerCall =
   | StoreBatchCall
 
 /** What the server asks a worker. */
-export type ServerCall = GraphStateCall | GraphHistoryCall
+export type ServerCall = GraphStateCall | GraphHistoryCall | GraphUpdateStateCall
 
 /** Headers that a worker sends. */
 export type WorkerFrame =

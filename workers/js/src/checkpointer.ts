@@ -2,11 +2,14 @@
 import type { CheckpointLink, ListOptions } from "./checkpoint-link.js"
 import type { BaseCheckpointSaver, Checkpoint, CheckpointTuple, LangGraphModule, RunnableConfig } from "./langgraph.js"
 
+/** Where the saver's checkpoints are. */
+export type CheckpointPlace = Pick<CheckpointLink, "get" | "list" | "put" | "putWrites">
+
 /**
  * Makes a saver that a graph of this library accepts; its serialiser is the library's, so that messages come back as
  * the project's classes.
  */
-export function createCheckpointer(library: LangGraphModule, link: CheckpointLink): BaseCheckpointSaver {
+export function createCheckpointer(library: LangGraphModule, link: CheckpointPlace): BaseCheckpointSaver {
   class Checkpointer extends library.BaseCheckpointSaver {
     getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
       return link.get(this.serde, config)

@@ -137,7 +137,11 @@ export class Connection {
 }
 
 /** Every method of the server's calls, as the compiler sees to it. */
-const methods: Readonly<Record<ServerCall["method"], true>> = { "graph.state": true, "graph.history": true }
+const methods: Readonly<Record<ServerCall["method"], true>> = {
+  "graph.state": true,
+  "graph.history": true,
+  "graph.update_state": true,
+}
 
 function isKnown(method: unknown): boolean {
   return typeof method === "string" && Object.hasOwn(methods, method)

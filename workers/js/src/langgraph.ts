@@ -76,6 +76,7 @@ export interface CompiledGraph {
   stream(input: unknown, options: RunnableConfig): Promise<AsyncIterable<unknown>>
   streamEvents(input: unknown, options: RunnableConfig): AsyncIterable<unknown>
   getState(config: RunnableConfig, options?: { readonly subgraphs?: boolean }): Promise<StateSnapshot>
+  bulkUpdateState(config: RunnableConfig, supersteps: readonly object[]): Promise<RunnableConfig>
   getStateHistory(config: RunnableConfig, options?: object): AsyncIterable<StateSnapshot>
 }
 

@@ -35,7 +35,12 @@ function fromHead(config: RunnableConfig): RunnableConfig {
   return { ...config, configurable }
 }
 
-function toCommand({ Command, Send }: LangGraphModule, command: CommandFields, head: CheckpointTuple | undefined) {
+/** @param head  where the open questions are, for an answer that is falsy */
+export function toCommand(
+  { Command, Send }: LangGraphModule,
+  command: CommandFields,
+  head: CheckpointTuple | undefined,
+): object {
   const { goto, update, resume } = command
   return new Command({
     ...(update === undefined || update === null ? {} : { update }),

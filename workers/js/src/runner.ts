@@ -4,6 +4,7 @@ import type {
   Failure,
   GraphError,
   LoadFrame,
+  ReplyFrame,
   RunFrame,
   ServerCall,
 } from "@superstep/protocol/worker/frames"
@@ -14,6 +15,7 @@ import { Run } from "./run.js"
 import { parseRun } from "./run-request.js"
 import { describeError, serialise } from "./serialise.js"
 import { graphHistory, graphState } from "./thread-questions.js"
+import { graphUpdateState } from "./thread-update.js"
 
 export class Runner {
   readonly #connection: Connection
@@ -90,14 +92,22 @@ export class Runner {
     try {
       await this.#loading
       const graph = this.#graph(call.graph_id)
-      const isState = call.method === "graph.state"
-      const answer = isState
-        ? await graphState(graph, call, payload, this.#connection)
-        : await graphHistory(graph, call, payload, this.#connection)
-      this.#connection.send({ type: "reply", call_id, payload: [isState ? "state" : "states"] }, [serialise(answer)])
+      const { fields, lines } = await this.#answerOf(graph, call, payload)
+      this.#connection.send({ type: "reply", call_id, ...fields }, lines)
     } catch (error) {
       const failure: Failure = describeError(error)
       this.#connection.send({ type: "failure", call_id, error: failure })
+    }
+  }
+
+  async #answerOf(graph: LoadedGraph, call: ServerCall, payload: readonly Buffer[]): Promise<Answer> {
+    switch (call.method) {
+      case "graph.state":
+        return oneLine("state", await graphState(graph, call, payload, this.#connection))
+      case "graph.history":
+        return oneLine("states", await graphHistory(graph, call, payload, this.#connection))
+      case "graph.update_state":
+        return await graphUpdateState(graph, call, payload, this.#connection)
     }
   }
 
@@ -109,4 +119,14 @@ export class Runner {
       failed === undefined ? `there is no graph "${graphId}"` : `graph "${graphId}" did not load: ${failed.message}`,
     )
   }
+}
+
+/** What a reply says: fields of its header and its payload lines. */
+interface Answer {
+  readonly fields: Omit<ReplyFrame, "type" | "call_id">
+  readonly lines: readonly string[]
+}
+
+function oneLine(name: "state" | "states", value: unknown): Answer {
+  return { fields: { payload: [name] }, lines: [serialise(value)] }
 }

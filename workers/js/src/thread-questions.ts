@@ -7,7 +7,7 @@ import { withPersistence } from "./graph-export.js"
 import type { CompiledGraph, RunnableConfig } from "./langgraph.js"
 import type { LoadedGraph } from "./loader.js"
 import { createStore } from "./store.js"
-import { threadState } from "./thread-state.js"
+import { selected, threadState } from "./thread-state.js"
 
 /** @returns  a ThreadState as on the wire */
 export async function graphState(
@@ -17,9 +17,8 @@ export async function graphState(
   connection: Connection,
 ): Promise<object> {
   const { graph, config } = await readableGraph(loaded, call, payload, connection)
-  const checkpoint = call.checkpoint_id === undefined ? {} : { checkpoint_id: call.checkpoint_id }
-  const configurable = { ...config.configurable, ...checkpoint }
-  return threadState(await graph.getState({ ...config, configurable }, { subgraphs: call.subgraphs }))
+  const snapshot = await graph.getState(config, { subgraphs: call.subgraphs })
+  return selected(threadState(snapshot), call.select)
 }
 
 /** @returns  ThreadStates as on the wire, newest first */
@@ -34,31 +33,42 @@ export async function graphHistory(
   const filter = call.filter === undefined ? {} : { filter: call.filter }
   const states: object[] = []
   for await (const snapshot of graph.getStateHistory(config, { limit: call.limit, ...before, ...filter })) {
-    states.push(threadState(snapshot))
+    states.push(selected(threadState(snapshot), call.select))
   }
   return states
 }
 
 async function readableGraph(
   loaded: LoadedGraph,
-  call: ServerCall,
+  call: GraphStateCall | GraphHistoryCall,
   payload: readonly Buffer[],
   connection: Connection,
 ): Promise<{ graph: CompiledGraph; config: RunnableConfig }> {
-  const given: RunnableConfig =
-    payload[0] === undefined || payload[0].length === 0 ? {} : JSON.parse(payload[0].toString("utf8"))
-  const place = { thread_id: call.thread_id, checkpoint_ns: call.checkpoint_ns }
-  const config = { ...given, configurable: { ...given.configurable, ...place } }
+  const config = questionConfig(call, payload)
   const { graph, library } = await loaded.use(config, { accessContext: "threads.read", executionRuntime: null })
-  const ask = connection.call.bind(connection)
-  const link = new CheckpointLink({
-    call: ask,
-    threadId: call.thread_id,
+  const checkpointer = createCheckpointer(library.module, readingLink(call.thread_id, connection))
+  const store = createStore(library.module, { call: connection.call.bind(connection) })
+  return { graph: withPersistence(graph, checkpointer, store), config }
+}
+
+type ThreadCall = Extract<ServerCall, { readonly thread_id: string }>
+
+/** The config that came with a question, with the place it is about. */
+export function questionConfig(call: ThreadCall, [line]: readonly Buffer[]): RunnableConfig {
+  const given: RunnableConfig = line === undefined || line.length === 0 ? {} : JSON.parse(line.toString("utf8"))
+  const { thread_id, checkpoint_ns } = call
+  const id = "checkpoint_id" in call ? call.checkpoint_id : undefined
+  const place = { thread_id, checkpoint_ns, ...(id === undefined ? {} : { checkpoint_id: id }) }
+  return { ...given, configurable: { ...given.configurable, ...place } }
+}
+
+/** Checkpoints that can be read and not written. */
+export const readingLink = (threadId: string, connection: Connection): CheckpointLink =>
+  new CheckpointLink({
+    call: connection.call.bind(connection),
+    threadId,
     hasCheckpoint: true,
     eventsWritten: () => Promise.resolve(),
     awaitsCommits: true,
     onRefused: () => undefined,
   })
-  const checkpointer = createCheckpointer(library.module, link)
-  return { graph: withPersistence(graph, checkpointer, createStore(library.module, { call: ask })), config }
-}

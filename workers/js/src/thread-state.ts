@@ -19,6 +19,23 @@ export function threadState(snapshot: StateSnapshot): Record<string, unknown> {
   }
 }
 
+/**
+ * Only some fields of a ThreadState; `values.x` is one value, and counts for nothing beside `values`.
+ * @param select  all of them unless told
+ */
+export function selected(
+  state: Readonly<Record<string, unknown>>,
+  select: readonly string[] | undefined,
+): Readonly<Record<string, unknown>> {
+  if (select === undefined) return state
+  const isWanted = (field: string) => select.includes(field)
+  const fields = Object.fromEntries(Object.entries(state).filter(([field]) => isWanted(field)))
+  const keys = new Set(select.filter((each) => each.startsWith("values.")).map((each) => each.slice("values.".length)))
+  if (keys.size === 0 || isWanted("values")) return fields
+  const values = Object.entries(Object(state.values)).filter(([key]) => keys.has(key))
+  return { values: Object.fromEntries(values), ...fields }
+}
+
 /** The open questions by the task that asked, only of tasks that did (agent-server API §2.4, Platform's form). */
 export function openInterrupts({ tasks }: StateSnapshot): Record<string, readonly Interrupt[]> {
   return Object.fromEntries(tasks.filter(({ interrupts }) => interrupts.length > 0).map((t) => [t.id, t.interrupts]))

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { createServer, type Server, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { LoadedFrame, RunFrame, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
+import type { LoadedFrame, ReplyFrame, RunFrame, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
 import { problems } from "@superstep/protocol/worker/schema"
 import { FrameReader } from "../frame-reader.js"
 import { FrameWriter } from "../frame-writer.js"
@@ -192,14 +192,24 @@ export class FakeServer implements AsyncDisposable {
 
   /** Asks the worker; the answer's only payload line, parsed. */
   async ask(fields: object): Promise<unknown> {
+    const { lines } = await this.call(fields, { config: "" })
+    return JSON.parse(lines[0] ?? "")
+  }
+
+  /** Asks the worker with payload lines of the test's choice, and gives the whole reply. */
+  async call(
+    fields: object,
+    payload: Readonly<Record<string, string>>,
+  ): Promise<{ header: ReplyFrame; lines: readonly string[] }> {
     this.#lastCall += 1
     const call_id = `s${this.#lastCall}`
-    this.send({ type: "call", call_id, ...fields, payload: ["config"] }, [""])
+    this.send({ type: "call", call_id, ...fields, payload: Object.keys(payload) }, Object.values(payload))
     const { header, lines } = await this.frame(
       (each) => (each.header.type === "reply" || each.header.type === "failure") && each.header.call_id === call_id,
     )
     if (header.type === "failure") throw new Error(`${header.error.error}: ${header.error.message}`)
-    return JSON.parse(lines[0] ?? "")
+    if (header.type !== "reply") throw new Error(`expected a reply, got ${header.type}`)
+    return { header, lines }
   }
 
   /** The worker's exit code. */

@@ -1,0 +1,65 @@
+/** Works out updates of a thread's state as its graph makes them; the server writes them (protocol/worker). */
+import type { GraphUpdateStateCall, ReplyFrame } from "@superstep/protocol/worker/frames"
+import { createCheckpointer } from "./checkpointer.js"
+import type { Connection } from "./connection.js"
+import { GatheringLink } from "./gathering-link.js"
+import { withPersistence } from "./graph-export.js"
+import type { LangGraphModule } from "./langgraph.js"
+import type { LoadedGraph } from "./loader.js"
+import { toCommand } from "./run-input.js"
+import type { CommandFields } from "./run-request.js"
+import { serialise } from "./serialise.js"
+import { createStore } from "./store.js"
+import { questionConfig, readingLink } from "./thread-questions.js"
+import { openInterrupts } from "./thread-state.js"
+
+interface Update {
+  readonly values?: unknown
+  readonly command?: CommandFields | null
+  readonly as_node?: string | null
+}
+
+/** A reply without what the connection adds. */
+export interface UpdateReply {
+  readonly fields: Pick<ReplyFrame, "checkpoint" | "puts" | "payload">
+  readonly lines: readonly string[]
+}
+
+/**
+ * LangGraph's `bulkUpdateState`, whose writes are gathered.
+ * @throws whatever LangGraph or a reducer throws; then nothing is to be written
+ */
+export async function graphUpdateState(
+  loaded: LoadedGraph,
+  call: GraphUpdateStateCall,
+  payload: readonly Buffer[],
+  connection: Connection,
+): Promise<UpdateReply> {
+  const config = questionConfig(call, payload)
+  const { graph: shared, library } = await loaded.use(config, {
+    accessContext: "threads.update",
+    executionRuntime: null,
+  })
+  const link = new GatheringLink(readingLink(call.thread_id, connection))
+  const store = createStore(library.module, { call: connection.call.bind(connection) })
+  const graph = withPersistence(shared, createCheckpointer(library.module, link), store)
+
+  const updated = await graph.bulkUpdateState(config, superstepsOf(library.module, payload[1]))
+  const state = await graph.getState({ configurable: { thread_id: call.thread_id } })
+
+  const lines = [["values", serialise(state.values)], ["interrupts", serialise(openInterrupts(state))], ...link.lines]
+  const names = lines.map(([name]) => name) as NonNullable<ReplyFrame["payload"]>
+  const { thread_id, checkpoint_ns, checkpoint_id, checkpoint_map } = updated.configurable ?? {}
+  const checkpoint = { thread_id, checkpoint_ns, checkpoint_id, checkpoint_map }
+  return { fields: { checkpoint, puts: link.puts, payload: names }, lines: lines.map(([, line = ""]) => line) }
+}
+
+function superstepsOf(library: LangGraphModule, line: Buffer | undefined): object[] {
+  const supersteps: { updates: Update[] }[] = JSON.parse(line?.toString("utf8") ?? "[]")
+  return supersteps.map(({ updates }) => ({ updates: updates.map((update) => updateOf(library, update)) }))
+}
+
+function updateOf(library: LangGraphModule, { values, command, as_node: asNode }: Update): object {
+  const given = command === undefined || command === null ? (values ?? null) : toCommand(library, command, undefined)
+  return { values: given, ...(asNode === undefined || asNode === null ? {} : { asNode }) }
+}
