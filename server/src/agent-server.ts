@@ -19,6 +19,7 @@ import type { Config } from "./config.js"
 import { forgetOldEvents } from "./events/forget-events.js"
 import { RunStreams } from "./events/run-streams.js"
 import { fetchOf } from "./http/raw-response.js"
+import { httpSettings } from "./http/settings.js"
 import { startHotReload } from "./project/hot-reload.js"
 import { nameableEnv, type Project, readProject, toWorkerProject } from "./project/langgraph-config.js"
 import { ClaimLoop } from "./runs/claim-loop.js"
@@ -74,7 +75,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     log,
     version,
     isDev: config.isDev,
-    allowedOrigins: project.http.cors?.allow_origins,
+    http: httpSettings(project.http, config),
     unitToken: config.unitToken,
     maxBodyBytes: config.maxBodyBytes,
     isReady: () => isReady,

@@ -30,3 +30,90 @@ test("HEAD of a stream is refused and subscribes nobody", async () => {
   assert.deepEqual([status, headers.get("allow")], [405, "GET, POST"])
   assert.equal(http.server.streams.hasSubscribers(run_id), false)
 })
+
+test("a path of a known route with another method is 405 and names the right ones, an unknown path is 404", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+
+  const wrong = await http.send("DELETE", "/ok")
+  const ofThread = await http.send("PUT", "/threads/00000000-0000-0000-0000-000000000000")
+  const unknown = await http.send("GET", "/nothing")
+
+  assert.deepEqual([wrong.status, wrong.headers.get("allow")], [405, "GET, HEAD"])
+  assert.equal((wrong.json as { detail: string }).detail, "Method Not Allowed")
+  assert.equal(ofThread.status, 405)
+  assert.match(ofThread.headers.get("allow") ?? "", /GET/)
+  assert.deepEqual([unknown.status, (unknown.json as { detail: string }).detail], [404, "Not Found"])
+})
+
+test("a slash at the end is nothing, an encoded one within a segment is part of it", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const { thread_id } = (await http.send("POST", "/threads/")).json as { thread_id: string }
+
+  const found = await http.send("GET", `/threads/${thread_id}/`)
+  const escaped = await http.send("GET", `/%74hreads/${thread_id}`)
+  const statuses = await Promise.all(
+    [`/threads%2F${thread_id}`, `/threads/${thread_id}%2Fstate`, "/threads/%zz", "/threads/%ff", "/threads/%00"].map(
+      async (path) => (await http.send("GET", path)).status,
+    ),
+  )
+
+  assert.deepEqual([found.status, escaped.status], [200, 200])
+  assert.deepEqual(statuses, [404, 422, 422, 422, 422])
+})
+
+test("below a mount prefix are all routes, and beside it only /ok", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { http: { mount_prefix: "/agents/" } })
+  const statusOf = async (method: string, path: string) => (await http.send(method, path)).status
+
+  const below = [await statusOf("POST", "/agents/threads"), await statusOf("GET", "/agents/ok")]
+  const beside = [
+    await statusOf("POST", "/threads"),
+    await statusOf("GET", "/info"),
+    await statusOf("GET", "/agentsinfo"),
+  ]
+
+  assert.deepEqual(below, [200, 200])
+  assert.deepEqual(beside, [404, 404, 404])
+  assert.equal(await statusOf("GET", "/ok"), 200)
+})
+
+test("what a project disables is not there, however its path is spelt", async () => {
+  await using db = await freshDatabase({ migrations })
+  const id = "00000000-0000-0000-0000-000000000000"
+  await using http = await startTestHttp(db, {
+    http: { disable_threads: true, disable_meta: true, disable_runs: false },
+  })
+  const statusOf = async (method: string, path: string) => (await http.send(method, path)).status
+
+  for (const path of ["/threads", "/threads/", "/%74hreads", "/%54hreads/../threads", "/threads?x=1"]) {
+    assert.equal(await statusOf("POST", path), 404, path)
+  }
+  for (const path of [
+    `/threads/${id}`,
+    `/threads/${id}/state`,
+    "/info",
+    "/info/",
+    "/openapi.json",
+    "/openapi%2Ejson",
+  ]) {
+    assert.equal(await statusOf("GET", path), 404, path)
+  }
+  // A run on a thread that is not there: the route is.
+  assert.equal(await statusOf("POST", `/threads/${id}/runs`), 422)
+  assert.equal(await statusOf("GET", "/ok"), 200)
+})
+
+test("what is not there for the router is not there for what is disabled", async () => {
+  await using db = await freshDatabase({ migrations })
+  const id = "00000000-0000-0000-0000-000000000000"
+  await using http = await startTestHttp(db, { http: { disable_runs: true, disable_store: true } })
+
+  const runs = await http.send("POST", `/threads/${id}/runs/stream`, { assistant_id: "agent" })
+  const stateless = await http.send("POST", "/runs", { assistant_id: "agent" })
+  const thread = await http.send("POST", "/threads", {})
+
+  assert.deepEqual([runs.status, stateless.status, thread.status], [404, 404, 200])
+})

@@ -1,14 +1,19 @@
 /** The agent server's HTTP application: what is in front of every request, then one line a domain. */
 import { randomUUID } from "node:crypto"
 import type { Secret } from "@superstep/toolkit/config/settings"
-import { NotFound, NotReady, TooLarge } from "@superstep/toolkit/errors/errors"
+import { NotReady, TooLarge } from "@superstep/toolkit/errors/errors"
 import { errorHandler } from "@superstep/toolkit/http/errors"
+import { notFound } from "@superstep/toolkit/http/not-found"
 import { type Api, createApi } from "@superstep/toolkit/http/route"
 import type { MiddlewareHandler } from "hono"
 import { bodyLimit } from "hono/body-limit"
 import { anyone } from "./auth/caller.js"
-import { crossOrigin, requireKnownOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
+import { requireKnownOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
 import { identifyCaller } from "./http/caller-of.js"
+import { crossOrigin } from "./http/cross-origin.js"
+import { refuseDisabled } from "./http/disabled.js"
+import { pathBelow } from "./http/paths.js"
+import type { HttpSettings } from "./http/settings.js"
 import { refuseHeadOfStreams } from "./http/stream-methods.js"
 import { addMetaRoutes } from "./meta/routes.js"
 import type { Runs } from "./runs/operations.js"
@@ -20,26 +25,22 @@ import { addThreadRoutes } from "./threads/routes.js"
 export interface AppOptions extends Runs {
   readonly version: string
   readonly isDev: boolean
-  /** Origins of web pages that may call, when the project names them. */
-  readonly allowedOrigins?: readonly string[] | undefined
+  readonly http: HttpSettings
   readonly unitToken: Secret | undefined
   readonly maxBodyBytes: number
   readonly isReady: () => boolean
 }
 
 export function createApp(options: AppOptions): Api {
-  const { db, log, workers, claimer, version } = options
-  const app = createApi()
+  const { db, log, workers, claimer, version, http } = options
+  const app = createApi(pathBelow(http.mountPrefix))
   app.onError(errorHandler({ log, detail: "text" }))
-  app.notFound(() => {
-    throw new NotFound("Not Found")
-  })
 
   app.use(identify(claimer.revisionId))
-  const origins = { isDev: options.isDev, allowed: options.allowedOrigins }
-  app.use(crossOrigin(origins))
-  if (options.isDev) app.use(requireLoopbackHost, requireKnownOrigin(origins))
+  app.use(crossOrigin(http.crossOrigin))
+  if (options.isDev) app.use(requireLoopbackHost, requireKnownOrigin(http.crossOrigin.origins))
   if (options.unitToken) app.use(requireUnitToken(options.unitToken))
+  if (http.disabled.length > 0) app.use(refuseDisabled(http.disabled))
   app.use(refuseHeadOfStreams)
   app.use(limitBody(options.maxBodyBytes))
   app.use(refuseUntilReady(options.isReady))
@@ -51,6 +52,7 @@ export function createApp(options: AppOptions): Api {
   addWaitRoutes(app, options)
   if (options.unitToken) addUnitRoutes(app, { ...options, revisionId: claimer.revisionId })
   app.doc31("/openapi.json", { openapi: "3.1.0", info: { title: "Superstep agent server", version } })
+  app.notFound(notFound(app))
   return app
 }
 

@@ -152,6 +152,23 @@ export const settings = {
     describe: "Largest request body in bytes.",
     schema: wholeNumber(300 * 1024 * 1024, 1),
   },
+  mountPrefix: {
+    env: "MOUNT_PREFIX",
+    describe:
+      "Path such as /agents below which all routes are, where langgraph.json names none; /ok stays at the root.",
+    schema: z
+      .string()
+      .regex(/^(\/[\w.~-]+)*\/?$/, "expected a path of plain segments that begins with /")
+      .optional(),
+  },
+  corsAllowOrigins: {
+    env: "CORS_ALLOW_ORIGINS",
+    describe: "Origins of web pages that may call, by comma, where langgraph.json names none; all unless set.",
+    schema: z
+      .string()
+      .optional()
+      .transform((text) => text?.split(",").map((origin) => origin.trim())),
+  },
   settingsFile: {
     env: "SUPERSTEP_SETTINGS_FILE",
     describe: "JSON file of settings that are secret, by name; it is read once at the start and removed.",

@@ -1,9 +1,9 @@
 /** Tells about the API and the process: `/health`, `/openapi.json` and a page to read, none of which asks for a key. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { pingDatabase } from "@superstep/toolkit/db/ping"
+import { referencePage } from "@superstep/toolkit/http/reference-page"
 import type { Api } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
-import { referencePage } from "./reference-page.js"
 
 /** Adds the three. The document lists the routes that were added before. */
 export function addReference(api: Api, db: Db): void {

@@ -3,16 +3,24 @@ import { test } from "node:test"
 import { errorHandler } from "@superstep/toolkit/http/errors"
 import { createLog } from "@superstep/toolkit/log/log"
 import { Hono } from "hono"
-import { crossOrigin, mayCall, type OriginRule, requireKnownOrigin } from "./access.js"
+import { mayCall, type OriginRule, requireKnownOrigin } from "./access.js"
+import { type CrossOrigin, crossOrigin } from "./cross-origin.js"
+import { httpSettings } from "./settings.js"
 
 const dev: OriginRule = { isDev: true, allowed: undefined }
+
+const environment = { isDev: false, mountPrefix: undefined, corsAllowOrigins: undefined }
+const settingsOf = (rule: OriginRule): CrossOrigin => ({
+  ...httpSettings({}, environment).crossOrigin,
+  origins: rule,
+})
 
 /** An app that counts what it executed. */
 function appWith(rule: OriginRule) {
   let executed = 0
   const app = new Hono()
   app.onError(errorHandler({ log: createLog({ process: "test", level: "silent" }), detail: "text" }))
-  app.use(crossOrigin(rule), requireKnownOrigin(rule))
+  app.use(crossOrigin(settingsOf(rule)), requireKnownOrigin(rule))
   app.post("/runs", (c) => c.json({ executed: ++executed }))
   const post = async (origin?: string) => {
     const headers = { "content-type": "text/plain", ...(origin === undefined ? {} : { origin }) }

@@ -3,7 +3,6 @@ import { timingSafeEqual } from "node:crypto"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import { Forbidden, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { MiddlewareHandler } from "hono"
-import { cors } from "hono/cors"
 
 /** Refuses requests that do not come through the edge or from the control plane (protocol/unit). */
 export const requireUnitToken =
@@ -50,12 +49,14 @@ export interface OriginRule {
   readonly isDev: boolean
   /** `http.cors.allow_origins` of langgraph.json; `*` is all. */
   readonly allowed: readonly string[] | undefined
+  /** `http.cors.allow_origin_regex`, which the whole origin must match; instead of the list. */
+  readonly pattern?: RegExp | undefined
 }
 
 /** In development the usual ones may always; else every page may unless the project names some: each request has a key. */
-export function mayCall({ isDev, allowed }: OriginRule, origin: string): boolean {
-  if (allowed?.includes("*") || allowed?.includes(origin)) return true
-  return isDev ? isDevOrigin(origin) : allowed === undefined
+export function mayCall({ isDev, allowed, pattern }: OriginRule, origin: string): boolean {
+  if (allowed?.includes("*") || allowed?.includes(origin) || pattern?.test(origin)) return true
+  return isDev ? isDevOrigin(origin) : allowed === undefined && pattern === undefined
 }
 
 /**
@@ -73,13 +74,3 @@ export const requireKnownOrigin =
     }
     await next()
   }
-
-// What the browser SDKs read of a reply (agent-server-api §1.5, §13.3).
-const exposed = ["content-location", "location", "x-pagination-total", "x-pagination-next", "x-request-id"]
-
-export const crossOrigin = (rule: OriginRule): MiddlewareHandler =>
-  cors({
-    origin: rule.isDev || rule.allowed ? (origin) => (mayCall(rule, origin) ? origin : null) : "*",
-    allowMethods: ["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH"],
-    exposeHeaders: exposed,
-  })

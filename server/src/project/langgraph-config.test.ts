@@ -50,25 +50,33 @@ test("a file that is missing or no JSON is told by its name", async () => {
   await assert.rejects(readProject(join(folder.path, "bad.json"), {}), /bad\.json is not valid JSON/)
 })
 
-test("unknown keys and keys without effect are warnings", async () => {
+test("an unknown key is told with the one that was meant, at any depth", async () => {
   const project = await read({
-    graphs: chat,
+    graphs: { agent: { path: "./src/agent.ts:make", descripton: "x" } },
     grahps: {},
-    store: { index: { dims: 3, embed: "x:y" } },
-    webhooks: {},
-    auth: { path: "./a.ts:b" },
-    http: {
-      app: "./app.ts:app",
-      mount_prefix: "/x",
-      disable_ui: true,
-      cors: { allow_origins: ["https://app.example"], max_age: 3 },
-    },
+    zebra: 1,
+    http: { cors: { allow_orgins: [] }, disabled_mcp: true },
+    store: { idx: {} },
   })
+
+  assert.deepEqual(project.warnings, [
+    "graphs.agent.descripton: this key is unknown and ignored: did you mean description?",
+    "http.cors.allow_orgins: this key is unknown and ignored: did you mean allow_origins?",
+    "http.disabled_mcp: this key is unknown and ignored: did you mean disable_mcp?",
+    "store.idx: this key is unknown and ignored",
+    "grahps: this key is unknown and ignored: did you mean graphs?",
+    "zebra: this key is unknown and ignored",
+  ])
+})
+
+test("a field that does nothing here is told once, with the reason", async () => {
+  const project = await read({ graphs: chat, base_image: "x", encryption: { path: "./e.ts:e" } })
 
   assert.deepEqual(
     project.warnings.map((warning) => warning.split(":")[0]),
-    ["grahps", "webhooks", "store.index", "auth.path", "http.mount_prefix", "http.cors.max_age", "http.app"],
+    ["encryption", "base_image"],
   )
+  assert.match(project.warnings[1] ?? "", /no container image is built/)
 })
 
 test("the environment comes from values, from a file or by name", async () => {

@@ -4,13 +4,8 @@ import { dirname, resolve } from "node:path"
 import { InvalidInput, type Problem } from "@superstep/toolkit/errors/errors"
 import type { z } from "zod"
 import type { WorkerProject } from "../workers/child.js"
-import {
-  httpKeysWithoutEffect,
-  type LanggraphJson,
-  langgraphConfig,
-  unknownKeys,
-  withoutEffect,
-} from "./langgraph-json.js"
+import { fieldWarnings } from "./field-warnings.js"
+import { type LanggraphJson, langgraphConfig } from "./langgraph-json.js"
 import { resolveEnv } from "./project-env.js"
 
 export interface GraphEntry {
@@ -56,7 +51,7 @@ export async function readProject(configPath: string, serverEnv: NodeJS.ProcessE
     http: config.http ?? {},
     store: config.store ?? {},
     auth: config.auth ?? {},
-    warnings: [...warningsOf(config), ...env.warnings],
+    warnings: [...fieldWarnings(config), ...env.warnings],
   }
 }
 
@@ -80,16 +75,6 @@ const toEntry = (graph: LanggraphJson["graphs"][string]): GraphEntry =>
   typeof graph === "string"
     ? { path: graph, description: undefined }
     : { path: graph.path, description: graph.description }
-
-const warningsOf = (config: LanggraphJson): string[] => [
-  ...unknownKeys(config).map((key) => `${key}: this key is unknown and ignored`),
-  ...withoutEffect.filter((key) => config[key] !== undefined).map((key) => `${key}: this has no effect yet`),
-  ...(config.store?.index ? ["store.index: semantic search has no effect yet: a search ignores its query"] : []),
-  ...(config.auth?.path ? ["auth.path: this has no effect yet: the graphs' own rules are not asked"] : []),
-  ...httpKeysWithoutEffect(config.http ?? {}).map((key) => `${key}: this has no effect yet`),
-  ...(config.http?.app ? ["http.app: this has no effect yet: custom routes are not served"] : []),
-  ...(config.store?.ttl ? ["store.ttl: this has no effect yet"] : []),
-]
 
 async function readText(path: string): Promise<string> {
   try {

@@ -1,23 +1,37 @@
-/** What `langgraph.json` may say (agent-server-api §17). Objects are open: an unknown key is a warning, not an error. */
+/**
+ * What `langgraph.json` may say (agent-server-api §17). Objects are open: an unknown key is a warning, not an error. What
+ * each field does here is said in `fields.ts`.
+ */
 import { z } from "zod"
+import { headerRule } from "../http/chosen-headers.js"
 
 const graphPath = z.string().regex(/^.+:[^:/\\]+$/, "expected path:export, such as ./src/graph.ts:graph")
 
+const originPattern = z.string().refine((text) => {
+  try {
+    return new RegExp(text) instanceof RegExp
+  } catch {
+    return false
+  }
+}, "expected a regular expression, such as https://.*\\.example\\.com")
+
 const cors = z.looseObject({
   allow_origins: z.array(z.string()).optional(),
+  allow_origin_regex: originPattern.optional(),
   allow_methods: z.array(z.string()).optional(),
   allow_headers: z.array(z.string()).optional(),
   allow_credentials: z.boolean().optional(),
-  allow_origin_regex: z.string().optional(),
   expose_headers: z.array(z.string()).optional(),
-  max_age: z.number().optional(),
+  max_age: z.int().min(0).optional(),
 })
 
 const http = z.looseObject({
   app: graphPath.optional(),
   cors: cors.optional(),
-  configurable_headers: z.record(z.string(), z.unknown()).optional(),
-  logging_headers: z.record(z.string(), z.unknown()).optional(),
+  configurable_headers: headerRule.optional(),
+  "configurable-headers": headerRule.optional(),
+  logging_headers: headerRule.optional(),
+  "logging-headers": headerRule.optional(),
   disable_assistants: z.boolean().optional(),
   disable_threads: z.boolean().optional(),
   disable_runs: z.boolean().optional(),
@@ -29,7 +43,10 @@ const http = z.looseObject({
   disable_webhooks: z.boolean().optional(),
   enable_custom_route_auth: z.boolean().optional(),
   middleware_order: z.enum(["auth_first", "middleware_first"]).optional(),
-  mount_prefix: z.string().startsWith("/", "expected a path that begins with /").optional(),
+  mount_prefix: z
+    .string()
+    .regex(/^(\/[\w.~-]+)*\/?$/, "expected a path of plain segments that begins with /, such as /agents")
+    .optional(),
 })
 
 const store = z.looseObject({
@@ -60,14 +77,43 @@ const checkpointer = z.looseObject({
       sweep_limit: z.int().positive().optional(),
     })
     .optional(),
-  serde: z.looseObject({}).optional(),
+  serde: z.record(z.string(), z.unknown()).optional(),
 })
+
+const anything = z.record(z.string(), z.unknown())
 
 const auth = z.looseObject({
   path: graphPath.optional(),
   disable_studio_auth: z.boolean().optional(),
-  openapi: z.looseObject({}).optional(),
-  cache: z.looseObject({}).optional(),
+  openapi: z
+    .looseObject({
+      securitySchemes: anything.optional(),
+      security: z.array(anything).optional(),
+      paths: anything.optional(),
+    })
+    .optional(),
+  cache: z
+    .looseObject({
+      cache_keys: z.array(z.string()).optional(),
+      ttl_seconds: z.number().positive().optional(),
+      max_size: z.int().positive().optional(),
+    })
+    .optional(),
+  allow_langsmith_api_keys: z.boolean().optional(),
+})
+
+const webhooks = z.looseObject({
+  env_prefix: z.string().optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+  url: z
+    .looseObject({
+      allowed_domains: z.array(z.string()).optional(),
+      allowed_ports: z.array(z.int()).optional(),
+      require_https: z.boolean().optional(),
+      disable_loopback: z.boolean().optional(),
+      max_url_length: z.int().positive().optional(),
+    })
+    .optional(),
 })
 
 // A number is what people write for Node versions, and a CLI reads it as text.
@@ -97,7 +143,7 @@ export const langgraphConfig = z.looseObject({
   store: store.optional(),
   checkpointer: checkpointer.optional(),
   auth: auth.optional(),
-  webhooks: z.looseObject({}).optional(),
+  webhooks: webhooks.optional(),
   encryption: z.looseObject({ path: z.string() }).optional(),
   ui: z.record(z.string(), z.string()).optional(),
   ui_config: z.looseObject({ shared: z.array(z.string()).optional() }).optional(),
@@ -110,28 +156,8 @@ export const langgraphConfig = z.looseObject({
   pip_config_file: z.string().optional(),
   pip_installer: z.enum(["auto", "pip", "uv"]).optional(),
   keep_pkg_tools: z.union([z.boolean(), z.array(z.string())]).optional(),
-  source: z.looseObject({}).optional(),
+  source: z.record(z.string(), z.unknown()).optional(),
   $schema: z.string().optional(),
 })
 
 export type LanggraphJson = z.output<typeof langgraphConfig>
-
-/** Keys that mean nothing to us: misspelt, or of a newer release. */
-export const unknownKeys = (config: object): string[] =>
-  Object.keys(config).filter((key) => !Object.hasOwn(langgraphConfig.shape, key))
-
-/** Keys whose meaning is not built yet: they are read and change nothing. */
-export const withoutEffect = ["checkpointer", "encryption", "node_loader", "webhooks", "ui"] as const
-
-// What we do not serve is disabled anyway, and `app` has a warning of its own.
-const httpKeysThatHold = ["app", "cors", "disable_mcp", "disable_a2a", "disable_ui", "disable_webhooks"]
-
-/** The same below `http`, with their path: of `cors` only the origins count. */
-export const httpKeysWithoutEffect = ({ cors = {}, ...others }: NonNullable<LanggraphJson["http"]>): string[] => [
-  ...Object.keys(others)
-    .filter((key) => !httpKeysThatHold.includes(key))
-    .map((key) => `http.${key}`),
-  ...Object.keys(cors)
-    .filter((key) => key !== "allow_origins")
-    .map((key) => `http.cors.${key}`),
-]

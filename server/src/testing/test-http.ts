@@ -5,6 +5,8 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { listen } from "@superstep/toolkit/http/listen"
 import { createApp } from "../app.js"
 import { fetchOf } from "../http/raw-response.js"
+import { httpSettings } from "../http/settings.js"
+import type { LanggraphJson } from "../project/langgraph-json.js"
 import {
   parseEvents,
   type ReceivedEvent,
@@ -43,14 +45,18 @@ export interface TestHttpOptions extends TestServerOptions {
   readonly isDev?: boolean
   readonly unitToken?: string
   readonly maxBodyBytes?: number
+  /** `http` of langgraph.json. */
+  readonly http?: LanggraphJson["http"]
 }
 
 export async function startTestHttp(db: Database, options: TestHttpOptions = {}): Promise<TestHttp> {
   const server = await startTestServer(db, options)
+  const { isDev = false } = options
   const app = createApp({
     ...server,
     version: "0.0.0",
-    isDev: options.isDev ?? false,
+    isDev,
+    http: httpSettings(options.http ?? {}, { isDev, mountPrefix: undefined, corsAllowOrigins: undefined }),
     unitToken: options.unitToken === undefined ? undefined : new Secret(options.unitToken),
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
     isReady: () => true,

@@ -37,8 +37,12 @@ export interface RouteInput<P extends Shape, Q extends Shape, B extends Shape> {
   readonly bodyText: string
 }
 
-/** Makes an app whose document lists every route that was added with `addRoute`. */
-export const createApi = (): Api => new OpenAPIHono()
+/**
+ * Makes an app whose document lists every route that was added with `addRoute`.
+ * @param getPath  what of a request's address the routes see, instead of its path as it is
+ */
+export const createApi = (getPath?: (request: Request) => string): Api =>
+  new OpenAPIHono(getPath === undefined ? {} : { getPath: getPath as never })
 
 /**
  * Adds a route. The handler gets parsed parameters, or does not run.

@@ -10,7 +10,7 @@ function matcher(pattern: string): RegExp {
 const escapeRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 
 /** @param app  with all its routes; middleware (method ALL) answers nothing and is left out */
-export function notFound(app: Hono): NotFoundHandler {
+export function notFound(app: Pick<Hono, "routes">): NotFoundHandler {
   const routes = app.routes
     .filter(({ method }) => method !== "ALL")
     .map(({ method, path }) => ({ method, test: matcher(path) }))

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { type HeaderRule, headerChoice } from "./chosen-headers.js"
+
+const sent = new Headers({
+  "x-user-id": "u",
+  "x-user-secret": "s",
+  "user-agent": "a",
+  authorization: "Bearer t",
+  "x-api-key": "k",
+  "x-superstep-unit": "unit",
+})
+
+const chosen = (rule: HeaderRule) => Object.keys(headerChoice(rule)?.(sent) ?? {}).sort()
+
+test("headers are chosen by name or glob, whatever their case, and excludes win", () => {
+  assert.deepEqual(chosen({ includes: ["X-User-*", "user-agent"], excludes: ["*-SECRET"] }), [
+    "user-agent",
+    "x-user-id",
+  ])
+  assert.deepEqual(chosen({ include: ["x-user-??"], exclude: [] }), ["x-user-id"])
+  assert.deepEqual(chosen({ includes: ["x.user.id"] }), [])
+})
+
+test("without includes nothing is chosen", () => {
+  assert.equal(headerChoice(undefined), undefined)
+  assert.equal(headerChoice({ excludes: ["x-a"] }), undefined)
+})
+
+test("a credential is chosen only by its name, and the platform's own never", () => {
+  assert.deepEqual(chosen({ includes: ["*"] }), ["user-agent", "x-user-id", "x-user-secret"])
+  assert.deepEqual(chosen({ includes: ["authorization", "x-superstep-unit"] }), ["authorization"])
+})

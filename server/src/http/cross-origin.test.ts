@@ -1,0 +1,93 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Hono } from "hono"
+import type { LanggraphJson } from "../project/langgraph-json.js"
+import { crossOrigin } from "./cross-origin.js"
+import { type HttpEnvironment, httpSettings } from "./settings.js"
+
+type Cors = NonNullable<NonNullable<LanggraphJson["http"]>["cors"]>
+const origin = "https://app.example"
+
+/** Headers about other origins of a reply and of a preflight. */
+async function answers(cors: Cors | undefined, asked: Record<string, string> = {}, environment = {}) {
+  const usual: HttpEnvironment = { isDev: false, mountPrefix: undefined, corsAllowOrigins: undefined }
+  const settings = httpSettings({ ...(cors && { cors }) }, { ...usual, ...environment })
+  const app = new Hono().use(crossOrigin(settings.crossOrigin)).get("/x", (c) => c.text(""))
+  const headers = { origin, ...asked }
+  const reply = await app.request("/x", { headers })
+  const preflight = await app.request("/x", { method: "OPTIONS", headers })
+  const of =
+    ({ headers: all }: Response) =>
+    (name: string) =>
+      all.get(`access-control-${name}`)
+  return { reply: of(reply), preflight: of(preflight), status: preflight.status }
+}
+
+test("unless the project says otherwise, every page may call and read what the SDKs need", async () => {
+  const asked = { "access-control-request-headers": "content-type,x-auth-scheme" }
+
+  const { reply, preflight, status } = await answers(undefined, asked)
+
+  assert.equal(reply("allow-origin"), "*")
+  assert.equal(reply("expose-headers"), "content-location,location,x-pagination-total,x-pagination-next,x-request-id")
+  assert.equal(status, 204)
+  assert.equal(preflight("allow-headers"), "content-type,x-auth-scheme")
+  assert.match(preflight("allow-methods") ?? "", /GET,HEAD,PUT,POST,DELETE,PATCH/)
+})
+
+test("a preflight of a public page learns that it may talk to this machine", async () => {
+  const asked = { "access-control-request-private-network": "true" }
+
+  const allowed = await answers(undefined, asked)
+  const refused = await answers({ allow_origins: ["https://other.example"] }, asked)
+
+  assert.equal(allowed.preflight("allow-private-network"), "true")
+  assert.equal(allowed.reply("allow-private-network"), null)
+  assert.equal(refused.preflight("allow-private-network"), null)
+})
+
+test("each key of http.cors is followed", async () => {
+  const { reply, preflight } = await answers({
+    allow_origins: [origin],
+    allow_methods: ["GET"],
+    allow_headers: ["x-a"],
+    allow_credentials: true,
+    expose_headers: ["X-Mine", "Location"],
+    max_age: 60,
+  })
+
+  assert.deepEqual([reply("allow-origin"), reply("allow-credentials")], [origin, "true"])
+  assert.equal(reply("expose-headers")?.endsWith("x-request-id,x-mine"), true)
+  assert.deepEqual([preflight("allow-methods"), preflight("allow-headers")], ["GET", "x-a"])
+  assert.equal(preflight("max-age"), "60")
+})
+
+test("a pattern must match the whole origin, and is used instead of the list", async () => {
+  const allow_origin_regex = "https://(app|www)\\.example"
+
+  const matching = await answers({ allow_origin_regex, allow_origins: ["https://listed.example"] })
+  const longer = await answers({ allow_origin_regex }, { origin: "https://app.example.evil" })
+  const listed = await answers(
+    { allow_origin_regex, allow_origins: ["https://listed.example"] },
+    { origin: "https://listed.example" },
+  )
+
+  assert.equal(matching.reply("allow-origin"), origin)
+  assert.deepEqual([longer.reply("allow-origin"), listed.reply("allow-origin")], [null, null])
+})
+
+test("the environment names origins where the project does not, and all origins share no cookies", async () => {
+  const corsAllowOrigins = ["https://env.example"]
+
+  const ofEnvironment = await answers(
+    { allow_credentials: true },
+    { origin: "https://env.example" },
+    { corsAllowOrigins },
+  )
+  const ofProject = await answers({ allow_origins: [origin] }, { origin: "https://env.example" }, { corsAllowOrigins })
+  const all = await answers({ allow_origins: ["*"], allow_credentials: true })
+
+  assert.equal(ofEnvironment.reply("allow-origin"), "https://env.example")
+  assert.equal(ofProject.reply("allow-origin"), null)
+  assert.deepEqual([all.reply("allow-origin"), all.reply("allow-credentials")], ["*", null])
+})
