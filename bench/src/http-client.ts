@@ -125,6 +125,7 @@ async function send(
     try {
       return await answerTo(options, payload)
     } catch (cause) {
+      if (cause instanceof ClosedWhileIdle) continue
       const { code, message } = cause as NodeJS.ErrnoException
       if (code !== "EAGAIN") throw new BenchFailed(`${method} ${path}: ${message}`, { cause })
       await sleep(backlogPauseMs)
@@ -132,10 +133,16 @@ async function send(
   }
 }
 
+/** The other end closed a kept connection just when it was used again: nothing was asked yet. */
+class ClosedWhileIdle extends Error {}
+
 const answerTo = (options: RequestOptions, payload: Buffer | undefined): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const request = httpRequest(options, resolve)
-    request.once("error", reject)
+    request.once("error", (error: NodeJS.ErrnoException) => {
+      const wasKept = request.reusedSocket && error.code === "ECONNRESET"
+      reject(wasKept ? new ClosedWhileIdle(error.message) : error)
+    })
     request.end(payload)
   })
 
