@@ -12,6 +12,7 @@ import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { type Listening, listen } from "@superstep/toolkit/http/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import { createApp } from "./app.js"
+import { graphDefaults } from "./assistants/graph-defaults.js"
 import { insertSystemAssistants } from "./assistants/queries.js"
 import { checkpointCalls } from "./checkpoints/calls.js"
 import { ClaimWrites } from "./checkpoints/claim-writes.js"
@@ -85,7 +86,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const report = await workers.start()
   for (const { graphId, message } of report.failed)
     log.error({ graph_id: graphId, detail: message }, "graph failed to load")
-  if (claimer.revisionId === null) await activate({ db, workers, revisionId: null })
+  if (claimer.revisionId === null) await activate({ ...parts, db, revisionId: null })
   await executor.start()
   await loop.start()
   const stopForgetting = forgetOldEvents(db, { ttlSeconds: config.resumableTtlSeconds, log })
@@ -145,8 +146,11 @@ function assemble({ config, db, log, env, project }: Assembly) {
   const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs })
   const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs, graceMs: leaseMs })
   workers.onFree(() => loop.slotFreed())
-  return { claimer, streams, workers, writes, executor, loop }
+  return { claimer, streams, workers, writes, executor, loop, graphDefaults: defaultsOf(project, config) }
 }
+
+const defaultsOf = (project: Project, config: Config) =>
+  graphDefaults(project.graphs, projectWithEnv(project, config).env.LANGGRAPH_CONFIG ?? config.langgraphConfig)
 
 // A worker is found to be stalled at a ping, so there must be a few of them within the limit.
 const pingsPerStall = 4
@@ -165,10 +169,13 @@ function projectWithEnv(project: Project, { agentEnv }: Config) {
 
 /** The assistants of new graphs follow each reload. */
 function reloadOnChange({ config, db, log, env, project }: Assembly, workers: WorkerPool) {
-  const onReload = () => {
-    insertSystemAssistants(db, workers.report().graphs).catch((err: unknown) =>
-      log.warn({ err }, "assistants of new graphs could not be added"),
-    )
+  const onReload = async (changed: Project) => {
+    try {
+      await insertSystemAssistants(db, workers.report().graphs, defaultsOf(changed, config))
+    } catch (err) {
+      // The graphs serve all the same.
+      log.warn({ err }, "the assistants of the graphs could not be brought up to date")
+    }
   }
   const serverEnv = nameableEnv(config, env)
   return startHotReload({ project, workers, serverEnv, agentEnv: config.agentEnv, log, onReload })

@@ -7,6 +7,8 @@ import { notFound } from "@superstep/toolkit/http/not-found"
 import { type Api, createApi } from "@superstep/toolkit/http/route"
 import type { MiddlewareHandler } from "hono"
 import { bodyLimit } from "hono/body-limit"
+import type { GraphDefaults } from "./assistants/assistant.js"
+import { addAssistantRoutes } from "./assistants/routes.js"
 import { anyone } from "./auth/caller.js"
 import { requireKnownOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
 import { identifyCaller } from "./http/caller-of.js"
@@ -29,6 +31,8 @@ export interface AppOptions extends Runs {
   readonly unitToken: Secret | undefined
   readonly maxBodyBytes: number
   readonly isReady: () => boolean
+  /** What the project says about the graphs' own assistants. */
+  readonly graphDefaults: Readonly<Record<string, GraphDefaults>>
 }
 
 export function createApp(options: AppOptions): Api {
@@ -47,6 +51,7 @@ export function createApp(options: AppOptions): Api {
   app.use(identifyCaller(() => anyone))
 
   addMetaRoutes(app, { db, version })
+  addAssistantRoutes(app, options)
   addThreadRoutes(app, { db, workers })
   addRunRoutes(app, options)
   addWaitRoutes(app, options)

@@ -92,6 +92,12 @@ export const settings = {
     schema: flag,
     defaultText: "`0`",
   },
+  langgraphConfig: {
+    env: "LANGGRAPH_CONFIG",
+    describe:
+      "JSON object: config and context of each graph's own assistant, as `{graph_id: {configurable, context, …}}`; the same name in the graphs' environment wins.",
+    schema: z.string().optional(),
+  },
   workers: {
     env: "SUPERSTEP_WORKERS",
     describe: "How many worker processes execute graphs, for each language that they are written in.",

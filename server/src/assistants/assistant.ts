@@ -1,4 +1,5 @@
 /** What an assistant is, and which one stands for a graph. Pure. */
+import { RawJson } from "@superstep/toolkit/http/json"
 import { v5 } from "uuid"
 
 // The namespace of LangGraph's own servers, so that the assistant of a graph has the same id everywhere
@@ -8,6 +9,7 @@ const graphNamespace = "6ba7b821-9dad-11d1-80b4-00c04fd430c8"
 /** The id of the assistant that every graph has from the start. */
 export const systemAssistantId = (graphId: string): string => v5(graphId, graphNamespace)
 
+/** What a run takes from its assistant. */
 export interface Assistant {
   readonly assistantId: string
   readonly graphId: string
@@ -24,6 +26,13 @@ export interface Config {
   readonly recursion_limit?: number | undefined
 }
 
+/** What a project says about a graph's own assistant. */
+export interface GraphDefaults {
+  readonly description?: string | undefined
+  readonly config?: Config
+  readonly context?: unknown
+}
+
 /** The assistant of a graph as it is before anybody changed it. */
 export const systemAssistant = (graphId: string): Assistant => ({
   assistantId: systemAssistantId(graphId),
@@ -32,3 +41,64 @@ export const systemAssistant = (graphId: string): Assistant => ({
   context: {},
   metadata: { created_by: "system" },
 })
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/**
+ * The id that a client means, who may name an assistant by the graph it stands for (agent-server-api §2.3).
+ * @param graphIds  the graphs that are loaded: one of them may look like a UUID
+ */
+export function assistantIdOf(name: string, graphIds: readonly string[]): string {
+  return uuid.test(name) && !graphIds.includes(name) ? name.toLowerCase() : systemAssistantId(name)
+}
+
+/** A row of `assistants`; texts of JSON are as they were written. */
+export interface AssistantRow extends AssistantVersionRow {
+  readonly updated_at: Date
+}
+
+/** A row of `assistant_versions`. */
+export interface AssistantVersionRow {
+  readonly assistant_id: string
+  readonly version: number
+  readonly graph_id: string
+  readonly name: string
+  readonly description: string | null
+  readonly config: string
+  readonly context: string
+  readonly metadata: string
+  readonly created_at: Date
+}
+
+/** The fields of an Assistant resource, which a search may ask for one by one. */
+export const assistantFields = [
+  "assistant_id",
+  "graph_id",
+  "name",
+  "description",
+  "config",
+  "context",
+  "metadata",
+  "version",
+  "created_at",
+  "updated_at",
+] as const
+export type AssistantField = (typeof assistantFields)[number]
+
+/**
+ * An Assistant resource, or one of its versions.
+ * @param fields  only these; all of them unless told
+ */
+export function renderAssistant(
+  row: AssistantVersionRow & Partial<AssistantRow>,
+  fields: readonly AssistantField[] = assistantFields,
+): Record<string, unknown> {
+  const { config, context, metadata, ...plain } = row
+  const whole: Record<string, unknown> = {
+    ...plain,
+    config: new RawJson(config),
+    context: new RawJson(context),
+    metadata: new RawJson(metadata),
+  }
+  return Object.fromEntries(fields.map((field) => [field, whole[field]]))
+}

@@ -1,6 +1,7 @@
 /** What the control plane asks a unit: its state, and to take over (protocol/unit). Not part of the public API. */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Api } from "@superstep/toolkit/http/route"
+import type { GraphDefaults } from "../assistants/assistant.js"
 import { insertSystemAssistants } from "../assistants/queries.js"
 import type { RunStreams } from "../events/run-streams.js"
 import type { Executor } from "../runs/executor.js"
@@ -13,6 +14,7 @@ export interface Unit {
   readonly executor: Executor
   readonly streams: RunStreams
   readonly revisionId: string | null
+  readonly graphDefaults: Readonly<Record<string, GraphDefaults>>
   /** Whether everything that must happen before requests make sense has happened. */
   readonly isReady: () => boolean
 }
@@ -43,7 +45,8 @@ export async function activate({
   db,
   workers,
   revisionId,
-}: Pick<Unit, "db" | "workers" | "revisionId">): Promise<void> {
-  await insertSystemAssistants(db, workers.report().graphs)
+  graphDefaults,
+}: Pick<Unit, "db" | "workers" | "revisionId" | "graphDefaults">): Promise<void> {
+  await insertSystemAssistants(db, workers.report().graphs, graphDefaults)
   if (revisionId !== null) await setServingRevision(db, revisionId)
 }

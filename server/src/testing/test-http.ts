@@ -60,6 +60,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     unitToken: options.unitToken === undefined ? undefined : new Secret(options.unitToken),
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
     isReady: () => true,
+    graphDefaults: {},
   })
   const listening = await listen(fetchOf(app), { host: "127.0.0.1", port: 0 })
   const url = `http://127.0.0.1:${listening.port}`

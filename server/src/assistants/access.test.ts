@@ -1,0 +1,100 @@
+/** What another user's assistants are to a caller: as if they were not there (agent-server-api §12.3). */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
+import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { anyone, type Caller } from "../auth/caller.js"
+import { migrations, startTestServer } from "../testing/test-server.js"
+import { createThread } from "../threads/operations.js"
+import { findThread } from "../threads/queries.js"
+import { deleteAssistant } from "./delete-operations.js"
+import {
+  countAssistants,
+  createAssistant,
+  getAssistant,
+  getVersions,
+  searchAssistants,
+  setLatest,
+  updateAssistant,
+} from "./operations.js"
+import { assistantPatch, assistantSearch, newAssistant } from "./schema.js"
+
+/** A rule as people write it: what is made belongs to its maker, and nobody sees what belongs to others. */
+function userOf(identity: string, events: string[] = []): Caller {
+  const authorize: Caller["authorize"] = async (event, value) => {
+    events.push(event)
+    const { metadata } = value as { metadata?: object }
+    const isWrite = event.endsWith(":create") || event.endsWith(":update")
+    const owned = isWrite ? { ...value, metadata: { ...metadata, owner: identity } } : value
+    return { value: owned, filter: { owner: identity } }
+  }
+  return { user: { identity, display_name: identity, is_authenticated: true, permissions: [] }, authorize }
+}
+
+const agent = newAssistant.parse({ graph_id: "agent" })
+const everything = assistantSearch.parse({})
+
+const snapshot = (db: Database) => searchAssistants({ db, workers: noGraphs }, anyone, everything)
+const noGraphs = { report: () => ({ graphs: [], failed: [] }) }
+
+test("what a rule writes into the metadata is stored, and every operation asks once", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const events: string[] = []
+  const ann = userOf("ann", events)
+
+  const { assistant_id: id, metadata } = await createAssistant(server, ann, agent)
+  await getAssistant(server, ann, id)
+  await updateAssistant(server, ann, id, assistantPatch.parse({ name: "x" }))
+  await setLatest(server, ann, id, 1)
+  await getVersions(server, ann, id, { metadata: undefined, limit: 10, offset: 0 })
+  const found = await searchAssistants(server, ann, everything)
+  const count = await countAssistants(server, ann, {})
+  await deleteAssistant(server, ann, id, { deleteThreads: false })
+
+  assert.deepEqual(JSON.parse(metadata), { owner: "ann" })
+  assert.deepEqual([found.rows.length, found.total, count], [1, 1, 1])
+  const asked = ["create", "read", "update", "update", "read", "search", "search", "delete"]
+  assert.deepEqual(
+    events,
+    asked.map((action) => `assistants:${action}`),
+  )
+})
+
+test("another user's assistant can be neither seen nor changed", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const bob = userOf("bob")
+  const { assistant_id: id } = await createAssistant(server, userOf("ann"), agent)
+  const before = await snapshot(db)
+
+  await assert.rejects(getAssistant(server, bob, id), NotFound)
+  await assert.rejects(updateAssistant(server, bob, id, assistantPatch.parse({ name: "mine" })), NotFound)
+  await assert.rejects(setLatest(server, bob, id, 1), NotFound)
+  await assert.rejects(getVersions(server, bob, id, { metadata: undefined, limit: 10, offset: 0 }), NotFound)
+  await assert.rejects(deleteAssistant(server, bob, id, { deleteThreads: true }), NotFound)
+  const taken = newAssistant.parse({ graph_id: "agent", assistant_id: id, if_exists: "do_nothing" })
+  await assert.rejects(createAssistant(server, bob, taken), Conflict)
+
+  assert.deepEqual(await searchAssistants(server, bob, everything), { rows: [], total: 0 })
+  assert.equal(await countAssistants(server, bob, {}), 0)
+  assert.deepEqual(await snapshot(db), before)
+})
+
+test("threads of others stay when an assistant is deleted with its threads", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const { assistant_id: id } = await createAssistant(server, userOf("ann"), agent)
+  const addThread = async (owner: string) => {
+    const metadata = { owner, assistant_id: id }
+    const { thread_id } = await createThread(db, { threadId: undefined, metadata, ifExists: "raise" })
+    return thread_id
+  }
+  const [mine, theirs] = [await addThread("ann"), await addThread("bob")]
+
+  await deleteAssistant(server, userOf("ann"), id, { deleteThreads: true })
+
+  assert.equal(await findThread(db, mine), undefined)
+  assert.notEqual(await findThread(db, theirs), undefined)
+})

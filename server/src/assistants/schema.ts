@@ -1,0 +1,104 @@
+/** What a request and a reply about assistants look like (agent-server-api §2.3, §4). */
+import { z } from "zod"
+import { pageFields, pageQueryFields } from "../http/pagination.js"
+import { plainText, queryFlag, uuid } from "../http/parameters.js"
+import { assistantFields } from "./assistant.js"
+
+const anObject = z.record(z.string(), z.unknown())
+
+/** Null means the same as absent: a graph that is told no limit must not be told `null` either. */
+const config = z
+  .looseObject({
+    tags: z.array(z.string()).nullish(),
+    recursion_limit: z.int().positive().nullish(),
+    configurable: anObject.nullish(),
+    metadata: anObject.nullish(),
+  })
+  .transform((fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)))
+
+// Wider than any name that is shown, and far below what an index or a page could not take.
+const name = plainText.max(1000)
+const description = plainText.max(100_000)
+
+export const newAssistant = z
+  .object({
+    graph_id: plainText,
+    assistant_id: uuid.nullish(),
+    config: config.nullish(),
+    context: anObject.nullish(),
+    metadata: anObject.nullish(),
+    if_exists: z.enum(["raise", "do_nothing"]).nullish(),
+    name: name.nullish(),
+    description: description.nullish(),
+  })
+  .meta({ id: "AssistantCreate" })
+export type NewAssistantBody = z.output<typeof newAssistant>
+
+export const assistantPatch = z
+  .object({
+    graph_id: plainText.nullish(),
+    config: config.nullish(),
+    context: anObject.nullish(),
+    metadata: anObject.nullish(),
+    name: name.nullish(),
+    description: description.nullish(),
+  })
+  .meta({ id: "AssistantPatch" })
+export type AssistantPatchBody = z.output<typeof assistantPatch>
+
+const filters = { metadata: anObject.nullish(), graph_id: plainText.nullish(), name: plainText.nullish() }
+
+const sortFields = ["assistant_id", "graph_id", "name", "created_at", "updated_at"] as const
+const order = { sort_by: z.enum(sortFields).nullish(), sort_order: z.enum(["asc", "desc"]).nullish() }
+
+export const assistantSearch = z
+  .object({ ...filters, ...order, ...pageFields, select: z.array(z.enum(assistantFields)).nullish() })
+  .meta({ id: "AssistantSearchRequest" })
+export type AssistantSearchBody = z.output<typeof assistantSearch>
+
+export const assistantList = z.object({
+  graph_id: plainText.optional(),
+  name: plainText.optional(),
+  sort_by: z.enum(sortFields).optional(),
+  sort_order: z.enum(["asc", "desc"]).optional(),
+  ...pageQueryFields,
+})
+
+export const assistantCount = z.object(filters).meta({ id: "AssistantCountRequest" })
+export type AssistantCountBody = z.output<typeof assistantCount>
+
+/** An assistant's id, or the id of the graph it stands for. */
+export const assistantParams = z.object({ assistant_id: z.string().min(1) })
+
+export const deleteQuery = z.object({ delete_threads: queryFlag })
+
+export const versionSearch = z
+  .object({ metadata: anObject.nullish(), ...pageFields })
+  .meta({ id: "AssistantVersionsRequest" })
+
+// Versions are counted in four bytes.
+const mostVersion = 2 ** 31 - 1
+const version = z.int().min(1).max(mostVersion)
+
+/** The SDKs send the version in the body, an older description of the API has it in the query (§4.11). */
+export const latestBody = z.object({ version: version.nullish() }).meta({ id: "AssistantLatestRequest" })
+export const latestQuery = z.object({ version: z.coerce.number().pipe(version).optional() })
+
+export const assistant = z
+  .object({
+    assistant_id: z.string(),
+    graph_id: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    config: anObject,
+    context: anObject,
+    metadata: anObject,
+    version: z.int(),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ id: "Assistant" })
+
+/** What a search gives: the fields that were asked for. */
+export const someOfAssistant = assistant.partial()
+export const assistantVersion = assistant.omit({ updated_at: true }).meta({ id: "AssistantVersion" })
