@@ -17,6 +17,7 @@ import { insertSystemAssistants } from "./assistants/queries.js"
 import { checkpointCalls } from "./checkpoints/calls.js"
 import { ClaimWrites } from "./checkpoints/claim-writes.js"
 import type { Config } from "./config.js"
+import { CronLoop } from "./crons/cron-loop.js"
 import { forgetOldEvents } from "./events/forget-events.js"
 import { RunStreams } from "./events/run-streams.js"
 import { fetchOf } from "./http/raw-response.js"
@@ -89,6 +90,8 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   if (claimer.revisionId === null) await activate({ ...parts, db, revisionId: null })
   await executor.start()
   await loop.start()
+  const crons = new CronLoop({ ...parts, db, log })
+  await crons.start()
   const stopForgetting = forgetOldEvents(db, { ttlSeconds: config.resumableTtlSeconds, log })
   const watch = config.reload ? await reloadOnChange({ config, db, log, env, project }, workers) : undefined
   isReady = true
@@ -97,6 +100,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const stop = async () => {
     watch?.close()
     stopForgetting()
+    await crons.stop()
     await loop.stop()
     await workers.stop(config.shutdownGraceSeconds * 1000)
     writes.close()

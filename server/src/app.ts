@@ -10,6 +10,7 @@ import { bodyLimit } from "hono/body-limit"
 import type { GraphDefaults } from "./assistants/assistant.js"
 import { addAssistantRoutes } from "./assistants/routes.js"
 import { anyone } from "./auth/caller.js"
+import { addCronRoutes } from "./crons/routes.js"
 import { requireKnownOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
 import { identifyCaller } from "./http/caller-of.js"
 import { crossOrigin } from "./http/cross-origin.js"
@@ -55,6 +56,7 @@ export function createApp(options: AppOptions): Api {
   addThreadRoutes(app, { db, workers })
   addRunRoutes(app, options)
   addWaitRoutes(app, options)
+  addCronRoutes(app, options)
   if (options.unitToken) addUnitRoutes(app, { ...options, revisionId: claimer.revisionId })
   app.doc31("/openapi.json", { openapi: "3.1.0", info: { title: "Superstep agent server", version } })
   app.notFound(notFound(app))

@@ -36,7 +36,7 @@ export function addMetaRoutes(api: Api, { db, version }: { db: Database; version
       c.json({
         version,
         context: "js",
-        flags: { assistants: true, crons: false, langsmith: false, langsmith_tracing_replicas: false },
+        flags: { assistants: true, crons: true, langsmith: false, langsmith_tracing_replicas: false },
       }),
   )
 }

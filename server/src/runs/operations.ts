@@ -1,5 +1,5 @@
 /** What can be done with runs: the one way in for routes, crons and tests. */
-import type { Database } from "@superstep/toolkit/db/database"
+import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import { v7 as uuidv7 } from "uuid"
@@ -41,6 +41,8 @@ export interface RunRequest {
   readonly body: NewRunBody
   /** Gets the run's events from the first one on. */
   readonly subscriber?: Subscriber
+  /** What commits together with the run: it opens a transaction, and calls `insert` in it. */
+  readonly commitWith?: (insert: (tx: Db) => Promise<CreatedRun>) => Promise<CreatedRun>
 }
 
 /**
@@ -49,7 +51,7 @@ export interface RunRequest {
  * @throws NotFound  no such assistant, or no such thread and the caller did not ask for one
  * @throws Conflict  the thread is busy and the strategy is `reject`
  */
-export async function createRun(runs: Runs, { threadId, body, subscriber }: RunRequest): Promise<RunRow> {
+export async function createRun(runs: Runs, { threadId, body, subscriber, commitWith }: RunRequest): Promise<RunRow> {
   const { db, workers, streams, executor, claimer } = runs
   const ids = { runId: uuidv7(), threadId: threadId ?? uuidv7() }
   const [assistant, thread] = await Promise.all([
@@ -83,7 +85,7 @@ export async function createRun(runs: Runs, { threadId, body, subscriber }: RunR
     isStreamed: subscriber !== undefined,
   } as const
   try {
-    const created = await insertRun(db, run)
+    const created = await (commitWith ? commitWith((tx) => insertRun(tx, run)) : insertRun(db, run))
     if (created.outcome === "no_thread") throw new NotFound(`Thread with ID ${ids.threadId} not found`)
     if (created.outcome === "thread_busy") throw new Conflict(busyText, "thread_busy")
     giveBack?.()

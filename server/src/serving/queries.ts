@@ -8,7 +8,7 @@ export const setServingRevision = (db: Db, revisionId: string): Promise<number> 
     with served as (
       insert into serving (revision_id) values (${revisionId})
       on conflict (is_only_row) do update set revision_id = excluded.revision_id)
-    select pg_notify('runs_pending', '')`)
+    select pg_notify('runs_pending', ''), pg_notify('serving_changed', '')`)
 
 /** Whether servers of this revision may claim; one without a revision always may. */
 export const isServing = async (db: Db, revisionId: string | null): Promise<boolean> => {

@@ -5,6 +5,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { createLog } from "@superstep/toolkit/log/log"
 import { ClaimWrites } from "../checkpoints/claim-writes.js"
+import { CronLoop } from "../crons/cron-loop.js"
 import { resultEvent } from "../events/event.js"
 import type { Subscriber } from "../events/run-stream.js"
 import { RunStreams } from "../events/run-streams.js"
@@ -18,6 +19,7 @@ export const migrations = fileURLToPath(new URL("../../src/migrations", import.m
 export interface TestServer extends Runs, AsyncDisposable {
   readonly workers: ScriptedWorkers
   readonly loop: ClaimLoop
+  readonly crons: CronLoop
   /** Stops without giving anything back, as a killed process does. */
   crash(): Promise<void>
 }
@@ -47,7 +49,10 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   await streams.start()
   await executor.start()
   await loop.start()
+  const crons = new CronLoop({ db, log, workers, streams, executor, claimer })
+  await crons.start()
   const stop = async () => {
+    await crons.stop()
     await loop.stop()
     await workers.stop()
     writes.close()
@@ -60,8 +65,9 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     writes.close()
     await db.close()
     await loop.stop()
+    await crons.stop()
   }
-  return { db, log, workers, streams, executor, claimer, loop, crash, [Symbol.asyncDispose]: stop }
+  return { db, log, workers, streams, executor, claimer, loop, crons, crash, [Symbol.asyncDispose]: stop }
 }
 
 export interface ReceivedEvent {

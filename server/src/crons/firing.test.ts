@@ -1,0 +1,225 @@
+/** Crons that are due, fired by the loops of real servers on a real database. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { activate } from "../serving/routes.js"
+import { migrations, startTestServer } from "../testing/test-server.js"
+import {
+  type Cron,
+  created,
+  cronOf,
+  hourly,
+  makeDue,
+  newThread,
+  runsOf,
+  startedRuns,
+  startHttp,
+} from "./testing/cron.js"
+
+test("a due cron creates a stateless run that knows its cron, and nothing is left of it", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startHttp(db)
+  const cron = await created(http, { ...hourly, metadata: { team: "a" }, context: { tone: "dry" } })
+
+  await makeDue(db, cron.cron_id)
+  const [run] = await startedRuns(http.server, 1)
+  const [row] = await runsOf(db, cron.cron_id)
+  run?.done()
+
+  assert.equal(run?.order.input, '{"n":1}')
+  assert.deepEqual(JSON.parse(run?.order.context ?? ""), { tone: "dry" })
+  const { metadata } = JSON.parse(run?.order.config ?? "")
+  assert.equal(metadata.cron_id, cron.cron_id)
+  assert.equal(metadata.team, "a")
+  assert.ok(row)
+  await until(async () => (await runsOf(db, cron.cron_id)).length === 0, { what: "the run and its thread are gone" })
+  assert.equal((await http.send("GET", `/threads/${row.thread_id}`)).status, 404)
+  const { next_run_date } = await cronOf(http, cron.cron_id)
+  assert.match(String(next_run_date), /:00:00.000Z$/)
+  assert.ok(new Date(String(next_run_date)) > new Date())
+})
+
+test("a cron that keeps its runs leaves their threads", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startHttp(db)
+  const cron = await created(http, { ...hourly, on_run_completed: "keep" })
+
+  await makeDue(db, cron.cron_id)
+  const [run] = await startedRuns(http.server, 1)
+  run?.done({ values: '{"n":2}' })
+  await until(async () => (await runsOf(db, cron.cron_id))[0]?.status === "success", { what: "the run is over" })
+
+  const thread = (await http.send("GET", `/threads/${run?.order.threadId}`)).json as Record<string, unknown>
+  assert.deepEqual(thread.values, { n: 2 })
+})
+
+test("a cron of a thread runs on it, one run after the other", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startHttp(db)
+  const threadId = await newThread(http)
+  const cron = await created(http, hourly, `/threads/${threadId}/runs/crons`)
+  assert.equal(cron.thread_id, threadId)
+  assert.equal(cron.on_run_completed, null)
+
+  await makeDue(db, cron.cron_id)
+  const [first] = await startedRuns(http.server, 1)
+  await makeDue(db, cron.cron_id)
+  await until(async () => (await runsOf(db, cron.cron_id)).length === 2, { what: "the second run waits" })
+  first?.done()
+  const [, second] = await startedRuns(http.server, 2)
+  second?.done()
+
+  assert.deepEqual([first?.order.threadId, second?.order.threadId], [threadId, threadId])
+})
+
+test("several servers fire a due time once (CR1)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startHttp(db)
+  await using two = await startTestServer(db)
+  await using three = await startTestServer(db)
+  const crons = await Promise.all(
+    Array.from({ length: 12 }, () => created(http, { ...hourly, on_run_completed: "keep" })),
+  )
+
+  await db.run(sql`update crons set next_run_date = now()`)
+  for (const server of [http.server, two, three]) server.crons.wake()
+  await until(async () => !(await db.row(sql`select 1 from crons where next_run_date <= now()`)), { what: "all fired" })
+  // Each server's pass is over before it is asked to look once more, and finds nothing.
+  for (const server of [http.server, two, three]) await server.crons.stop()
+
+  for (const { cron_id } of crons) assert.equal((await runsOf(db, cron_id)).length, 1)
+})
+
+test("due times that nobody could fire are made up for by one run (CR2)", async () => {
+  await using db = await freshDatabase({ migrations })
+  let cronId = ""
+  {
+    await using http = await startHttp(db)
+    cronId = (await created(http, { ...hourly, on_run_completed: "keep" })).cron_id
+  }
+  await makeDue(db, cronId, "30 days")
+
+  await using server = await startTestServer(db)
+  await startedRuns(server, 1)
+
+  const late = () => db.row(sql`select 1 from crons where next_run_date > now() and cron_id = ${cronId}`)
+  await until(late, { what: "the next due time is ahead" })
+  assert.equal((await runsOf(db, cronId)).length, 1)
+})
+
+test("a kill comes before the due time is taken and the run created, or after both (CR1)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const doomed = await startHttp(db)
+  const { cron_id } = await created(doomed, { ...hourly, on_run_completed: "keep" })
+  // The insert of a run fails, as it does when the server is gone before the commit.
+  await db.run(sql`alter table runs add constraint no_more_runs check (false) not valid`)
+  await makeDue(db, cron_id)
+  doomed.server.crons.wake()
+  await doomed.server.crons.stop()
+  const due = await db.row(sql`select 1 from crons where next_run_date <= now()`)
+  await doomed.server.crash()
+  await db.run(sql`alter table runs drop constraint no_more_runs`)
+
+  await using other = await startTestServer(db)
+  await startedRuns(other, 1)
+
+  assert.ok(due, "the due time waits for another server")
+  assert.equal((await runsOf(db, cron_id)).length, 1)
+})
+
+test("only a server that may execute runs fires (CR3)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using old = await startHttp(db, { revisionId: "old" })
+  await using coming = await startTestServer(db, { revisionId: "coming" })
+  await activate({ ...old.server, graphDefaults: {}, revisionId: "old" })
+  const { cron_id } = await created(old, hourly)
+
+  coming.crons.wake()
+  await makeDue(db, cron_id)
+  await startedRuns(old.server, 1)
+  await activate({ ...coming, graphDefaults: {}, revisionId: "coming" })
+  await makeDue(db, cron_id)
+  await startedRuns(coming, 1)
+
+  assert.equal(old.server.workers.started.length, 1)
+  assert.equal(coming.workers.started.length, 1)
+})
+
+test("a cron whose thread or assistant is gone is disabled, and says why (CR4)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startHttp(db)
+  const threadId = await newThread(http)
+  const onThread = await created(http, hourly, `/threads/${threadId}/runs/crons`)
+  const stateless = await created(http, hourly)
+  const disabled = async (cron: Cron) =>
+    until(
+      async () => {
+        const now = await cronOf(http, cron.cron_id)
+        return now.enabled ? undefined : now
+      },
+      { what: "the cron is disabled" },
+    )
+
+  await db.run(sql`delete from threads where thread_id = ${threadId}`)
+  await makeDue(db, onThread.cron_id)
+  const first = await disabled(onThread)
+  await db.run(sql`delete from assistants`)
+  await makeDue(db, stateless.cron_id)
+  const second = await disabled(stateless)
+
+  assert.equal(first.disabled_reason, `the thread ${threadId} does not exist any more`)
+  assert.equal(first.next_run_date, null)
+  assert.match(second.disabled_reason ?? "", /^the assistant .* does not exist any more$/)
+  assert.equal(http.server.workers.started.length, 0)
+  const again = await http.send("PATCH", `/runs/crons/${onThread.cron_id}`, { enabled: true })
+  assert.equal((again.json as Cron).disabled_reason, null)
+  assert.ok((again.json as Cron).next_run_date)
+})
+
+test("a cron whose run is refused is skipped until it is due again (CR4)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startHttp(db)
+  const threadId = await newThread(http)
+  await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent" })
+  const { cron_id } = await created(
+    http,
+    { ...hourly, multitask_strategy: "reject" },
+    `/threads/${threadId}/runs/crons`,
+  )
+  const isAhead = () => db.row(sql`select 1 from crons where cron_id = ${cron_id} and next_run_date > now()`)
+
+  await makeDue(db, cron_id)
+  await until(isAhead, { what: "the due time is passed over" })
+  assert.deepEqual(await runsOf(db, cron_id), [])
+  http.server.workers.started[0]?.done()
+  await until(
+    async () => {
+      const thread = (await http.send("GET", `/threads/${threadId}`)).json as { status: string }
+      return thread.status === "idle"
+    },
+    { what: "the thread is idle" },
+  )
+  await makeDue(db, cron_id)
+  await startedRuns(http.server, 2)
+
+  assert.equal((await cronOf(http, cron_id)).enabled, true)
+})
+
+test("a cron does not fire while it is disabled, nor after its end", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startHttp(db)
+  const disabled = await created(http, { ...hourly, enabled: false })
+  const over = await created(http, { ...hourly, end_time: "2001-01-01T00:00:00" })
+  const ended = await created(http, { ...hourly, end_time: "2999-01-01T00:00:00Z" })
+
+  await db.run(sql`update crons set end_time = now() - interval '1 hour', next_run_date = now() - interval '2 hours'
+    where cron_id = ${ended.cron_id}`)
+  await until(async () => (await cronOf(http, ended.cron_id)).next_run_date === null, { what: "it has ended" })
+
+  assert.equal(disabled.next_run_date, null)
+  assert.equal(over.next_run_date, null)
+  assert.equal(over.end_time, "2001-01-01T00:00:00.000Z")
+  assert.equal(http.server.workers.started.length, 0)
+})

@@ -1,0 +1,65 @@
+/** What happens when a cron is due: its next due time and its run are written together (CR1). */
+import { Conflict, KnownError, NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
+import { createRun, type Runs } from "../runs/operations.js"
+import type { NewRunBody } from "../runs/schema.js"
+import { type DueCron, disableCron, findNeeds, takeDueTime } from "./queries.js"
+import { nextRunDate } from "./schedule.js"
+
+/** Another server has fired it, or a person changed it in this moment. */
+class DueTimeTaken extends Conflict {}
+
+/**
+ * Fires a cron once for its due time, however many servers try (CR1), and however many due times were missed (CR2).
+ * A cron whose run cannot be created is skipped until it is due again; one that never can is disabled (CR4).
+ * @throws Unavailable  or what is no known error: the due time stays as it is, to be tried again
+ */
+export async function fireCron(runs: Runs, cron: DueCron): Promise<void> {
+  const { db, log, claimer } = runs
+  const next = cron.is_over ? null : nextRunDate(cron, cron.now)
+  const firing = { cronId: cron.cron_id, due: cron.due, next, revisionId: claimer.revisionId }
+  if (cron.is_over) {
+    await takeDueTime(db, firing)
+    return
+  }
+  try {
+    const run = await createRun(runs, {
+      threadId: cron.thread_id ?? undefined,
+      body: bodyOf(cron),
+      commitWith: (insert) =>
+        db.transaction(async (tx) => {
+          if (!(await takeDueTime(tx, firing))) throw new DueTimeTaken("taken")
+          return insert(tx)
+        }),
+    })
+    log.info({ cron_id: cron.cron_id, run_id: run.run_id, thread_id: run.thread_id }, "cron fired")
+  } catch (error) {
+    if (error instanceof DueTimeTaken) return
+    if (!(error instanceof KnownError) || error instanceof Unavailable) throw error
+    // Where the run was refused before it was inserted, the due time is still there.
+    await takeDueTime(db, firing)
+    await skip(runs, cron, error)
+  }
+}
+
+async function skip({ db, log }: Runs, cron: DueCron, error: KnownError): Promise<void> {
+  const reason = error instanceof NotFound ? await lostNeed(db, cron) : undefined
+  if (reason !== undefined) await disableCron(db, cron.cron_id, reason)
+  const what = reason === undefined ? "a cron was skipped once" : "a cron was disabled"
+  log.warn({ cron_id: cron.cron_id, code: error.code, detail: reason ?? error.message }, what)
+}
+
+/** Why a cron can never fire again; undefined when it may, such as one whose graph this revision could not load. */
+async function lostNeed(db: Runs["db"], cron: DueCron): Promise<string | undefined> {
+  const { hasAssistant, hasThread } = await findNeeds(db, cron)
+  if (!hasAssistant) return `the assistant ${cron.assistant_id} does not exist any more`
+  if (!hasThread) return `the thread ${cron.thread_id} does not exist any more`
+  return undefined
+}
+
+/** The body of the run: what was asked for when the cron was created, in the words of this run's route. */
+function bodyOf(cron: DueCron): NewRunBody {
+  const payload = JSON.parse(cron.payload)
+  const metadata = { ...payload.metadata, cron_id: cron.cron_id }
+  const completion = cron.on_run_completed === null ? {} : { on_completion: cron.on_run_completed }
+  return { ...payload, ...completion, assistant_id: cron.assistant_id, metadata }
+}

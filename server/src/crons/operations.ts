@@ -1,0 +1,183 @@
+/** What can be done with crons: the one way in for routes and tests. What they do by themselves is in `firing.ts`. */
+import type { Database } from "@superstep/toolkit/db/database"
+import { NotFound } from "@superstep/toolkit/errors/errors"
+import { v7 as uuidv7 } from "uuid"
+import { assistantIdOf } from "../assistants/assistant.js"
+import { getAssistant, resolveAssistant } from "../assistants/operations.js"
+import type { Caller } from "../auth/caller.js"
+import type { Page } from "../http/pagination.js"
+import { getThread } from "../threads/operations.js"
+import type { Workers } from "../workers/port.js"
+import type { CronRow } from "./cron.js"
+import {
+  type CronConditions,
+  countCrons as countInDatabase,
+  databaseNow,
+  deleteCron as deleteInDatabase,
+  findCron,
+  insertCron,
+  lockCron,
+  searchCrons as searchInDatabase,
+  updateCron as updateInDatabase,
+} from "./queries.js"
+import { nextRunDate } from "./schedule.js"
+import { type CronCountBody, type CronPatchBody, type CronSearchBody, type NewCronBody, payloadOf } from "./schema.js"
+
+/** What the operations stand on. */
+export interface Crons {
+  readonly db: Database
+  readonly workers: Pick<Workers, "report">
+}
+
+const noCron = (cronId: string) => new NotFound(`Cron with ID ${cronId} not found`)
+
+/**
+ * Creates a cron. It fires first at the next due time, never at once.
+ * @param threadId  undefined: each of its runs gets a thread of its own
+ * @throws NotFound  no such assistant or thread
+ */
+export async function createCron(
+  { db, workers }: Crons,
+  caller: Caller,
+  threadId: string | undefined,
+  body: NewCronBody,
+): Promise<CronRow> {
+  const { value } = await caller.authorize("crons:create", {
+    cron_id: uuidv7(),
+    thread_id: threadId ?? null,
+    user_id: caller.user?.identity ?? null,
+    schedule: body.schedule,
+    end_time: body.end_time ?? null,
+    metadata: body.metadata ?? {},
+    payload: { assistant_id: body.assistant_id, ...withoutNull(payloadOf(body)), metadata: body.metadata ?? {} },
+  })
+  const assistant = await resolveAssistant(db, body.assistant_id, workers.report().graphs)
+  await getAssistant({ db, workers }, caller, body.assistant_id)
+  if (threadId === undefined) await caller.authorize("threads:search", {})
+  else {
+    await caller.authorize("threads:read", { thread_id: threadId })
+    await getThread(db, threadId)
+  }
+  const plan = {
+    schedule: body.schedule,
+    timezone: body.timezone ?? null,
+    end_time: body.end_time ?? null,
+    enabled: body.enabled ?? true,
+  }
+  // A rule may write to either of them; both the cron and its runs carry what it wrote.
+  const metadata = { ...value.payload.metadata, ...value.metadata }
+  return insertCron(db, {
+    ...plan,
+    cron_id: value.cron_id,
+    assistant_id: assistant.assistantId,
+    thread_id: threadId ?? null,
+    on_run_completed: threadId === undefined ? (body.on_run_completed ?? "delete") : null,
+    user_id: value.user_id,
+    payload: JSON.stringify({ ...value.payload, metadata }),
+    metadata: JSON.stringify(metadata),
+    next_run_date: nextRunDate(plan, await databaseNow(db)),
+  })
+}
+
+/** @throws NotFound  no such cron, or the caller may not see it */
+export async function getCron({ db }: Crons, caller: Caller, cronId: string): Promise<CronRow> {
+  const { filter } = await caller.authorize("crons:read", { cron_id: cronId })
+  const cron = await findCron(db, cronId, filter)
+  if (!cron) throw noCron(cronId)
+  return cron
+}
+
+/**
+ * Changes a cron: absent keeps, null takes away, metadata is merged. A change of when it fires counts from now.
+ * @throws NotFound  no such cron, or the caller may not see it
+ */
+export async function updateCron({ db }: Crons, caller: Caller, cronId: string, body: CronPatchBody): Promise<CronRow> {
+  const { value, filter } = await caller.authorize("crons:update", {
+    cron_id: cronId,
+    schedule: body.schedule ?? null,
+    end_time: body.end_time ?? null,
+    metadata: body.metadata ?? {},
+    payload: payloadOf(body),
+  })
+  return db.transaction(async (tx) => {
+    const old = await lockCron(tx, cronId, filter)
+    if (!old) throw noCron(cronId)
+    const changed = changedCron(old, body, value)
+    const isMoved = [body.schedule, body.timezone, body.end_time, body.enabled].some((given) => given !== undefined)
+    const next_run_date = isMoved ? nextRunDate(changed, await databaseNow(tx)) : old.next_run_date
+    const updated = await updateInDatabase(tx, { ...changed, next_run_date })
+    if (!updated) throw noCron(cronId)
+    return updated
+  })
+}
+
+type Given = { readonly metadata: Record<string, unknown>; readonly payload: Record<string, unknown> }
+
+function changedCron(old: CronRow, body: CronPatchBody, given: Given): CronRow {
+  const metadata = { ...JSON.parse(old.metadata), ...given.metadata }
+  const payload = withoutNull({ ...JSON.parse(old.payload), ...given.payload })
+  const enabled = body.enabled ?? old.enabled
+  return {
+    ...old,
+    schedule: body.schedule ?? old.schedule,
+    timezone: body.timezone === undefined ? old.timezone : body.timezone,
+    end_time: body.end_time === undefined ? old.end_time : body.end_time,
+    enabled,
+    disabled_reason: enabled ? null : old.disabled_reason,
+    on_run_completed: old.thread_id === null ? (body.on_run_completed ?? old.on_run_completed) : null,
+    payload: JSON.stringify({ ...payload, metadata }),
+    metadata: JSON.stringify(metadata),
+  }
+}
+
+/** @throws NotFound  no such cron, or the caller may not see it */
+export async function deleteCron({ db }: Crons, caller: Caller, cronId: string): Promise<void> {
+  const { filter } = await caller.authorize("crons:delete", { cron_id: cronId })
+  if (!(await deleteInDatabase(db, cronId, filter))) throw noCron(cronId)
+}
+
+/** A page of the crons that a caller may see, and how many there are. */
+export async function searchCrons(
+  { db, workers }: Crons,
+  caller: Caller,
+  body: CronSearchBody,
+): Promise<{ crons: CronRow[]; total: number; page: Page }> {
+  const page = { limit: body.limit, offset: body.offset }
+  const conditions = await conditionsOf(workers, caller, body, page)
+  const order = { by: body.sort_by ?? "created_at", order: body.sort_order ?? "desc" }
+  const [crons, total] = await Promise.all([
+    searchInDatabase(db, conditions, order, page),
+    countInDatabase(db, conditions),
+  ])
+  return { crons, total, page }
+}
+
+/** How many crons a caller may see that match. */
+export async function countCrons({ db, workers }: Crons, caller: Caller, body: CronCountBody): Promise<number> {
+  return countInDatabase(db, await conditionsOf(workers, caller, body, { limit: 0, offset: 0 }))
+}
+
+async function conditionsOf(
+  workers: Crons["workers"],
+  caller: Caller,
+  body: CronCountBody,
+  page: Page,
+): Promise<CronConditions> {
+  const { value, filter } = await caller.authorize("crons:search", {
+    assistant_id: body.assistant_id ?? undefined,
+    thread_id: body.thread_id ?? undefined,
+    metadata: body.metadata ?? undefined,
+    ...page,
+  })
+  const { assistant_id: assistant, metadata } = value
+  return {
+    assistantId: assistant === undefined ? undefined : assistantIdOf(assistant, workers.report().graphs),
+    threadId: value.thread_id,
+    enabled: body.enabled ?? undefined,
+    metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
+    filter,
+  }
+}
+
+const withoutNull = <Fields extends object>(fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Fields

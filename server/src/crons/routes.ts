@@ -1,0 +1,120 @@
+import { jsonResponse } from "@superstep/toolkit/http/json"
+import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import { z } from "zod"
+import { callerOf } from "../http/caller-of.js"
+import { pageHeaders } from "../http/pagination.js"
+import { threadParams } from "../runs/schema.js"
+import { type CronField, cronFields, renderCron } from "./cron.js"
+import { type Crons, countCrons, createCron, deleteCron, getCron, searchCrons, updateCron } from "./operations.js"
+import { cron, cronCount, cronFound, cronParams, cronPatch, cronSearch, newCron } from "./schema.js"
+
+const tags = ["Crons"]
+const theCron = { 200: { description: "The cron", schema: cron } }
+const noSuchCron = { 404: { description: "No such cron" } }
+const invalid = { 422: { description: "Invalid input" } }
+
+export function addCronRoutes(api: Api, crons: Crons): void {
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/runs/crons",
+      summary: "Create a cron whose runs get threads of their own",
+      tags,
+      body: newCron,
+      responses: { ...theCron, 404: { description: "No such assistant" }, ...invalid },
+    },
+    async ({ c, body }) => jsonResponse(renderCron(await createCron(crons, callerOf(c), undefined, body))),
+  )
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/threads/{thread_id}/runs/crons",
+      summary: "Create a cron that runs on a thread",
+      tags,
+      params: threadParams,
+      body: newCron,
+      responses: { ...theCron, 404: { description: "No such thread or assistant" }, ...invalid },
+    },
+    async ({ c, params, body }) =>
+      jsonResponse(renderCron(await createCron(crons, callerOf(c), params.thread_id, body))),
+  )
+  addSearchRoutes(api, crons)
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/runs/crons/{cron_id}",
+      summary: "Get a cron",
+      tags,
+      params: cronParams,
+      responses: { ...theCron, ...noSuchCron, ...invalid },
+    },
+    async ({ c, params }) => jsonResponse(renderCron(await getCron(crons, callerOf(c), params.cron_id))),
+  )
+  addRoute(
+    api,
+    {
+      method: "patch",
+      path: "/runs/crons/{cron_id}",
+      summary: "Change a cron",
+      tags,
+      params: cronParams,
+      body: cronPatch,
+      responses: { ...theCron, ...noSuchCron, ...invalid },
+    },
+    async ({ c, params, body }) => jsonResponse(renderCron(await updateCron(crons, callerOf(c), params.cron_id, body))),
+  )
+  addRoute(
+    api,
+    {
+      method: "delete",
+      path: "/runs/crons/{cron_id}",
+      summary: "Delete a cron",
+      tags,
+      params: cronParams,
+      responses: { 204: { description: "It is gone; runs that it created stay" }, ...noSuchCron, ...invalid },
+    },
+    async ({ c, params }) => {
+      await deleteCron(crons, callerOf(c), params.cron_id)
+      return new Response(null, { status: 204 })
+    },
+  )
+}
+
+function addSearchRoutes(api: Api, crons: Crons): void {
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/runs/crons/search",
+      summary: "Search crons",
+      tags,
+      body: cronSearch,
+      responses: { 200: { description: "A page of crons", schema: z.array(cronFound) }, ...invalid },
+    },
+    async ({ c, body }) => {
+      const { crons: found, total, page } = await searchCrons(crons, callerOf(c), body)
+      const isField = (name: string): name is CronField => (cronFields as readonly string[]).includes(name)
+      const select = body.select?.length ? body.select.filter(isField) : undefined
+      return jsonResponse(
+        found.map((row) => renderCron(row, select)),
+        200,
+        pageHeaders(page, total),
+      )
+    },
+  )
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/runs/crons/count",
+      summary: "Count crons",
+      tags,
+      body: cronCount,
+      responses: { 200: { description: "How many match", schema: z.int() }, ...invalid },
+    },
+    async ({ c, body }) => jsonResponse(await countCrons(crons, callerOf(c), body)),
+  )
+}

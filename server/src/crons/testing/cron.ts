@@ -1,0 +1,50 @@
+/** What tests of crons share: a server with an assistant, and due times that are moved, never waited for. */
+import assert from "node:assert/strict"
+import type { Database, Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { until } from "@superstep/toolkit/testing/until"
+import { insertSystemAssistants } from "../../assistants/queries.js"
+import { startTestHttp, type TestHttp, type TestHttpOptions } from "../../testing/test-http.js"
+import type { TestServer } from "../../testing/test-server.js"
+
+export interface Cron {
+  readonly cron_id: string
+  readonly next_run_date: string | null
+  readonly enabled: boolean
+  readonly disabled_reason: string | null
+  readonly [field: string]: unknown
+}
+
+export const agent = { assistant_id: "agent", schedule: "0 0 1 1 *", input: { n: 1 } }
+
+/** A server that has been activated: its graph has an assistant. */
+export async function startHttp(db: Database, options: TestHttpOptions = {}): Promise<TestHttp> {
+  await insertSystemAssistants(db, ["agent"], {})
+  return startTestHttp(db, options)
+}
+
+export const hourly = { ...agent, schedule: "0 * * * *" }
+
+export async function created(http: TestHttp, fields: object = {}, path = "/runs/crons"): Promise<Cron> {
+  const { status, json, text } = await http.send("POST", path, { ...agent, ...fields })
+  assert.equal(status, 200, text)
+  return json as Cron
+}
+
+export const cronOf = async (http: TestHttp, cronId: string) =>
+  (await http.send("GET", `/runs/crons/${cronId}`)).json as Cron
+
+export const newThread = async (http: TestHttp) =>
+  ((await http.send("POST", "/threads", {})).json as { thread_id: string }).thread_id
+
+/** Makes a cron due, some while ago. */
+export const makeDue = (db: Db, cronId: string, ago = "1 second") =>
+  db.run(sql`update crons set next_run_date = now() - ${ago}::interval where cron_id = ${cronId}`)
+
+export const runsOf = (db: Db, cronId: string) =>
+  db.rows<{ run_id: string; thread_id: string; status: string; kwargs: string }>(
+    sql`select run_id, thread_id, status, kwargs from runs where metadata ->> 'cron_id' = ${cronId} order by seq`,
+  )
+
+export const startedRuns = (server: TestServer, count: number) =>
+  until(() => server.workers.started.length >= count && server.workers.started, { what: `${count} runs to start` })
