@@ -20,6 +20,9 @@ import type { Config } from "./config.js"
 import { CronLoop } from "./crons/cron-loop.js"
 import { forgetOldEvents } from "./events/forget-events.js"
 import { RunStreams } from "./events/run-streams.js"
+import { Gate } from "./gate/gate.js"
+import { toGateProject } from "./gate/gate-project.js"
+import { type OwnChannel, openOwnChannel } from "./gate/own-channel.js"
 import { fetchOf } from "./http/raw-response.js"
 import { httpSettings } from "./http/settings.js"
 import { startHotReload } from "./project/hot-reload.js"
@@ -31,6 +34,7 @@ import { storeCalls } from "./store/calls.js"
 import type { Limits } from "./workers/child.js"
 import { patient } from "./workers/patient-calls.js"
 import { createWorkerPool, usualLimits, type WorkerPool } from "./workers/pool.js"
+import type { GraphFailure } from "./workers/port.js"
 
 // How often claims of lost servers are looked for: often enough for a lease of any length.
 const mostSweepMs = 5_000
@@ -63,37 +67,41 @@ export interface AgentServerOptions {
 export async function startAgentServer({ config, version, log, env }: AgentServerOptions): Promise<AgentServer> {
   const project = await readProject(config.configPath, nameableEnv(config, env))
   for (const warning of project.warnings) log.warn({ warning }, "langgraph.json")
-  if (!config.isDev) refuseCustomAuth(project)
   const uri = config.databaseUri.reveal()
   await untilReachable(() => migrate({ uri, folder: migrations, log }), { forMs: databaseMs, log })
   const db = openDatabase({ uri, poolSize: config.poolSize, log })
-  const parts = assemble({ config, db, log, env, project })
-  const { workers, streams, writes, executor, loop, claimer } = parts
+  const channel = await openOwnChannel()
+  const parts = assemble({ config, db, log, env, project, channel })
+  const { workers, gate, streams, writes, executor, loop, claimer } = parts
 
   let isReady = false
   const app = createApp({
     ...parts,
+    channel,
     db,
     log,
     version,
     isDev: config.isDev,
     http: httpSettings(project.http, config),
     unitToken: config.unitToken,
+    apiKeys: config.apiKeys,
     maxBodyBytes: config.maxBodyBytes,
     isReady: () => isReady,
   })
   await streams.start()
+  await channel.listen(fetchOf(app))
   const listening = await listen(fetchOf(app), config.listen)
-  const report = await workers.start()
+  const [report, refused] = await Promise.all([workers.start(), gate.replace(toGateProject(project, config.agentEnv))])
   for (const { graphId, message } of report.failed)
     log.error({ graph_id: graphId, detail: message }, "graph failed to load")
+  tellRefused(refused, config, log)
   if (claimer.revisionId === null) await activate({ ...parts, db, revisionId: null })
   await executor.start()
   await loop.start()
   const crons = new CronLoop({ ...parts, db, log })
   await crons.start()
   const stopForgetting = forgetOldEvents(db, { ttlSeconds: config.resumableTtlSeconds, log })
-  const watch = config.reload ? await reloadOnChange({ config, db, log, env, project }, workers) : undefined
+  const watch = config.reload ? await reloadOnChange({ config, db, log, env, project, channel }, parts) : undefined
   isReady = true
   log.info({ port: listening.port, graphs: report.graphs, revision_id: claimer.revisionId }, "server ready")
 
@@ -108,16 +116,29 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     await executor.close()
     await streams.close()
     await listening.close(1000)
+    await gate.stop()
+    await channel.close()
     await db.close()
   }
   return { listening, graphs: report.graphs, stop }
 }
 
-/** A project that brings its own access rules must not be served as if it had none. */
-function refuseCustomAuth({ auth }: Project): void {
-  if (auth.path === undefined) return
-  const message = "custom authentication is not supported yet: remove auth.path to be served behind an API key alone"
-  throw new InvalidInput([{ path: ["langgraph.json", "auth", "path"], message, type: "value_error" }])
+/**
+ * A project whose auth module or app does not load answers every request with an error, so alone it is of no use: a
+ * developer mends it, and a unit's supervisor asks for the reason.
+ */
+function tellRefused(refused: readonly GraphFailure[], { isDev, revisionId }: Config, log: Log): void {
+  for (const { graphId, message } of refused)
+    log.error({ part: graphId, detail: message }, "project code failed to load")
+  if (refused.length === 0 || isDev || revisionId !== undefined) return
+  throw new InvalidInput(
+    refused.map(({ graphId, message }) => ({ path: ["langgraph.json", graphId], message, type: "value_error" })),
+  )
+}
+
+interface Reloaded {
+  readonly workers: WorkerPool
+  readonly gate: Gate
 }
 
 interface Assembly {
@@ -126,9 +147,10 @@ interface Assembly {
   readonly log: Log
   readonly env: NodeJS.ProcessEnv
   readonly project: Project
+  readonly channel: OwnChannel
 }
 
-function assemble({ config, db, log, env, project }: Assembly) {
+function assemble({ config, db, log, env, project, channel }: Assembly) {
   const leaseMs = config.leaseSeconds * 1000
   const sweepMs = Math.min(mostSweepMs, leaseMs / sweepsPerLease)
   const claimer = { serverId: config.serverId, revisionId: config.revisionId ?? null, leaseMs }
@@ -144,13 +166,15 @@ function assemble({ config, db, log, env, project }: Assembly) {
     backlog: () => writes.backlog(),
     serverEnv: env,
     limits: workerLimits(config),
+    loopback: channel.socketPath,
     log,
   })
+  const gate = new Gate({ log, serverEnv: env, limits: workerLimits(config), loopback: channel.socketPath })
   const runTimeoutMs = config.runTimeoutSeconds * 1000
   const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs })
   const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs, graceMs: leaseMs })
   workers.onFree(() => loop.slotFreed())
-  return { claimer, streams, workers, writes, executor, loop, graphDefaults: defaultsOf(project, config) }
+  return { claimer, streams, workers, gate, writes, executor, loop, graphDefaults: defaultsOf(project, config) }
 }
 
 const defaultsOf = (project: Project, config: Config) =>
@@ -171,9 +195,10 @@ function projectWithEnv(project: Project, { agentEnv }: Config) {
   return { ...rest, env: { ...env, ...agentEnv } }
 }
 
-/** The assistants of new graphs follow each reload. */
-function reloadOnChange({ config, db, log, env, project }: Assembly, workers: WorkerPool) {
+/** The auth module, the app and the assistants of new graphs follow each reload. */
+function reloadOnChange({ config, db, log, env, project }: Assembly, { workers, gate }: Reloaded) {
   const onReload = async (changed: Project) => {
+    tellRefused(await gate.replace(toGateProject(changed, config.agentEnv)), config, log)
     try {
       await insertSystemAssistants(db, workers.report().graphs, defaultsOf(changed, config))
     } catch (err) {

@@ -9,12 +9,15 @@ import type { MiddlewareHandler } from "hono"
 import { bodyLimit } from "hono/body-limit"
 import type { GraphDefaults } from "./assistants/assistant.js"
 import { addAssistantRoutes } from "./assistants/routes.js"
-import { anyone } from "./auth/caller.js"
 import { addCronRoutes } from "./crons/routes.js"
-import { requireKnownOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
+import type { Gate } from "./gate/gate.js"
+import { fromOutside, type OwnChannel, tellOrigin } from "./gate/own-channel.js"
+import { serveThroughApp } from "./gate/project-app.js"
+import { requireApiKey, requireKnownOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
 import { identifyCaller } from "./http/caller-of.js"
 import { crossOrigin } from "./http/cross-origin.js"
 import { refuseDisabled } from "./http/disabled.js"
+import { identifyBy } from "./http/identify.js"
 import { pathBelow } from "./http/paths.js"
 import type { HttpSettings } from "./http/settings.js"
 import { refuseHeadOfStreams } from "./http/stream-methods.js"
@@ -30,6 +33,9 @@ export interface AppOptions extends Runs {
   readonly isDev: boolean
   readonly http: HttpSettings
   readonly unitToken: Secret | undefined
+  readonly apiKeys: Secret | undefined
+  readonly gate: Gate
+  readonly channel: OwnChannel
   readonly maxBodyBytes: number
   readonly isReady: () => boolean
   /** What the project says about the graphs' own assistants. */
@@ -37,19 +43,25 @@ export interface AppOptions extends Runs {
 }
 
 export function createApp(options: AppOptions): Api {
-  const { db, log, workers, claimer, version, http } = options
+  const { db, log, workers, claimer, version, http, gate, channel } = options
   const app = createApi(pathBelow(http.mountPrefix))
   app.onError(errorHandler({ log, detail: "text" }))
 
   app.use(identify(claimer.revisionId))
-  app.use(crossOrigin(http.crossOrigin))
-  if (options.isDev) app.use(requireLoopbackHost, requireKnownOrigin(http.crossOrigin.origins))
-  if (options.unitToken) app.use(requireUnitToken(options.unitToken))
-  if (http.disabled.length > 0) app.use(refuseDisabled(http.disabled))
-  app.use(refuseHeadOfStreams)
+  app.use(tellOrigin(channel))
+  app.use(fromOutside(crossOrigin(http.crossOrigin)))
+  if (options.isDev) {
+    app.use(fromOutside(requireLoopbackHost), fromOutside(requireKnownOrigin(http.crossOrigin.origins)))
+  }
+  if (options.unitToken) app.use(fromOutside(requireUnitToken(options.unitToken)))
+  if (options.apiKeys) app.use(fromOutside(requireApiKey(options.apiKeys)))
   app.use(limitBody(options.maxBodyBytes))
   app.use(refuseUntilReady(options.isReady))
-  app.use(identifyCaller(() => anyone))
+  const identifyUser = identifyBy({ gate, isDev: options.isDev })
+  app.use(serveThroughApp({ gate, channel, identify: identifyUser }))
+  if (http.disabled.length > 0) app.use(refuseDisabled(http.disabled))
+  app.use(refuseHeadOfStreams)
+  app.use(identifyCaller(identifyUser))
 
   addMetaRoutes(app, { db, version })
   addAssistantRoutes(app, options)

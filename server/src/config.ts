@@ -75,6 +75,16 @@ export const settings = {
       .optional()
       .transform((text) => (text === undefined ? undefined : new Secret(text))),
   },
+  apiKeys: {
+    env: "SUPERSTEP_API_KEYS",
+    describe:
+      "API keys by comma: every request but `/ok` must carry one of them as x-api-key; without any, none is asked for.",
+    schema: z
+      .string()
+      .refine((text) => text.split(",").every((key) => key.trim() !== ""), "expected keys by comma, none of them empty")
+      .optional()
+      .transform((text) => (text === undefined ? undefined : new Secret(text))),
+  },
   agentEnv: {
     env: "SUPERSTEP_AGENT_ENV",
     describe: "JSON object: environment of the graphs' code, over what langgraph.json sets.",

@@ -45,6 +45,13 @@ export interface CheckpointTuple {
   readonly writes: readonly Write[]
 }
 
+/** What an auth module answers a request with instead of letting it in. */
+export interface Denial {
+  readonly status: number
+  readonly message: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
 /** A worker's first frame. */
 export interface HelloFrame {
   readonly type: "hello"
@@ -66,6 +73,19 @@ export interface LoadedFrame {
     readonly error: GraphError
   }[]
   readonly langgraph_version?: string
+  /** The auth module is there. */
+  readonly auth?: {
+    /** Keys of its `on` handlers, such as `threads:create`, `store` or `*`. */
+    readonly handlers: readonly string[]
+  }
+  /** Why the auth module did not load. */
+  readonly auth_error?: GraphError
+  /** The HTTP app listens. */
+  readonly app?: {
+    readonly socket_path: string
+  }
+  /** Why the HTTP app did not load. */
+  readonly app_error?: GraphError
 }
 
 /** One item of a run's stream, named as on the wire. */
@@ -170,6 +190,12 @@ export interface LoadFrame {
   readonly project: string
   /** `path:export` by graph id. */
   readonly graphs: Readonly<Record<string, string>>
+  /** `path:export` of the project's auth module. Only the worker of the gate gets one, or an `app`. */
+  readonly auth?: string
+  /** `path:export` of the project's HTTP app. */
+  readonly app?: string
+  /** Path of the Unix socket at which user code reaches its own server over HTTP. */
+  readonly loopback?: string
 }
 
 /** Execute a run. */
@@ -271,6 +297,26 @@ export interface GatheredPut {
   readonly writes?: readonly Write[]
 }
 
+/** Who sent this request? Answered with `user`, or with a `denial`. */
+export interface AuthenticateCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "auth.authenticate"
+  readonly payload: readonly "request"[]
+}
+
+/** May this user do that? Answered with `value` and `filter`, or with a `denial`. */
+export interface AuthorizeCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "auth.authorize"
+  /** Such as `threads:create_run`. */
+  readonly event: string
+  /** Key of the handler to ask, one of those that `loaded` named. */
+  readonly handler: string
+  readonly payload: readonly ("value" | "user")[]
+}
+
 /** Answers a `call`. */
 export interface ReplyFrame {
   readonly type: "reply"
@@ -290,7 +336,11 @@ export interface ReplyFrame {
     | "states"
     | "values"
     | "interrupts"
+    | "user"
+    | "value"
+    | "filter"
   )[]
+  readonly denial?: Denial
 }
 
 /** A `call` failed. */
@@ -309,7 +359,7 @@ export type WorkerCall =
   | StoreBatchCall
 
 /** What the server asks a worker. */
-export type ServerCall = GraphStateCall | GraphHistoryCall | GraphUpdateStateCall
+export type ServerCall = GraphStateCall | GraphHistoryCall | GraphUpdateStateCall | AuthenticateCall | AuthorizeCall
 
 /** Headers that a worker sends. */
 export type WorkerFrame =

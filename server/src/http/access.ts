@@ -1,8 +1,9 @@
 /** Who may call: a unit's own credential, and in development only this machine (decisions, agent server 10, 11). */
-import { timingSafeEqual } from "node:crypto"
+import { createHash, timingSafeEqual } from "node:crypto"
+import type { IncomingMessage } from "node:http"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import { Forbidden, Unauthenticated } from "@superstep/toolkit/errors/errors"
-import type { MiddlewareHandler } from "hono"
+import type { Context, MiddlewareHandler } from "hono"
 
 /** Refuses requests that do not come through the edge or from the control plane (protocol/unit). */
 export const requireUnitToken =
@@ -15,6 +16,29 @@ export const requireUnitToken =
     }
     await next()
   }
+
+/** Whether a request comes from this machine, by its connection: a header says what its sender likes. */
+export function isLoopbackRequest(c: Context): boolean {
+  const { incoming } = c.env as { incoming?: IncomingMessage }
+  return /^(127\.|::1$|::ffff:127\.)/.test(incoming?.socket.remoteAddress ?? "")
+}
+
+/** Asks for one of the keys that the operator set, wherever a supervisor does not ask. Each is compared in full. */
+export const requireApiKey = (keys: Secret): MiddlewareHandler => {
+  const known = keys
+    .reveal()
+    .split(",")
+    .map((key) => digest(key.trim()))
+  return async (c, next) => {
+    const shown = digest(c.req.header("x-api-key") ?? "")
+    const isKnown = known.reduce((found, key) => timingSafeEqual(key, shown) || found, false)
+    if (!isKnown && c.req.path !== "/ok") throw new Unauthenticated("an API key is needed: send it as x-api-key")
+    await next()
+  }
+}
+
+// Texts of one length, whatever was sent, so that the comparison tells nothing of the keys.
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
 const loopbackName = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 

@@ -39,8 +39,7 @@ export const fields: readonly Field[] = [
   { path: "http", what: "How the server answers." },
   {
     path: "http.app",
-    what: "An application with routes of the project's own.",
-    ignored: "this has no effect yet: custom routes are not served",
+    what: "`path:export` of a Hono app, or of anything with a `fetch`: it stands in front of the server's routes.",
   },
   { path: "http.cors", what: "Which web pages may call, and what they may see." },
   {
@@ -84,13 +83,11 @@ export const fields: readonly Field[] = [
   { path: "http.disable_webhooks", what: "`true`: no webhook is called." },
   {
     path: "http.enable_custom_route_auth",
-    what: "Whether custom routes ask the project's `authenticate` handler.",
-    ignored: notYet,
+    what: "`true`: every request is authenticated before the app sees it. Default: the server's own routes are.",
   },
   {
     path: "http.middleware_order",
-    what: "Whether custom middleware comes before or after authentication.",
-    ignored: notYet,
+    what: "`auth_first`: as `enable_custom_route_auth`. Default `middleware_first`: the app sees a request first.",
   },
   {
     path: "http.mount_prefix",
@@ -133,18 +130,17 @@ export const fields: readonly Field[] = [
   { path: "auth", what: "Who may call and what they may see." },
   {
     path: "auth.path",
-    what: "`path:export` of an `Auth` object.",
-    ignored: "this has no effect yet: the graphs' own rules are not asked",
+    what: "`path:export` of an `Auth` of `@langchain/langgraph-sdk/auth`, in TypeScript or JavaScript.",
   },
   { path: "auth.disable_studio_auth", what: "`true`: in development, too, the Studio header is nothing special." },
   { path: "auth.openapi", what: "What `/openapi.json` says about authentication." },
   { path: "auth.openapi.securitySchemes", what: "The ways to authenticate." },
   { path: "auth.openapi.security", what: "Which of them a request needs." },
   { path: "auth.openapi.paths", what: "The same for single paths." },
-  { path: "auth.cache", what: "How long an answer of `authenticate` is kept.", ignored: notYet },
-  { path: "auth.cache.cache_keys", what: "Headers that tell one caller from another." },
-  { path: "auth.cache.ttl_seconds", what: "How long an answer is kept, in seconds." },
-  { path: "auth.cache.max_size", what: "How many answers are kept." },
+  { path: "auth.cache", what: "Keeps answers of `authenticate` for a while." },
+  { path: "auth.cache.cache_keys", what: "Headers that tell one caller from another, such as `authorization`." },
+  { path: "auth.cache.ttl_seconds", what: "How long an answer is kept, in seconds; 60 unless told." },
+  { path: "auth.cache.max_size", what: "How many answers are kept; 1000 unless told." },
   {
     path: "auth.allow_langsmith_api_keys",
     what: "LangSmith keys beside the project's rules.",

@@ -7,6 +7,11 @@ import { headerRule } from "../http/chosen-headers.js"
 
 const graphPath = z.string().regex(/^.+:[^:/\\]+$/, "expected path:export, such as ./src/graph.ts:graph")
 
+// What a project has one of may be its default export.
+const codePath = z
+  .string()
+  .regex(/^.+\.[cm]?[jt]sx?(:[^:/\\]+)?$|^.+:[^:/\\]+$/, "expected path:export, such as ./src/auth.ts:auth")
+
 const originPattern = z.string().refine((text) => {
   try {
     return new RegExp(text) instanceof RegExp
@@ -26,7 +31,7 @@ const cors = z.looseObject({
 })
 
 const http = z.looseObject({
-  app: graphPath.optional(),
+  app: codePath.optional(),
   cors: cors.optional(),
   configurable_headers: headerRule.optional(),
   "configurable-headers": headerRule.optional(),
@@ -83,7 +88,7 @@ const checkpointer = z.looseObject({
 const anything = z.record(z.string(), z.unknown())
 
 const auth = z.looseObject({
-  path: graphPath.optional(),
+  path: codePath.optional(),
   disable_studio_auth: z.boolean().optional(),
   openapi: z
     .looseObject({

@@ -4,6 +4,7 @@ import type { Api } from "@superstep/toolkit/http/route"
 import type { GraphDefaults } from "../assistants/assistant.js"
 import { insertSystemAssistants } from "../assistants/queries.js"
 import type { RunStreams } from "../events/run-streams.js"
+import type { Gate } from "../gate/gate.js"
 import type { Executor } from "../runs/executor.js"
 import type { Workers } from "../workers/port.js"
 import { isServing, setServingRevision } from "./queries.js"
@@ -11,6 +12,7 @@ import { isServing, setServingRevision } from "./queries.js"
 export interface Unit {
   readonly db: Database
   readonly workers: Workers
+  readonly gate: Gate
   readonly executor: Executor
   readonly streams: RunStreams
   readonly revisionId: string | null
@@ -20,15 +22,16 @@ export interface Unit {
 }
 
 export function addUnitRoutes(app: Api, unit: Unit): void {
-  const { db, workers, executor, streams, revisionId, isReady } = unit
+  const { db, workers, gate, executor, streams, revisionId, isReady } = unit
   app.get("/internal/status", async (c) => {
     const { graphs, failed } = workers.report()
+    const refused = [...failed, ...gate.failures()]
     return c.json({
       revision_id: revisionId,
       pid: process.pid,
       ready: isReady(),
       graphs,
-      failed: failed.map(({ graphId, message }) => ({ graph_id: graphId, message })),
+      failed: refused.map(({ graphId, message }) => ({ graph_id: graphId, message })),
       serving: await isServing(db, revisionId),
       running_runs: executor.running,
       open_streams: streams.openStreams,

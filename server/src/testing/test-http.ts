@@ -4,6 +4,8 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
 import { listen } from "@superstep/toolkit/http/listen"
 import { createApp } from "../app.js"
+import { Gate, type GateProject } from "../gate/gate.js"
+import { openOwnChannel } from "../gate/own-channel.js"
 import { fetchOf } from "../http/raw-response.js"
 import { httpSettings } from "../http/settings.js"
 import type { LanggraphJson } from "../project/langgraph-json.js"
@@ -44,6 +46,9 @@ export interface OpenStream {
 export interface TestHttpOptions extends TestServerOptions {
   readonly isDev?: boolean
   readonly unitToken?: string
+  readonly apiKeys?: string
+  /** The auth module and the app of a project. */
+  readonly gate?: GateProject
   readonly maxBodyBytes?: number
   /** `http` of langgraph.json. */
   readonly http?: LanggraphJson["http"]
@@ -52,8 +57,13 @@ export interface TestHttpOptions extends TestServerOptions {
 export async function startTestHttp(db: Database, options: TestHttpOptions = {}): Promise<TestHttp> {
   const server = await startTestServer(db, options)
   const { isDev = false } = options
+  const channel = await openOwnChannel()
+  const gate = new Gate({ log: server.log, serverEnv: process.env, loopback: channel.socketPath })
   const app = createApp({
     ...server,
+    gate,
+    channel,
+    apiKeys: options.apiKeys === undefined ? undefined : new Secret(options.apiKeys),
     version: "0.0.0",
     isDev,
     http: httpSettings(options.http ?? {}, { isDev, mountPrefix: undefined, corsAllowOrigins: undefined }),
@@ -62,6 +72,8 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     isReady: () => true,
     graphDefaults: {},
   })
+  await channel.listen(fetchOf(app))
+  if (options.gate) await gate.replace(options.gate)
   const listening = await listen(fetchOf(app), { host: "127.0.0.1", port: 0 })
   const url = `http://127.0.0.1:${listening.port}`
   const request = (
@@ -111,6 +123,8 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     const closed = listening.close(0)
     await server[Symbol.asyncDispose]()
     await closed
+    await gate.stop()
+    await channel.close()
   }
   return { server, url, send, stream, [Symbol.asyncDispose]: stop }
 }

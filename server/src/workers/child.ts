@@ -25,6 +25,9 @@ export interface WorkerProject {
   readonly folder: string
   /** `path:export` by graph id. */
   readonly graphs: Readonly<Record<string, string>>
+  /** `path:export` of the auth module and of the HTTP app; only the gate loads them. */
+  readonly auth?: string | undefined
+  readonly app?: string | undefined
   /** The environment of the user's code. */
   readonly env: Readonly<Record<string, string>>
 }
@@ -40,6 +43,8 @@ export interface ChildSetting {
   readonly serverEnv: NodeJS.ProcessEnv
   /** The file that each language's program runs. */
   readonly mains: Readonly<Record<Language, string>>
+  /** Path of the Unix socket at which user code reaches this server; undefined where it cannot. */
+  readonly loopback?: string | undefined
   /** The program of Python, where a project has none of its own. */
   readonly python: string
   readonly limits: Limits
@@ -184,7 +189,7 @@ export class Child {
   }
 
   #connected(connection: Connection): void {
-    const { handlers, backlog, log, limits } = this.#setting
+    const { handlers, backlog, log, limits, loopback } = this.#setting
     const session = new Session({
       connection,
       handlers,
@@ -202,7 +207,7 @@ export class Child {
       onFrame: (frame, payload) => session.onFrame(frame, payload),
       onClose: (reason) => this.#closed(reason),
     })
-    session.load(this.#project.folder, this.#project.graphs)
+    session.load(this.#project, loopback)
   }
 
   #loaded(frame: LoadedFrame): void {

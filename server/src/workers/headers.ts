@@ -17,6 +17,10 @@ const rareHeader = z.discriminatedUnion("type", [
     type: z.literal("loaded"),
     graphs: z.array(z.looseObject({ graph_id: z.string() })),
     failed: z.array(z.looseObject({ graph_id: z.string(), error: graphError })),
+    auth: z.looseObject({ handlers: z.array(z.string()) }).optional(),
+    auth_error: graphError.optional(),
+    app: z.looseObject({ socket_path: z.string() }).optional(),
+    app_error: graphError.optional(),
   }),
   z.looseObject({
     type: z.literal("done"),

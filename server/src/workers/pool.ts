@@ -40,6 +40,8 @@ export interface WorkerPoolOptions {
   /** The program of Python graphs, where a project has no `.venv`; `python3` unless told. */
   readonly python?: string
   readonly limits?: Partial<Limits>
+  /** Path of the Unix socket at which user code reaches this server. */
+  readonly loopback?: string
 }
 
 export const usualLimits: Limits = {
@@ -68,9 +70,12 @@ const leastSolos = 2
 // on top of the grace time (`handBackSeconds` of control/src/runtimes), so it is no more than that.
 const mostDrainMs = 10_000
 
+/** The program of the JavaScript worker. */
+export const workerMain = (): string => fileURLToPath(import.meta.resolve("@superstep/worker-js/main"))
+
 // Python's packages are no business of npm's, so the worker is found by its place in the repository, which the published
 // package keeps (scripts/stage-package.mjs).
-const pythonMain = fileURLToPath(new URL("../../../workers/python/main.py", import.meta.url))
+export const pythonMain = fileURLToPath(new URL("../../../workers/python/main.py", import.meta.url))
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   return new Pool(options)
@@ -218,10 +223,9 @@ class Pool implements WorkerPool {
   }
 
   #settingOf(socket: WorkerSocket): ChildSetting {
-    const { handlers, backlog = () => undefined, log, serverEnv, python = "python3" } = this.#options
-    const javascript = this.#options.main ?? fileURLToPath(import.meta.resolve("@superstep/worker-js/main"))
-    const mains = { javascript, python: pythonMain }
-    return { socket, handlers, backlog, log, serverEnv, mains, python, limits: this.#limits }
+    const { handlers, backlog = () => undefined, log, serverEnv, python = "python3", loopback } = this.#options
+    const mains = { javascript: this.#options.main ?? workerMain(), python: pythonMain }
+    return { socket, handlers, backlog, log, serverEnv, mains, python, limits: this.#limits, loopback }
   }
 
   #workers(): readonly Worker[] {

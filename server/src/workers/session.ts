@@ -24,6 +24,14 @@ export interface SessionOptions {
   onPong(nonce: string): void
 }
 
+/** What a worker is told to load. */
+export interface Loadable {
+  readonly folder: string
+  readonly graphs: Readonly<Record<string, string>>
+  readonly auth?: string | undefined
+  readonly app?: string | undefined
+}
+
 export class Session {
   readonly runs: RunsInFlight
   readonly #calls: PendingCalls
@@ -37,8 +45,9 @@ export class Session {
     this.runs = new RunsInFlight(options.onRunLeft)
   }
 
-  load(project: string, graphs: Readonly<Record<string, string>>): void {
-    this.#connection.send({ type: "load", project, graphs })
+  /** @param loopback  the server's own Unix socket for user code */
+  load({ folder, graphs, auth, app }: Loadable, loopback: string | undefined): void {
+    this.#connection.send({ type: "load", project: folder, graphs, auth, app, loopback })
   }
 
   execute(order: RunOrder, listener: RunListener): void {

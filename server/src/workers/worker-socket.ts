@@ -21,19 +21,23 @@ export interface WorkerSocket {
 // The kernel takes 108 bytes, macOS 104; a longer TMPDIR would give an error that nobody understands.
 const longestPathBytes = 100
 
-const socketName = "workers.sock"
-
-async function makeFolder(): Promise<string> {
-  const usual = join(tmpdir(), "superstep-workers-")
+/**
+ * A folder for a socket that only this user can enter. Those that servers left behind when they were killed go.
+ * @param kind  part of the folder's name, such as `workers`
+ */
+export async function makeSocketFolder(kind: string, socketName: string): Promise<string> {
+  const usual = join(tmpdir(), `superstep-${kind}-`)
   const fits = Buffer.byteLength(join(`${usual}xxxxxx`, socketName)) < longestPathBytes
-  const prefix = fits ? usual : "/tmp/superstep-workers-"
+  const prefix = fits ? usual : `/tmp/superstep-${kind}-`
   await removeLeftovers(prefix, socketName)
   // mkdtemp makes the folder with mode 0700.
   return mkdtemp(prefix)
 }
 
+const socketName = "workers.sock"
+
 export async function openWorkerSocket(log: Log): Promise<WorkerSocket> {
-  const folder = await makeFolder()
+  const folder = await makeSocketFolder("workers", socketName)
   const path = join(folder, socketName)
   const expected = new Map<string, (connection: Connection) => void>()
   const connections = new Set<Connection>()

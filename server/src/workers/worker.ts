@@ -25,6 +25,8 @@ const deathsThatTell = 2
 export class Worker {
   /** What the last process that got so far has loaded, or why none could. */
   report: LoadReport = { graphs: [], failed: [] }
+  /** What the process that serves has told of itself; for the gate. */
+  loaded: LoadedFrame | undefined
   /** Fulfilled when a process has told what it could load, or it is clear that none will. */
   readonly firstReport: Promise<void>
   readonly #options: WorkerOptions
@@ -100,7 +102,8 @@ export class Worker {
   }
 
   #loaded(frame: LoadedFrame): void {
-    this.report = { graphs: frame.graphs.map(({ graph_id }) => graph_id), failed: frame.failed.map(toFailure) }
+    this.loaded = frame
+    this.report = { graphs: frame.graphs.map(({ graph_id }) => graph_id), failed: failuresOf(frame) }
     this.#servingSince = performance.now()
     this.#hasLoaded = true
     this.#runs = this.session?.runs
@@ -136,11 +139,20 @@ export class Worker {
   }
 
   #deathReport(detail: string): LoadReport {
-    const graphIds = Object.keys(this.#options.project.graphs)
+    const { graphs, auth, app } = this.#options.project
+    const parts = [...(auth === undefined ? [] : ["auth.path"]), ...(app === undefined ? [] : ["http.app"])]
+    const graphIds = [...Object.keys(graphs), ...parts]
     const message = `the worker ended while it loaded ${graphIds.join(", ")}: ${detail}`
     return { graphs: [], failed: graphIds.map((graphId) => ({ graphId, message })) }
   }
 }
+
+/** An auth module and an app that did not load are told as graphs are, by their place in langgraph.json. */
+const failuresOf = ({ failed, auth_error, app_error }: LoadedFrame): GraphFailure[] => [
+  ...failed.map(toFailure),
+  ...(auth_error ? [toFailure({ graph_id: "auth.path", error: auth_error })] : []),
+  ...(app_error ? [toFailure({ graph_id: "http.app", error: app_error })] : []),
+]
 
 export const toFailure = ({ graph_id, error }: LoadedFrame["failed"][number]): GraphFailure => ({
   graphId: graph_id,

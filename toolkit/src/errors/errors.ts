@@ -56,6 +56,23 @@ export class Forbidden extends KnownError {
   }
 }
 
+/** The user's own rules refuse it, with a status, a text and headers of their choice. */
+export class Denied extends KnownError {
+  readonly code: string
+  /** 300 to 599. */
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  constructor(message: string, { status, headers }: { status: number; headers: Readonly<Record<string, string>> }) {
+    super(message)
+    this.code = deniedCodes[status] ?? "denied"
+    this.status = status
+    this.headers = headers
+  }
+}
+
+/** The same words as for the platform's own refusals. */
+const deniedCodes: Readonly<Record<number, string>> = { 401: "unauthenticated", 403: "forbidden", 404: "not_found" }
+
 export class NotFound extends KnownError {
   readonly code = "not_found"
 }

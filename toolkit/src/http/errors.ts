@@ -1,8 +1,10 @@
 /** The one place where an error becomes an HTTP reply. */
 import type { Context } from "hono"
 import { HTTPException } from "hono/http-exception"
+import type { ContentfulStatusCode } from "hono/utils/http-status"
 import {
   Conflict,
+  Denied,
   Forbidden,
   InvalidInput,
   KnownError,
@@ -17,12 +19,13 @@ import {
 import type { Log } from "../log/log.js"
 
 interface Reply {
-  readonly status: 400 | 401 | 403 | 404 | 409 | 412 | 413 | 422 | 500 | 503
+  readonly status: ContentfulStatusCode
   readonly level: "debug" | "info" | "warn" | "error"
 }
 
 const replyFor = (error: KnownError): Reply => {
   if (error instanceof InvalidInput) return { status: 422, level: "debug" }
+  if (error instanceof Denied) return { status: error.status as ContentfulStatusCode, level: "info" }
   if (error instanceof Refused) return { status: 400, level: "debug" }
   if (error instanceof Unauthenticated) return { status: 401, level: "info" }
   if (error instanceof Forbidden) return { status: 403, level: "info" }
@@ -46,6 +49,13 @@ const detailOf = (error: KnownError, style: DetailStyle): unknown =>
     ? error.problems.map(({ path, message, type }) => ({ loc: path, msg: message, type }))
     : error.message
 
+// The reply is JSON and its length is its own.
+const ofTheBody = new Set(["content-type", "content-length", "content-encoding", "transfer-encoding", "connection"])
+
+function addHeaders(c: Context, headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) if (!ofTheBody.has(name.toLowerCase())) c.header(name, value)
+}
+
 /**
  * Renders any error. Known ones show their message; a bug shows only the request's id, its stack goes to the log.
  * @returns a handler for Hono's `app.onError`
@@ -63,6 +73,7 @@ export const errorHandler =
     const { status, level } = replyFor(error)
     log[level]({ request_id: requestId, method: c.req.method, path: c.req.path, code: error.code }, error.message)
     if (error instanceof Unavailable) c.header("retry-after", String(Math.ceil(error.retryAfterMs / 1000)))
+    if (error instanceof Denied) addHeaders(c, error.headers)
     const extra = error instanceof Conflict ? error.extra : {}
     return c.json({ detail: detailOf(error, detail), code: error.code, request_id: requestId, ...extra }, status)
   }

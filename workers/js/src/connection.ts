@@ -141,6 +141,8 @@ const methods: Readonly<Record<ServerCall["method"], true>> = {
   "graph.state": true,
   "graph.history": true,
   "graph.update_state": true,
+  "auth.authenticate": true,
+  "auth.authorize": true,
 }
 
 function isKnown(method: unknown): boolean {

@@ -49,11 +49,18 @@ export async function loadGraphs(
   return { graphs, failed }
 }
 
+/**
+ * Imports what a path names.
+ * @param project  real path of the folder that `path` is relative to
+ */
+export async function importExport(project: string, { path, name }: Spec): Promise<{ url: string; exported: unknown }> {
+  const url = pathToFileURL(sourceFile(project, path)).href
+  return { url, exported: await pick(await importFrom(url, url), name, path) }
+}
+
 async function loadGraph(project: string, spec: string): Promise<LoadedGraph> {
   const { path, name } = parseSpec(spec)
-  const file = sourceFile(project, path)
-  const url = pathToFileURL(file).href
-  const exported = await pick(await importFrom(url, url), name, path)
+  const { url, exported } = await importExport(project, { path, name })
   if (isFactory(exported)) {
     const library = await findLibrary(url)
     return {
@@ -69,7 +76,13 @@ async function loadGraph(project: string, spec: string): Promise<LoadedGraph> {
   return { library, use: () => Promise.resolve({ graph, library }) }
 }
 
-function parseSpec(spec: string): { path: string; name: string } {
+/** `path:export`, taken apart. */
+export interface Spec {
+  readonly path: string
+  readonly name: string
+}
+
+function parseSpec(spec: string): Spec {
   const colon = spec.lastIndexOf(":")
   if (colon < 1 || colon === spec.length - 1) {
     throw new Error(`"${spec}" must be a path and an export, such as "./src/graph.ts:graph"`)
@@ -120,7 +133,8 @@ async function namedGraph(exported: unknown, origin: string): Promise<CompiledGr
   }
 }
 
-function graphError(thrown: unknown, project: string): GraphError {
+/** What a person needs to see of a file that did not load. */
+export function graphError(thrown: unknown, project: string): GraphError {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown))
   const frame = codeFrame(error, project)
   return {

@@ -5,6 +5,7 @@
 import { connect } from "node:net"
 import { readConfig } from "./config.js"
 import { Connection } from "./connection.js"
+import { Gate } from "./gate.js"
 import { enableProjectModules } from "./project-modules.js"
 import { currentRun } from "./run.js"
 import { Runner } from "./runner.js"
@@ -34,7 +35,7 @@ socket.once("connect", () => {
       process.exit(exitCodes.connectionLost)
     },
   })
-  const runner = new Runner(connection)
+  const runner = new Runner(connection, new Gate({ workerSocket: socketPath, workerId }))
   connection.send({
     type: "hello",
     protocol: 1,

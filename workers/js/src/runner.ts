@@ -9,8 +9,10 @@ import type {
   ServerCall,
 } from "@superstep/protocol/worker/frames"
 import type { Connection, IncomingFrame } from "./connection.js"
+import type { Gate } from "./gate.js"
 import type { LoadedGraph } from "./loader.js"
 import { loadGraphs } from "./loader.js"
+import { offerLoopback } from "./loopback.js"
 import { Run } from "./run.js"
 import { parseRun } from "./run-request.js"
 import { describeError, serialise } from "./serialise.js"
@@ -19,14 +21,16 @@ import { graphUpdateState } from "./thread-update.js"
 
 export class Runner {
   readonly #connection: Connection
+  readonly #gate: Gate
   /** By claim: a run that was lost and came back is another one. */
   readonly #runs = new Map<string, Run>()
   #graphs: ReadonlyMap<string, LoadedGraph> = new Map()
   #failed: ReadonlyMap<string, GraphError> = new Map()
   #loading: Promise<void> = Promise.resolve()
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, gate: Gate) {
     this.#connection = connection
+    this.#gate = gate
   }
 
   onFrame(frame: IncomingFrame, payload: readonly Buffer[]): void {
@@ -54,8 +58,10 @@ export class Runner {
     }
   }
 
-  async #load({ project, graphs: specs }: LoadFrame): Promise<void> {
-    const { graphs, failed } = await loadGraphs(project, specs)
+  async #load(frame: LoadFrame): Promise<void> {
+    if (frame.loopback !== undefined) offerLoopback(frame.loopback)
+    const { graphs, failed } = await loadGraphs(frame.project, frame.graphs)
+    const gate = await this.#gate.load(frame)
     this.#graphs = graphs
     this.#failed = new Map(failed.map(({ graph_id, error }) => [graph_id, error]))
     const version = [...graphs.values()].find(({ library }) => library.version !== undefined)?.library.version
@@ -63,6 +69,7 @@ export class Runner {
       type: "loaded",
       graphs: [...graphs.keys()].map((graph_id) => ({ graph_id })),
       failed,
+      ...gate,
       ...(version === undefined ? {} : { langgraph_version: version }),
     })
   }
@@ -91,8 +98,10 @@ export class Runner {
     const { call_id } = call
     try {
       await this.#loading
-      const graph = this.#graph(call.graph_id)
-      const { fields, lines } = await this.#answerOf(graph, call, payload)
+      const { fields, lines } =
+        "graph_id" in call
+          ? await this.#answerOf(this.#graph(call.graph_id), call, payload)
+          : await this.#gate.answer(call, payload)
       this.#connection.send({ type: "reply", call_id, ...fields }, lines)
     } catch (error) {
       const failure: Failure = describeError(error)
@@ -100,7 +109,7 @@ export class Runner {
     }
   }
 
-  async #answerOf(graph: LoadedGraph, call: ServerCall, payload: readonly Buffer[]): Promise<Answer> {
+  async #answerOf(graph: LoadedGraph, call: GraphCall, payload: readonly Buffer[]): Promise<Answer> {
     switch (call.method) {
       case "graph.state":
         return oneLine("state", await graphState(graph, call, payload, this.#connection))
@@ -120,6 +129,9 @@ export class Runner {
     )
   }
 }
+
+/** A question to a graph. */
+type GraphCall = Extract<ServerCall, { readonly graph_id: string }>
 
 /** What a reply says: fields of its header and its payload lines. */
 interface Answer {

@@ -1,0 +1,62 @@
+/** A caller of a project with access rules: each event is put to the handler that decides it. */
+import type { AccessEvent, Caller, Permit, User } from "./caller.js"
+import type { MetadataFilter } from "./metadata-filter.js"
+import { handlerOf, parseFilter } from "./rules.js"
+
+/** One question to a handler, and what it says when it does not refuse. */
+export interface RuleQuestion {
+  readonly event: AccessEvent
+  /** Key of the handler. */
+  readonly handler: string
+  readonly value: object
+  readonly user: User
+}
+
+export interface RuleAnswer {
+  readonly value: unknown
+  /** As the handler returned it. */
+  readonly filter: unknown
+}
+
+/** Where the handlers are. */
+export interface Rules {
+  /** Keys of the `on` handlers, as the module told when it was loaded: an event without a handler costs no call. */
+  handlers(): readonly string[]
+  /** @throws Denied  in the handler's words */
+  authorize(question: RuleQuestion): Promise<RuleAnswer>
+}
+
+export class RuleCaller implements Caller {
+  readonly user: User
+  readonly #rules: Rules
+
+  constructor(user: User, rules: Rules) {
+    this.user = user
+    this.#rules = rules
+  }
+
+  async authorize<Value extends object>(event: AccessEvent, value: Value): Promise<Permit<Value>> {
+    const handler = handlerOf(event, this.#rules.handlers())
+    if (handler === undefined) return { value, filter: undefined }
+    const answer = await this.#rules.authorize({ event, handler, value, user: this.user })
+    return { value: checkedValue<Value>(answer.value, handler), filter: checkedFilter(answer.filter, handler) }
+  }
+}
+
+/** What the handler made of the value is stored, so it must still be something of that kind. */
+function checkedValue<Value extends object>(value: unknown, handler: string): Value {
+  const isObject = (one: unknown) => typeof one === "object" && one !== null && !Array.isArray(one)
+  const { metadata } = (value ?? {}) as { metadata?: unknown }
+  const isMetadata = metadata === undefined || metadata === null || isObject(metadata)
+  if (isObject(value) && isMetadata) return value as Value
+  throw new Error(`the auth handler for "${handler}" left a value whose metadata is no object`)
+}
+
+function checkedFilter(filter: unknown, handler: string): MetadataFilter | undefined {
+  if (filter === undefined) return undefined
+  try {
+    return parseFilter(filter)
+  } catch (cause) {
+    throw new Error(`the auth handler for "${handler}" returned a filter that cannot be used`, { cause })
+  }
+}

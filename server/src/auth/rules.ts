@@ -1,0 +1,54 @@
+/** Which of a project's handlers decides an event, and what its filter may look like (agent-server-api §12.3). Pure. */
+import type { AccessEvent } from "./caller.js"
+import type { MetadataFilter } from "./metadata-filter.js"
+
+/**
+ * The handler of an event: the first of these that there is, and no other.
+ * @param handlers  keys of the `on` handlers
+ */
+export function handlerOf(event: AccessEvent, handlers: readonly string[]): string | undefined {
+  const [resource, action] = event.split(":")
+  return [event, resource, `*:${action}`, "*"].find((key): key is string => key !== undefined && handlers.includes(key))
+}
+
+/**
+ * Reads the filter that a handler returned. What is not understood is an error: a condition that was left out would let in
+ * more than was meant.
+ * @throws Error  naming what is wrong
+ */
+export function parseFilter(filter: unknown): MetadataFilter {
+  const problem = problemOf(filter)
+  if (problem !== undefined) throw new Error(problem)
+  return filter as MetadataFilter
+}
+
+function problemOf(filter: unknown): string | undefined {
+  if (!isObject(filter)) return "a filter must be an object"
+  for (const [field, condition] of Object.entries(filter)) {
+    const problem = field.startsWith("$") ? listProblem(field, condition) : conditionProblem(field, condition)
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+function listProblem(operator: string, filters: unknown): string | undefined {
+  if (operator !== "$and" && operator !== "$or") return `a filter has no operator ${operator}: only $and and $or`
+  if (!Array.isArray(filters)) return `${operator} takes a list of filters`
+  return filters.map(problemOf).find((problem) => problem !== undefined)
+}
+
+function conditionProblem(field: string, condition: unknown): string | undefined {
+  if (hasNul(field) || hasNul(condition)) return `the condition on "${field}" holds U+0000, which no metadata has`
+  if (isScalar(condition)) return undefined
+  const operators = isObject(condition) ? Object.keys(condition) : []
+  const isKnown = operators.length === 1 && (operators[0] === "$eq" || operators[0] === "$contains")
+  return isKnown ? undefined : `the condition on "${field}" must be a value, {"$eq": …} or {"$contains": …}`
+}
+
+// Postgres can neither hold nor compare it, and an error of the statement would say nothing of the handler.
+const hasNul = (value: unknown): boolean => (JSON.stringify(value) ?? "").includes("\\u0000")
+
+const isScalar = (value: unknown): boolean => value === null || ["string", "number", "boolean"].includes(typeof value)
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)

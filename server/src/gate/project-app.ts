@@ -1,0 +1,46 @@
+/** The project's HTTP app in front of the server's routes (agent-server-api §13.1): each request goes to it first. */
+import { fetchOverSocket } from "@superstep/protocol/http/socket-fetch"
+import { Unavailable } from "@superstep/toolkit/errors/errors"
+import type { Context, MiddlewareHandler } from "hono"
+import { anyone, type Caller } from "../auth/caller.js"
+import { isLoopbackRequest } from "../http/access.js"
+import type { Gate } from "./gate.js"
+import { type OwnChannel, ticketHeader } from "./own-channel.js"
+
+export interface AppInFront {
+  readonly gate: Gate
+  readonly channel: OwnChannel
+  /** Finds out who calls; for a project that wants that before its app. */
+  readonly identify: (c: Context) => Promise<Caller>
+}
+
+// A supervisor asks these of the server itself, whatever the app's process does.
+const ofTheServer = (path: string): boolean => path === "/ok" || path.startsWith("/internal/")
+
+/** Passes everything to the app, if there is one; what the app passes on comes back over the server's own channel. */
+export const serveThroughApp =
+  ({ gate, channel, identify }: AppInFront): MiddlewareHandler =>
+  async (c, next) => {
+    const { from } = c.get("origin")
+    if (gate.project?.app === undefined || from === "app" || ofTheServer(c.req.path)) return next()
+    const caller = from === "own code" ? anyone : gate.project.authFirst ? await identify(c) : undefined
+    const { value, done } = channel.issue(c, { caller, isLoopback: isLoopbackRequest(c) })
+    return gate.withApp((socketPath) => passOn(c, socketPath, value), done)
+  }
+
+async function passOn(c: Context, socketPath: string, ticket: string): Promise<Response> {
+  const { method, body } = c.req.raw
+  const { pathname, search } = new URL(c.req.url)
+  const headers = new Headers([...c.req.raw.headers].filter(([name]) => !name.startsWith("x-superstep-")))
+  headers.set(ticketHeader, ticket)
+  headers.set("x-request-id", c.res.headers.get("x-request-id") ?? "")
+  const gone = new AbortController()
+  const { outgoing } = c.env as { outgoing: NodeJS.WritableStream }
+  outgoing.once("close", () => gone.abort())
+  const { signal } = gone
+  try {
+    return await fetchOverSocket({ socketPath, method, path: `${pathname}${search}`, headers, body, signal })
+  } catch (cause) {
+    throw new Unavailable("the project's app ended before it answered: try again in a moment", 1000, { cause })
+  }
+}
