@@ -111,15 +111,17 @@ test("due times that nobody could fire are made up for by one run (CR2)", async 
 
 test("a kill comes before the due time is taken and the run created, or after both (CR1)", async () => {
   await using db = await freshDatabase({ migrations })
-  const doomed = await startHttp(db)
-  const { cron_id } = await created(doomed, { ...hourly, on_run_completed: "keep" })
+  await using http = await startHttp(db, { slots: 0 })
+  await http.server.crons.stop()
+  const doomed = await startTestServer(db)
+  const { cron_id } = await created(http, { ...hourly, on_run_completed: "keep" })
   // The insert of a run fails, as it does when the server is gone before the commit.
   await db.run(sql`alter table runs add constraint no_more_runs check (false) not valid`)
   await makeDue(db, cron_id)
-  doomed.server.crons.wake()
-  await doomed.server.crons.stop()
+  doomed.crons.wake()
+  await doomed.crons.stop()
   const due = await db.row(sql`select 1 from crons where next_run_date <= now()`)
-  await doomed.server.crash()
+  await doomed.crash()
   await db.run(sql`alter table runs drop constraint no_more_runs`)
 
   await using other = await startTestServer(db)
