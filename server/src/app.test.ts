@@ -117,3 +117,17 @@ test("what is not there for the router is not there for what is disabled", async
 
   assert.deepEqual([runs.status, stateless.status, thread.status], [404, 404, 200])
 })
+
+test("with API keys every request but /ok needs one of them", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { apiKeys: "first, second" })
+  const withKey = (key: string) => http.send("POST", "/threads", {}, { "x-api-key": key })
+
+  const without = await http.send("POST", "/threads", {})
+
+  assert.deepEqual([without.status, (without.json as { code: string }).code], [401, "unauthenticated"])
+  for (const key of ["first", "second"]) assert.equal((await withKey(key)).status, 200)
+  for (const key of ["", "third", "first, second", "firs"]) assert.equal((await withKey(key)).status, 401)
+  assert.equal((await http.send("GET", "/ok")).status, 200)
+  assert.equal((await http.send("GET", "/info")).status, 401)
+})

@@ -14,6 +14,7 @@ const { project, graphs } = readGraphs(`${graphsFolder}langgraph.json`)
 const known = {
   "<project>": project,
   "<language>": "javascript",
+  "<auth>": "./src/auth.ts:auth",
   ...Object.fromEntries(Object.entries(graphs).map(([graphId, spec]) => [`<graph ${graphId}>`, spec])),
 }
 

@@ -26,6 +26,7 @@ interface HonoApp extends FetchApp {
 interface HonoContext {
   readonly env: Bindings
   readonly req: { readonly raw: Request; arrayBuffer(): Promise<ArrayBuffer> }
+  newResponse(body: ReadableStream | null, like: Response): Response
 }
 
 /** Tells the server which of its requests this is the rest of. */
@@ -62,7 +63,11 @@ const isHono = (app: FetchApp): app is HonoApp => "notFound" in app && typeof ap
 
 /** Hono asks `notFound` from inside the middleware. */
 function wrapping(app: HonoApp, serverSocket: string): FetchApp["fetch"] {
-  app.notFound(async ({ req, env }) => onward(serverSocket, req.raw, env, await bodyOf(req)))
+  app.notFound(async (c) => {
+    const response = await onward(serverSocket, c.req.raw, c.env, await bodyOf(c.req))
+    // Made by the context, which adds the headers that a middleware has set so far.
+    return c.newResponse(response.body, response)
+  })
   return (request, env) => app.fetch(request, env)
 }
 
@@ -79,9 +84,9 @@ const inFrontOf =
   }
 
 /** A middleware that has read the body may have changed what Hono remembers of it, or have put a new request in place. */
-async function bodyOf({ raw, ...req }: HonoContext["req"]): Promise<Uint8Array | ReadableStream | null> {
-  if (!hasBody(raw)) return null
-  return raw.bodyUsed ? new Uint8Array(await req.arrayBuffer()) : raw.body
+async function bodyOf(req: HonoContext["req"]): Promise<Uint8Array | ReadableStream | null> {
+  if (!hasBody(req.raw)) return null
+  return req.raw.bodyUsed ? new Uint8Array(await req.arrayBuffer()) : req.raw.body
 }
 
 const hasBody = ({ method }: Request): boolean => method !== "GET" && method !== "HEAD"

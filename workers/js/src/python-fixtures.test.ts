@@ -13,8 +13,10 @@ const known = {
   ...Object.fromEntries(Object.entries(pythonGraphs).map(([graphId, spec]) => [`<graph ${graphId}>`, spec])),
 }
 
+const notYet = new Map([["auth.jsonl", "auth modules in Python are not supported yet"]])
+
 for (const name of readdirSync(conversations).filter((each) => each.endsWith(".jsonl"))) {
-  test(`the Python worker has the conversation ${name}`, { skip }, async () => {
+  test(`the Python worker has the conversation ${name}`, { skip: skip || (notYet.get(name) ?? false) }, async () => {
     await using server = await startPythonWorker({ answers: false })
     const lines = readFixture(`${conversations}${name}`)
 

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { type RuleAnswer, RuleCaller, type RuleQuestion } from "./rule-caller.js"
+
+const ada = { identity: "ada", display_name: "Ada", is_authenticated: true, permissions: ["agents"] }
+
+/** A caller whose handlers answer so, and what they were asked. */
+function callerWith(handlers: readonly string[], answer: (question: RuleQuestion) => RuleAnswer) {
+  const asked: RuleQuestion[] = []
+  const authorize = async (question: RuleQuestion) => {
+    asked.push(question)
+    return answer(question)
+  }
+  return { asked, caller: new RuleCaller(ada, { handlers: () => handlers, authorize }) }
+}
+
+const value = { thread_id: "t1", metadata: { a: 1 } }
+
+test("an event without a handler is allowed and costs no question", async () => {
+  const { asked, caller } = callerWith(["store", "threads:read"], () => assert.fail())
+
+  assert.deepEqual(await caller.authorize("threads:create", value), { value, filter: undefined })
+  assert.deepEqual(asked, [])
+})
+
+test("a handler gets the user and the value; its changes and its filter come back", async () => {
+  const changed = { ...value, metadata: { owner: "ada" } }
+  const { asked, caller } = callerWith(["threads"], () => ({ value: changed, filter: { owner: "ada" } }))
+
+  assert.deepEqual(await caller.authorize("threads:create", value), { value: changed, filter: { owner: "ada" } })
+  assert.deepEqual(asked, [{ event: "threads:create", handler: "threads", value, user: ada }])
+})
+
+test("a filter that is not understood and metadata that is none are errors that name the handler", async () => {
+  const answers: RuleAnswer[] = [
+    { value, filter: { owner: { $regex: "." } } },
+    { value: { metadata: "mine" }, filter: undefined },
+    { value: { metadata: ["mine"] }, filter: undefined },
+    { value: "mine", filter: undefined },
+    { value: undefined, filter: undefined },
+  ]
+  for (const answer of answers) {
+    const { caller } = callerWith(["*"], () => answer)
+
+    await assert.rejects(caller.authorize("threads:read", value), /handler for "\*"/)
+  }
+})
