@@ -25,12 +25,16 @@ import { toGateProject } from "./gate/gate-project.js"
 import { type OwnChannel, openOwnChannel } from "./gate/own-channel.js"
 import { fetchOf } from "./http/raw-response.js"
 import { httpSettings } from "./http/settings.js"
+import { isTracedToLangsmith } from "./meta/info.js"
+import { createMetrics } from "./metrics/metrics.js"
 import { startHotReload } from "./project/hot-reload.js"
 import { nameableEnv, type Project, readProject, toWorkerProject } from "./project/langgraph-config.js"
 import { ClaimLoop } from "./runs/claim-loop.js"
 import { Executor } from "./runs/executor.js"
+import { observeWith } from "./runs/observer.js"
 import { activate } from "./serving/routes.js"
 import { storeCalls } from "./store/calls.js"
+import { startTracing, type Tracing } from "./tracing/tracing.js"
 import type { Limits } from "./workers/child.js"
 import { patient } from "./workers/patient-calls.js"
 import { createWorkerPool, usualLimits, type WorkerPool } from "./workers/pool.js"
@@ -71,7 +75,8 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   await untilReachable(() => migrate({ uri, folder: migrations, log }), { forMs: databaseMs, log })
   const db = openDatabase({ uri, poolSize: config.poolSize, log })
   const channel = await openOwnChannel()
-  const parts = assemble({ config, db, log, env, project, channel })
+  const tracing = await startTracing(env, version)
+  const parts = assemble({ config, db, log, env, project, channel, tracing })
   const { workers, gate, streams, writes, executor, loop, claimer } = parts
 
   let isReady = false
@@ -87,6 +92,8 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     apiKeys: config.apiKeys,
     maxBodyBytes: config.maxBodyBytes,
     isReady: () => isReady,
+    tracesToLangsmith: isTracedToLangsmith(projectWithEnv(project, config).env),
+    authDocument: project.auth.openapi ?? {},
   })
   await streams.start()
   await channel.listen(fetchOf(app))
@@ -118,6 +125,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     await listening.close(1000)
     await gate.stop()
     await channel.close()
+    await tracing?.close()
     await db.close()
   }
   return { listening, graphs: report.graphs, stop }
@@ -148,9 +156,10 @@ interface Assembly {
   readonly env: NodeJS.ProcessEnv
   readonly project: Project
   readonly channel: OwnChannel
+  readonly tracing: Tracing | undefined
 }
 
-function assemble({ config, db, log, env, project, channel }: Assembly) {
+function assemble({ config, db, log, env, project, channel, tracing }: Assembly) {
   const leaseMs = config.leaseSeconds * 1000
   const sweepMs = Math.min(mostSweepMs, leaseMs / sweepsPerLease)
   const claimer = { serverId: config.serverId, revisionId: config.revisionId ?? null, leaseMs }
@@ -171,10 +180,23 @@ function assemble({ config, db, log, env, project, channel }: Assembly) {
   })
   const gate = new Gate({ log, serverEnv: env, limits: workerLimits(config), loopback: channel.socketPath })
   const runTimeoutMs = config.runTimeoutSeconds * 1000
-  const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs })
+  const metrics = createMetrics()
+  const observer = observeWith([metrics.observer, ...(tracing ? [tracing.observer] : [])])
+  const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs, observer })
   const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs, graceMs: leaseMs })
   workers.onFree(() => loop.slotFreed())
-  return { claimer, streams, workers, gate, writes, executor, loop, graphDefaults: defaultsOf(project, config) }
+  return {
+    claimer,
+    streams,
+    workers,
+    gate,
+    writes,
+    executor,
+    loop,
+    metrics,
+    tracing,
+    graphDefaults: defaultsOf(project, config),
+  }
 }
 
 const defaultsOf = (project: Project, config: Config) =>

@@ -5,7 +5,7 @@ import { NotReady, TooLarge } from "@superstep/toolkit/errors/errors"
 import { errorHandler } from "@superstep/toolkit/http/errors"
 import { notFound } from "@superstep/toolkit/http/not-found"
 import { type Api, createApi } from "@superstep/toolkit/http/route"
-import type { MiddlewareHandler } from "hono"
+import type { Context, MiddlewareHandler } from "hono"
 import { bodyLimit } from "hono/body-limit"
 import type { GraphDefaults } from "./assistants/assistant.js"
 import { addAssistantRoutes } from "./assistants/routes.js"
@@ -21,7 +21,9 @@ import { identifyBy } from "./http/identify.js"
 import { pathBelow } from "./http/paths.js"
 import type { HttpSettings } from "./http/settings.js"
 import { refuseHeadOfStreams } from "./http/stream-methods.js"
-import { addMetaRoutes } from "./meta/routes.js"
+import type { DocumentOptions } from "./meta/document.js"
+import { addMetaRoutes, addReference } from "./meta/routes.js"
+import type { Metrics } from "./metrics/metrics.js"
 import type { Runs } from "./runs/operations.js"
 import { addRunRoutes } from "./runs/routes.js"
 import { addWaitRoutes } from "./runs/wait-routes.js"
@@ -38,6 +40,11 @@ export interface AppOptions extends Runs {
   readonly channel: OwnChannel
   readonly maxBodyBytes: number
   readonly isReady: () => boolean
+  readonly metrics: Metrics
+  /** Whether what graphs do is traced to LangSmith. */
+  readonly tracesToLangsmith: boolean
+  /** `auth.openapi` of langgraph.json. */
+  readonly authDocument: DocumentOptions["auth"]
   /** What the project says about the graphs' own assistants. */
   readonly graphDefaults: Readonly<Record<string, GraphDefaults>>
 }
@@ -48,6 +55,7 @@ export function createApp(options: AppOptions): Api {
   app.onError(errorHandler({ log, detail: "text" }))
 
   app.use(identify(claimer.revisionId))
+  if (options.tracing) app.use(options.tracing.middleware)
   app.use(tellOrigin(channel))
   app.use(fromOutside(crossOrigin(http.crossOrigin)))
   if (options.isDev) {
@@ -63,14 +71,17 @@ export function createApp(options: AppOptions): Api {
   app.use(refuseHeadOfStreams)
   app.use(identifyCaller(identifyUser))
 
-  addMetaRoutes(app, { db, version })
+  const { mountPrefix, disabled } = http
+  const needsKey = options.unitToken !== undefined
+  const document = { version, disabled, needsKey, prefix: mountPrefix, auth: options.authDocument }
+  addMetaRoutes(app, { ...options, document })
   addAssistantRoutes(app, options)
   addThreadRoutes(app, { db, workers })
   addRunRoutes(app, options)
   addWaitRoutes(app, options)
   addCronRoutes(app, options)
   if (options.unitToken) addUnitRoutes(app, { ...options, revisionId: claimer.revisionId })
-  app.doc31("/openapi.json", { openapi: "3.1.0", info: { title: "Superstep agent server", version } })
+  addReference(app, document, (c) => (needsKey ? forwardedPrefix(c) : "") + mountPrefix)
   app.notFound(notFound(app))
   return app
 }
@@ -85,11 +96,15 @@ const identify =
     await next()
   }
 
+/** Where the edge serves this agent, which it tells to those that answer behind it (protocol/unit). */
+const forwardedPrefix = (c: Context): string =>
+  /^(\/[\w.~-]+)*$/.exec(c.req.header("x-forwarded-prefix") ?? "")?.[0] ?? ""
+
 /** Before the graphs are loaded nothing can be said about assistants and runs: not yet is not the same as not found. */
 const refuseUntilReady =
   (isReady: () => boolean): MiddlewareHandler =>
   async (c, next) => {
-    const isAboutTheServer = c.req.path === "/ok" || c.req.path === "/info" || c.req.path.startsWith("/internal/")
+    const isAboutTheServer = /^\/(ok|info|metrics)$|^\/internal\//.test(c.req.path)
     if (!isAboutTheServer && !isReady()) throw new NotReady("the graphs are being loaded: try again in a moment")
     await next()
   }

@@ -1,42 +1,111 @@
 /** Routes about the server itself (agent-server-api §3). */
 import type { Database } from "@superstep/toolkit/db/database"
 import { pingDatabase } from "@superstep/toolkit/db/ping"
+import { referencePage } from "@superstep/toolkit/http/reference-page"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import type { Context } from "hono"
 import { z } from "zod"
+import type { RunStreams } from "../events/run-streams.js"
 import { queryFlag } from "../http/parameters.js"
+import type { Metrics } from "../metrics/metrics.js"
+import type { Workers } from "../workers/port.js"
+import { type DocumentOptions, openApiDocument } from "./document.js"
+import { renderInfo } from "./info.js"
 
-export function addMetaRoutes(api: Api, { db, version }: { db: Database; version: string }): void {
-  const ok = z.object({ ok: z.boolean() })
+export interface MetaParts {
+  readonly db: Database
+  readonly workers: Workers
+  readonly streams: RunStreams
+  readonly metrics: Metrics
+  /** Whether what graphs do is traced to LangSmith. */
+  readonly tracesToLangsmith: boolean
+  readonly document: DocumentOptions
+}
+
+const tags = ["System"]
+const ok = z.object({ ok: z.boolean() })
+const isOk = { 200: { description: "It does", schema: ok } }
+const answersOk = ({ c }: { c: Context }): Response => c.json({ ok: true })
+
+export function addMetaRoutes(api: Api, parts: MetaParts): void {
+  const { db, workers, tracesToLangsmith, document } = parts
   addRoute(
     api,
     {
       method: "get",
       path: "/ok",
-      summary: "Tell that the server answers",
-      tags: ["System"],
+      summary: "Tell that the server answers, with check_db also its database",
+      tags,
       query: z.object({ check_db: queryFlag }),
-      responses: { 200: { description: "It does", schema: ok }, 503: { description: "The database does not answer" } },
+      responses: { ...isOk, 503: { description: "The database does not answer" } },
     },
     async ({ c, query }) => {
       if (query.check_db) await pingDatabase(db)
-      return c.json({ ok: true })
+      return answersOk({ c })
     },
+  )
+  addRoute(api, { method: "get", path: "/", summary: "Tell that the server answers", tags, responses: isOk }, answersOk)
+  const info = { description: "Versions and flags", schema: z.record(z.string(), z.unknown()) }
+  addRoute(
+    api,
+    { method: "get", path: "/info", summary: "Tell what the server is and can do", tags, responses: { 200: info } },
+    ({ c }) => c.json(renderInfo({ version: document.version, report: workers.report(), tracesToLangsmith })),
+  )
+  addMetricsRoute(api, parts)
+}
+
+function addMetricsRoute(api: Api, { metrics, ...sources }: MetaParts): void {
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/metrics",
+      summary: "Numbers for Prometheus, or as JSON",
+      tags,
+      query: z.object({ format: z.enum(["prometheus", "json"]).default("prometheus") }),
+      responses: { 200: { description: "The metrics", schema: z.string(), contentType: "text/plain" } },
+    },
+    async ({ c, query }) => {
+      const registry = await metrics.scrape(sources)
+      if (query.format === "json") return c.json(await registry.getMetricsAsJSON())
+      return c.body(await registry.metrics(), 200, { "content-type": registry.contentType })
+    },
+  )
+}
+
+/**
+ * Adds the document and the page that shows it. Call it last: it lists the routes that were added before.
+ * @param prefixOf  where this request's client finds the routes
+ */
+export function addReference(api: Api, document: DocumentOptions, prefixOf: (c: Context) => string): void {
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/openapi.json",
+      summary: "This document",
+      tags,
+      responses: { 200: { description: "OpenAPI 3.1", schema: z.record(z.string(), z.unknown()) } },
+    },
+    ({ c }) => c.json(documentFor(prefixOf(c))),
   )
   addRoute(
     api,
     {
       method: "get",
-      path: "/info",
-      summary: "Tell what the server is and can do",
-      tags: ["System"],
-      responses: { 200: { description: "Version and flags", schema: z.record(z.string(), z.unknown()) } },
+      path: "/docs",
+      summary: "This document as a page",
+      tags,
+      responses: { 200: { description: "The page", schema: z.string(), contentType: "text/html" } },
     },
-    // `context` names the kind of server for LangGraph's clients; a flag is true only for what is there.
-    ({ c }) =>
-      c.json({
-        version,
-        context: "js",
-        flags: { assistants: true, crons: true, langsmith: false, langsmith_tracing_replicas: false },
-      }),
+    ({ c }) => c.html(referencePage(documentFor(prefixOf(c)) as never), 200, noScripts),
   )
+  // The routes do not change, and clients are behind few prefixes; the newest one's document is kept.
+  let made: { prefix: string; document: object } | undefined
+  const documentFor = (prefix: string): object => {
+    if (made?.prefix !== prefix) made = { prefix, document: openApiDocument(api, { ...document, prefix }) }
+    return made.document
+  }
 }
+
+const noScripts = { "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'" }

@@ -20,6 +20,7 @@ import type { Publisher, Result, RunStreams } from "../events/run-streams.js"
 import type { LostReason, Workers } from "../workers/port.js"
 import { type Claimer, releaseRun, renewLeases } from "./claims.js"
 import { followElsewhere } from "./follow.js"
+import type { ObservedRun, RunObserver } from "./observer.js"
 import { findRun } from "./queries.js"
 import { orderOf } from "./request.js"
 import { type Claim, endingOf, isFinal, outcomeOf, type RunEnd, resultText, timedOut, workerLost } from "./run.js"
@@ -34,6 +35,8 @@ export interface ExecutorOptions {
   readonly claimer: Claimer
   /** How long an attempt may take, in milliseconds; 0 for ever. */
   readonly runTimeoutMs: number
+  /** Hears of every attempt. */
+  readonly observer?: RunObserver
   /** How long a run that was stopped by its time may take to stop, in milliseconds. */
   readonly stopGraceMs?: number
 }
@@ -50,6 +53,7 @@ interface Execution {
   readonly publisher: Publisher
   readonly startedAt: number
   readonly limit: RunLimit
+  readonly observed: ObservedRun | undefined
   /** Its claim is not held any more, so what its worker still does counts for nothing. */
   isAbandoned: boolean
 }
@@ -109,19 +113,25 @@ export class Executor {
 
   /** Starts an attempt. Its first event is always `metadata` (agent-server-api §7.3). */
   execute(claim: Claim): void {
-    const { workers, streams, log, runTimeoutMs } = this.#options
+    const { workers, streams, log, runTimeoutMs, observer } = this.#options
     const { runId, threadId, attempt } = claim
     const former = this.#executions.get(runId)
     // Our own lease ended while its worker was busy: that attempt is over.
     if (former) this.#abandon(former)
     const publisher = streams.begin(claim)
     const limit = this.#limit(claim)
-    const execution: Execution = { claim, publisher, startedAt: performance.now(), limit, isAbandoned: false }
+    const observed = observer?.started(claim)
+    const execution: Execution = { claim, publisher, startedAt: performance.now(), limit, observed, isAbandoned: false }
+    let hasSpoken = false
     this.#executions.set(runId, execution)
     log.info({ run_id: runId, thread_id: threadId, attempt }, "run started")
     publisher.publish("metadata", JSON.stringify({ run_id: runId, attempt }))
     workers.execute(orderOf(claim), {
-      onEvent: (event, data) => publisher.publish(event, data),
+      onEvent: (event, data) => {
+        if (!hasSpoken) observed?.firstEvent()
+        hasSpoken = true
+        return publisher.publish(event, data)
+      },
       onDone: (result) => {
         const end = limit.isOver ? timedOut(result, runTimeoutMs) : result
         this.#conclude(execution, () => this.#finish(execution, end))
@@ -190,6 +200,7 @@ export class Executor {
     log.warn({ run_id: runId, attempt }, "a run has moved on to another attempt")
     execution.isAbandoned = true
     execution.limit.stop()
+    execution.observed?.ended("released")
     execution.publisher.detach()
     this.#executions.delete(runId)
     workers.cancel(claimId)
@@ -204,6 +215,7 @@ export class Executor {
     const ending = conclude().catch((err: unknown) => {
       // The lease ends by itself, and the run is attempted again.
       execution.publisher.detach()
+      execution.observed?.ended("released")
       this.#options.log.error({ err, run_id: runId }, "the end of a run could not be written")
       return this.#serveElsewhere(execution.claim)
     })
@@ -221,6 +233,7 @@ export class Executor {
     const { log, streams } = this.#options
     const { claim, publisher, startedAt } = execution
     const finished = await this.#writeEnd(claim, result)
+    execution.observed?.ended(finished?.status ?? "released")
     if (finished === undefined) {
       publisher.detach()
       log.warn({ run_id: claim.runId, attempt: claim.attempt }, "a run had moved on when it ended here")
@@ -269,11 +282,12 @@ export class Executor {
     return { status: run.status, result: kept, watchedBy }
   }
 
-  async #lose({ claim, publisher }: Execution, reason: LostReason, detail: string): Promise<void> {
+  async #lose({ claim, publisher, observed }: Execution, reason: LostReason, detail: string): Promise<void> {
     const { db, log, streams, claimer, writes } = this.#options
     const { runId, claimId, attempt } = claim
     log.warn({ run_id: runId, attempt, reason, detail }, "a run was lost")
     if (reason === "claim_lost") {
+      observed?.ended("released")
       publisher.detach()
       writes.forget(claim)
       return this.#serveElsewhere(claim)
@@ -288,6 +302,8 @@ export class Executor {
       watcher: streams.hasSubscribers(runId) ? claimer.serverId : undefined,
     }
     const released = await releaseRun(db, release, error)
+    const isOver = released.outcome === "finished" || released.outcome === "rolled_back"
+    observed?.ended(isOver ? (released.status ?? "rollback") : "released")
     if (released.outcome === "finished" || released.outcome === "rolled_back") {
       if (released.status === "error") publisher.publish("error", error)
       return publisher.end(released.outcome === "rolled_back" ? "rollback" : (released.status ?? "error"))

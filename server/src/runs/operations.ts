@@ -8,6 +8,7 @@ import type { Subscriber } from "../events/run-stream.js"
 import type { RunStreams } from "../events/run-streams.js"
 import { findThread } from "../threads/queries.js"
 import { metadataOf } from "../threads/thread.js"
+import type { Tracing } from "../tracing/tracing.js"
 import type { Workers } from "../workers/port.js"
 import type { Claimer } from "./claims.js"
 import type { Executor } from "./executor.js"
@@ -33,6 +34,8 @@ export interface Runs {
   readonly streams: RunStreams
   readonly executor: Executor
   readonly claimer: Claimer
+  /** Where traces are made. */
+  readonly tracing?: Tracing | undefined
 }
 
 export interface RunRequest {
@@ -73,7 +76,7 @@ export async function createRun(runs: Runs, { threadId, body, subscriber, commit
     assistantId: assistant.assistantId,
     graphId: assistant.graphId,
     metadata,
-    kwargs: JSON.stringify(kwargs),
+    kwargs: JSON.stringify(runs.tracing ? { ...kwargs, traceparent: runs.tracing.traceparent() } : kwargs),
     multitaskStrategy: strategy,
     isResumable: kwargs.resumable,
     deleteThreadOnCompletion: isStateless && body.on_completion !== "keep",

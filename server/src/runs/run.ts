@@ -96,6 +96,8 @@ export interface Claim {
   readonly runsAlone: boolean
   /** Servers that have clients of this run. */
   readonly watchedBy: readonly string[]
+  /** How long it was in the queue after its time had come, in milliseconds; absent when it never was. */
+  readonly waitedMs?: number
 }
 
 /** How a run ends that was lost too often: typed, so that an operator can tell it from a graph's own error. */

@@ -14,6 +14,7 @@ export interface ScriptedRun {
 const success: RunResult = { status: "success", error: undefined, next: [], values: "{}", interrupts: "{}" }
 
 export class ScriptedWorkers implements Workers {
+  readonly deaths = 0
   readonly slots: number
   /** Places for runs that execute alone. */
   soloSlots: number

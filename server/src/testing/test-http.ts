@@ -70,6 +70,8 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     unitToken: options.unitToken === undefined ? undefined : new Secret(options.unitToken),
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
     isReady: () => true,
+    tracesToLangsmith: false,
+    authDocument: {},
     graphDefaults: {},
   })
   await channel.listen(fetchOf(app))

@@ -9,6 +9,7 @@ import { CronLoop } from "../crons/cron-loop.js"
 import { resultEvent } from "../events/event.js"
 import type { Subscriber } from "../events/run-stream.js"
 import { RunStreams } from "../events/run-streams.js"
+import { createMetrics, type Metrics } from "../metrics/metrics.js"
 import { ClaimLoop } from "../runs/claim-loop.js"
 import { Executor } from "../runs/executor.js"
 import type { Runs } from "../runs/operations.js"
@@ -19,6 +20,7 @@ export const migrations = fileURLToPath(new URL("../../src/migrations", import.m
 export interface TestServer extends Runs, AsyncDisposable {
   readonly workers: ScriptedWorkers
   readonly loop: ClaimLoop
+  readonly metrics: Metrics
   readonly crons: CronLoop
   /** Stops without giving anything back, as a killed process does. */
   crash(): Promise<void>
@@ -43,7 +45,9 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const workers = new ScriptedWorkers({ slots })
   const streams = new RunStreams({ db, log, serverId })
   const writes = new ClaimWrites({ db, log })
-  const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs, stopGraceMs })
+  const metrics = createMetrics()
+  const { observer } = metrics
+  const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs, stopGraceMs, observer })
   const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs: 50, graceMs: 0 })
   workers.onFree(() => loop.slotFreed())
   await streams.start()
@@ -67,7 +71,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     await loop.stop()
     await crons.stop()
   }
-  return { db, log, workers, streams, executor, claimer, loop, crons, crash, [Symbol.asyncDispose]: stop }
+  return { db, log, workers, streams, executor, claimer, loop, metrics, crons, crash, [Symbol.asyncDispose]: stop }
 }
 
 export interface ReceivedEvent {

@@ -57,7 +57,8 @@ export class Generation {
     for (const failure of this.workers.flatMap((worker) => worker.report.failed)) {
       if (!graphs.has(failure.graphId) && !failed.has(failure.graphId)) failed.set(failure.graphId, failure)
     }
-    return { graphs: [...graphs], failed: [...failed.values()] }
+    const langgraph = Object.assign({}, ...this.workers.map(({ report }) => report.langgraph))
+    return { graphs: [...graphs], failed: [...failed.values()], langgraph }
   }
 
   get runsInFlight(): number {

@@ -97,6 +97,7 @@ class Pool implements WorkerPool {
   /** Of generations that are not needed any more. */
   readonly #ending = new Set<Promise<void>>()
   #isStopping = false
+  deaths = 0
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options
@@ -124,6 +125,7 @@ class Pool implements WorkerPool {
     return {
       graphs: [...this.#routes.keys()],
       failed: failed.filter(({ graphId }) => !this.#routes.has(graphId)),
+      langgraph: this.#newest?.report().langgraph ?? {},
     }
   }
 
@@ -251,6 +253,7 @@ class Pool implements WorkerPool {
   }
 
   #died(generation: Generation): void {
+    this.deaths += 1
     if (generation === this.#generations.at(-1) || generation.isServing) return
     this.#routes = routesWithout(this.#routes, generation)
     this.#retire()

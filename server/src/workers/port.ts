@@ -73,6 +73,8 @@ export interface GraphFailure {
 export interface LoadReport {
   readonly graphs: readonly string[]
   readonly failed: readonly GraphFailure[]
+  /** The project's versions of LangGraph by language, as far as its workers told. */
+  readonly langgraph?: Readonly<Partial<Record<"javascript" | "python", string>>>
 }
 
 /** A worker's answer to a call: the header's fields and its payload lines by position. */
@@ -86,6 +88,8 @@ export interface Workers {
   start(): Promise<LoadReport>
   /** What the serving workers have loaded; both lists are empty before `start` is done. */
   report(): LoadReport
+  /** How many worker processes have died without having been told to, so far. */
+  readonly deaths: number
   /** How many more runs may execute now, of those that share a worker with others. */
   freeSlots(): number
   /** How many more runs may execute now in a process of their own. */

@@ -1,6 +1,7 @@
 /** A place for a worker process, which is filled again each time the process in it dies (P4). */
 import type { LoadedFrame } from "@superstep/protocol/worker/frames"
 import { Child, type ChildSetting, type WorkerProject } from "./child.js"
+import { languageOf } from "./languages.js"
 import type { GraphFailure, LoadReport } from "./port.js"
 import { afterDeath } from "./restart-delay.js"
 import type { RunsInFlight } from "./runs-in-flight.js"
@@ -88,6 +89,11 @@ export class Worker {
     return this.#stopped
   }
 
+  /** All graphs of a worker's project are in one language (`byLanguage`). */
+  get #language() {
+    return languageOf(Object.values(this.#options.project.graphs)[0] ?? "")
+  }
+
   #start(): void {
     const { name, project, setting, onRunLeft, onAnswering } = this.#options
     this.#started += 1
@@ -103,7 +109,11 @@ export class Worker {
 
   #loaded(frame: LoadedFrame): void {
     this.loaded = frame
-    this.report = { graphs: frame.graphs.map(({ graph_id }) => graph_id), failed: failuresOf(frame) }
+    this.report = {
+      graphs: frame.graphs.map(({ graph_id }) => graph_id),
+      failed: failuresOf(frame),
+      ...(frame.langgraph_version !== undefined && { langgraph: { [this.#language]: frame.langgraph_version } }),
+    }
     this.#servingSince = performance.now()
     this.#hasLoaded = true
     this.#runs = this.session?.runs

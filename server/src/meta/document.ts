@@ -1,0 +1,124 @@
+/**
+ * The server's OpenAPI document: the routes' own schemas, and what holds for all of them. Pure.
+ *
+ * A route says which failures are particular to it; that a body can be too large, or an id none, need not be said
+ * sixty times.
+ */
+import type { Api } from "@superstep/toolkit/http/route"
+import { type DisableFlag, isDisabled } from "../http/disabled.js"
+import { examples } from "./examples.js"
+
+export interface DocumentOptions {
+  readonly version: string
+  readonly disabled: readonly DisableFlag[]
+  /** Where the routes are, from outside: empty, or a path. */
+  readonly prefix: string
+  /** Whether a request needs the deployment's key. */
+  readonly needsKey: boolean
+  /** `auth.openapi` of langgraph.json: what the project says about its own authentication. */
+  readonly auth: {
+    readonly securitySchemes?: object | undefined
+    readonly security?: object[] | undefined
+    readonly paths?: Readonly<Record<string, unknown>> | undefined
+  }
+}
+
+interface Operation {
+  parameters?: { in: string }[]
+  requestBody?: { content: Record<string, { example?: unknown }> }
+  responses: Record<string, { description: string; content?: object }>
+  [field: string]: unknown
+}
+
+const errorReply = {
+  type: "object",
+  description: "What went wrong, in words for people.",
+  properties: {
+    detail: { type: "string", description: "What happened, and what to do." },
+    code: { type: "string", description: "The same for programs." },
+    request_id: { type: "string", description: "The request, as the server's log names it." },
+  },
+  required: ["detail"],
+  example: { detail: "body.assistant_id: this field is required", code: "invalid_input" },
+}
+
+const errorContent = { "application/json": { schema: { $ref: "#/components/schemas/ErrorResponse" } } }
+
+const apiKey = { type: "apiKey", in: "header", name: "x-api-key", description: "The workspace's key." }
+
+const description =
+  "Runs LangGraph agents. Streams are Server-Sent Events: docs/streaming.md of Superstep tells their names and order. " +
+  "Every failure is `{detail, code}`."
+
+/** The document of the routes that were added so far. */
+export function openApiDocument(api: Api, options: DocumentOptions): object {
+  const { version, disabled, prefix, needsKey, auth } = options
+  const document = api.getOpenAPI31Document({
+    openapi: "3.1.0",
+    info: {
+      title: "Superstep agent server",
+      version,
+      description,
+      license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
+    },
+  })
+  const paths = Object.entries(document.paths ?? {}).filter(([path]) => !isDisabled(disabled, path))
+  const securitySchemes = { ...(needsKey && { api_key: apiKey }), ...auth.securitySchemes }
+  const security = auth.security ?? (needsKey ? [{ api_key: [] }] : [])
+  return {
+    ...document,
+    servers: [{ url: prefix === "" ? "/" : prefix }],
+    security,
+    paths: Object.fromEntries(
+      paths.map(([path, item]) => [path, completed(path, item as never, security.length > 0, auth.paths?.[path])]),
+    ),
+    components: {
+      ...document.components,
+      schemas: { ...document.components?.schemas, ErrorResponse: errorReply },
+      ...(Object.keys(securitySchemes).length > 0 && { securitySchemes }),
+    },
+  }
+}
+
+function completed(path: string, item: Readonly<Record<string, Operation>>, hasAccess: boolean, project: unknown) {
+  const operations = Object.entries(item).map(([method, operation]) => [
+    method,
+    {
+      operationId: operationId(method, path),
+      ...withExample(operation, examples[`${method.toUpperCase()} ${path}`]),
+      responses: repliesOf(path, operation, hasAccess),
+      ...(project as Readonly<Record<string, object>> | undefined)?.[method],
+    },
+  ])
+  return Object.fromEntries(operations)
+}
+
+/** `post_threads_runs_stream`: stable, since it is made of what clients call. */
+const operationId = (method: string, path: string): string =>
+  [method, ...path.split("/").map((part) => part.replaceAll(/\W+/g, "_").replaceAll(/^_|_$/g, ""))]
+    .filter(Boolean)
+    .join("_")
+
+function withExample(operation: Operation, example: unknown): Operation {
+  const { requestBody } = operation
+  const json = requestBody?.content["application/json"]
+  if (!requestBody || !json || example === undefined) return operation
+  return { ...operation, requestBody: { ...requestBody, content: { "application/json": { ...json, example } } } }
+}
+
+function repliesOf(path: string, { parameters = [], requestBody, responses }: Operation, hasAccess: boolean) {
+  const isAboutIds = parameters.some((parameter) => parameter.in === "path")
+  const general: Operation["responses"] = {
+    ...(hasAccess && { 401: { description: "No key, or one that is unknown" }, 403: { description: "Not allowed" } }),
+    ...(isAboutIds && { 404: { description: "Not found" } }),
+    ...(requestBody && { 413: { description: "The body is too large" } }),
+    ...((parameters.length > 0 || requestBody) && { 422: { description: "Invalid input" } }),
+    ...(path !== "/info" && { 503: { description: "The server starts, or its database is away: try again" } }),
+  }
+  return Object.fromEntries(
+    Object.entries({ ...general, ...responses }).map(([status, reply]) => [
+      status,
+      Number(status) >= 400 && reply.content === undefined ? { ...reply, content: errorContent } : reply,
+    ]),
+  )
+}

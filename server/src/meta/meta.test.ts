@@ -1,0 +1,112 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { startTestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+import { isTracedToLangsmith, renderInfo } from "./info.js"
+
+/** The samples of a scrape, by name with labels. */
+const samplesOf = (text: string): Record<string, number> =>
+  Object.fromEntries(
+    text
+      .split("\n")
+      .filter((line) => line !== "" && !line.startsWith("#"))
+      .map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ")))]),
+  )
+
+test("the server tells that it is there, and what it is", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+
+  const root = await http.send("GET", "/")
+  const ok = await http.send("GET", "/ok?check_db=1")
+  const info = await http.send("GET", "/info")
+
+  assert.deepEqual([root.json, ok.json], [{ ok: true }, { ok: true }])
+  const { context, flags } = info.json as { context: string; flags: Record<string, boolean> }
+  assert.deepEqual([context, flags.assistants, flags.crons, flags.langsmith], ["js", true, true, false])
+})
+
+test("the versions of LangGraph are those that the workers told", () => {
+  const report = { graphs: [], failed: [], langgraph: { javascript: "1.4.12", python: "1.0.1" } }
+
+  const info = renderInfo({ version: "0.1.0", report, tracesToLangsmith: true }) as Record<string, unknown>
+
+  assert.deepEqual([info.langgraph_js_version, info.langgraph_py_version], ["1.4.12", "1.0.1"])
+  assert.deepEqual((info.flags as Record<string, boolean>).langsmith, true)
+})
+
+test("runs are traced to LangSmith when there is a key and nothing switches it off", () => {
+  assert.equal(isTracedToLangsmith({}), false)
+  assert.equal(isTracedToLangsmith({ LANGSMITH_API_KEY: "k" }), true)
+  assert.equal(isTracedToLangsmith({ LANGCHAIN_API_KEY: "k", LANGCHAIN_TRACING_V2: "False" }), false)
+})
+
+test("metrics count what waits, what runs and what ended, and how long it took", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { slots: 1 })
+  const scrape = async () => samplesOf((await http.send("GET", "/metrics")).text)
+  const create = () => http.send("POST", "/runs", { assistant_id: "agent", input: {} })
+
+  await create()
+  await create()
+  await http.send("POST", "/runs", { assistant_id: "agent", input: {}, after_seconds: 1000 })
+  const busy = await scrape()
+  const { workers } = http.server
+  workers.started[0]?.emit("values", {})
+  workers.started[0]?.done()
+  await until(() => workers.started.length === 2, { what: "the second run starts" })
+  workers.started[1]?.done({ status: "error", error: { error: "Boom", message: "x" } })
+  const after = await until(
+    async () => {
+      const samples = await scrape()
+      return samples['superstep_runs_ended_total{status="error"}'] === 1 ? samples : undefined
+    },
+    { what: "the second run has ended" },
+  )
+
+  assert.equal(busy['superstep_runs{status="running"}'], 1)
+  assert.equal(busy['superstep_runs{status="pending"}'], 2)
+  assert.deepEqual([busy.superstep_queue_depth, busy.superstep_database_up], [1, 1])
+  assert.equal(after['superstep_runs_ended_total{status="success"}'], 1)
+  assert.equal(after.superstep_queue_wait_seconds_count, 2)
+  assert.equal(after.superstep_time_to_first_event_seconds_count, 1)
+  assert.equal(after.superstep_run_duration_seconds_count, 2)
+  assert.equal(after.superstep_worker_restarts_total, 0)
+  for (const name of ["superstep_open_streams", "process_resident_memory_bytes", "process_cpu_seconds_total"]) {
+    assert.equal(typeof after[name], "number", name)
+  }
+})
+
+test("metrics come as text for Prometheus, or as JSON", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+
+  const text = await http.send("GET", "/metrics")
+  const json = await http.send("GET", "/metrics?format=json")
+  const other = await http.send("GET", "/metrics?format=xml")
+
+  assert.match(text.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/)
+  assert.ok((json.json as { name: string }[]).some(({ name }) => name === "superstep_queue_depth"))
+  assert.equal(other.status, 422)
+})
+
+test("the page is whole in itself, and lists what the document does", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { http: { mount_prefix: "/agents", disable_store: true } })
+
+  const page = await http.send("GET", "/agents/docs")
+  const { paths, servers } = (await http.send("GET", "/agents/openapi.json")).json as {
+    paths: Record<string, unknown>
+    servers: { url: string }[]
+  }
+
+  assert.doesNotMatch(page.text, /<script|src=|https?:\/\/(?!www\.apache)/)
+  for (const path of Object.keys(paths)) assert.ok(page.text.includes(path.replaceAll("&", "&amp;")), path)
+  assert.deepEqual(servers, [{ url: "/agents" }])
+  assert.equal(
+    Object.keys(paths).some((path) => path.startsWith("/store")),
+    false,
+  )
+})

@@ -1,0 +1,82 @@
+/** Traces with OpenTelemetry's SDK, sent over OTLP/HTTP. It registers nothing globally. */
+import { AsyncLocalStorage } from "node:async_hooks"
+import type { ServerResponse } from "node:http"
+import { type Span, SpanKind, SpanStatusCode } from "@opentelemetry/api"
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http"
+import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources"
+import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base"
+import type { Context } from "hono"
+import type { Claim } from "../runs/run.js"
+import { contextOf, traceparentOf } from "./traceparent.js"
+import type { Tracing } from "./tracing.js"
+
+export function createTracing({ version, serviceName }: { version: string; serviceName: string }): Tracing {
+  const provider = new BasicTracerProvider({
+    resource: defaultResource().merge(
+      resourceFromAttributes({ "service.name": serviceName, "service.version": version }),
+    ),
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+  })
+  const tracer = provider.getTracer("superstep")
+  const requests = new AsyncLocalStorage<Span>()
+
+  const middleware: Tracing["middleware"] = async (c, next) => {
+    const { method, path } = c.req
+    const options = { kind: SpanKind.SERVER, attributes: { "http.request.method": method, "url.path": path } }
+    const span = tracer.startSpan(method, options, contextOf(c.req.header("traceparent")))
+    await requests.run(span, next)
+    describe(span, c)
+    const outgoing = (c.env as { outgoing?: ServerResponse } | undefined)?.outgoing
+    // A stream goes on after its handler.
+    if (outgoing && !outgoing.closed) outgoing.once("close", () => span.end())
+    else span.end()
+  }
+
+  const started = (claim: Claim) => {
+    const { runId, threadId, graphId, attempt, waitedMs = 0 } = claim
+    const attributes = {
+      "superstep.run_id": runId,
+      "superstep.thread_id": threadId,
+      "superstep.graph_id": graphId,
+      "superstep.attempt": attempt,
+    }
+    const parent = contextOf(traceparentIn(claim.kwargs))
+    const now = Date.now()
+    if (waitedMs > 0) tracer.startSpan("run queued", { attributes, startTime: now - waitedMs }, parent).end(now)
+    const span = tracer.startSpan("run executed", { attributes, startTime: now }, parent)
+    return {
+      firstEvent: () => void span.addEvent("first event"),
+      ended: (status: string) => {
+        span.setAttribute("superstep.status", status)
+        if (status === "error" || status === "timeout") span.setStatus({ code: SpanStatusCode.ERROR })
+        span.end()
+      },
+    }
+  }
+
+  return {
+    middleware,
+    observer: { started },
+    traceparent: () => traceparentOf(requests.getStore()),
+    close: () => provider.shutdown(),
+  }
+}
+
+/** Which route it was, and how it ended. A stream's status is that of its headers. */
+function describe(span: Span, c: Context): void {
+  const outgoing = (c.env as { outgoing?: ServerResponse } | undefined)?.outgoing
+  const status = outgoing?.headersSent ? outgoing.statusCode : c.res.status
+  const route = c.req.routePath
+  if (route !== "*" && route !== "/*") {
+    span.updateName(`${c.req.method} ${route}`)
+    span.setAttribute("http.route", route)
+  }
+  span.setAttribute("http.response.status_code", status)
+  if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
+}
+
+/** Runs are created with the `traceparent` of their request, so whoever claims one continues its trace. */
+function traceparentIn(kwargs: string): string | undefined {
+  const { traceparent } = JSON.parse(kwargs) as { traceparent?: unknown }
+  return typeof traceparent === "string" ? traceparent : undefined
+}

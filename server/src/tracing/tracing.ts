@@ -1,0 +1,30 @@
+/**
+ * OpenTelemetry traces: of requests, and of what becomes of the runs that they create. The SDK is loaded only where a
+ * collector is named; without one nothing of this costs anything.
+ */
+import type { MiddlewareHandler } from "hono"
+import type { RunObserver } from "../runs/observer.js"
+
+export interface Tracing {
+  /** A span for each request, from its first byte to its reply's last. */
+  readonly middleware: MiddlewareHandler
+  /** Spans for a run's wait in the queue and its execution, below the request that created it. */
+  readonly observer: RunObserver
+  /** W3C `traceparent` of the request that is being answered: a run keeps it, whichever server executes it. */
+  traceparent(): string | undefined
+  /** Sends what is left. */
+  close(): Promise<void>
+}
+
+/** Variables of OpenTelemetry that name a collector. */
+const endpoints = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"] as const
+
+/**
+ * @param env  the server's environment; the SDK reads the rest of OTEL_* itself
+ * @returns undefined when no collector is named
+ */
+export async function startTracing(env: NodeJS.ProcessEnv, version: string): Promise<Tracing | undefined> {
+  if (!endpoints.some((name) => env[name]) || env.OTEL_SDK_DISABLED === "true") return undefined
+  const { createTracing } = await import("./open-telemetry.js")
+  return createTracing({ version, serviceName: env.OTEL_SERVICE_NAME ?? "superstep-agent-server" })
+}
