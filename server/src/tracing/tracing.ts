@@ -15,16 +15,3 @@ export interface Tracing {
   /** Sends what is left. */
   close(): Promise<void>
 }
-
-/** Variables of OpenTelemetry that name a collector. */
-const endpoints = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"] as const
-
-/**
- * @param env  the server's environment; the SDK reads the rest of OTEL_* itself
- * @returns undefined when no collector is named
- */
-export async function startTracing(env: NodeJS.ProcessEnv, version: string): Promise<Tracing | undefined> {
-  if (!endpoints.some((name) => env[name]) || env.OTEL_SDK_DISABLED === "true") return undefined
-  const { createTracing } = await import("./open-telemetry.js")
-  return createTracing({ version, serviceName: env.OTEL_SERVICE_NAME ?? "superstep-agent-server" })
-}

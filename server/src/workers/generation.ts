@@ -57,8 +57,12 @@ export class Generation {
     for (const failure of this.workers.flatMap((worker) => worker.report.failed)) {
       if (!graphs.has(failure.graphId) && !failed.has(failure.graphId)) failed.set(failure.graphId, failure)
     }
-    const langgraph = Object.assign({}, ...this.workers.map(({ report }) => report.langgraph))
-    return { graphs: [...graphs], failed: [...failed.values()], langgraph }
+    const told = this.workers.flatMap(({ report: { langgraph } }) => (langgraph ? [langgraph] : []))
+    return {
+      graphs: [...graphs],
+      failed: [...failed.values()],
+      ...(told.length > 0 && { langgraph: Object.assign({}, ...told) }),
+    }
   }
 
   get runsInFlight(): number {

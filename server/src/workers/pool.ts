@@ -121,11 +121,11 @@ class Pool implements WorkerPool {
   }
 
   report(): LoadReport {
-    const failed = this.#newest?.report().failed ?? []
+    const { failed = [], langgraph } = this.#newest?.report() ?? {}
     return {
       graphs: [...this.#routes.keys()],
       failed: failed.filter(({ graphId }) => !this.#routes.has(graphId)),
-      langgraph: this.#newest?.report().langgraph ?? {},
+      ...(langgraph && { langgraph }),
     }
   }
 
