@@ -109,7 +109,9 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const crons = new CronLoop({ ...parts, db, log })
   await crons.start()
   const stopForgetting = forgetOldEvents(db, { ttlSeconds: config.resumableTtlSeconds, log })
-  const watch = config.reload ? await reloadOnChange({ config, db, log, env, project, channel }, parts) : undefined
+  const watch = config.reload
+    ? await reloadOnChange({ config, db, log, env, project, channel, tracing }, parts)
+    : undefined
   isReady = true
   log.info({ port: listening.port, graphs: report.graphs, revision_id: claimer.revisionId }, "server ready")
 

@@ -72,7 +72,7 @@ export function createApp(options: AppOptions): Api {
   app.use(identifyCaller(identifyUser))
 
   const { mountPrefix, disabled } = http
-  const needsKey = options.unitToken !== undefined
+  const needsKey = options.unitToken !== undefined || options.apiKeys !== undefined
   const document = { version, disabled, needsKey, prefix: mountPrefix, auth: options.authDocument }
   addMetaRoutes(app, { ...options, document })
   addAssistantRoutes(app, options)
@@ -81,7 +81,7 @@ export function createApp(options: AppOptions): Api {
   addWaitRoutes(app, options)
   addCronRoutes(app, options)
   if (options.unitToken) addUnitRoutes(app, { ...options, revisionId: claimer.revisionId })
-  addReference(app, document, (c) => (needsKey ? forwardedPrefix(c) : "") + mountPrefix)
+  addReference(app, document, (c) => (options.unitToken ? forwardedPrefix(c) : "") + mountPrefix)
   app.notFound(notFound(app))
   return app
 }
