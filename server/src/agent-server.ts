@@ -36,10 +36,12 @@ import { activate } from "./serving/routes.js"
 import { storeCalls } from "./store/calls.js"
 import { startTracing } from "./tracing/start-tracing.js"
 import type { Tracing } from "./tracing/tracing.js"
+import { UiBundles } from "./ui/bundles.js"
 import type { Limits } from "./workers/child.js"
 import { patient } from "./workers/patient-calls.js"
 import { createWorkerPool, usualLimits, type WorkerPool } from "./workers/pool.js"
 import type { GraphFailure } from "./workers/port.js"
+import { projectEnv } from "./workers/worker-env.js"
 
 // How often claims of lost servers are looked for: often enough for a lease of any length.
 const mostSweepMs = 5_000
@@ -78,7 +80,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const channel = await openOwnChannel()
   const tracing = await startTracing(env, version)
   const parts = assemble({ config, db, log, env, project, channel, tracing })
-  const { workers, gate, streams, writes, executor, loop, claimer } = parts
+  const { workers, gate, streams, writes, executor, loop, claimer, ui } = parts
 
   let isReady = false
   const app = createApp({
@@ -99,6 +101,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   await streams.start()
   await channel.listen(fetchOf(app))
   const listening = await listen(fetchOf(app), config.listen)
+  ui.build(uiProject(project, config, env))
   const [report, refused] = await Promise.all([workers.start(), gate.replace(toGateProject(project, config.agentEnv))])
   for (const { graphId, message } of report.failed)
     log.error({ graph_id: graphId, detail: message }, "graph failed to load")
@@ -150,6 +153,7 @@ function tellRefused(refused: readonly GraphFailure[], { isDev, revisionId }: Co
 interface Reloaded {
   readonly workers: WorkerPool
   readonly gate: Gate
+  readonly ui: UiBundles
 }
 
 interface Assembly {
@@ -188,6 +192,7 @@ function assemble({ config, db, log, env, project, channel, tracing }: Assembly)
   const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs, observer })
   const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs, graceMs: leaseMs })
   workers.onFree(() => loop.slotFreed())
+  const ui = new UiBundles(log)
   return {
     claimer,
     streams,
@@ -198,6 +203,7 @@ function assemble({ config, db, log, env, project, channel, tracing }: Assembly)
     loop,
     metrics,
     tracing,
+    ui,
     graphDefaults: defaultsOf(project, config),
   }
 }
@@ -220,9 +226,18 @@ function projectWithEnv(project: Project, { agentEnv }: Config) {
   return { ...rest, env: { ...env, ...agentEnv } }
 }
 
-/** The auth module, the app and the assistants of new graphs follow each reload. */
-function reloadOnChange({ config, db, log, env, project }: Assembly, { workers, gate }: Reloaded) {
+/** What is bundled for browsers, in the environment that the graphs' code has. */
+const uiProject = ({ folder, ui, uiConfig, env: own }: Project, { agentEnv }: Config, env: NodeJS.ProcessEnv) => ({
+  folder,
+  ui,
+  shared: uiConfig.shared ?? [],
+  env: projectEnv(env, { ...own, ...agentEnv }),
+})
+
+/** The auth module, the app, the components and the assistants of new graphs follow each reload. */
+function reloadOnChange({ config, db, log, env, project }: Assembly, { workers, gate, ui }: Reloaded) {
   const onReload = async (changed: Project) => {
+    ui.build(uiProject(changed, config, env))
     tellRefused(await gate.replace(toGateProject(changed, config.agentEnv)), config, log)
     try {
       await insertSystemAssistants(db, workers.report().graphs, defaultsOf(changed, config))

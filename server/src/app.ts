@@ -29,6 +29,8 @@ import { addRunRoutes } from "./runs/routes.js"
 import { addWaitRoutes } from "./runs/wait-routes.js"
 import { addUnitRoutes } from "./serving/routes.js"
 import { addThreadRoutes } from "./threads/routes.js"
+import type { UiBundles } from "./ui/bundles.js"
+import { addUiRoutes } from "./ui/routes.js"
 
 export interface AppOptions extends Runs {
   readonly version: string
@@ -45,6 +47,7 @@ export interface AppOptions extends Runs {
   readonly tracesToLangsmith: boolean
   /** `auth.openapi` of langgraph.json. */
   readonly authDocument: DocumentOptions["auth"]
+  readonly ui: Pick<UiBundles, "of">
   /** What the project says about the graphs' own assistants. */
   readonly graphDefaults: Readonly<Record<string, GraphDefaults>>
 }
@@ -80,6 +83,7 @@ export function createApp(options: AppOptions): Api {
   addRunRoutes(app, options)
   addWaitRoutes(app, options)
   addCronRoutes(app, options)
+  addUiRoutes(app, { ui: options.ui, isBehindEdge: options.unitToken !== undefined, mountPrefix: http.mountPrefix })
   if (options.unitToken) addUnitRoutes(app, { ...options, revisionId: claimer.revisionId })
   addReference(app, document, (c) => (options.unitToken ? forwardedPrefix(c) : "") + mountPrefix)
   app.notFound(notFound(app))

@@ -161,7 +161,7 @@ export const fields: readonly Field[] = [
     ignored: "this has no effect: encrypt the disk of the database",
   },
   { path: "encryption.path", what: "Its handlers." },
-  { path: "ui", what: "Components that an agent shows, by name.", ignored: notYet },
+  { path: "ui", what: "React components that an agent shows: a source file by the agent's name." },
   { path: "ui_config", what: "How they are built." },
   { path: "ui_config.shared", what: "Modules that they share with the page." },
   {

@@ -27,6 +27,9 @@ export interface Project {
   readonly http: NonNullable<LanggraphJson["http"]>
   readonly store: NonNullable<LanggraphJson["store"]>
   readonly auth: NonNullable<LanggraphJson["auth"]>
+  /** Source files of UI components, by agent. */
+  readonly ui: Readonly<Record<string, string>>
+  readonly uiConfig: NonNullable<LanggraphJson["ui_config"]>
   /** What a person should know and nothing fails for, such as an unknown key. */
   readonly warnings: readonly string[]
 }
@@ -51,6 +54,8 @@ export async function readProject(configPath: string, serverEnv: NodeJS.ProcessE
     http: config.http ?? {},
     store: config.store ?? {},
     auth: config.auth ?? {},
+    ui: config.ui ?? {},
+    uiConfig: config.ui_config ?? {},
     warnings: [...fieldWarnings(config), ...env.warnings],
   }
 }

@@ -72,6 +72,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     isReady: () => true,
     tracesToLangsmith: false,
     authDocument: {},
+    ui: { of: async () => undefined },
     graphDefaults: {},
   })
   await channel.listen(fetchOf(app))

@@ -1,0 +1,86 @@
+/** The files of a project's UI components, built by a process of their own and kept in memory (U1–U3). */
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { runCommand } from "@superstep/toolkit/exec/run-command"
+import type { Log } from "@superstep/toolkit/log/log"
+
+/** What is to be built. */
+export interface UiProject {
+  /** Absolute path. */
+  readonly folder: string
+  /** Source file by name of the agent, as in langgraph.json. */
+  readonly ui: Readonly<Record<string, string>>
+  /** Modules that the page brings, beside React and the SDK. */
+  readonly shared: readonly string[]
+  /** The whole environment of the process that builds. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** File contents by base name, such as `entrypoint.js`. */
+export type Bundle = ReadonlyMap<string, Buffer>
+
+// Tailwind looks through the whole project; on a busy small machine that takes a while.
+const timeoutMs = 120_000
+
+// Only a change of the sources helps.
+const retryAfterMs = 60_000
+
+const builder = fileURLToPath(import.meta.resolve("@superstep/worker-js/build-ui"))
+
+export class UiBundles {
+  readonly #log: Log
+  #bundles: Promise<ReadonlyMap<string, Bundle>> = Promise.resolve(new Map())
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  /** Builds what there is to build; requests wait for it. The bundles before it are given up. */
+  build(project: UiProject): void {
+    if (Object.keys(project.ui).length === 0) {
+      this.#bundles = Promise.resolve(new Map())
+      return
+    }
+    this.#bundles = buildAll(project)
+    this.#bundles.then(
+      (bundles) => this.#log.info({ agents: [...bundles.keys()] }, "UI components were built"),
+      (err: unknown) => this.#log.error({ err }, "UI components could not be built"),
+    )
+  }
+
+  /**
+   * @returns the files of an agent, or undefined when it has no components
+   * @throws Unavailable  they could not be built
+   */
+  async of(agent: string): Promise<Bundle | undefined> {
+    try {
+      return (await this.#bundles).get(agent)
+    } catch (cause) {
+      throw new Unavailable(`the UI components could not be built: ${(cause as Error).message}`, retryAfterMs, {
+        cause,
+      })
+    }
+  }
+}
+
+async function buildAll({ folder, ui, shared, env }: UiProject): Promise<ReadonlyMap<string, Bundle>> {
+  const output = await mkdtemp(join(tmpdir(), "superstep-ui-"))
+  try {
+    const order = JSON.stringify({ cwd: folder, defs: ui, config: { shared }, output })
+    await runCommand({ argv: [process.execPath, builder, order], cwd: folder, env, timeoutMs })
+    const agents = Object.keys(ui).map(
+      async (agent) => [agent, await readBundle(join(output, "public", agent))] as const,
+    )
+    return new Map(await Promise.all(agents))
+  } finally {
+    await rm(output, { recursive: true, force: true })
+  }
+}
+
+async function readBundle(folder: string): Promise<Bundle> {
+  const names = await readdir(folder)
+  return new Map(await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name))] as const)))
+}

@@ -1,0 +1,61 @@
+/** Routes of generative UI (agent-server-api §15). */
+import { NotFound } from "@superstep/toolkit/errors/errors"
+import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import type { Context } from "hono"
+import { z } from "zod"
+import type { UiBundles } from "./bundles.js"
+import { type Address, componentName, renderComponent, typeOf } from "./page.js"
+
+const tags = ["UI"]
+
+export interface UiRoutes {
+  readonly ui: Pick<UiBundles, "of">
+  /** Whether the edge is in front, which tells by which address it was asked; nobody else is believed. */
+  readonly isBehindEdge: boolean
+  readonly mountPrefix: string
+}
+
+export function addUiRoutes(api: Api, { ui: bundles, ...where }: UiRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/ui/{agent}",
+      summary: "Get what draws a UI component",
+      tags,
+      params: z.object({ agent: z.string() }),
+      body: z.object({ name: componentName }),
+      responses: {
+        200: { description: "HTML that loads the component", schema: z.string(), contentType: "text/html" },
+        404: { description: "The agent has no components" },
+      },
+    },
+    async ({ c, params: { agent }, body: { name } }) => {
+      const bundle = await bundles.of(agent)
+      if (!bundle) throw new NotFound(`UI not found for agent "${agent}"`)
+      return c.html(renderComponent(agent, name, bundle.keys(), addressOf(c, where)))
+    },
+  )
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/ui/{agent}/{file}",
+      summary: "Get a file of an agent's UI components",
+      tags,
+      params: z.object({ agent: z.string(), file: z.string() }),
+      responses: { 200: { description: "The file" }, 404: { description: "No such file" } },
+    },
+    async ({ params: { agent, file } }) => {
+      const contents = (await bundles.of(agent))?.get(file)
+      if (!contents) throw new NotFound("File not found")
+      return new Response(new Uint8Array(contents), { headers: { "content-type": typeOf(file) } })
+    },
+  )
+}
+
+function addressOf(c: Context, { isBehindEdge, mountPrefix }: Omit<UiRoutes, "ui">): Address {
+  const told = (name: string) => (isBehindEdge ? c.req.header(`x-forwarded-${name}`) : undefined)
+  const host = told("host") ?? c.req.header("host") ?? new URL(c.req.url).host
+  return { host, protocol: told("proto"), prefix: `${told("prefix") ?? ""}${mountPrefix}` }
+}
