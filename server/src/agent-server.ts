@@ -34,6 +34,7 @@ import { Executor } from "./runs/executor.js"
 import { observeWith } from "./runs/observer.js"
 import { activate } from "./serving/routes.js"
 import { storeCalls } from "./store/calls.js"
+import { startSweeping } from "./threads/sweep.js"
 import { startTracing } from "./tracing/start-tracing.js"
 import type { Tracing } from "./tracing/tracing.js"
 import { UiBundles } from "./ui/bundles.js"
@@ -112,6 +113,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const crons = new CronLoop({ ...parts, db, log })
   await crons.start()
   const stopForgetting = forgetOldEvents(db, { ttlSeconds: config.resumableTtlSeconds, log })
+  const stopSweeping = await startSweeping(db, { ttl: project.checkpointer.ttl, log })
   const watch = config.reload
     ? await reloadOnChange({ config, db, log, env, project, channel, tracing }, parts)
     : undefined
@@ -122,6 +124,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     watch?.close()
     stopForgetting()
     await crons.stop()
+    await stopSweeping()
     await loop.stop()
     await workers.stop(config.shutdownGraceSeconds * 1000)
     writes.close()

@@ -30,6 +30,7 @@ import { addWaitRoutes } from "./runs/wait-routes.js"
 import { addUnitRoutes } from "./serving/routes.js"
 import { addThreadRoutes } from "./threads/routes.js"
 import type { UiBundles } from "./ui/bundles.js"
+import { addThreadStateRoutes } from "./threads/state-routes.js"
 import { addUiRoutes } from "./ui/routes.js"
 
 export interface AppOptions extends Runs {
@@ -53,7 +54,7 @@ export interface AppOptions extends Runs {
 }
 
 export function createApp(options: AppOptions): Api {
-  const { db, log, workers, claimer, version, http, gate, channel } = options
+  const { db, log, claimer, version, http, gate, channel } = options
   const app = createApi(pathBelow(http.mountPrefix))
   app.onError(errorHandler({ log, detail: "text" }))
 
@@ -79,7 +80,8 @@ export function createApp(options: AppOptions): Api {
   const document = { version, disabled, needsKey, prefix: mountPrefix, auth: options.authDocument }
   addMetaRoutes(app, { ...options, document })
   addAssistantRoutes(app, options)
-  addThreadRoutes(app, { db, workers })
+  addThreadRoutes(app, options)
+  addThreadStateRoutes(app, options)
   addRunRoutes(app, options)
   addWaitRoutes(app, options)
   addCronRoutes(app, options)

@@ -88,7 +88,7 @@ test("threads of others stay when an assistant is deleted with its threads", asy
   const { assistant_id: id } = await createAssistant(server, userOf("ann"), agent)
   const addThread = async (owner: string) => {
     const metadata = { owner, assistant_id: id }
-    const { thread_id } = await createThread(db, { threadId: undefined, metadata, ifExists: "raise" })
+    const { thread_id } = await createThread(db, anyone, { threadId: undefined, metadata, ifExists: "raise" })
     return thread_id
   }
   const [mine, theirs] = [await addThread("ann"), await addThread("bob")]

@@ -1,11 +1,11 @@
 /** Answers a worker's `checkpoint.*` calls (protocol/worker, "Calls of a worker: checkpoints"). */
 import type { Db } from "@superstep/toolkit/db/database"
-import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { z } from "zod"
 import { type CallHandlers, type CallReply, fenceOf, type PayloadLine, parseFields } from "../workers/calls.js"
-import type { Blob, CheckpointTuple, NewCheckpoint, PendingWrite } from "./checkpoint.js"
+import type { CheckpointTuple } from "./checkpoint.js"
 import type { ClaimWrites } from "./claim-writes.js"
-import { fromLine, toLine } from "./payload.js"
+import { toLine } from "./payload.js"
+import { newCheckpoint, pendingWrites, putFields, putWritesFields } from "./put-lines.js"
 import { findCheckpoints } from "./queries.js"
 
 export interface CheckpointCallsOptions {
@@ -23,14 +23,14 @@ export const checkpointCalls = ({ db, writes, beforePut }: CheckpointCallsOption
   "checkpoint.list": async (fields) => list(db, parseFields(listFields, fields)),
   "checkpoint.put": async (fields, payload) => {
     const fence = fenceOf(fields)
-    const put = parseFields(putFields, fields)
+    const put = parseFields(putCall, fields)
     const order = { after: beforePut?.(fence.runId), mayWait: put.may_wait ?? false }
-    await writes.putCheckpoint(fence, newCheckpoint(put, payload), order)
+    await writes.putCheckpoint(fence, newCheckpoint(put.thread_id, put, payload), order)
     return {}
   },
   "checkpoint.put_writes": async (fields, payload) => {
     const fence = fenceOf(fields)
-    const put = parseFields(putWritesFields, fields)
+    const put = parseFields(putWritesCall, fields)
     const { thread_id: threadId, checkpoint_ns: checkpointNs, checkpoint_id: checkpointId } = put
     const order = { after: beforePut?.(fence.runId), mayWait: put.may_wait ?? false }
     await writes.putWrites(fence, { threadId, checkpointNs, checkpointId }, pendingWrites(put, payload), order)
@@ -50,28 +50,9 @@ const listFields = z.object({
   filter: z.record(z.string(), z.unknown()).nullish(),
 })
 
-const version = z.union([z.string(), z.number()]).transform(String)
-
-const putFields = z.object({
-  ...address,
-  may_wait: z.boolean().optional(),
-  parent_checkpoint_id: z.string().nullish(),
-  blobs: z.array(z.object({ channel: z.string(), version, type: z.string() })),
-})
-
-const putWritesFields = z.object({
-  ...address,
-  may_wait: z.boolean().optional(),
-  writes: z.array(
-    z.object({
-      task_id: z.string(),
-      task_path: z.string().default(""),
-      idx: z.int(),
-      channel: z.string(),
-      type: z.string(),
-    }),
-  ),
-})
+const ofRun = { thread_id: z.string(), may_wait: z.boolean().optional() }
+const putCall = putFields.extend(ofRun)
+const putWritesCall = putWritesFields.extend(ofRun)
 
 async function get(
   db: Db,
@@ -117,31 +98,3 @@ const linesOf = (tuple: CheckpointTuple): PayloadLine[] => [
   ...tuple.blobs.map(({ type, bytes }) => ({ name: "blob", data: toLine(type, bytes) })),
   ...tuple.writes.map(({ type, bytes }) => ({ name: "write", data: toLine(type, bytes) })),
 ]
-
-function newCheckpoint(fields: z.output<typeof putFields>, payload: readonly Buffer[]): NewCheckpoint {
-  const [checkpoint, metadata, ...lines] = payload
-  if (!checkpoint || !metadata) throw new InvalidInput("the lines of checkpoint and metadata are missing")
-  const blobs = fields.blobs.map((blob, n): Blob => ({ ...blob, bytes: fromLine(blob.type, lineAt(lines, n)) }))
-  return {
-    threadId: fields.thread_id,
-    checkpointNs: fields.checkpoint_ns,
-    checkpointId: fields.checkpoint_id,
-    parentCheckpointId: fields.parent_checkpoint_id ?? null,
-    checkpoint: checkpoint.toString("utf8"),
-    metadata: metadata.toString("utf8"),
-    blobs,
-  }
-}
-
-function pendingWrites({ writes }: z.output<typeof putWritesFields>, payload: readonly Buffer[]): PendingWrite[] {
-  return writes.map(({ task_id, task_path, idx, channel, type }, n): PendingWrite => {
-    const bytes = fromLine(type, lineAt(payload, n)) ?? Buffer.alloc(0)
-    return { taskId: task_id, taskPath: task_path, idx, channel, type, bytes }
-  })
-}
-
-function lineAt(lines: readonly Buffer[], n: number): Buffer {
-  const line = lines[n]
-  if (!line) throw new InvalidInput(`payload line ${n + 1} is missing`)
-  return line
-}

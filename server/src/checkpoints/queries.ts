@@ -45,6 +45,14 @@ async function writeOne(db: Db, fence: Fence | undefined, write: ClaimWrite): Pr
   if (fence && row?.outcome === "claim_lost") throw new ClaimLost(fence.runId)
 }
 
+/** Whether a thread has a checkpoint. */
+export const hasCheckpoint = async (db: Db, { threadId, checkpointNs, checkpointId }: CheckpointAddress) => {
+  const row = await db.row<{ found: boolean }>(sql`
+    select exists (select from checkpoints where thread_id = ${threadId} and checkpoint_ns = ${checkpointNs}
+      and checkpoint_id = ${checkpointId}) as found`)
+  return row?.found ?? false
+}
+
 export interface CheckpointQuery {
   readonly threadId: string
   /** Undefined means every namespace. */

@@ -54,10 +54,7 @@ export async function createCron(
   const assistant = await resolveAssistant(db, body.assistant_id, workers.report().graphs)
   await getAssistant({ db, workers }, caller, body.assistant_id)
   if (threadId === undefined) await caller.authorize("threads:search", {})
-  else {
-    await caller.authorize("threads:read", { thread_id: threadId })
-    await getThread(db, threadId)
-  }
+  else await getThread(db, caller, threadId)
   const plan = {
     schedule: body.schedule,
     timezone: body.timezone ?? null,

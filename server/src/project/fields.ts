@@ -117,11 +117,14 @@ export const fields: readonly Field[] = [
     what: "A checkpointer of the project's own.",
     ignored: "this has no effect: checkpoints are in the server's Postgres",
   },
-  { path: "checkpointer.ttl", what: "How long threads live.", ignored: notYet },
+  { path: "checkpointer.ttl", what: "How long new threads live." },
   { path: "checkpointer.ttl.strategy", what: "`delete` the thread, or `keep_latest` of its checkpoints." },
   { path: "checkpointer.ttl.default_ttl", what: "Life of a thread that names none, in minutes; for ever by default." },
-  { path: "checkpointer.ttl.sweep_interval_minutes", what: "How often threads whose time is over are looked for." },
-  { path: "checkpointer.ttl.sweep_limit", what: "How many are swept at a time." },
+  {
+    path: "checkpointer.ttl.sweep_interval_minutes",
+    what: "How often threads whose time is over are looked for; 5 by default.",
+  },
+  { path: "checkpointer.ttl.sweep_limit", what: "How many are swept at a time; 1000 by default." },
   {
     path: "checkpointer.serde",
     what: "What may be read from a pickle.",

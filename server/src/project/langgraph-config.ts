@@ -26,6 +26,7 @@ export interface Project {
   readonly dependencies: readonly string[]
   readonly http: NonNullable<LanggraphJson["http"]>
   readonly store: NonNullable<LanggraphJson["store"]>
+  readonly checkpointer: NonNullable<LanggraphJson["checkpointer"]>
   readonly auth: NonNullable<LanggraphJson["auth"]>
   /** Source files of UI components, by agent. */
   readonly ui: Readonly<Record<string, string>>
@@ -53,6 +54,7 @@ export async function readProject(configPath: string, serverEnv: NodeJS.ProcessE
     dependencies: config.dependencies ?? [],
     http: config.http ?? {},
     store: config.store ?? {},
+    checkpointer: config.checkpointer ?? {},
     auth: config.auth ?? {},
     ui: config.ui ?? {},
     uiConfig: config.ui_config ?? {},

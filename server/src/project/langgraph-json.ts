@@ -71,13 +71,16 @@ const store = z.looseObject({
     .optional(),
 })
 
+// A hundred years in minutes: longer, and the end of a thread's time is beyond what Postgres can say.
+const mostMinutes = 52_560_000
+
 const checkpointer = z.looseObject({
   backend: z.enum(["default", "mongo", "custom"]).optional(),
   path: z.string().optional(),
   ttl: z
     .looseObject({
       strategy: z.enum(["delete", "keep_latest"]).optional(),
-      default_ttl: z.number().positive().nullish(),
+      default_ttl: z.number().positive().max(mostMinutes).nullish(),
       sweep_interval_minutes: z.number().positive().nullish(),
       sweep_limit: z.int().positive().optional(),
     })

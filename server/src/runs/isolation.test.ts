@@ -5,6 +5,7 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
+import { anyone } from "../auth/caller.js"
 import { startTestHttp } from "../testing/test-http.js"
 import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { createThread, getThread } from "../threads/operations.js"
@@ -16,7 +17,7 @@ import { newRun } from "./schema.js"
 const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
 
 const newThread = async ({ db }: TestServer) =>
-  (await createThread(db, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
+  (await createThread(db, anyone, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
 
 /** A run on a thread of its own. */
 async function newRunOf(server: TestServer, subscriber?: Listening) {
@@ -143,7 +144,7 @@ test("R10: a run whose time is over is stopped and ends as timeout, with what it
   }
   assert.equal(status, "timeout")
   assert.deepEqual(JSON.parse(error ?? "null"), failure)
-  assert.equal((await getThread(server.db, threadId)).status, "error")
+  assert.equal((await getThread(server.db, anyone, threadId)).status, "error")
   assert.deepEqual(client.events.slice(-2), [
     { event: "error", data: failure, id: client.events.at(-2)?.id },
     { event: "end", data: { run_id: runId, status: "timeout" }, id: client.events.at(-1)?.id },

@@ -4,6 +4,7 @@ import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import { v7 as uuidv7 } from "uuid"
 import { resolveAssistant } from "../assistants/operations.js"
+import { hasCheckpoint } from "../checkpoints/queries.js"
 import type { Subscriber } from "../events/run-stream.js"
 import type { RunStreams } from "../events/run-streams.js"
 import { findThread } from "../threads/queries.js"
@@ -17,7 +18,6 @@ import {
   type CreatedRun,
   cancelRun as cancelInDatabase,
   findRun,
-  hasCheckpoint,
   insertRun,
   type NewRun,
   type RunRow,
@@ -139,7 +139,11 @@ async function requireCheckpoint(db: Database, threadId: string, body: NewRunBod
   const { checkpoint_id: id, checkpoint_ns: ns = "" } = checkpointOf(body)
   // A text with U+0000 in it cannot be a parameter, and cannot name anything.
   const isPossible = !`${ns}${id}`.includes("\u0000")
-  if (id === undefined || (isPossible && (await hasCheckpoint(db, threadId, String(ns), String(id))))) return
+  if (
+    id === undefined ||
+    (isPossible && (await hasCheckpoint(db, { threadId, checkpointNs: String(ns), checkpointId: String(id) })))
+  )
+    return
   throw new NotFound(`Thread ${threadId} has no checkpoint ${id}`)
 }
 

@@ -29,14 +29,6 @@ export const findRun = (db: Db, threadId: string, runId: string): Promise<RunRow
 export const findStatuses = (db: Db, runIds: readonly string[]): Promise<{ run_id: string; status: RunStatus }[]> =>
   db.rows(sql`select run_id, status from runs where run_id = any (${runIds}::uuid[])`)
 
-/** Whether a thread has a checkpoint. */
-export const hasCheckpoint = async (db: Db, threadId: string, checkpointNs: string, checkpointId: string) => {
-  const row = await db.row<{ found: boolean }>(sql`
-    select exists (select from checkpoints where thread_id = ${threadId} and checkpoint_ns = ${checkpointNs}
-      and checkpoint_id = ${checkpointId}) as found`)
-  return row?.found ?? false
-}
-
 export interface NewRun {
   readonly runId: string
   readonly threadId: string

@@ -6,6 +6,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
+import { anyone } from "../auth/caller.js"
 import { activate } from "../serving/routes.js"
 import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { createThread, getThread } from "../threads/operations.js"
@@ -15,14 +16,13 @@ import { newRun } from "./schema.js"
 const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
 
 const newThread = async (db: TestServer["db"]) =>
-  (await createThread(db, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
+  (await createThread(db, anyone, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
 
 const started = (server: TestServer, runId: string) =>
   until(() => server.workers.running.get(runId), { what: `run ${runId} to start` })
 
 const statusOf = async (server: TestServer, threadId: string, runId: string) =>
   (await getRun(server, threadId, runId)).status
-
 const countRows = async (db: Db) => {
   const row = await db.row<{ n: number }>(sql`
     select (select count(*) from runs) + (select count(*) from threads) + (select count(*) from run_events)
@@ -47,7 +47,7 @@ test("a run of an idle thread starts at once, and its stream begins with run_id 
     { event: "values", data: { n: 1 }, id: "1" },
     { event: "end", data: { run_id: run.run_id, status: "success" }, id: "2" },
   ])
-  const thread = await getThread(server.db, threadId)
+  const thread = await getThread(server.db, anyone, threadId)
   assert.equal(thread.status, "idle")
   assert.equal(thread.values, '{"n":1}')
   assert.equal(thread.graph_id, "agent")
@@ -71,7 +71,7 @@ test("runs of one thread execute one after the other, in the order in which they
     asked,
   )
   await waitForEnd(server, asked[3] ?? "")
-  assert.equal((await getThread(server.db, threadId)).status, "idle")
+  assert.equal((await getThread(server.db, anyone, threadId)).status, "idle")
 })
 
 test("two servers never execute one thread's runs at the same time (R1, R2, R3)", async () => {
@@ -200,7 +200,7 @@ test("a run that kills its worker three times ends in error with a typed reason 
   assert.equal(attempt, 3)
   assert.equal(JSON.parse(error ?? "null").error, "WorkerLost")
   assert.deepEqual(client.names.slice(-2), ["error", "end"])
-  assert.equal((await getThread(server.db, threadId)).status, "error")
+  assert.equal((await getThread(server.db, anyone, threadId)).status, "error")
 })
 
 test("a worker whose claim ran out cannot finish the run (R4)", async () => {
@@ -218,7 +218,7 @@ test("a worker whose claim ran out cannot finish the run (R4)", async () => {
   await waitForEnd(quick, run.run_id)
 
   assert.equal(taken.order.attempt, 2)
-  assert.equal((await getThread(quick.db, threadId)).values, '{"from":"quick"}')
+  assert.equal((await getThread(quick.db, anyone, threadId)).values, '{"from":"quick"}')
 })
 
 test("a server that comes back takes up at once what its former life had claimed", async () => {
@@ -382,7 +382,7 @@ test("a run on a thread that does not exist is refused, unless it may make one",
   const run = await createRun(server, { threadId, body: body({ if_not_exists: "create" }) })
 
   assert.equal(run.thread_id, threadId)
-  assert.equal((await getThread(server.db, threadId)).status, "busy")
+  assert.equal((await getThread(server.db, anyone, threadId)).status, "busy")
 })
 
 test("cancelling a run that is over changes nothing", async () => {

@@ -6,6 +6,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
+import { anyone } from "../auth/caller.js"
 import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { createThread, getThread } from "../threads/operations.js"
 import { cancelRun, createRun, getRun, joinRun, waitForEnd } from "./operations.js"
@@ -15,7 +16,7 @@ import { newRun } from "./schema.js"
 const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
 
 const newThread = async ({ db }: TestServer) =>
-  (await createThread(db, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
+  (await createThread(db, anyone, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
 
 const started = (server: TestServer, runId: string, attempt = 1) =>
   until(() => server.workers.started.find(({ order }) => order.runId === runId && order.attempt === attempt), {
@@ -215,12 +216,12 @@ test("a refused run changes nothing of its thread", async () => {
   server.workers.graphs.push("other")
   const threadId = await newThread(server)
   await createRun(server, { threadId, body: body() })
-  const before = await getThread(server.db, threadId)
+  const before = await getThread(server.db, anyone, threadId)
 
   const refused = body({ assistant_id: "other", multitask_strategy: "reject" })
   await assert.rejects(createRun(server, { threadId, body: refused }), Conflict)
 
-  assert.deepEqual(await getThread(server.db, threadId), before)
+  assert.deepEqual(await getThread(server.db, anyone, threadId), before)
 })
 
 test("a stateless run that is cancelled while it waits leaves nothing", async () => {

@@ -23,15 +23,22 @@ export async function lockThreadsOf(
 
 /**
  * Deletes threads that the caller has locked, with their runs and checkpoints. Workers of running runs are asked to
- * stop; what they still write is refused, since the claim is gone with the run.
+ * stop; what they still write is refused, since the claim is gone with the run (T3).
  * @returns the runs that were waiting or running, whose clients must be told
  */
 export async function deleteThreads(tx: Db, threadIds: readonly string[]): Promise<string[]> {
-  const inFlight = await tx.rows<{ run_id: string }>(sql`
-    select run_id, case when status = 'running' then pg_notify('run_cancel', run_id::text) end
-    from (select run_id, status from runs where thread_id = any (${threadIds}::uuid[]) and status in ('pending', 'running')
-      order by run_id for update) as runs`)
-  await tx.run(sql`select delete_checkpoints(thread_id) from unnest(${threadIds}::uuid[]) as gone (thread_id)`)
-  await tx.run(sql`delete from threads where thread_id = any (${threadIds}::uuid[])`)
-  return inFlight.map(({ run_id }) => run_id)
+  const rows = await tx.rows<{ run_id: string }>(sql`
+    select unnest(delete_thread(thread_id)) as run_id from unnest(${threadIds}::uuid[]) as gone (thread_id)`)
+  return rows.map(({ run_id }) => run_id)
+}
+
+/**
+ * Deletes one thread.
+ * @returns as above; undefined when the caller sees no such thread
+ */
+export async function deleteThread(db: Db, threadId: string, filter?: MetadataFilter): Promise<string[] | undefined> {
+  const row = await db.row<{ stopped: string[] | null }>(sql`
+    select delete_thread(thread_id) as stopped from threads
+    where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
+  return row?.stopped ?? undefined
 }

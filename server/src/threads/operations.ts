@@ -1,84 +1,226 @@
-import type { Database } from "@superstep/toolkit/db/database"
+/** What can be done with whole threads: the one way in for routes, crons and tests. State is in `state-operations.ts`. */
+import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
-import { RawJson } from "@superstep/toolkit/http/json"
 import { v7 as uuidv7 } from "uuid"
-import type { Workers } from "../workers/port.js"
-import { findThread, insertThread } from "./queries.js"
-import { emptyState, type ThreadRow } from "./thread.js"
+import type { Caller } from "../auth/caller.js"
+import type { RunStreams } from "../events/run-streams.js"
+import type { Page } from "../http/pagination.js"
+import { deleteThread as deleteInDatabase } from "./deletion-queries.js"
+import {
+  copyThread as copyInDatabase,
+  findThread,
+  findTtl,
+  insertThread,
+  keepLatestCheckpoints,
+  lockThread,
+  setMetadata,
+  setTtl,
+} from "./queries.js"
+import {
+  countThreads as countInDatabase,
+  searchThreads as searchInDatabase,
+  type ThreadFilter,
+  type ThreadOrder,
+} from "./search-queries.js"
+import { sizeOfChannels, sizeOfCheckpoints, sizeOfWrites } from "./storage-queries.js"
+import type { ThreadRow, ThreadTtl, TtlStrategy } from "./thread.js"
 
-/** @throws NotFound  in the Platform's words (agent-server-api §5.4) */
-export async function getThread(db: Database, threadId: string): Promise<ThreadRow> {
-  const thread = await findThread(db, threadId)
-  if (!thread) throw new NotFound(`Thread with ID ${threadId} not found`)
-  return thread
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** How long a thread lives from now on. */
+export interface TtlRequest {
+  readonly minutes: number
+  readonly strategy: TtlStrategy
+}
+
+/** @throws NotFound  in the Platform's words (agent-server-api §5.4); also when the caller may not see it */
+export async function getThread(db: Database, caller: Caller, threadId: string): Promise<ThreadRow> {
+  const { filter } = await caller.authorize("threads:read", { thread_id: threadId })
+  return (await findThread(db, threadId, filter)) ?? notFound(threadId)
+}
+
+/** @returns undefined for a thread that stays */
+export const getTtl = (db: Database, { thread_id }: ThreadRow): Promise<ThreadTtl | undefined> => findTtl(db, thread_id)
+
+export const notFound = (threadId: string): never => {
+  throw new NotFound(`Thread with ID ${threadId} not found`)
 }
 
 export interface ThreadRequest {
   readonly threadId: string | undefined
-  readonly metadata: Readonly<Record<string, unknown>>
+  readonly metadata: JsonObject
   readonly ifExists: "raise" | "do_nothing"
+  readonly ttl?: TtlRequest | undefined
 }
 
+/** Works out what else is to be written with a new thread, and gives what writes it in the thread's transaction. */
+export type Prepare = (threadId: string, metadata: JsonObject) => Promise<(tx: Db) => Promise<ThreadRow>>
+
 /**
- * Makes a thread, or gives the one that is there unchanged when the caller allows it.
- * @throws Conflict  when the id is taken and `ifExists` is `raise`
+ * Makes a thread, or gives the one that is there unchanged when the request allows it.
+ * @param prepare   called when there is no such thread yet, before any transaction
+ * @throws Conflict when the id is taken and `ifExists` is `raise`, or the caller may not see who has it
  */
-export async function createThread(db: Database, request: ThreadRequest): Promise<ThreadRow> {
-  const threadId = request.threadId ?? uuidv7()
-  const created = await insertThread(db, threadId, JSON.stringify(request.metadata))
+export async function createThread(
+  db: Database,
+  caller: Caller,
+  { threadId = uuidv7(), metadata, ifExists, ttl }: ThreadRequest,
+  prepare?: Prepare,
+): Promise<ThreadRow> {
+  const asked = { thread_id: threadId, metadata, if_exists: ifExists, ...(ttl && { ttl: ttlValue(ttl) }) }
+  const { value, filter } = await caller.authorize("threads:create", asked)
+  const isTaken = prepare !== undefined && (await findThread(db, threadId)) !== undefined
+  const fill = isTaken ? undefined : await prepare?.(threadId, value.metadata)
+  const created = await insertFilled(db, { threadId, metadata: JSON.stringify(value.metadata), ttl, fill })
   if (created) return created
-  if (request.ifExists === "raise") throw new Conflict("Thread already exists", "thread_exists")
-  return getThread(db, threadId)
+  const existing = ifExists === "do_nothing" ? await findThread(db, threadId, filter) : undefined
+  if (!existing) throw new Conflict("Thread already exists", "thread_exists")
+  return existing
+}
+
+interface NewThread {
+  readonly threadId: string
+  readonly metadata: string
+  readonly ttl: TtlRequest | undefined
+  readonly fill: ((tx: Db) => Promise<ThreadRow>) | undefined
+}
+
+/** @returns undefined when the id is taken; then nothing was written */
+async function insertFilled(db: Database, { threadId, metadata, ttl, fill }: NewThread) {
+  if (!ttl && !fill) return insertThread(db, threadId, metadata)
+  return db.transaction(async (tx) => {
+    const created = await insertThread(tx, threadId, metadata)
+    if (!created) return undefined
+    if (ttl) await setTtl(tx, threadId, ttl)
+    return fill ? fill(tx) : created
+  })
+}
+
+const ttlValue = ({ minutes, strategy }: TtlRequest) => ({ ttl: minutes, strategy })
+
+/**
+ * Merges metadata key by key, and lets the thread's time begin anew.
+ * @throws NotFound
+ */
+export async function updateThread(
+  db: Database,
+  caller: Caller,
+  threadId: string,
+  { metadata = {}, ttl }: { metadata?: JsonObject | undefined; ttl?: TtlRequest | undefined },
+): Promise<ThreadRow> {
+  const asked = { thread_id: threadId, metadata, ...(ttl && { ttl: ttlValue(ttl) }) }
+  const { value, filter } = await caller.authorize("threads:update", asked)
+  return db.transaction(async (tx) => {
+    const thread = (await lockThread(tx, threadId, filter)) ?? notFound(threadId)
+    if (ttl) await setTtl(tx, threadId, ttl)
+    const merged = { ...JSON.parse(thread.metadata), ...value.metadata }
+    return (await setMetadata(tx, threadId, JSON.stringify(merged))) ?? notFound(threadId)
+  })
+}
+
+export interface Threads {
+  readonly db: Database
+  readonly streams: RunStreams
 }
 
 /**
- * The latest state of a thread, computed by its graph.
- * @returns a ThreadState: the worker's JSON, passed on unparsed
+ * Deletes a thread with its runs and checkpoints (T3). Runs in flight are stopped and their clients told.
+ * @throws NotFound
  */
-export async function getThreadState(
-  { db, workers }: { db: Database; workers: Workers },
-  threadId: string,
-  { subgraphs }: { subgraphs: boolean },
-): Promise<RawJson | typeof emptyState> {
-  const thread = await getThread(db, threadId)
-  if (thread.graph_id === null) return emptyState
-  const fields = { graph_id: thread.graph_id, thread_id: threadId, checkpoint_ns: "", subgraphs }
-  const { payload } = await workers.call("graph.state", fields, { config: thread.config })
-  const [state] = payload
-  if (!state) throw new Error("the worker's reply to graph.state has no state")
-  return new RawJson(state.toString("utf8"))
+export async function deleteThread(threads: Threads, caller: Caller, threadId: string): Promise<void> {
+  if (!(await removeThread(threads, caller, threadId))) notFound(threadId)
 }
 
-export interface HistoryQuery {
-  readonly limit: number
-  /** Only checkpoints older than this one. */
-  readonly before: string | undefined
-  /** What the metadata must hold. */
-  readonly filter: Readonly<Record<string, unknown>> | undefined
-  readonly checkpointNs: string
+async function removeThread({ db, streams }: Threads, caller: Caller, threadId: string): Promise<boolean> {
+  const { filter } = await caller.authorize("threads:delete", { thread_id: threadId })
+  const stopped = await deleteInDatabase(db, threadId, filter)
+  for (const runId of stopped ?? []) await streams.announceEnd(runId, "interrupted")
+  return stopped !== undefined
 }
 
 /**
- * The past states of a thread, newest first, computed by its graph.
- * @returns a JSON list of ThreadStates: the worker's JSON, passed on unparsed
+ * Deletes threads, or all of their checkpoints that are not needed to go on. Threads that are not there, or that the
+ * caller may not see, do not count; with `keep_latest` neither do those with a run in flight.
+ * @returns how many were pruned
  */
-export async function getThreadHistory(
-  { db, workers }: { db: Database; workers: Workers },
-  threadId: string,
-  { limit, before, filter, checkpointNs }: HistoryQuery,
-): Promise<RawJson | readonly []> {
-  const thread = await getThread(db, threadId)
-  if (thread.graph_id === null) return []
-  const fields = {
-    graph_id: thread.graph_id,
-    thread_id: threadId,
-    checkpoint_ns: checkpointNs,
-    limit,
-    ...(before !== undefined && { before }),
-    ...(filter !== undefined && { filter }),
+export async function pruneThreads(
+  threads: Threads,
+  caller: Caller,
+  { threadIds, strategy }: { threadIds: readonly string[]; strategy: TtlStrategy },
+): Promise<number> {
+  let pruned = 0
+  for (const threadId of new Set(threadIds)) {
+    const isDone =
+      strategy === "delete"
+        ? await removeThread(threads, caller, threadId)
+        : await keepLatest(threads, caller, threadId)
+    if (isDone) pruned += 1
   }
-  const { payload } = await workers.call("graph.history", fields, { config: thread.config })
-  const [states] = payload
-  if (!states) throw new Error("the worker's reply to graph.history has no states")
-  return new RawJson(states.toString("utf8"))
+  return pruned
+}
+
+async function keepLatest({ db }: Threads, caller: Caller, threadId: string): Promise<boolean> {
+  const { filter } = await caller.authorize("threads:update", { thread_id: threadId, metadata: {} })
+  return keepLatestCheckpoints(db, threadId, filter)
+}
+
+/**
+ * Copies a thread with all its checkpoints under a new id.
+ * @throws Conflict  there is no such thread: both of LangGraph's servers answer 409 (agent-server-api §5.7)
+ */
+export async function copyThread(db: Database, caller: Caller, threadId: string): Promise<ThreadRow> {
+  const { filter } = await caller.authorize("threads:read", { thread_id: threadId })
+  const gone = () => new Conflict("Thread not found", "thread_not_found")
+  const source = await findThread(db, threadId, filter)
+  if (!source) throw gone()
+  const copyId = uuidv7()
+  const metadata = { ...JSON.parse(source.metadata), thread_id: copyId }
+  const { value } = await caller.authorize("threads:create", { thread_id: copyId, metadata, if_exists: "raise" })
+  const copy = await copyInDatabase(db, threadId, copyId, JSON.stringify(value.metadata))
+  if (!copy) throw gone()
+  return copy
+}
+
+export interface ThreadQuery extends ThreadFilter {
+  readonly order: ThreadOrder
+  readonly page: Page
+  readonly withValues: boolean
+}
+
+/** @returns a page, and how many there are in all */
+export async function searchThreads(
+  db: Database,
+  caller: Caller,
+  { order, page, withValues, ...asked }: ThreadQuery,
+): Promise<{ threads: ThreadRow[]; total: number }> {
+  const { value, filter: access } = await caller.authorize("threads:search", { ...asked, ...page })
+  const [threads, total] = await Promise.all([
+    searchInDatabase(db, { filter: value, access, order, page, withValues }),
+    countInDatabase(db, value, access),
+  ])
+  return { threads, total }
+}
+
+export async function countThreads(db: Database, caller: Caller, asked: ThreadFilter): Promise<number> {
+  const { value, filter } = await caller.authorize("threads:search", { ...asked, limit: 0, offset: 0 })
+  return countInDatabase(db, value, filter)
+}
+
+/** What a thread takes in the database (agent-server-api §5.9). */
+export async function storageOf(db: Database, caller: Caller, threadId: string) {
+  await getThread(db, caller, threadId)
+  const [checkpoints, channels, writes] = await Promise.all([
+    sizeOfCheckpoints(db, threadId),
+    sizeOfChannels(db, threadId),
+    sizeOfWrites(db, threadId),
+  ])
+  const sum = (key: "versions" | "bytes") => channels.reduce((total, channel) => total + channel[key], 0)
+  const entries = channels.map(({ channel, versions, bytes }) => [channel, { versions, bytes }])
+  return {
+    thread_id: threadId,
+    total_bytes: checkpoints.bytes + writes.bytes + sum("bytes"),
+    checkpoints,
+    channel_values: { count: sum("versions"), bytes: sum("bytes"), by_channel: Object.fromEntries(entries) },
+    pending_writes: writes,
+  }
 }

@@ -1,17 +1,96 @@
 /** Statements on threads. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { sql } from "@superstep/toolkit/db/sql"
-import type { ThreadRow } from "./thread.js"
+import { type Sql, sql } from "@superstep/toolkit/db/sql"
+import type { MetadataFilter } from "../auth/metadata-filter.js"
+import { matchesFilter } from "../auth/queries.js"
+import type { ThreadRow, ThreadTtl, TtlStrategy } from "./thread.js"
 
-export const findThread = (db: Db, threadId: string): Promise<ThreadRow | undefined> =>
+/** What a `ThreadRow` holds. */
+export const threadColumns: Sql = sql`thread_id, status, graph_id, assistant_id, metadata, config, values, interrupts, error,
+  created_at, updated_at, state_updated_at`
+
+/** @param filter  what its metadata must match for the caller to see it */
+export const findThread = (db: Db, threadId: string, filter?: MetadataFilter): Promise<ThreadRow | undefined> =>
   db.row<ThreadRow>(sql`
-    select thread_id, status, graph_id, assistant_id, metadata, config, values, interrupts, error, created_at, updated_at,
-      state_updated_at
-    from threads where thread_id = ${threadId}`)
+    select ${threadColumns} from threads
+    where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
+
+/** The same, locked until the transaction ends. */
+export const lockThread = (db: Db, threadId: string, filter?: MetadataFilter): Promise<ThreadRow | undefined> =>
+  db.row<ThreadRow>(sql`
+    select ${threadColumns} from threads
+    where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)} for update`)
 
 /** @returns the new thread, or undefined when the id is taken */
 export const insertThread = (db: Db, threadId: string, metadata: string): Promise<ThreadRow | undefined> =>
   db.row<ThreadRow>(sql`
     insert into threads (thread_id, metadata) values (${threadId}, ${metadata}) on conflict do nothing
-    returning thread_id, status, graph_id, assistant_id, metadata, config, values, interrupts, error, created_at,
-      updated_at, state_updated_at`)
+    returning ${threadColumns}`)
+
+export const setMetadata = (db: Db, threadId: string, metadata: string): Promise<ThreadRow | undefined> =>
+  db.row<ThreadRow>(sql`
+    update threads set metadata = ${metadata}, updated_at = now() where thread_id = ${threadId}
+    returning ${threadColumns}`)
+
+/** What an update of the state was worked out from: any change of the thread or its state makes another version (T1). */
+export interface ThreadVersion extends ThreadRow {
+  readonly version: string
+  readonly is_busy: boolean
+}
+
+/** A thread with its version, at one moment. `xmin` is the transaction that wrote the row last. */
+export const findVersion = (db: Db, threadId: string, filter?: MetadataFilter): Promise<ThreadVersion | undefined> =>
+  db.row<ThreadVersion>(sql`
+    select ${threadColumns}, xmin::text as version, is_in_flight(thread_id) as is_busy from threads
+    where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
+
+/** What an update of the state left; JSON texts. */
+export const setState = (db: Db, threadId: string, state: { values: string; interrupts: string }) =>
+  db.row<ThreadRow>(sql`
+    update threads set values = ${state.values}, interrupts = ${state.interrupts}, updated_at = now(), state_updated_at = now()
+    where thread_id = ${threadId} returning ${threadColumns}`)
+
+/** @returns whether it was done: a thread with a run in flight is left as it is */
+export const keepLatestCheckpoints = async (db: Db, threadId: string, filter?: MetadataFilter): Promise<boolean> => {
+  const row = await db.row<{ done: boolean }>(sql`
+    select keep_latest_checkpoints(thread_id) as done from threads
+    where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
+  return row?.done ?? false
+}
+
+/**
+ * Copies a thread with its checkpoints: one statement, so one moment of it. No run is copied, so a thread that is busy
+ * comes to rest as a run's end would leave it.
+ */
+export const copyThread = (db: Db, from: string, to: string, metadata: string): Promise<ThreadRow | undefined> =>
+  db.row<ThreadRow>(sql`
+    with copied_checkpoints as (
+      insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
+      select ${to}::text, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint,
+        jsonb_set(metadata, '{thread_id}', to_jsonb(${to}::text), false)
+      from checkpoints where thread_id = ${from}::text),
+    copied_blobs as (
+      insert into checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
+      select ${to}::text, checkpoint_ns, channel, version, type, blob
+      from checkpoint_blobs where thread_id = ${from}::text),
+    copied_writes as (
+      insert into checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob, task_path)
+      select ${to}::text, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob, task_path
+      from checkpoint_writes where thread_id = ${from}::text)
+    insert into threads (thread_id, status, graph_id, assistant_id, metadata, config, values, interrupts, error)
+    select ${to}::uuid,
+      case when status <> 'busy' then status when interrupts::text = '{}' then 'idle' else 'interrupted' end,
+      graph_id, assistant_id, ${metadata}, config, values, interrupts, error
+    from threads where thread_id = ${from}::uuid
+    returning ${threadColumns}`)
+
+export const findTtl = (db: Db, threadId: string): Promise<ThreadTtl | undefined> =>
+  db.row<ThreadTtl>(sql`select strategy, ttl_minutes, expires_at from thread_ttls where thread_id = ${threadId}`)
+
+/** Its time begins now. */
+export const setTtl = (db: Db, threadId: string, { strategy, minutes }: { strategy: TtlStrategy; minutes: number }) =>
+  db.run(sql`
+    insert into thread_ttls (thread_id, strategy, ttl_minutes, expires_at)
+    values (${threadId}, ${strategy}, ${minutes}, now() + make_interval(secs => ${minutes}::float8 * 60))
+    on conflict (thread_id) do update
+      set strategy = excluded.strategy, ttl_minutes = excluded.ttl_minutes, expires_at = excluded.expires_at`)

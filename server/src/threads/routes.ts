@@ -1,16 +1,52 @@
-import type { Database } from "@superstep/toolkit/db/database"
+/** Whole threads. Their state is in `state-routes.ts`. */
 import { jsonResponse } from "@superstep/toolkit/http/json"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import type { Context } from "hono"
 import { z } from "zod"
+import { callerOf } from "../http/caller-of.js"
+import { pageHeaders } from "../http/pagination.js"
 import { once } from "../idempotency/once.js"
-import type { Workers } from "../workers/port.js"
-import { createThread, getThread, getThreadHistory, getThreadState } from "./operations.js"
-import { historyBody, historyQuery, newThread, stateQuery, thread, threadParams, threadState } from "./schema.js"
-import { renderThread } from "./thread.js"
+import { extract } from "./extract.js"
+import {
+  copyThread,
+  countThreads,
+  createThread,
+  deleteThread,
+  getThread,
+  getTtl,
+  pruneThreads,
+  searchThreads,
+  storageOf,
+  type Threads,
+  updateThread,
+} from "./operations.js"
+import {
+  foundThread,
+  newThread,
+  prune,
+  storage,
+  thread,
+  threadChange,
+  threadCount,
+  threadInclude,
+  threadParams,
+  threadSearch,
+} from "./schema.js"
+import { type ThreadStates, withState } from "./state-operations.js"
+import { pick, renderThread, type ThreadRow } from "./thread.js"
 
-const tags = ["Threads"]
+export const tags = ["Threads"]
+const found = { 200: { description: "The thread", schema: thread } }
+const invalid = { 422: { description: "Invalid input" } }
+export const missing = { 404: { description: "No such thread" }, ...invalid }
 
-export function addThreadRoutes(api: Api, { db, workers }: { db: Database; workers: Workers }): void {
+export function addThreadRoutes(api: Api, parts: Threads & ThreadStates): void {
+  addNewThreadRoutes(api, parts)
+  addOneThreadRoutes(api, parts)
+  addManyThreadsRoutes(api, parts)
+}
+
+function addNewThreadRoutes(api: Api, { db, workers }: ThreadStates): void {
   addRoute(
     api,
     {
@@ -20,74 +56,160 @@ export function addThreadRoutes(api: Api, { db, workers }: { db: Database; worke
       tags,
       body: newThread,
       responses: {
-        200: { description: "The thread", schema: thread },
+        ...found,
+        400: { description: "Supersteps without metadata.graph_id" },
         409: { description: "The id is taken" },
-        422: { description: "Invalid input" },
+        ...invalid,
       },
     },
-    async ({ c, body, bodyText }) =>
+    ({ c, body, bodyText }) =>
       once(db, { c, bodyText }, async (tx) => {
-        const row = await createThread(tx, {
+        const request = {
           threadId: body.thread_id ?? undefined,
           metadata: body.metadata ?? {},
-          ifExists: body.if_exists ?? "raise",
-        })
-        return jsonResponse(renderThread(row))
+          ifExists: body.if_exists ?? ("raise" as const),
+          ttl: body.ttl ?? undefined,
+        }
+        const prepare = body.supersteps?.length ? withState(workers, body.supersteps) : undefined
+        return jsonResponse(renderThread(await createThread(tx, callerOf(c), request, prepare)))
       }),
   )
   addRoute(
     api,
     {
-      method: "get",
-      path: "/threads/{thread_id}",
-      summary: "Get a thread",
+      method: "post",
+      path: "/threads/{thread_id}/copy",
+      summary: "Copy a thread with its checkpoints",
       tags,
       params: threadParams,
-      responses: { 200: { description: "The thread", schema: thread }, 404: { description: "No such thread" } },
+      responses: { ...found, 409: { description: "No such thread" }, ...invalid },
     },
-    async ({ params }) => jsonResponse(renderThread(await getThread(db, params.thread_id))),
+    ({ c, params, bodyText }) =>
+      once(db, { c, bodyText }, async (tx) =>
+        jsonResponse(renderThread(await copyThread(tx, callerOf(c), params.thread_id))),
+      ),
+  )
+}
+
+function addOneThreadRoutes(api: Api, threads: Threads): void {
+  const { db } = threads
+  const one = { path: "/threads/{thread_id}", tags, params: threadParams }
+  addRoute(
+    api,
+    { ...one, method: "get", summary: "Get a thread", query: threadInclude, responses: { ...found, ...missing } },
+    async ({ c, params, query }) => {
+      const row = await getThread(db, callerOf(c), params.thread_id)
+      const ttl = query.include?.includes("ttl") ? { ttl: (await getTtl(db, row)) ?? null } : {}
+      return jsonResponse({ ...renderThread(row), ...ttl })
+    },
+  )
+  addRoute(
+    api,
+    {
+      ...one,
+      method: "patch",
+      summary: "Change a thread's metadata or time to live",
+      body: threadChange,
+      responses: { ...found, 204: { description: "Done (with Prefer: return=minimal)" }, ...missing },
+    },
+    async ({ c, params, body }) => {
+      const change = { metadata: body.metadata ?? undefined, ttl: body.ttl ?? undefined }
+      const row = await updateThread(db, callerOf(c), params.thread_id, change)
+      if (!wantsMinimal(c)) return jsonResponse(renderThread(row))
+      return new Response(null, { status: 204, headers: { "preference-applied": "return=minimal" } })
+    },
+  )
+  addRoute(
+    api,
+    {
+      ...one,
+      method: "delete",
+      summary: "Delete a thread with its runs and checkpoints",
+      responses: { 204: { description: "It is gone" }, ...missing },
+    },
+    async ({ c, params }) => {
+      await deleteThread(threads, callerOf(c), params.thread_id)
+      return new Response(null, { status: 204 })
+    },
   )
   addRoute(
     api,
     {
       method: "get",
-      path: "/threads/{thread_id}/state",
-      summary: "Get the latest state of a thread",
+      path: "/threads/{thread_id}/storage",
+      summary: "What a thread takes in the database",
       tags,
       params: threadParams,
-      query: stateQuery,
-      responses: { 200: { description: "The state", schema: threadState }, 404: { description: "No such thread" } },
+      responses: { 200: { description: "Counts and bytes", schema: storage }, ...missing },
     },
-    async ({ params, query }) => jsonResponse(await getThreadState({ db, workers }, params.thread_id, query)),
+    async ({ c, params }) => jsonResponse(await storageOf(db, callerOf(c), params.thread_id)),
   )
-  addHistoryRoutes(api, { db, workers })
 }
 
-function addHistoryRoutes(api: Api, parts: { db: Database; workers: Workers }): void {
-  const spec = {
-    path: "/threads/{thread_id}/history",
-    tags,
-    params: threadParams,
-    responses: {
-      200: { description: "The states, newest first", schema: z.array(threadState) },
-      404: { description: "No such thread" },
-    },
-  }
+const wantsMinimal = (c: Context): boolean => /(^|[,;\s])return\s*=\s*"?minimal\b/i.test(c.req.header("prefer") ?? "")
+
+function addManyThreadsRoutes(api: Api, threads: Threads): void {
+  const { db } = threads
   addRoute(
     api,
-    { ...spec, method: "get", summary: "Get past states of a thread", query: historyQuery },
-    async ({ params, query: { limit, before } }) =>
-      jsonResponse(
-        await getThreadHistory(parts, params.thread_id, { limit, before, filter: undefined, checkpointNs: "" }),
-      ),
+    {
+      method: "post",
+      path: "/threads/search",
+      summary: "Search threads",
+      tags,
+      body: threadSearch,
+      responses: { 200: { description: "The threads of this page", schema: z.array(foundThread) }, ...invalid },
+    },
+    async ({ c, body }) => {
+      const page = { limit: body.limit, offset: body.offset }
+      // The last used first, as the Platform does it (agent-server-api §5.2).
+      const order = { sortBy: body.sort_by ?? "updated_at", sortOrder: body.sort_order ?? "desc" } as const
+      const select = body.select?.length ? body.select : undefined
+      const paths = body.extract ?? undefined
+      const withValues = select?.includes("values") !== false || Object.values(paths ?? {}).some(isOfValues)
+      const query = { ...filterOf(body), ids: body.ids ?? undefined, order, page, withValues }
+      const { threads: rows, total } = await searchThreads(db, callerOf(c), query)
+      const items = rows.map((row) => ({ ...shown(row, select), ...(paths && { extracted: extract(row, paths) }) }))
+      return jsonResponse(items, 200, pageHeaders(page, total))
+    },
   )
   addRoute(
     api,
-    { ...spec, method: "post", summary: "Search the past states of a thread", body: historyBody },
-    async ({ params, body: { limit, before, metadata, checkpoint } }) => {
-      const [filter, checkpointNs] = [metadata ?? undefined, checkpoint?.checkpoint_ns ?? ""]
-      const query = { limit, before: before ?? undefined, filter, checkpointNs }
-      return jsonResponse(await getThreadHistory(parts, params.thread_id, query))
+    {
+      method: "post",
+      path: "/threads/count",
+      summary: "Count threads",
+      tags,
+      body: threadCount,
+      responses: { 200: { description: "How many there are", schema: z.int() }, ...invalid },
     },
+    async ({ c, body }) => jsonResponse(await countThreads(db, callerOf(c), { ...filterOf(body), ids: undefined })),
+  )
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/threads/prune",
+      summary: "Delete threads, or their old checkpoints",
+      tags,
+      body: prune,
+      responses: {
+        200: { description: "How many were pruned", schema: z.object({ pruned_count: z.int() }) },
+        ...invalid,
+      },
+    },
+    async ({ c, body: { thread_ids: threadIds, strategy } }) =>
+      jsonResponse({ pruned_count: await pruneThreads(threads, callerOf(c), { threadIds, strategy }) }),
   )
 }
+
+const filterOf = ({ metadata, values, status }: z.output<typeof threadCount>) => ({
+  metadata: metadata ?? undefined,
+  values: values ?? undefined,
+  status: status ?? undefined,
+})
+
+const shown = (row: ThreadRow, select: readonly string[] | undefined): object =>
+  select ? pick(renderThread(row), select) : renderThread(row)
+
+const isOfValues = (path: string): boolean => path.startsWith("values")

@@ -1,38 +1,80 @@
-/** What a request and a reply about threads look like (agent-server-api §2.4, §2.6, §5). */
+/** What a request and a reply about whole threads look like (agent-server-api §2.4, §5). Null means the same as absent. */
 import { z } from "zod"
-import { queryFlag, uuid } from "../http/parameters.js"
+import { pageFields } from "../http/pagination.js"
+import { plainText, queryList, uuid } from "../http/parameters.js"
+import { extractPath } from "./extract.js"
+import { supersteps } from "./state-schema.js"
+import { threadStatuses } from "./thread.js"
 
 export const threadParams = z.object({ thread_id: uuid })
 
+export const jsonObject = z.record(z.string(), z.unknown())
+
+// A hundred years: longer, and the end of a thread's time is beyond what Postgres can say.
+const mostMinutes = 52_560_000
+
+const strategy = z.enum(["delete", "keep_latest"])
+
+const ttl = z
+  .object({ ttl: z.number().positive().max(mostMinutes), strategy: strategy.nullish() })
+  .transform((given) => ({ minutes: given.ttl, strategy: given.strategy ?? ("delete" as const) }))
+
 export const newThread = z.object({
   thread_id: uuid.nullish(),
-  metadata: z.record(z.string(), z.unknown()).nullish(),
+  metadata: jsonObject.nullish(),
   if_exists: z.enum(["raise", "do_nothing"]).nullish(),
+  ttl: ttl.nullish(),
+  supersteps: supersteps.nullish(),
 })
 
-export const stateQuery = z.object({ subgraphs: queryFlag })
+export const threadChange = z.object({ metadata: jsonObject.nullish(), ttl: ttl.nullish() })
 
-const limit = z.coerce.number().int().min(1).max(1000).default(10)
+export const threadInclude = z.object({ include: queryList(z.enum(["ttl"])) })
 
-// An id that none can have would compare as later than all, and give the newest page again and again.
-export const historyQuery = z.object({ limit, before: uuid.optional() })
+export const prune = z.object({
+  thread_ids: z.array(uuid).max(1000),
+  strategy: strategy.nullish().transform((given) => given ?? "delete"),
+})
 
-// SDKs send `before` as an id or as a config that holds one (agent-server-api §5.13).
-const checkpointId = z.union([
-  uuid,
-  z
-    .looseObject({
-      checkpoint_id: uuid.nullish(),
-      configurable: z.looseObject({ checkpoint_id: uuid }).nullish(),
-    })
-    .transform((config) => config.checkpoint_id ?? config.configurable?.checkpoint_id),
-])
+const threadFilter = {
+  metadata: jsonObject.nullish(),
+  values: jsonObject.nullish(),
+  status: z.enum(threadStatuses).nullish(),
+}
 
-export const historyBody = z.object({
-  limit: z.int().min(1).max(1000).default(10),
-  before: checkpointId.nullish(),
-  metadata: z.record(z.string(), z.unknown()).nullish(),
-  checkpoint: z.looseObject({ checkpoint_ns: z.string().nullish() }).nullish(),
+export const threadCount = z.object(threadFilter)
+
+const path = z
+  .string()
+  .max(1000)
+  .regex(extractPath, "expected a path below values, metadata, config or interrupts, such as values.messages[-1]")
+
+/** Names of fields that a search may be asked for; `context` is in the SDK's list, and threads have none. */
+export const threadFields = [
+  "thread_id",
+  "created_at",
+  "updated_at",
+  "state_updated_at",
+  "metadata",
+  "config",
+  "context",
+  "status",
+  "values",
+  "interrupts",
+  "error",
+] as const
+
+export const threadSearch = z.object({
+  ...threadFilter,
+  ids: z.array(uuid).nullish(),
+  ...pageFields,
+  sort_by: z.enum(["thread_id", "status", "created_at", "updated_at", "state_updated_at"]).nullish(),
+  sort_order: z.enum(["asc", "desc"]).nullish(),
+  select: z.array(z.enum(threadFields)).nullish(),
+  extract: z
+    .record(plainText, path)
+    .refine((paths) => Object.keys(paths).length <= 10, "expected at most 10 paths")
+    .nullish(),
 })
 
 export const thread = z
@@ -41,24 +83,34 @@ export const thread = z
     created_at: z.string(),
     updated_at: z.string(),
     state_updated_at: z.string(),
-    metadata: z.record(z.string(), z.unknown()),
-    config: z.record(z.string(), z.unknown()),
-    status: z.enum(["idle", "busy", "interrupted", "error"]),
+    metadata: jsonObject,
+    config: jsonObject,
+    status: z.enum(threadStatuses),
     values: z.unknown().nullable(),
     interrupts: z.record(z.string(), z.array(z.unknown())),
     error: z.unknown().nullable(),
+    ttl: z
+      .object({ strategy, ttl_minutes: z.number(), expires_at: z.string() })
+      .nullable()
+      .optional()
+      .describe("With include=ttl: when the thread ends, null for one that stays"),
   })
   .meta({ id: "Thread" })
 
-export const threadState = z
+/** An item of a search: a thread, or the fields of it that were asked for. */
+export const foundThread = thread.partial().extend({ extracted: jsonObject.optional() }).meta({ id: "FoundThread" })
+
+const sizes = { count: z.int(), bytes: z.int() }
+
+export const storage = z
   .object({
-    values: z.unknown(),
-    next: z.array(z.string()),
-    tasks: z.array(z.unknown()),
-    metadata: z.unknown().optional(),
-    created_at: z.string().nullable(),
-    checkpoint: z.unknown().nullable(),
-    parent_checkpoint: z.unknown().nullable(),
-    interrupts: z.array(z.unknown()).optional(),
+    thread_id: z.string(),
+    total_bytes: z.int(),
+    checkpoints: z.object(sizes),
+    channel_values: z.object({
+      ...sizes,
+      by_channel: z.record(z.string(), z.object({ versions: z.int(), bytes: z.int() })),
+    }),
+    pending_writes: z.object(sizes),
   })
-  .meta({ id: "ThreadState" })
+  .meta({ id: "ThreadStorage" })

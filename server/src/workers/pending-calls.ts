@@ -19,8 +19,10 @@ export class WorkerCallFailed extends Conflict {
 function toError(failure: RunFailure): Error {
   const { error, message } = failure
   if (error.endsWith("Unavailable")) return new Unavailable(message)
-  if (error === "UnknownMethod" || error === "InternalError")
-    return new Error(`the worker answered ${error}: ${message}`)
+  // A worker of another language, or of a release before: asking again changes nothing.
+  if (error === "UnknownMethod")
+    return new Conflict(`the worker of this graph cannot do that: ${message}`, "not_supported")
+  if (error === "InternalError") return new Error(`the worker answered ${error}: ${message}`)
   return new WorkerCallFailed(failure)
 }
 

@@ -1,0 +1,80 @@
+/** Statements that look for threads. Threads of stateless runs are never found: they are the runs' own. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { toJsonbText } from "@superstep/toolkit/db/jsonb"
+import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import type { MetadataFilter } from "../auth/metadata-filter.js"
+import { matchesFilter } from "../auth/queries.js"
+import type { Page } from "../http/pagination.js"
+import type { ThreadRow, ThreadStatus } from "./thread.js"
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+export interface ThreadFilter {
+  /** An empty list is no condition. */
+  readonly ids: readonly string[] | undefined
+  /** Contained in the metadata, and in the last known state. */
+  readonly metadata: JsonObject | undefined
+  readonly values: JsonObject | undefined
+  readonly status: ThreadStatus | undefined
+}
+
+const sortColumns = {
+  thread_id: sql`thread_id`,
+  status: sql`status`,
+  created_at: sql`created_at`,
+  updated_at: sql`updated_at`,
+  state_updated_at: sql`state_updated_at`,
+} as const
+
+export interface ThreadOrder {
+  readonly sortBy: keyof typeof sortColumns
+  readonly sortOrder: "asc" | "desc"
+}
+
+export interface ThreadSearch {
+  readonly filter: ThreadFilter
+  readonly access: MetadataFilter | undefined
+  readonly order: ThreadOrder
+  readonly page: Page
+  /** The state of a thread may be large: it is read only for those who look at it. */
+  readonly withValues: boolean
+}
+
+export const searchThreads = (
+  db: Db,
+  { filter, access, order, page, withValues }: ThreadSearch,
+): Promise<ThreadRow[]> => {
+  const direction = order.sortOrder === "asc" ? sql`asc` : sql`desc`
+  return db.rows<ThreadRow>(sql`
+    select thread_id, status, graph_id, assistant_id, metadata, config, ${withValues ? sql`values` : sql`null::json as values`},
+      interrupts, error, created_at, updated_at, state_updated_at
+    from threads where ${matching(filter, access)}
+    order by ${sortColumns[order.sortBy]} ${direction}, thread_id ${direction}
+    limit ${page.limit} offset ${page.offset}`)
+}
+
+export const countThreads = async (
+  db: Db,
+  filter: ThreadFilter,
+  access: MetadataFilter | undefined,
+): Promise<number> => {
+  const row = await db.row<{ count: number }>(sql`select count(*) from threads where ${matching(filter, access)}`)
+  return row?.count ?? 0
+}
+
+const matching = ({ ids, metadata, values, status }: ThreadFilter, access: MetadataFilter | undefined): Sql =>
+  joinSql(
+    [
+      sql`not is_ephemeral`,
+      ...(ids === undefined || ids.length === 0 ? [] : [sql`thread_id = any (${ids}::uuid[])`]),
+      ...(status === undefined ? [] : [sql`status = ${status}`]),
+      ...(isEmpty(metadata) ? [] : [sql`searchable_metadata @> ${jsonbText(metadata)}::jsonb`]),
+      matchesFilter(sql`searchable_metadata`, access),
+      ...(isEmpty(values) ? [] : [sql`searchable(values) @> ${jsonbText(values)}::jsonb`]),
+    ],
+    " and ",
+  )
+
+const isEmpty = (object: JsonObject | undefined): boolean => Object.keys(object ?? {}).length === 0
+
+const jsonbText = (object: JsonObject | undefined): string => toJsonbText(JSON.stringify(object))

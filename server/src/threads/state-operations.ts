@@ -1,0 +1,210 @@
+/** The state of threads, which only their graphs can tell and change. The rules (T1 …) are in this folder's README. */
+import type { Database, Db } from "@superstep/toolkit/db/database"
+import { Conflict, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
+import { RawJson } from "@superstep/toolkit/http/json"
+import type { Caller } from "../auth/caller.js"
+import { hasCheckpoint, writeClaims } from "../checkpoints/queries.js"
+import { WorkerCallFailed } from "../workers/pending-calls.js"
+import type { Reply, Workers } from "../workers/port.js"
+import { getThread, notFound, type Prepare } from "./operations.js"
+import { findVersion, lockThread, setState, type ThreadVersion } from "./queries.js"
+import { emptyStateOf, graphIdOf, type ThreadRow } from "./thread.js"
+import { type WorkedOut, workedOut } from "./worked-out.js"
+
+export interface ThreadStates {
+  readonly db: Database
+  readonly workers: Workers
+}
+
+/** Which of a thread's states is meant: the newest of a namespace unless it is told. */
+export interface StatePlace {
+  readonly checkpointId: string | undefined
+  readonly checkpointNs: string
+  readonly checkpointMap: Readonly<Record<string, string>> | undefined
+}
+
+export const newestState: StatePlace = { checkpointId: undefined, checkpointNs: "", checkpointMap: undefined }
+
+/** Undefined means every field of a ThreadState; `values.x` is one value. */
+type Select = readonly string[] | undefined
+
+/**
+ * The state of a thread, computed by its graph.
+ * @returns a ThreadState: the worker's JSON, passed on unparsed
+ * @throws NotFound  no such thread, or it has no such checkpoint
+ */
+export async function getThreadState(
+  { db, workers }: ThreadStates,
+  caller: Caller,
+  threadId: string,
+  { subgraphs, select, ...place }: StatePlace & { subgraphs: boolean; select: Select },
+): Promise<RawJson | object> {
+  const thread = await getThread(db, caller, threadId)
+  await requireCheckpoint(db, threadId, place)
+  const graphId = graphIdOf(thread)
+  if (graphId === undefined) return emptyStateOf(select)
+  const fields = { ...fieldsOf(graphId, threadId, place), subgraphs, ...(select && { select }) }
+  const { payload } = await workers.call("graph.state", fields, { config: configText(thread, place) })
+  const [state] = payload
+  if (!state) throw new Error("the worker's reply to graph.state has no state")
+  return new RawJson(state.toString("utf8"))
+}
+
+export interface HistoryQuery extends StatePlace {
+  readonly limit: number
+  /** Only checkpoints older than this one. */
+  readonly before: string | undefined
+  /** What the metadata must hold. */
+  readonly filter: Readonly<Record<string, unknown>> | undefined
+  readonly select: Select
+}
+
+/**
+ * The past states of a thread, newest first, computed by its graph; with a checkpoint's id that one alone.
+ * @returns a JSON list of ThreadStates: the worker's JSON, passed on unparsed
+ */
+export async function getThreadHistory(
+  { db, workers }: ThreadStates,
+  caller: Caller,
+  threadId: string,
+  { limit, before, filter, select, ...place }: HistoryQuery,
+): Promise<RawJson | readonly []> {
+  const thread = await getThread(db, caller, threadId)
+  const graphId = graphIdOf(thread)
+  if (graphId === undefined) return []
+  const { checkpoint_id: _, ...fields } = fieldsOf(graphId, threadId, place)
+  const asked = {
+    ...fields,
+    limit,
+    ...(before !== undefined && { before }),
+    ...(filter !== undefined && { filter }),
+    ...(select && { select }),
+  }
+  const { payload } = await workers.call("graph.history", asked, { config: configText(thread, place) })
+  const [states] = payload
+  if (!states) throw new Error("the worker's reply to graph.history has no states")
+  return new RawJson(states.toString("utf8"))
+}
+
+/** One superstep's updates, as LangGraph's `bulkUpdateState` takes them. */
+export interface Superstep {
+  readonly updates: readonly {
+    readonly values?: unknown
+    readonly command?: object | null | undefined
+    readonly as_node?: string | null | undefined
+  }[]
+}
+
+// Each round somebody's update is committed; so many at one time is no conversation.
+const mostRounds = 50
+
+/**
+ * Changes a thread's state as its graph would. It is worked out first and committed when the thread is still as it was
+ * (T1); else it is worked out again, so of several at once none is lost.
+ * @returns a reference to the new checkpoint
+ * @throws NotFound      no such thread, or it has no such checkpoint
+ * @throws Refused       nothing tells which graph the thread is of
+ * @throws Conflict      a run is pending or running (T1)
+ * @throws InvalidInput  the graph refuses the update
+ */
+export async function updateThreadState(
+  { db, workers }: ThreadStates,
+  caller: Caller,
+  threadId: string,
+  { supersteps, ...place }: StatePlace & { supersteps: readonly Superstep[] },
+): Promise<WorkedOut["checkpoint"]> {
+  const { filter } = await caller.authorize("threads:update", { thread_id: threadId, metadata: {} })
+  for (let round = 0; round < mostRounds; round++) {
+    const thread = (await findVersion(db, threadId, filter)) ?? notFound(threadId)
+    requireIdle(thread)
+    const graphId = graphIdOf(thread) ?? withoutGraph(threadId)
+    await requireCheckpoint(db, threadId, place)
+    const fields = fieldsOf(graphId, threadId, place)
+    const update = await workOut(workers, fields, configText(thread, place), supersteps)
+    if (await commitUpdate(db, thread, update)) return update.checkpoint
+  }
+  throw new Conflict(`thread ${threadId} is being changed by many others: try again`, "thread_changed")
+}
+
+/**
+ * Works out the state that a new thread is made with; when a superstep is refused, no thread is made (T2).
+ * @throws Refused  the metadata names no graph (agent-server-api §5.1)
+ */
+export const withState =
+  (workers: Workers, supersteps: readonly Superstep[]): Prepare =>
+  async (threadId, metadata) => {
+    const graphId = graphIdOf({ metadata: JSON.stringify(metadata), graph_id: null, assistant_id: null })
+    if (graphId === undefined) return withoutGraph(threadId)
+    const fields = fieldsOf(graphId, threadId, newestState)
+    const config = JSON.stringify({ configurable: { graph_id: graphId } })
+    const update = await workOut(workers, fields, config, supersteps)
+    return (tx) => write(tx, threadId, update)
+  }
+
+const fieldsOf = (graphId: string, threadId: string, { checkpointId, checkpointNs }: StatePlace) => ({
+  graph_id: graphId,
+  thread_id: threadId,
+  checkpoint_ns: checkpointNs,
+  ...(checkpointId !== undefined && { checkpoint_id: checkpointId }),
+})
+
+/** What LangGraph gets as its config; checkpoints of an update keep what is scalar in `configurable` as metadata. */
+function configText(thread: ThreadRow, { checkpointId, checkpointMap }: StatePlace): string {
+  const { configurable, ...config } = JSON.parse(thread.config)
+  const place = {
+    ...(checkpointId !== undefined && { checkpoint_id: checkpointId }),
+    ...(checkpointMap !== undefined && { checkpoint_map: checkpointMap }),
+  }
+  return JSON.stringify({ ...config, configurable: { ...configurable, graph_id: graphIdOf(thread), ...place } })
+}
+
+/** A state at a checkpoint that is not there would be the empty one, and look like a conversation that was lost. */
+async function requireCheckpoint(db: Db, threadId: string, { checkpointId, checkpointNs }: StatePlace): Promise<void> {
+  if (checkpointId === undefined || (await hasCheckpoint(db, { threadId, checkpointNs, checkpointId }))) return
+  throw new NotFound(`Thread ${threadId} has no checkpoint ${checkpointId}`)
+}
+
+function requireIdle({ thread_id, is_busy }: ThreadVersion): void {
+  if (is_busy) throw new Conflict(`Thread is busy: a run of thread ${thread_id} is pending or running`, "thread_busy")
+}
+
+const withoutGraph = (threadId: string): never => {
+  throw new Refused(`Thread ${threadId} has no graph ID`, "no_graph")
+}
+
+// LangGraph's words for an update that cannot be made.
+const refusals = ["InvalidUpdateError", "EmptyInputError"]
+
+async function workOut(
+  workers: Workers,
+  fields: { readonly thread_id: string; readonly [field: string]: unknown },
+  config: string,
+  supersteps: readonly Superstep[],
+): Promise<WorkedOut> {
+  const payload = { config, supersteps: JSON.stringify(supersteps) }
+  let reply: Reply
+  try {
+    reply = await workers.call("graph.update_state", fields, payload)
+  } catch (error) {
+    if (error instanceof WorkerCallFailed && refusals.includes(error.error)) throw new InvalidInput(error.message)
+    throw error
+  }
+  return workedOut(fields.thread_id, reply)
+}
+
+/** @returns false when the thread or its state has changed since the update was worked out (T1) */
+const commitUpdate = (db: Database, { thread_id: threadId, version }: ThreadVersion, update: WorkedOut) =>
+  db.transaction(async (tx) => {
+    // Two statements: the second sees all that happened while the first waited for the lock.
+    await lockThread(tx, threadId)
+    const now = (await findVersion(tx, threadId)) ?? notFound(threadId)
+    requireIdle(now)
+    if (now.version !== version) return false
+    await write(tx, threadId, update)
+    return true
+  })
+
+async function write(tx: Db, threadId: string, { values, interrupts, writes }: WorkedOut): Promise<ThreadRow> {
+  await writeClaims(tx, [{ fence: undefined, writes }])
+  return (await setState(tx, threadId, { values, interrupts })) ?? notFound(threadId)
+}

@@ -1,0 +1,26 @@
+/** Statements on the time of threads. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import type { TtlStrategy } from "./thread.js"
+
+/** What threads get that are made from now on. @param ttl  undefined: they stay */
+export const setDefaultTtl = (db: Db, ttl: { strategy: TtlStrategy; minutes: number } | undefined): Promise<number> =>
+  ttl === undefined
+    ? db.run(sql`delete from default_thread_ttl`)
+    : db.run(sql`
+        insert into default_thread_ttl (strategy, ttl_minutes) values (${ttl.strategy}, ${ttl.minutes})
+        on conflict (is_only_row) do update set strategy = excluded.strategy, ttl_minutes = excluded.ttl_minutes`)
+
+export interface SweptThread {
+  readonly thread_id: string
+  readonly outcome: "deleted" | "pruned" | "skipped"
+}
+
+/** Does what is due to one thread whose time is over. @returns undefined when nothing is due */
+export const sweepThread = (db: Db): Promise<SweptThread | undefined> =>
+  db.row<SweptThread>(sql`select * from sweep_thread()`)
+
+/** Forgets the time of threads that are gone. */
+export const forgetTtls = (db: Db): Promise<number> =>
+  db.run(sql`
+    delete from thread_ttls l where l.expires_at <= now() and not exists (select from threads t where t.thread_id = l.thread_id)`)

@@ -1,0 +1,72 @@
+/**
+ * Ends threads whose time is over (T4). Each thread is a transaction of its own, and several servers may sweep at once:
+ * each takes threads that no other has. The time is the database's.
+ */
+import type { Db } from "@superstep/toolkit/db/database"
+import type { Log } from "@superstep/toolkit/log/log"
+import { forgetTtls, setDefaultTtl, sweepThread } from "./sweep-queries.js"
+import type { TtlStrategy } from "./thread.js"
+
+/** `checkpointer.ttl` of langgraph.json (agent-server-api §17). */
+export interface ThreadTtlConfig {
+  readonly strategy?: TtlStrategy | undefined
+  /** Minutes; without it only threads that were given a time end. */
+  readonly default_ttl?: number | null | undefined
+  readonly sweep_interval_minutes?: number | null | undefined
+  /** The most threads of one sweep. */
+  readonly sweep_limit?: number | undefined
+}
+
+// A time is told in minutes; a look costs one statement when nothing is due.
+const usualIntervalMinutes = 5
+const usualLimit = 1000
+// What a timer can wait.
+const mostIntervalMs = 2 ** 31 - 1
+
+/**
+ * @param limit  how many threads at most
+ * @returns      what became of each
+ */
+export async function sweepThreads(db: Db, limit: number): Promise<{ deleted: number; pruned: number }> {
+  const count = { deleted: 0, pruned: 0, skipped: 0 }
+  await forgetTtls(db)
+  for (let n = 0; n < limit; n++) {
+    const swept = await sweepThread(db)
+    if (!swept) break
+    count[swept.outcome] += 1
+  }
+  return { deleted: count.deleted, pruned: count.pruned }
+}
+
+/**
+ * Gives new threads the project's time, and sweeps from then on.
+ * @returns a function that stops it, and waits for a sweep that is under way
+ */
+export async function startSweeping(
+  db: Db,
+  { ttl = {}, log }: { ttl: ThreadTtlConfig | undefined; log: Log },
+): Promise<() => Promise<void>> {
+  const { strategy = "delete", default_ttl: minutes, sweep_interval_minutes, sweep_limit = usualLimit } = ttl
+  await setDefaultTtl(db, minutes ? { strategy, minutes } : undefined)
+  let isStopped = false
+  let sweeping: Promise<void> | undefined
+  const sweep = async () => {
+    try {
+      const swept = await sweepThreads(db, sweep_limit)
+      if (swept.deleted + swept.pruned > 0) log.info(swept, "threads whose time was over were swept")
+    } catch (err) {
+      log.warn({ err }, "threads whose time is over could not be swept")
+    }
+    sweeping = undefined
+  }
+  const intervalMs = Math.min((sweep_interval_minutes ?? usualIntervalMinutes) * 60_000, mostIntervalMs)
+  const timer = setInterval(() => {
+    if (!isStopped) sweeping ??= sweep()
+  }, intervalMs)
+  timer.unref()
+  return async () => {
+    isStopped = true
+    clearInterval(timer)
+    await sweeping
+  }
+}

@@ -1,0 +1,298 @@
+/** Whole threads over HTTP, on a real database. Their state needs graphs: tests/src/sdk/threads.test.ts. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { v7 as uuidv7 } from "uuid"
+import { putCheckpoint, putWrites } from "../checkpoints/queries.js"
+import { startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+
+// biome-ignore lint/suspicious/noExplicitAny: what a reply holds is what each test asserts
+type Json = any
+
+async function create(http: TestHttp, body: object = {}): Promise<Json> {
+  const { status, json } = await http.send("POST", "/threads", body)
+  assert.equal(status, 200)
+  return json
+}
+
+const names = ({ json }: { json: unknown }) => (json as Json[]).map(({ metadata }) => metadata.name).join("")
+
+/** Saves a root checkpoint with one channel and one write, as a run would. */
+async function addCheckpoint(db: Database, threadId: string, checkpointId: string, parentCheckpointId: string | null) {
+  const checkpoint = { v: 4, id: checkpointId, channel_versions: { log: checkpointId } }
+  const address = { threadId, checkpointNs: "", checkpointId }
+  await putCheckpoint(db, undefined, {
+    ...address,
+    parentCheckpointId,
+    checkpoint: JSON.stringify(checkpoint),
+    metadata: JSON.stringify({ source: "loop", thread_id: threadId }),
+    blobs: [{ channel: "log", version: checkpointId, type: "json", bytes: Buffer.from("[1,2,3]") }],
+  })
+  const write = { taskId: "t", taskPath: "", idx: 0, channel: "log", type: "json", bytes: Buffer.from("[4]") }
+  await putWrites(db, undefined, address, [write])
+}
+
+/** How many rows of each kind a thread has. */
+async function rowsOf(db: Database, threadId: string): Promise<readonly number[]> {
+  const row = await db.row<{ counts: number[] }>(sql`
+    select array[(select count(*) from threads where thread_id = ${threadId}::uuid),
+      (select count(*) from runs where thread_id = ${threadId}::uuid),
+      (select count(*) from thread_ttls where thread_id = ${threadId}::uuid),
+      (select count(*) from checkpoints where thread_id = ${threadId}::text),
+      (select count(*) from checkpoint_blobs where thread_id = ${threadId}::text),
+      (select count(*) from checkpoint_writes where thread_id = ${threadId}::text)]::int[] as counts`)
+  return row?.counts ?? []
+}
+
+test("a search finds by metadata, state, status and ids, in the order and the pages that were asked for", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const made: Json[] = []
+  for (const name of ["a", "b", "c"]) made.push(await create(http, { metadata: { name, deep: { of: name, all: 1 } } }))
+  const [a, b, c] = made.map(({ thread_id }) => thread_id)
+  await db.run(
+    sql`update threads set values = '{"log":[1,2],"odd":"\\u0000"}', status = 'interrupted' where thread_id = ${b}`,
+  )
+  await db.run(
+    sql`insert into threads (thread_id, is_ephemeral, metadata) values (${uuidv7()}, true, '{"name":"stateless"}')`,
+  )
+  const search = (body: object) => http.send("POST", "/threads/search", body)
+  const count = async (body: object) => (await http.send("POST", "/threads/count", body)).json
+
+  assert.equal(names(await search({})), "cba")
+  assert.equal(names(await search({ sort_by: "created_at", sort_order: "asc" })), "abc")
+  assert.equal(names(await search({ metadata: { deep: { of: "a" } } })), "a")
+  assert.equal(names(await search({ metadata: { deep: { of: "a", more: 1 } } })), "")
+  assert.equal(names(await search({ values: { log: [2] } })), "b")
+  assert.equal(names(await search({ status: "interrupted" })), "b")
+  assert.equal(names(await search({ ids: [a, c], sort_by: "thread_id", sort_order: "asc" })), "ac")
+  assert.equal(names(await search({ ids: [] })), "cba")
+  assert.deepEqual([await count({}), await count({ status: "idle" }), await count({ values: { log: [3] } })], [3, 2, 0])
+
+  const page = await search({ limit: 2 })
+  const last = await search({ limit: 2, offset: 2 })
+  const beyond = await search({ offset: 1000 })
+  const headers = ({ headers }: { headers: Headers }) => [
+    headers.get("x-pagination-total"),
+    headers.get("x-pagination-next"),
+  ]
+  assert.deepEqual([names(page), headers(page)], ["cb", ["3", "2"]])
+  assert.deepEqual([names(last), headers(last)], ["a", ["3", null]])
+  assert.deepEqual([beyond.json, headers(beyond)], [[], ["3", null]])
+
+  await http.send("PATCH", `/threads/${a}`, { metadata: { changed: true } })
+  assert.equal(names(await search({})), "acb")
+  assert.equal(names(await search({ sort_by: "state_updated_at" })), "cba")
+})
+
+test("a search gives the fields and the single values that were asked for", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const { thread_id } = await create(http, { metadata: { name: "a" } })
+  await db.run(sql`
+    update threads set values = '{"messages":[{"content":"hi"},{"content":"\\u0000"}],"n":{"m":1.5}}' where thread_id = ${thread_id}`)
+
+  const { json } = await http.send("POST", "/threads/search", {
+    select: ["thread_id", "metadata"],
+    extract: {
+      last: "values.messages[-1].content",
+      first: "values.messages[0]",
+      none: "values.messages[7].content",
+      number: "values.n.m",
+      name: "metadata.name",
+      inherited: "values.constructor",
+      all: "interrupts",
+    },
+  })
+
+  const extracted = {
+    last: "\0",
+    first: { content: "hi" },
+    none: null,
+    number: 1.5,
+    name: "a",
+    inherited: null,
+    all: {},
+  }
+  assert.deepEqual(json, [{ thread_id, metadata: { name: "a" }, extracted }])
+})
+
+test("metadata merges key by key, also of two changes at once, and a minimal answer has no body", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const { thread_id, updated_at } = await create(http, { metadata: { a: { x: 1 }, b: 1 } })
+  const path = `/threads/${thread_id}`
+
+  const changed = await http.send("PATCH", path, { metadata: { a: { y: 2 } } })
+  const many = Array.from({ length: 8 }, (_, n) => http.send("PATCH", path, { metadata: { [`k${n}`]: n } }))
+  await Promise.all(many)
+  const minimal = await http.send("PATCH", path, { metadata: { c: null } }, { prefer: "return=minimal" })
+
+  assert.deepEqual((changed.json as Json).metadata, { a: { y: 2 }, b: 1 })
+  assert.ok((changed.json as Json).updated_at > updated_at)
+  assert.deepEqual([minimal.status, minimal.text], [204, ""])
+  const { json } = await http.send("GET", path)
+  const merged = Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`k${n}`, n]))
+  assert.deepEqual((json as Json).metadata, { a: { y: 2 }, b: 1, c: null, ...merged })
+})
+
+test("T3: a thread is deleted with its run in flight, whose worker is told and whose client gets an end", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const { thread_id } = await create(http, { ttl: { ttl: 5 } })
+  await addCheckpoint(db, thread_id, "1", null)
+  const stream = await http.stream("POST", `/threads/${thread_id}/runs/stream`, { assistant_id: "agent", input: {} })
+  const waiting = await http.send("POST", `/threads/${thread_id}/runs`, { assistant_id: "agent", input: {} })
+  assert.equal(waiting.status, 200)
+  const [run] = http.server.workers.started
+
+  const { status } = await http.send("DELETE", `/threads/${thread_id}`)
+
+  assert.equal(status, 204)
+  await stream.ended
+  assert.equal(stream.events().at(-1)?.event, "end")
+  await until(() => run?.isCancelled, { what: "the worker is told" })
+  assert.deepEqual(await rowsOf(db, thread_id), [0, 0, 0, 0, 0, 0])
+  assert.equal((await http.send("GET", `/threads/${thread_id}`)).status, 404)
+  assert.equal((await http.send("DELETE", `/threads/${thread_id}`)).status, 404)
+})
+
+test("a copy has all of a thread but its runs, and lives on without it", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const { thread_id } = await create(http, { metadata: { name: "a" } })
+  await addCheckpoint(db, thread_id, "1", null)
+  await addCheckpoint(db, thread_id, "2", "1")
+  await db.run(sql`
+    update threads set values = '{"n":1.0}', interrupts = '{"t":[]}', status = 'busy' where thread_id = ${thread_id}`)
+
+  const { status, json, text } = await http.send("POST", `/threads/${thread_id}/copy`)
+  const copy = json as Json
+  await http.send("DELETE", `/threads/${thread_id}`)
+
+  assert.equal(status, 200)
+  assert.notEqual(copy.thread_id, thread_id)
+  assert.deepEqual(copy.metadata, { name: "a", thread_id: copy.thread_id })
+  assert.deepEqual([copy.status, copy.interrupts], ["interrupted", { t: [] }])
+  assert.match(text, /"values":\{"n":1\.0\}/)
+  assert.deepEqual(await rowsOf(db, copy.thread_id), [1, 0, 0, 2, 2, 2])
+  const row = await db.row<{ ids: string[] }>(sql`
+    select array_agg(distinct metadata ->> 'thread_id') as ids from checkpoints where thread_id = ${copy.thread_id}`)
+  assert.deepEqual(row?.ids, [copy.thread_id])
+  assert.equal((await http.send("POST", `/threads/${thread_id}/copy`)).status, 409)
+})
+
+test("pruning deletes threads, or all but the newest checkpoints of those without a run in flight", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const [gone, kept, busy] = [await create(http), await create(http), await create(http)].map((it) => it.thread_id)
+  for (const id of [gone, kept, busy]) {
+    await addCheckpoint(db, id, "1", null)
+    await addCheckpoint(db, id, "2", "1")
+  }
+  await http.send("POST", `/threads/${busy}/runs`, { assistant_id: "agent", input: {} })
+  const prune = (body: object) => http.send("POST", "/threads/prune", body)
+
+  const latest = await prune({ thread_ids: [kept, busy, uuidv7()], strategy: "keep_latest" })
+  const deleted = await prune({ thread_ids: [gone, gone, uuidv7()] })
+
+  assert.deepEqual([latest.json, deleted.json], [{ pruned_count: 1 }, { pruned_count: 1 }])
+  assert.deepEqual(await rowsOf(db, kept), [1, 0, 0, 1, 1, 1])
+  assert.deepEqual(await rowsOf(db, busy), [1, 1, 0, 2, 2, 2])
+  assert.deepEqual(await rowsOf(db, gone), [0, 0, 0, 0, 0, 0])
+  const row = await db.row(sql`select checkpoint_id, parent_checkpoint_id from checkpoints where thread_id = ${kept}`)
+  assert.deepEqual(row, { checkpoint_id: "2", parent_checkpoint_id: null })
+})
+
+test("storage tells what each part of a thread takes", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const { thread_id } = await create(http)
+  await addCheckpoint(db, thread_id, "1", null)
+  await addCheckpoint(db, thread_id, "2", "1")
+
+  const { json } = await http.send("GET", `/threads/${thread_id}/storage`)
+
+  const { total_bytes, checkpoints, channel_values, pending_writes } = json as Json
+  assert.deepEqual([checkpoints.count, channel_values.count, pending_writes.count], [2, 2, 2])
+  assert.equal(channel_values.by_channel.log.versions, 2)
+  assert.equal(channel_values.by_channel.log.bytes, channel_values.bytes)
+  assert.equal(total_bytes, checkpoints.bytes + channel_values.bytes + pending_writes.bytes)
+  assert.ok(pending_writes.bytes > 0)
+})
+
+const bad: [string, string, unknown][] = [
+  ["POST /threads", "thread_id", { thread_id: "x" }],
+  ["POST /threads", "metadata", { metadata: [] }],
+  ["POST /threads", "if_exists", { if_exists: "maybe" }],
+  ["POST /threads", "ttl", { ttl: 5 }],
+  ["POST /threads", "ttl.ttl", { ttl: { ttl: 1e300 } }],
+  ["POST /threads", "ttl.ttl", { ttl: { ttl: -1 } }],
+  ["POST /threads", "ttl.strategy", { ttl: { ttl: 1, strategy: "keep" } }],
+  ["POST /threads", "supersteps.0.updates", { supersteps: [{ updates: [] }] }],
+  ["POST /threads", "supersteps.0.updates.0.as_node", { supersteps: [{ updates: [{ values: {} }] }] }],
+  ["POST /threads/search", "limit", { limit: 0 }],
+  ["POST /threads/search", "limit", { limit: 1001 }],
+  ["POST /threads/search", "offset", { offset: 1e18 }],
+  ["POST /threads/search", "sort_by", { sort_by: "name" }],
+  ["POST /threads/search", "sort_order", { sort_order: "up" }],
+  ["POST /threads/search", "select.0", { select: ["secret"] }],
+  ["POST /threads/search", "ids.0", { ids: ["x"] }],
+  ["POST /threads/search", "status", { status: "gone" }],
+  ["POST /threads/search", "extract.a", { extract: { a: "threads.x" } }],
+  ["POST /threads/search", "extract.a", { extract: { a: "values.messages[x]" } }],
+  [
+    "POST /threads/search",
+    "extract",
+    { extract: Object.fromEntries("abcdefghijk".split("").map((k) => [k, "values"])) },
+  ],
+  ["POST /threads/count", "values", { values: 1 }],
+  ["POST /threads/prune", "thread_ids", {}],
+  ["POST /threads/prune", "strategy", { thread_ids: [], strategy: "some" }],
+  ["PATCH /threads/T", "ttl.ttl", { ttl: {} }],
+  ["PATCH /threads/x", "thread_id", {}],
+  ["GET /threads/T?include=all", "include", undefined],
+  ["GET /threads/x/storage", "thread_id", undefined],
+  ["DELETE /threads/x", "thread_id", undefined],
+  ["POST /threads/x/copy", "thread_id", undefined],
+  ["GET /threads/T/state?select=all", "select", undefined],
+  ["GET /threads/T/state/x", "checkpoint_id", undefined],
+  ["POST /threads/T/state/checkpoint", "checkpoint", {}],
+  ["POST /threads/T/state/checkpoint", "checkpoint_ns", { checkpoint: { checkpoint_ns: "\0" } }],
+  ["POST /threads/T/state/checkpoint", "select.0", { checkpoint: {}, select: ["valuesx"] }],
+  ["POST /threads/T/state", "values", { values: "x" }],
+  ["POST /threads/T/state", "checkpoint_id", { values: {}, checkpoint_id: "1" }],
+  ["POST /threads/T/history", "before", { before: "1" }],
+  ["POST /threads/T/history", "limit", { limit: "ten" }],
+  ["POST /threads/T/history", "metadata", { metadata: 1 }],
+  ["GET /threads/T/history?limit=0", "limit", undefined],
+]
+
+test("what cannot be read is refused by name and changes nothing", async (t) => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const { thread_id } = await create(http, { metadata: { graph_id: "agent" } })
+  const all = () => db.rows(sql`select * from threads`)
+  const before = await all()
+
+  for (const [route, field, body] of bad) {
+    await t.test(`${route} ${field}`, async () => {
+      const [method = "", path = ""] = route.split(" ")
+      const { status, json } = await http.send(method, path.replace("/T", `/${thread_id}`), body)
+
+      assert.equal(status, 422)
+      assert.match((json as Json).detail, new RegExp(field.replaceAll(".", "\\.")))
+      assert.equal((json as Json).code, "invalid_input")
+    })
+  }
+  const limits = await http.send("POST", "/threads/search", {
+    metadata: { a: "\0\ud800", n: 1e308 },
+    values: { b: "\0" },
+  })
+  assert.deepEqual([limits.status, limits.json], [200, []])
+  assert.deepEqual(await all(), before)
+})
