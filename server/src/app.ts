@@ -29,8 +29,8 @@ import { addRunRoutes } from "./runs/routes.js"
 import { addWaitRoutes } from "./runs/wait-routes.js"
 import { addUnitRoutes } from "./serving/routes.js"
 import { addThreadRoutes } from "./threads/routes.js"
-import type { UiBundles } from "./ui/bundles.js"
 import { addThreadStateRoutes } from "./threads/state-routes.js"
+import type { UiBundles } from "./ui/bundles.js"
 import { addUiRoutes } from "./ui/routes.js"
 
 export interface AppOptions extends Runs {
