@@ -12,7 +12,9 @@ import { RunStreams } from "../events/run-streams.js"
 import { createMetrics, type Metrics } from "../metrics/metrics.js"
 import { ClaimLoop } from "../runs/claim-loop.js"
 import { Executor } from "../runs/executor.js"
+import { observeWith } from "../runs/observer.js"
 import type { Runs } from "../runs/operations.js"
+import type { Tracing } from "../tracing/tracing.js"
 import { ScriptedWorkers } from "./scripted-workers.js"
 
 export const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
@@ -33,6 +35,7 @@ export interface TestServerOptions {
   readonly serverId?: string
   readonly runTimeoutMs?: number
   readonly stopGraceMs?: number
+  readonly tracing?: Tracing
 }
 
 /** Starts a server on a test's database; several may share one. */
@@ -40,13 +43,13 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const log = createLog({ process: "server", level: "silent" })
   const db = openDatabase({ uri: shared.uri, poolSize: 4, log })
   const { slots = 10, leaseMs = 30_000, revisionId = null, serverId = randomUUID() } = options
-  const { runTimeoutMs = 0, stopGraceMs = 0 } = options
+  const { runTimeoutMs = 0, stopGraceMs = 0, tracing } = options
   const claimer = { serverId, revisionId, leaseMs }
   const workers = new ScriptedWorkers({ slots })
   const streams = new RunStreams({ db, log, serverId })
   const writes = new ClaimWrites({ db, log })
   const metrics = createMetrics()
-  const { observer } = metrics
+  const observer = observeWith([metrics.observer, ...(tracing ? [tracing.observer] : [])])
   const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs, stopGraceMs, observer })
   const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs: 50, graceMs: 0 })
   workers.onFree(() => loop.slotFreed())
@@ -71,7 +74,20 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     await loop.stop()
     await crons.stop()
   }
-  return { db, log, workers, streams, executor, claimer, loop, metrics, crons, crash, [Symbol.asyncDispose]: stop }
+  return {
+    db,
+    log,
+    workers,
+    streams,
+    executor,
+    claimer,
+    loop,
+    metrics,
+    tracing,
+    crons,
+    crash,
+    [Symbol.asyncDispose]: stop,
+  }
 }
 
 export interface ReceivedEvent {

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { test } from "node:test"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { startTestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+import { startTracing } from "./start-tracing.js"
+
+interface ReceivedSpan {
+  readonly name: string
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId?: string
+  readonly attributes: readonly { key: string; value: { stringValue?: string; intValue?: number } }[]
+  readonly events?: readonly { name: string }[]
+}
+
+/** A collector that keeps what it is sent over OTLP/HTTP. */
+async function startCollector() {
+  const spans: ReceivedSpan[] = []
+  const server = createServer(async (request, response) => {
+    let text = ""
+    for await (const chunk of request) text += chunk
+    const { resourceSpans } = JSON.parse(text) as { resourceSpans: { scopeSpans: { spans: ReceivedSpan[] }[] }[] }
+    spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)))
+    response.writeHead(200, { "content-type": "application/json" }).end("{}")
+  })
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const stop = async () => {
+    server.close()
+    server.closeAllConnections()
+  }
+  return { spans, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, [Symbol.asyncDispose]: stop }
+}
+
+const attribute = ({ attributes }: ReceivedSpan, name: string) => attributes.find(({ key }) => key === name)?.value
+
+test("without a collector nothing is traced", async () => {
+  assert.equal(await startTracing({}, "0.0.0"), undefined)
+  assert.equal(
+    await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://x", OTEL_SDK_DISABLED: "true" }, "0.0.0"),
+    undefined,
+  )
+})
+
+test("a request and the runs that it creates are one trace, which its caller began", async () => {
+  await using collector = await startCollector()
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url
+  const tracing = await startTracing(process.env, "0.0.0")
+  assert.ok(tracing)
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { slots: 1, tracing })
+  const { workers } = http.server
+  const traceId = "0af7651916cd43dd8448eb211c80319c"
+  const traceparent = `00-${traceId}-b7ad6b7169203331-01`
+
+  const stream = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} }, { traceparent })
+  await http.send("POST", "/runs", { assistant_id: "agent", input: {} }, { traceparent })
+  workers.started[0]?.emit("values", {})
+  workers.started[0]?.done()
+  await stream.ended
+  await until(() => workers.started.length === 2, { what: "the run that waited starts" })
+  workers.started[1]?.done({ status: "error", error: { error: "Boom", message: "x" } })
+  await until(async () => /status="error"} 1/.test((await http.send("GET", "/metrics")).text), {
+    what: "the second run has ended",
+  })
+  await tracing.close()
+
+  const traced = collector.spans.filter((span) => span.traceId === traceId)
+  const streamed = traced.find(({ name }) => name === "POST /runs/stream")
+  const created = traced.find(({ name }) => name === "POST /runs")
+  const executed = traced.filter(({ name }) => name === "run executed")
+  const queued = traced.filter(({ name }) => name === "run queued")
+  assert.deepEqual([streamed?.parentSpanId, created?.parentSpanId], ["b7ad6b7169203331", "b7ad6b7169203331"])
+  assert.deepEqual(
+    executed.map(({ parentSpanId }) => parentSpanId),
+    [streamed?.spanId, created?.spanId],
+  )
+  assert.deepEqual(
+    queued.map(({ parentSpanId }) => parentSpanId),
+    [created?.spanId],
+  )
+  assert.deepEqual(
+    executed.map((span) => attribute(span, "superstep.status")?.stringValue),
+    ["success", "error"],
+  )
+  assert.deepEqual(
+    executed[0]?.events?.map(({ name }) => name),
+    ["first event"],
+  )
+  assert.equal(attribute(streamed as ReceivedSpan, "http.response.status_code")?.intValue, 200)
+  // Requests without a traceparent begin traces of their own.
+  assert.ok(collector.spans.some((span) => span.name === "GET /metrics" && span.traceId !== traceId))
+})
