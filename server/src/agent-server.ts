@@ -95,6 +95,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     unitToken: config.unitToken,
     apiKeys: config.apiKeys,
     maxBodyBytes: config.maxBodyBytes,
+    limits: config,
     isReady: () => isReady,
     tracesToLangsmith: isTracedToLangsmith(projectWithEnv(project, config).env),
     authDocument: project.auth.openapi ?? {},

@@ -18,6 +18,7 @@ import { identifyCaller } from "./http/caller-of.js"
 import { crossOrigin } from "./http/cross-origin.js"
 import { refuseDisabled } from "./http/disabled.js"
 import { identifyBy } from "./http/identify.js"
+import { type Limits, limitRequests } from "./http/limits.js"
 import { pathBelow } from "./http/paths.js"
 import type { HttpSettings } from "./http/settings.js"
 import { refuseHeadOfStreams } from "./http/stream-methods.js"
@@ -42,6 +43,7 @@ export interface AppOptions extends Runs {
   readonly gate: Gate
   readonly channel: OwnChannel
   readonly maxBodyBytes: number
+  readonly limits?: Limits
   readonly isReady: () => boolean
   readonly metrics: Metrics
   /** Whether what graphs do is traced to LangSmith. */
@@ -74,6 +76,9 @@ export function createApp(options: AppOptions): Api {
   if (http.disabled.length > 0) app.use(refuseDisabled(http.disabled))
   app.use(refuseHeadOfStreams)
   app.use(identifyCaller(identifyUser))
+  if (options.limits) {
+    app.use(fromOutside(limitRequests({ ...options.limits, isBehindEdge: options.unitToken !== undefined })))
+  }
 
   const { mountPrefix, disabled } = http
   const needsKey = options.unitToken !== undefined || options.apiKeys !== undefined

@@ -168,6 +168,24 @@ export const settings = {
     describe: "Largest request body in bytes.",
     schema: wholeNumber(300 * 1024 * 1024, 1),
   },
+  maxOpenRequests: {
+    env: "SUPERSTEP_MAX_OPEN_REQUESTS",
+    describe:
+      "Most requests that are answered at a time, streams and waits included; more get 429 with Retry-After. 0 for no limit.",
+    // A stream takes some 50 KB of the server's memory, and a file handle of which 16 k are usual.
+    schema: wholeNumber(10_000),
+  },
+  maxOpenRequestsPerCaller: {
+    env: "SUPERSTEP_MAX_OPEN_REQUESTS_PER_CALLER",
+    describe:
+      "The same for one caller: the user that the project's auth module names, else the address. 0 for no limit.",
+    schema: wholeNumber(0),
+  },
+  maxRequestsPerMinute: {
+    env: "SUPERSTEP_MAX_REQUESTS_PER_MINUTE",
+    describe: "Most requests of one caller to this server in a minute; more get 429 with Retry-After. 0 for no limit.",
+    schema: wholeNumber(0),
+  },
   mountPrefix: {
     env: "MOUNT_PREFIX",
     describe:

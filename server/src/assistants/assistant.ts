@@ -6,8 +6,8 @@ import { v5 } from "uuid"
 // (agent-server-api §2.3: graph `agent` is fe096781-5601-53d2-b2f6-0d3403f7e9ca).
 const graphNamespace = "6ba7b821-9dad-11d1-80b4-00c04fd430c8"
 
-/** The id of the assistant that every graph has from the start. */
-export const systemAssistantId = (graphId: string): string => v5(graphId, graphNamespace)
+/** The id of the assistant that every graph has from the start. The bytes are UTF-8, which half a surrogate pair has none of. */
+export const systemAssistantId = (graphId: string): string => v5(new TextEncoder().encode(graphId), graphNamespace)
 
 /** What a run takes from its assistant. */
 export interface Assistant {

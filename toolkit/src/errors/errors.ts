@@ -103,6 +103,16 @@ export class Unavailable extends KnownError {
   }
 }
 
+/** The caller asks for more than it may at a time; after `retryAfterMs` it may again. */
+export class TooManyRequests extends KnownError {
+  readonly code = "too_many_requests"
+  readonly retryAfterMs: number
+  constructor(message: string, retryAfterMs = 1000) {
+    super(message)
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
 /** Not yet: the process is starting. Expected, so nobody is warned of it. */
 export class NotReady extends Unavailable {}
 

@@ -10,6 +10,7 @@ import {
   NotFound,
   PreconditionFailed,
   TooLarge,
+  TooManyRequests,
   Unauthenticated,
   Unavailable,
 } from "../errors/errors.js"
@@ -41,6 +42,7 @@ test("each known error has its status and its level in the log", async () => {
     [new Conflict("no"), 409, "info"],
     [new PreconditionFailed("no"), 412, "info"],
     [new TooLarge("no"), 413, "info"],
+    [new TooManyRequests("no"), 429, "info"],
     [new Unavailable("no"), 503, "warn"],
   ] as const
 
@@ -57,9 +59,11 @@ test("each known error has its status and its level in the log", async () => {
 test("a conflict tells what it conflicts with, and what is not available when to come back", async () => {
   const { body } = await replyTo(new Conflict("busy", "thread_busy", { conflicting_id: "r1" }))
   const { response } = await replyTo(new Unavailable("later", 1200))
+  const limited = await replyTo(new TooManyRequests("slowly", 59_001))
 
   assert.equal(body.conflicting_id, "r1")
   assert.equal(response.headers.get("retry-after"), "2")
+  assert.equal(limited.response.headers.get("retry-after"), "60")
 })
 
 test("a bug shows only the request's id, and its stack goes to the log", async () => {

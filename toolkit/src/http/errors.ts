@@ -13,6 +13,7 @@ import {
   PreconditionFailed,
   Refused,
   TooLarge,
+  TooManyRequests,
   Unauthenticated,
   Unavailable,
 } from "../errors/errors.js"
@@ -33,6 +34,7 @@ const replyFor = (error: KnownError): Reply => {
   if (error instanceof Conflict) return { status: 409, level: "info" }
   if (error instanceof PreconditionFailed) return { status: 412, level: "info" }
   if (error instanceof TooLarge) return { status: 413, level: "info" }
+  if (error instanceof TooManyRequests) return { status: 429, level: "info" }
   if (error instanceof NotReady) return { status: 503, level: "debug" }
   if (error instanceof Unavailable) return { status: 503, level: "warn" }
   return { status: 500, level: "error" }
@@ -72,7 +74,8 @@ export const errorHandler =
     }
     const { status, level } = replyFor(error)
     log[level]({ request_id: requestId, method: c.req.method, path: c.req.path, code: error.code }, error.message)
-    if (error instanceof Unavailable) c.header("retry-after", String(Math.ceil(error.retryAfterMs / 1000)))
+    const mayComeBack = error instanceof Unavailable || error instanceof TooManyRequests
+    if (mayComeBack) c.header("retry-after", String(Math.ceil(error.retryAfterMs / 1000)))
     if (error instanceof Denied) addHeaders(c, error.headers)
     const extra = error instanceof Conflict ? error.extra : {}
     return c.json({ detail: detailOf(error, detail), code: error.code, request_id: requestId, ...extra }, status)
