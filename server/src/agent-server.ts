@@ -34,6 +34,9 @@ import { Executor } from "./runs/executor.js"
 import { observeWith } from "./runs/observer.js"
 import { activate } from "./serving/routes.js"
 import { storeCalls } from "./store/calls.js"
+import { embedBy } from "./store/embedder.js"
+import { storeSettings } from "./store/store-settings.js"
+import { startSweepingItems } from "./store/sweep-items.js"
 import { startSweeping } from "./threads/sweep.js"
 import { startTracing } from "./tracing/start-tracing.js"
 import type { Tracing } from "./tracing/tracing.js"
@@ -115,6 +118,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   await crons.start()
   const stopForgetting = forgetOldEvents(db, { ttlSeconds: config.resumableTtlSeconds, log })
   const stopSweeping = await startSweeping(db, { ttl: project.checkpointer.ttl, log })
+  const stopSweepingItems = startSweepingItems(parts.store, log)
   const watch = config.reload
     ? await reloadOnChange({ config, db, log, env, project, channel, tracing }, parts)
     : undefined
@@ -126,6 +130,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     stopForgetting()
     await crons.stop()
     await stopSweeping()
+    stopSweepingItems()
     await loop.stop()
     await workers.stop(config.shutdownGraceSeconds * 1000)
     writes.close()
@@ -176,13 +181,14 @@ function assemble({ config, db, log, env, project, channel, tracing }: Assembly)
   const claimer = { serverId: config.serverId, revisionId: config.revisionId ?? null, leaseMs }
   const streams = new RunStreams({ db, log, serverId: claimer.serverId })
   const writes = new ClaimWrites({ db, log })
+  const store = { ...storeSettings(project.store), db, embed: embedBy(() => workers) }
   const checkpoints = checkpointCalls({ db, writes, beforePut: (runId) => streams.untilLogged(runId) })
-  const workers = createWorkerPool({
+  const workers: WorkerPool = createWorkerPool({
     project: projectWithEnv(project, config),
     workers: config.workers,
     jobsPerWorker: config.jobsPerWorker,
     python: config.python,
-    handlers: patient({ ...checkpoints, ...storeCalls(db) }),
+    handlers: patient({ ...checkpoints, ...storeCalls(store) }),
     backlog: () => writes.backlog(),
     serverEnv: env,
     limits: workerLimits(config),
@@ -201,6 +207,7 @@ function assemble({ config, db, log, env, project, channel, tracing }: Assembly)
     claimer,
     streams,
     workers,
+    store,
     gate,
     writes,
     executor,

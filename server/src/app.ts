@@ -29,12 +29,15 @@ import type { Runs } from "./runs/operations.js"
 import { addRunRoutes } from "./runs/routes.js"
 import { addWaitRoutes } from "./runs/wait-routes.js"
 import { addUnitRoutes } from "./serving/routes.js"
+import { addStoreRoutes } from "./store/routes.js"
+import type { Store } from "./store/store-settings.js"
 import { addThreadRoutes } from "./threads/routes.js"
 import { addThreadStateRoutes } from "./threads/state-routes.js"
 import type { UiBundles } from "./ui/bundles.js"
 import { addUiRoutes } from "./ui/routes.js"
 
 export interface AppOptions extends Runs {
+  readonly store: Store
   readonly version: string
   readonly isDev: boolean
   readonly http: HttpSettings
@@ -91,6 +94,7 @@ export function createApp(options: AppOptions): Api {
   addWaitRoutes(app, options)
   addCronRoutes(app, options)
   addUiRoutes(app, { ui: options.ui, isBehindEdge: options.unitToken !== undefined, mountPrefix: http.mountPrefix })
+  addStoreRoutes(app, options.store)
   if (options.unitToken) addUnitRoutes(app, { ...options, revisionId: claimer.revisionId })
   addReference(app, document, (c) => (options.unitToken ? forwardedPrefix(c) : "") + mountPrefix)
   app.notFound(notFound(app))

@@ -1,6 +1,7 @@
 /**
  * The headers of the worker protocol's frames, for both sides; `worker/README.md` tells the conversation.
  * Made from `worker/frames.schema.json` by `npm run generate -w protocol`; a test keeps the two equal.
+ * Long on purpose: it is printed from one schema.
  */
 
 /** What went wrong: the error's class and its message. */
@@ -286,6 +287,16 @@ export interface GraphUpdateStateCall {
   readonly payload: readonly ("config" | "supersteps")[]
 }
 
+/** Vectors of texts, by the project's own embedding. */
+export interface StoreEmbedCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "store.embed"
+  /** `file:function`, the file relative to the project's folder, or `provider:model`. */
+  readonly embed: string
+  readonly payload: readonly "texts"[]
+}
+
 /** One write of an update, as `checkpoint.put` or `checkpoint.put_writes` of the call's thread would make it; its lines are theirs. */
 export interface GatheredPut {
   readonly checkpoint_ns: string
@@ -339,6 +350,7 @@ export interface ReplyFrame {
     | "user"
     | "value"
     | "filter"
+    | "vectors"
   )[]
   readonly denial?: Denial
 }
@@ -359,7 +371,13 @@ export type WorkerCall =
   | StoreBatchCall
 
 /** What the server asks a worker. */
-export type ServerCall = GraphStateCall | GraphHistoryCall | GraphUpdateStateCall | AuthenticateCall | AuthorizeCall
+export type ServerCall =
+  | GraphStateCall
+  | GraphHistoryCall
+  | GraphUpdateStateCall
+  | AuthenticateCall
+  | AuthorizeCall
+  | StoreEmbedCall
 
 /** Headers that a worker sends. */
 export type WorkerFrame =

@@ -4,6 +4,7 @@ import { definitionName, definitions, type Schema } from "./schema.js"
 const opening = `/**
  * The headers of the worker protocol's frames, for both sides; \`worker/README.md\` tells the conversation.
  * Made from \`worker/frames.schema.json\` by \`npm run generate -w protocol\`; a test keeps the two equal.
+ * Long on purpose: it is printed from one schema.
  */
 `
 

@@ -1,4 +1,5 @@
 /** What stands in paths, queries and bodies of several routes. */
+import { isPlainText } from "@superstep/toolkit/db/text"
 import { z } from "zod"
 
 /**
@@ -13,13 +14,8 @@ export const queryFlag = z
   .optional()
   .transform((text) => /^(true|1|yes)$/i.test(text ?? ""))
 
-// A Postgres `text` holds neither: U+0000 is refused by it, half a surrogate pair cannot be written as UTF-8.
-const unstorable = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
-
 /** A text that goes into a column or a parameter of type `text`, such as a name. */
-export const plainText = z
-  .string()
-  .refine((text) => !unstorable.test(text), "expected text without U+0000 and without half surrogate pairs")
+export const plainText = z.string().refine(isPlainText, "expected text without U+0000 and without half surrogate pairs")
 
 /**
  * A list in a query. The clients spell one in three ways: repeated keys (`select=a&select=b`), one JSON list

@@ -94,18 +94,20 @@ export const fields: readonly Field[] = [
     what: "A path such as `/agents` below which all routes are; `/ok` stays at the root. Default: `MOUNT_PREFIX`.",
   },
   { path: "store", what: "The long-term memory." },
-  {
-    path: "store.index",
-    what: "Semantic search in the store.",
-    ignored: "semantic search has no effect yet: a search ignores its query",
-  },
+  { path: "store.index", what: "Semantic search in the store: a search with a `query` finds the nearest items." },
   { path: "store.index.dims", what: "How many numbers an embedding has." },
-  { path: "store.index.embed", what: "`provider:model`, or `path:function`." },
+  {
+    path: "store.index.embed",
+    what: "`path:function` from texts to vectors, or `provider:model` of a LangChain package that the project has.",
+  },
   { path: "store.index.fields", what: "Which fields of a value are embedded; `$`, the whole, by default." },
-  { path: "store.ttl", what: "How long items live.", ignored: notYet },
+  { path: "store.ttl", what: "How long items live." },
   { path: "store.ttl.refresh_on_read", what: "Whether reading an item begins its time anew; `true` by default." },
   { path: "store.ttl.default_ttl", what: "Life of an item that names none, in minutes; for ever by default." },
-  { path: "store.ttl.sweep_interval_minutes", what: "How often items whose time is over are deleted." },
+  {
+    path: "store.ttl.sweep_interval_minutes",
+    what: "How often items whose time is over are deleted; they are not found before that either.",
+  },
   { path: "checkpointer", what: "The saved states of threads." },
   {
     path: "checkpointer.backend",

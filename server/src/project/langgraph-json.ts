@@ -57,9 +57,11 @@ const http = z.looseObject({
 const store = z.looseObject({
   index: z
     .looseObject({
-      dims: z.int().positive(),
-      embed: z.string(),
-      fields: z.array(z.string()).optional(),
+      // The most that pgvector holds.
+      dims: z.int().positive().max(16_000),
+      embed: z.string().regex(/^.+:.+$/, "expected file:function or provider:model"),
+      // A path is a part of each vector's key.
+      fields: z.array(z.string().min(1).max(200)).optional(),
     })
     .optional(),
   ttl: z

@@ -1,17 +1,18 @@
 /** Answers a worker's `store.batch` calls (protocol/worker, "Calls of a worker: store"). */
-import type { Db } from "@superstep/toolkit/db/database"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import { z } from "zod"
 import { type CallHandlers, fenceOf, parseFields } from "../workers/calls.js"
-import { executeBatch, type Operation } from "./operations.js"
+import { executeBatch, type Operation } from "./batch.js"
+import { index, ttl } from "./schema.js"
+import type { Store } from "./store-settings.js"
 
-export const storeCalls = (db: Db): CallHandlers => ({
+export const storeCalls = (store: Store): CallHandlers => ({
   "store.batch": async (fields, [operations]) => {
     const batch = parseFields(operationList, jsonOf(operations))
     // A question about a thread reads without a run.
     const fence = batch.some(({ op }) => op === "put") ? fenceOf(fields) : undefined
-    const results = await executeBatch(db, fence, batch)
+    const results = await executeBatch(store, fence, batch)
     return { payload: [{ name: "results", data: toJsonText(results) }] }
   },
 })
@@ -30,25 +31,36 @@ const page = (limit: number) => ({
     .transform((value) => value ?? 0),
 })
 
-const get = z.object({ op: z.literal("get"), namespace, key: z.string() }).transform(
-  ({ op, ...place }): Operation => ({
+const refresh = { refresh_ttl: z.boolean().nullish() }
+
+const get = z.object({ op: z.literal("get"), namespace, key: z.string(), ...refresh }).transform(
+  ({ op, refresh_ttl, ...place }): Operation => ({
     op,
     place,
+    refreshTtl: refresh_ttl ?? undefined,
   }),
 )
 
-// Without an index a `query` has nothing to compare with and is not read (S4).
 const search = z
   .object({
     op: z.literal("search"),
     namespace_prefix: namespace,
     filter: z.record(z.string(), z.unknown()).nullish(),
+    query: z.string().nullish(),
     ...page(10),
+    ...refresh,
   })
   .transform(
-    ({ op, namespace_prefix, filter, limit, offset }): Operation => ({
+    ({ op, namespace_prefix, filter, query, limit, offset, refresh_ttl }): Operation => ({
       op,
-      search: { namespacePrefix: namespace_prefix, filter: filter ?? undefined, limit, offset },
+      search: {
+        namespacePrefix: namespace_prefix,
+        filter: filter ?? undefined,
+        query: query ?? undefined,
+        limit,
+        offset,
+        refreshTtl: refresh_ttl ?? undefined,
+      },
     }),
   )
 
@@ -58,12 +70,13 @@ const put = z
     namespace,
     key: z.string(),
     value: z.record(z.string(), z.unknown()).nullable(),
-    ttl: z.number().positive().nullish(),
+    index: index.nullish(),
+    ttl: ttl.nullish(),
   })
   .transform(
-    ({ op, value, ttl, ...place }): Operation => ({
+    ({ op, value, index, ...put }): Operation => ({
       op,
-      put: { ...place, value: value === null ? null : JSON.stringify(value), ttl: ttl ?? undefined },
+      put: { ...put, index: index ?? undefined, value: value === null ? null : JSON.stringify(value) },
     }),
   )
 

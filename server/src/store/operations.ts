@@ -1,61 +1,109 @@
-/** A batch of store operations, as LangGraph's `BaseStore.batch` defines it. */
-import type { Db } from "@superstep/toolkit/db/database"
-import { RawJson } from "@superstep/toolkit/http/json"
-import type { Fence } from "../workers/fence.js"
-import type { Item, NamespaceSearch, Put, Search } from "./item.js"
-import { findItem, listNamespaces, putItems, searchItems } from "./queries.js"
+/** What clients do with the store: each asks the caller's rules once, and sees what they let it see (agent-server-api §9). */
+import { Forbidden, InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
+import { problemsOf } from "@superstep/toolkit/http/problems"
+import type { z } from "zod"
+import type { AccessEvent, Caller } from "../auth/caller.js"
+import { withDefaultTtl } from "./batch.js"
+import { type Item, type Namespace, toPlace } from "./item.js"
+import {
+  deleteItem as deleteInDatabase,
+  findItem,
+  holdPlace,
+  isItemThere,
+  listNamespaces as listInDatabase,
+  putItems,
+  searchItems as searchInDatabase,
+  wouldBeVisible,
+} from "./queries.js"
+import { askedItem, askedNamespaces, askedPut, askedSearch } from "./schema.js"
+import type { Store } from "./store-settings.js"
+import { vectorOfQuery, vectorsOfPuts } from "./vectors.js"
 
-export type Operation =
-  | { readonly op: "get"; readonly place: { readonly namespace: readonly string[]; readonly key: string } }
-  | { readonly op: "search"; readonly search: Search }
-  | { readonly op: "put"; readonly put: Put }
-  | { readonly op: "list_namespaces"; readonly search: NamespaceSearch }
-
-/** An item as clients see it (agent-server-api §9). */
-export const renderItem = (item: Item) => ({
-  namespace: item.namespace,
-  key: item.key,
-  value: new RawJson(item.value),
-  created_at: item.createdAt.toISOString(),
-  updated_at: item.updatedAt.toISOString(),
-})
-
-/**
- * Executes the operations in order; neighbouring puts travel together. Each write is fenced by itself (S1).
- * @returns a result for each: an item or null, items, null, namespaces; for `toJsonText`
- * @throws ClaimLost     and no later operation was executed
- * @throws InvalidInput
- */
-export async function executeBatch(
-  db: Db,
-  fence: Fence | undefined,
-  operations: readonly Operation[],
-): Promise<unknown[]> {
-  const results: unknown[] = []
-  let puts: Put[] = []
-  for (const operation of operations) {
-    if (operation.op === "put") {
-      puts.push(operation.put)
-      results.push(null)
-      continue
-    }
-    if (puts.length > 0) await putItems(db, fence, puts)
-    puts = []
-    results.push(await read(db, operation))
-  }
-  if (puts.length > 0) await putItems(db, fence, puts)
-  return results
+/** What a rule makes of a request is checked as the request was. */
+async function authorized<S extends z.ZodType<object>>(caller: Caller, event: AccessEvent, schema: S, asked: object) {
+  const { value, filter } = await caller.authorize(event, asked)
+  const parsed = schema.safeParse(value)
+  if (!parsed.success) throw new InvalidInput(problemsOf(parsed.error.issues, value, [event]))
+  return { value: parsed.data as z.output<S>, filter }
 }
 
-async function read(db: Db, operation: Exclude<Operation, { op: "put" }>): Promise<unknown> {
-  switch (operation.op) {
-    case "get": {
-      const item = await findItem(db, operation.place)
-      return item ? renderItem(item) : null
-    }
-    case "search":
-      return (await searchItems(db, operation.search)).map(renderItem)
-    case "list_namespaces":
-      return listNamespaces(db, operation.search)
-  }
+// The words of the reference servers (agent-server-api §9).
+const notFound = () => new NotFound("Item not found")
+const forbidden = () => new Forbidden("Not authorized")
+
+/**
+ * Puts an item in the place of one that is there.
+ * @throws NotFound         there is one that the caller may not see
+ * @throws Forbidden        the caller could not see what it put
+ * @throws EmbeddingFailed  and nothing was changed
+ */
+export async function putItem(store: Store, caller: Caller, asked: z.output<typeof askedPut>): Promise<void> {
+  const { value: put, filter } = await authorized(caller, "store:put", askedPut, asked)
+  const place = toPlace(put)
+  const value = JSON.stringify(put.value)
+  if (filter && !(await wouldBeVisible(store.db, place, value, filter))) throw forbidden()
+  const puts = [withDefaultTtl(store, { ...put, index: put.index ?? undefined, value })]
+  const vectors = await vectorsOfPuts(store, puts)
+  if (filter === undefined) return putItems(store.db, undefined, puts, vectors)
+  await store.db.transaction(async (tx) => {
+    if (!(await holdPlace(tx, place, filter))) throw notFound()
+    await putItems(tx, undefined, puts, vectors)
+  })
+}
+
+/**
+ * @returns null when there is none
+ * @throws NotFound  there is one that the caller may not see
+ */
+export async function getItem(store: Store, caller: Caller, asked: z.output<typeof askedItem>): Promise<Item | null> {
+  const { value, filter } = await authorized(caller, "store:get", askedItem, asked)
+  if (value.namespace.length === 0) return null
+  const [place, refreshTtl] = [toPlace(value), asked.refresh_ttl ?? store.ttl.refreshOnRead]
+  const item = await findItem(store.db, place, { refreshTtl, filter })
+  if (item) return item
+  if (filter && (await isItemThere(store.db, place))) throw notFound()
+  return null
+}
+
+/**
+ * Deletes an item if there is one.
+ * @throws NotFound   there is one that the caller may not see
+ * @throws Forbidden  there is none, and the caller would not have seen it
+ */
+export async function deleteItem(store: Store, caller: Caller, asked: z.output<typeof askedItem>): Promise<void> {
+  const { value, filter } = await authorized(caller, "store:delete", askedItem, asked)
+  if (value.namespace.length === 0) return
+  const place = toPlace(value)
+  if ((await deleteInDatabase(store.db, place, filter)) || filter === undefined) return
+  if (await isItemThere(store.db, place)) throw notFound()
+  if (!(await wouldBeVisible(store.db, place, "{}", filter))) throw forbidden()
+}
+
+export async function searchItems(
+  store: Store,
+  caller: Caller,
+  asked: z.output<typeof askedSearch>,
+): Promise<readonly Item[]> {
+  const { value, filter } = await authorized(caller, "store:search", askedSearch, asked)
+  const { namespace, query, limit, offset } = value
+  const near = await vectorOfQuery(store, query ?? undefined)
+  const search = { namespacePrefix: namespace, filter: value.filter ?? undefined, limit, offset }
+  return searchInDatabase(store.db, search, near, {
+    refreshTtl: asked.refresh_ttl ?? store.ttl.refreshOnRead,
+    filter,
+  })
+}
+
+export async function listNamespaces(
+  store: Store,
+  caller: Caller,
+  asked: z.output<typeof askedNamespaces>,
+): Promise<readonly Namespace[]> {
+  const { value, filter } = await authorized(caller, "store:list_namespaces", askedNamespaces, asked)
+  const { namespace, suffix, max_depth, limit, offset } = value
+  const matchConditions = [
+    { matchType: "prefix", path: namespace ?? [] },
+    { matchType: "suffix", path: suffix ?? [] },
+  ] as const
+  return listInDatabase(store.db, { matchConditions, maxDepth: max_depth ?? undefined, limit, offset }, filter)
 }

@@ -2,6 +2,8 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import type { MetadataFilter } from "../auth/metadata-filter.js"
+import { matchesFilter } from "../auth/queries.js"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import {
   type Comparison,
@@ -17,6 +19,7 @@ import {
   toPlace,
   toPrefix,
 } from "./item.js"
+import type { ItemVectors } from "./vectors.js"
 
 interface ItemRow {
   readonly prefix: string
@@ -24,10 +27,21 @@ interface ItemRow {
   readonly value: string
   readonly created_at: Date
   readonly updated_at: Date
+  readonly score: number | null
 }
 
-const itemColumns = sql`prefix, key, coalesce(exact_value, value::json) as value, created_at, updated_at`
-const isThere = sql`(expires_at is null or expires_at > now())`
+/** Where an item is, as the database names it. */
+export type Place = ReturnType<typeof toPlace>
+
+const itemColumns = sql`s.prefix, s.key, coalesce(s.exact_value, s.value::json) as value, s.created_at, s.updated_at`
+const isThere = sql`(s.expires_at is null or s.expires_at > now())`
+const isAt = ({ prefix, key }: Place): Sql => sql`s.prefix = ${prefix} and s.key = ${key}`
+
+/** What a rule's filter looks at: the value with the item's place (agent-server-api §12.3). */
+const accessible = (value: Sql, prefix: Sql, key: Sql): Sql =>
+  sql`(${value} || jsonb_build_object('namespace', string_to_array(${prefix}, '.'), 'key', ${key}))`
+const isVisible = (filter: MetadataFilter | undefined): Sql =>
+  filter === undefined ? sql`true` : matchesFilter(accessible(sql`s.value`, sql`s.prefix`, sql`s.key`), filter)
 
 const toItem = (row: ItemRow): Item => ({
   namespace: fromPrefix(row.prefix),
@@ -35,28 +49,61 @@ const toItem = (row: ItemRow): Item => ({
   value: row.value,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
+  score: row.score ?? undefined,
 })
 
-export async function findItem(db: Db, place: { namespace: Namespace; key: string }): Promise<Item | undefined> {
-  const { prefix, key } = toPlace(place)
-  const row = await db.row<ItemRow>(
-    sql`select ${itemColumns} from store where prefix = ${prefix} and key = ${key} and ${isThere}`,
-  )
+export interface Reading {
+  /** Whether the time of what is found begins anew (S7). */
+  readonly refreshTtl: boolean
+  /** What a rule lets the caller see. */
+  readonly filter?: MetadataFilter | undefined
+}
+
+// Readers of the same items prolong them at the same time, each in its own order: one that is locked is left to the other.
+const refreshed = sql`refreshed as (
+  update store s set expires_at = now() + make_interval(secs => s.ttl_minutes * 60)
+  where s.ttl_minutes is not null and (s.prefix, s.key) in (
+    select s.prefix, s.key from store s join found using (prefix, key) for update of s skip locked))`
+
+const findAndRefresh = (found: Sql, refreshTtl: boolean, order: Sql): Sql =>
+  refreshTtl ? sql`with found as (${found}), ${refreshed} select * from found ${order}` : found
+
+export async function findItem(db: Db, place: Place, { refreshTtl, filter }: Reading): Promise<Item | undefined> {
+  const found = sql`select ${itemColumns}, null as score from store s
+    where ${isAt(place)} and ${isThere} and ${isVisible(filter)}`
+  const row = await db.row<ItemRow>(findAndRefresh(found, refreshTtl, sql``))
   return row && toItem(row)
 }
 
-/** Items below a namespace that satisfy the filter, the last changed first (S3). */
-export async function searchItems(db: Db, { namespacePrefix, filter, limit, offset }: Search): Promise<Item[]> {
-  const conditions = [isThere, isBelow(toPrefix(namespacePrefix)), ...conditionsOf(filter ?? {}).map(toSql)]
-  const rows = await db.rows<ItemRow>(sql`
-    select ${itemColumns} from store where ${joinSql(conditions, " and ")}
-    order by updated_at desc, prefix, key limit ${limit} offset ${offset}`)
-  return rows.map(toItem)
+/**
+ * Items below a namespace that satisfy the filter: the last changed first, or the nearest to a vector (S3, S4).
+ * @param near  the query's vector as text
+ */
+export async function searchItems(
+  db: Db,
+  { namespacePrefix, filter, limit, offset }: Search,
+  near: string | undefined,
+  reading: Reading,
+): Promise<Item[]> {
+  const conditions = [isThere, isBelow(toPrefix(namespacePrefix, "namespace_prefix")), isVisible(reading.filter)]
+  const wanted = joinSql([...conditions, ...conditionsOf(filter ?? {}).map(toSql)], " and ")
+  const byTime = sql`order by updated_at desc, prefix, key`
+  const byScore = sql`order by score desc, updated_at desc, prefix, key`
+  const found =
+    near === undefined
+      ? sql`select ${itemColumns}, null as score from store s where ${wanted} ${byTime}`
+      : sql`select ${itemColumns}, nearest.score from store s cross join lateral (
+          select max(embedding_similarity(v.embedding, to_embedding(${near}))) as score from store_vectors v
+          where v.prefix = s.prefix and v.key = s.key) nearest
+        where ${wanted} and nearest.score is not null ${byScore}`
+  const page = sql`${found} limit ${limit} offset ${offset}`
+  const order = near === undefined ? byTime : byScore
+  return (await db.rows<ItemRow>(findAndRefresh(page, reading.refreshTtl, order))).map(toItem)
 }
 
 // Whole labels: ["a"] is not above ["ab"]. `like` with a constant beginning uses the index on prefix.
 const isBelow = (prefix: string): Sql =>
-  prefix === "" ? sql`true` : sql`(prefix = ${prefix} or prefix like ${`${escapeLike(prefix)}.%`})`
+  prefix === "" ? sql`true` : sql`(s.prefix = ${prefix} or s.prefix like ${`${escapeLike(prefix)}.%`})`
 
 const escapeLike = (text: string): string => text.replace(/[\\%_]/g, "\\$&")
 
@@ -72,36 +119,86 @@ const operators: Record<Comparison, Sql> = {
 // Order means something only between values of one type: without the test, jsonb puts every number below every text.
 function toSql({ key, comparison, value }: Condition): Sql {
   const expected = toJsonbText(value)
-  const compared = sql`value -> ${key} ${operators[comparison]} ${expected}::jsonb`
+  const compared = sql`s.value -> ${key} ${operators[comparison]} ${expected}::jsonb`
   if (comparison === "$eq" || comparison === "$ne") return sql`(${compared})`
-  return sql`(jsonb_typeof(value -> ${key}) = jsonb_typeof(${expected}::jsonb) and ${compared})`
+  return sql`(jsonb_typeof(s.value -> ${key}) = jsonb_typeof(${expected}::jsonb) and ${compared})`
 }
 
-/** Namespaces that hold an item, in order (S5). */
-export async function listNamespaces(db: Db, search: NamespaceSearch): Promise<Namespace[]> {
+// More labels than any namespace has; it must fit into an integer of SQL.
+const anyDepth = 1_000_000
+
+/** Namespaces that hold an item that the caller may see, in order (S5). */
+export async function listNamespaces(
+  db: Db,
+  search: NamespaceSearch,
+  filter: MetadataFilter | undefined,
+): Promise<Namespace[]> {
   const { matchConditions, maxDepth, limit, offset } = search
   // A slice up to null is null; a slice may end behind the array.
-  const depth = maxDepth ?? 1_000_000
+  const depth = Math.min(maxDepth ?? anyDepth, anyDepth)
   const patterns = matchConditions.filter(({ path }) => path.length > 0).map(namespacePattern)
   const rows = await db.rows<{ prefix: string }>(sql`
     select distinct array_to_string((string_to_array(prefix, '.'))[1:${depth}::integer], '.') as prefix
-    from store where ${isThere} and prefix ~ all (${patterns}::text[])
+    from store s where ${isThere} and ${isVisible(filter)} and prefix ~ all (${patterns}::text[])
     order by prefix limit ${limit} offset ${offset}`)
   return rows.map((row) => fromPrefix(row.prefix))
 }
 
 /**
- * Puts and deletes items in one round trip and one transaction (S1, S2); of several for one key the last counts.
- * @param fence  the claim that the write belongs to; undefined for a write of the API
+ * Puts and deletes items in one round trip and one transaction (S1, S2).
+ * @param fence    the claim that the write belongs to; undefined for a write of the API
+ * @param puts     one for each key
+ * @param vectors  of these items, which lose those they had; undefined without an index
  * @throws ClaimLost     and nothing was written
  * @throws InvalidInput  for a namespace or key that cannot be
  */
-export async function putItems(db: Db, fence: Fence | undefined, puts: readonly Put[]): Promise<void> {
-  const byPlace = new Map(puts.map((put) => [JSON.stringify([put.namespace, put.key]), { ...put, ...toPlace(put) }]))
-  const last = [...byPlace.values()]
-  const row = await db.row<{ held: boolean }>(sql`
-    select put_store_items(${fence?.runId ?? null}, ${fence?.claimId ?? null}, ${last.map((put) => put.prefix)},
-      ${last.map((put) => put.key)}, ${last.map((put) => put.value)},
-      ${last.map((put) => put.value && toJsonbText(put.value))}, ${last.map((put) => put.ttl ?? null)}) as held`)
+export async function putItems(
+  db: Db,
+  fence: Fence | undefined,
+  puts: readonly Put[],
+  vectors: ItemVectors | undefined,
+): Promise<void> {
+  const places = puts.map(toPlace)
+  const items = sql`${fence?.runId ?? null}, ${fence?.claimId ?? null}, ${places.map(({ prefix }) => prefix)},
+    ${places.map(({ key }) => key)}, ${puts.map(({ value }) => value)},
+    ${puts.map(({ value }) => value && toJsonbText(value))}, ${puts.map(({ ttl }) => ttl ?? null)}`
+  const put = vectors
+    ? sql`put_indexed_store_items(${items}, ${vectors.items}, ${vectors.fieldNames}, ${vectors.vectors})`
+    : sql`put_store_items(${items})`
+  const row = await db.row<{ held: boolean }>(sql`select ${put} as held`)
   if (fence && !row?.held) throw new ClaimLost(fence.runId)
 }
+
+/** Deletes an item that the caller may see. @returns whether there was one */
+export async function deleteItem(db: Db, place: Place, filter: MetadataFilter | undefined): Promise<boolean> {
+  return (await db.run(sql`delete from store s where ${isAt(place)} and ${isThere} and ${isVisible(filter)}`)) > 0
+}
+
+export const isItemThere = async (db: Db, place: Place): Promise<boolean> =>
+  (await db.row(sql`select from store s where ${isAt(place)} and ${isThere}`)) !== undefined
+
+/** Whether the caller would see an item with this value (JSON text) at this place. */
+export async function wouldBeVisible(db: Db, { prefix, key }: Place, value: string, filter: MetadataFilter) {
+  const [text, at] = [toJsonbText(value), sql`${prefix}::text`]
+  const item = accessible(sql`${text}::jsonb`, at, sql`${key}::text`)
+  const row = await db.row<{ visible: boolean }>(sql`select ${matchesFilter(item, filter)} as visible`)
+  return row?.visible === true
+}
+
+/**
+ * Holds a place until the transaction ends, so that nobody else can put an item there.
+ * @returns whether it is free or its item one that the caller may see
+ */
+export async function holdPlace(tx: Db, place: Place, filter: MetadataFilter): Promise<boolean> {
+  const { prefix, key } = place
+  await tx.run(sql`insert into store (prefix, key, value, expires_at) values (${prefix}, ${key}, '{}', '-infinity')
+    on conflict (prefix, key) do nothing`)
+  const row = await tx.row<{ free: boolean }>(sql`
+    select (not ${isThere} or ${isVisible(filter)}) as free from store s where ${isAt(place)} for update`)
+  return row?.free === true
+}
+
+/** Deletes some items whose time is over; another server that does so at once takes others. @returns how many */
+export const deleteExpired = (db: Db, most: number): Promise<number> =>
+  db.run(sql`delete from store where (prefix, key) in (
+    select s.prefix, s.key from store s where s.expires_at <= now() limit ${most} for update skip locked)`)

@@ -9,13 +9,14 @@ import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { ClaimLost } from "../workers/fence.js"
 import { storeCalls } from "./calls.js"
+import { storeOf } from "./testing/store-of.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
 /** What a worker asks for, under the claim of a run unless told. */
 async function batch(db: Database, operations: object[], fence?: { run_id?: string; claim_id?: string }) {
   const fields = fence ?? (await addRunningRun(db))
-  const reply = await storeCalls(db)["store.batch"]?.(fields, [Buffer.from(JSON.stringify(operations))])
+  const reply = await storeCalls(storeOf(db))["store.batch"]?.(fields, [Buffer.from(JSON.stringify(operations))])
   return JSON.parse(String(reply?.payload?.[0]?.data))
 }
 

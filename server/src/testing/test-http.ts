@@ -9,6 +9,8 @@ import { openOwnChannel } from "../gate/own-channel.js"
 import { fetchOf } from "../http/raw-response.js"
 import { httpSettings } from "../http/settings.js"
 import type { LanggraphJson } from "../project/langgraph-json.js"
+import type { Store } from "../store/store-settings.js"
+import { storeOf } from "../store/testing/store-of.js"
 import {
   parseEvents,
   type ReceivedEvent,
@@ -52,6 +54,7 @@ export interface TestHttpOptions extends TestServerOptions {
   readonly maxBodyBytes?: number
   /** `http` of langgraph.json. */
   readonly http?: LanggraphJson["http"]
+  readonly store?: Partial<Store>
 }
 
 export async function startTestHttp(db: Database, options: TestHttpOptions = {}): Promise<TestHttp> {
@@ -64,6 +67,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     gate,
     channel,
     apiKeys: options.apiKeys === undefined ? undefined : new Secret(options.apiKeys),
+    store: storeOf(server.db, options.store),
     version: "0.0.0",
     isDev,
     http: httpSettings(options.http ?? {}, { isDev, mountPrefix: undefined, corsAllowOrigins: undefined }),

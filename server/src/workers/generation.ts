@@ -86,11 +86,15 @@ export class Generation {
     return this.workers.some((worker) => worker.session !== undefined)
   }
 
-  /** The least busy worker, of those that have the graph when one is named; one that answers comes first (P5). */
+  /**
+   * The least busy worker; one that answers comes first (P5). Of those that have the graph; when none is named, of those
+   * of one language, JavaScript where there are such: what belongs to no graph is asked of it.
+   */
   leastBusy(graphId?: string): Worker | undefined {
+    const serves = (worker: Worker) => (graphId === undefined ? worker.session !== undefined : worker.serves(graphId))
+    const team = this.#teams.find((workers) => workers.some(serves)) ?? []
     let best: Worker | undefined
-    for (const worker of this.workers) {
-      if (graphId === undefined ? worker.session === undefined : !worker.serves(graphId)) continue
+    for (const worker of team.filter(serves)) {
       if (best === undefined || goesBefore(worker, best)) best = worker
     }
     return best

@@ -9,9 +9,12 @@ import type { Reply, RunFailure } from "./port.js"
 export class WorkerCallFailed extends Conflict {
   /** Name of the error's class in the worker. */
   readonly error: string
+  /** What the code said, such as `Error: no key`. */
+  readonly reason: string
   constructor({ error, message }: RunFailure) {
     super(`the graph's code failed: ${error}: ${message}`, "graph_error")
     this.error = error
+    this.reason = `${error}: ${message}`
   }
 }
 

@@ -14,6 +14,7 @@ import { ClaimWrites } from "../checkpoints/claim-writes.js"
 import { findCheckpoints } from "../checkpoints/queries.js"
 import { readProject, toWorkerProject } from "../project/langgraph-config.js"
 import { storeCalls } from "../store/calls.js"
+import { storeOf } from "../store/testing/store-of.js"
 import type { RunOrder } from "./port.js"
 import { endOf, runOrder, seen, startTestPool, type TestPool } from "./testing/test-pool.js"
 
@@ -31,7 +32,7 @@ async function startRealPool(db: Database, graphId: string, started: { pid: numb
     log: createLog({ process: "test", level: "debug" }, { write }),
     project: { ...project, graphs: { [graphId]: graphs[graphId] ?? "" } },
     main: fileURLToPath(import.meta.resolve("@superstep/worker-js/main")),
-    handlers: { ...checkpointCalls({ db, writes: new ClaimWrites({ db, log }) }), ...storeCalls(db) },
+    handlers: { ...checkpointCalls({ db, writes: new ClaimWrites({ db, log }) }), ...storeCalls(storeOf(db)) },
   })
 }
 

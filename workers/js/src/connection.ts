@@ -143,6 +143,7 @@ const methods: Readonly<Record<ServerCall["method"], true>> = {
   "graph.update_state": true,
   "auth.authenticate": true,
   "auth.authorize": true,
+  "store.embed": true,
 }
 
 function isKnown(method: unknown): boolean {

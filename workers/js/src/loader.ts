@@ -82,7 +82,7 @@ export interface Spec {
   readonly name: string
 }
 
-function parseSpec(spec: string): Spec {
+export function parseSpec(spec: string): Spec {
   const colon = spec.lastIndexOf(":")
   if (colon < 1 || colon === spec.length - 1) {
     throw new Error(`"${spec}" must be a path and an export, such as "./src/graph.ts:graph"`)

@@ -9,6 +9,7 @@ import type {
   ServerCall,
 } from "@superstep/protocol/worker/frames"
 import type { Connection, IncomingFrame } from "./connection.js"
+import { embedTexts } from "./embedding.js"
 import type { Gate } from "./gate.js"
 import type { LoadedGraph } from "./loader.js"
 import { loadGraphs } from "./loader.js"
@@ -26,6 +27,7 @@ export class Runner {
   readonly #runs = new Map<string, Run>()
   #graphs: ReadonlyMap<string, LoadedGraph> = new Map()
   #failed: ReadonlyMap<string, GraphError> = new Map()
+  #project = ""
   #loading: Promise<void> = Promise.resolve()
 
   constructor(connection: Connection, gate: Gate) {
@@ -60,6 +62,7 @@ export class Runner {
 
   async #load(frame: LoadFrame): Promise<void> {
     if (frame.loopback !== undefined) offerLoopback(frame.loopback)
+    this.#project = frame.project
     const { graphs, failed } = await loadGraphs(frame.project, frame.graphs)
     const gate = await this.#gate.load(frame)
     this.#graphs = graphs
@@ -98,10 +101,7 @@ export class Runner {
     const { call_id } = call
     try {
       await this.#loading
-      const { fields, lines } =
-        "graph_id" in call
-          ? await this.#answerOf(this.#graph(call.graph_id), call, payload)
-          : await this.#gate.answer(call, payload)
+      const { fields, lines } = await this.#answerOf(call, payload)
       this.#connection.send({ type: "reply", call_id, ...fields }, lines)
     } catch (error) {
       const failure: Failure = describeError(error)
@@ -109,7 +109,13 @@ export class Runner {
     }
   }
 
-  async #answerOf(graph: LoadedGraph, call: GraphCall, payload: readonly Buffer[]): Promise<Answer> {
+  async #answerOf(call: ServerCall, payload: readonly Buffer[]): Promise<Answer> {
+    if ("graph_id" in call) return await this.#answerOfGraph(this.#graph(call.graph_id), call, payload)
+    if (call.method === "store.embed") return oneLine("vectors", await embedTexts(this.#project, call, payload))
+    return await this.#gate.answer(call, payload)
+  }
+
+  async #answerOfGraph(graph: LoadedGraph, call: GraphCall, payload: readonly Buffer[]): Promise<Answer> {
     switch (call.method) {
       case "graph.state":
         return oneLine("state", await graphState(graph, call, payload, this.#connection))
@@ -139,6 +145,6 @@ interface Answer {
   readonly lines: readonly string[]
 }
 
-function oneLine(name: "state" | "states", value: unknown): Answer {
+function oneLine(name: "state" | "states" | "vectors", value: unknown): Answer {
   return { fields: { payload: [name] }, lines: [serialise(value)] }
 }

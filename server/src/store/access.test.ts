@@ -1,0 +1,127 @@
+/** What the project's rules let a caller do with items (agent-server-api §9, §12.3). */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Forbidden, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { anyone, type Caller } from "../auth/caller.js"
+import type { MetadataFilter } from "../auth/metadata-filter.js"
+import { migrations } from "../testing/test-server.js"
+import { deleteItem, getItem, listNamespaces, putItem, searchItems } from "./operations.js"
+import { newItem } from "./schema.js"
+import type { Store } from "./store-settings.js"
+import { storeOf } from "./testing/store-of.js"
+
+/** A caller whose rule adds a filter to everything. */
+const onlySeeing = (filter: MetadataFilter): Caller => ({
+  user: undefined,
+  authorize: async (_event, value) => ({ value, filter }),
+})
+
+/** A caller whose rule changes what is asked. */
+const rewriting = (change: (value: { readonly namespace?: unknown }) => object): Caller => ({
+  user: undefined,
+  authorize: async (_event, value) => ({ value: change(value) as typeof value, filter: undefined }),
+})
+
+const ann = onlySeeing({ owner: "ann" })
+const bob = onlySeeing({ owner: "bob" })
+
+const put = (store: Store, caller: Caller, key: string, value: object, namespace = ["n"]) =>
+  putItem(store, caller, newItem.parse({ namespace, key, value }))
+const at = (key: string, namespace = ["n"]) => ({ namespace, key })
+const search = async (store: Store, caller: Caller) =>
+  (await searchItems(store, caller, { namespace: [], limit: 10, offset: 0 })).map(({ key }) => key)
+const spaces = (store: Store, caller: Caller) => listNamespaces(store, caller, { limit: 10, offset: 0 })
+
+test("a caller sees, changes and deletes only items that its filter matches", async () => {
+  await using db = await freshDatabase({ migrations })
+  const store = storeOf(db)
+  await put(store, ann, "a", { owner: "ann" })
+  await put(store, bob, "b", { owner: "bob" }, ["n", "deep"])
+
+  assert.deepEqual([await search(store, ann), await search(store, bob)], [["a"], ["b"]])
+  assert.deepEqual([await spaces(store, ann), await spaces(store, bob)], [[["n"]], [["n", "deep"]]])
+  assert.equal(await getItem(store, bob, at("none")), null)
+  await assert.rejects(getItem(store, bob, at("a")), NotFound)
+  await assert.rejects(put(store, bob, "a", { owner: "bob" }), NotFound)
+  await assert.rejects(put(store, bob, "new", { owner: "ann" }), Forbidden)
+  await assert.rejects(deleteItem(store, bob, at("a")), NotFound)
+  await assert.rejects(deleteItem(store, bob, at("none")), Forbidden)
+
+  assert.deepEqual((await getItem(store, ann, at("a")))?.value, '{"owner":"ann"}')
+  assert.deepEqual(await search(store, anyone), ["b", "a"])
+  await put(store, ann, "a", { owner: "ann", n: 2 })
+  await deleteItem(store, ann, at("a"))
+  assert.deepEqual(await search(store, anyone), ["b"])
+})
+
+test("a filter also sees the item's place", async () => {
+  await using db = await freshDatabase({ migrations })
+  const store = storeOf(db)
+  const below = onlySeeing({ namespace: { $contains: "ann" } })
+  const oneKey = onlySeeing({ key: "k" })
+
+  await put(store, below, "k", {}, ["users", "ann"])
+  await assert.rejects(put(store, below, "k", {}, ["users", "bob"]), Forbidden)
+  await put(store, anyone, "other", { key: "k" }, ["users", "ann"])
+
+  assert.deepEqual(await search(store, below), ["other", "k"])
+  assert.deepEqual(await search(store, oneKey), ["k"])
+  await deleteItem(store, oneKey, at("k", ["users", "nobody"]))
+})
+
+test("two callers that put at the same place at once do not overwrite each other", async () => {
+  await using db = await freshDatabase({ migrations })
+  const store = storeOf(db)
+
+  for (let round = 0; round < 10; round++) {
+    const key = `k${round}`
+    const results = await Promise.allSettled([
+      put(store, ann, key, { owner: "ann" }),
+      put(store, bob, key, { owner: "bob" }),
+    ])
+
+    assert.deepEqual(results.map(({ status }) => status).sort(), ["fulfilled", "rejected"])
+    const winner = results[0]?.status === "fulfilled" ? "ann" : "bob"
+    assert.equal((await getItem(store, anyone, at(key)))?.value, `{"owner":"${winner}"}`)
+  }
+})
+
+test("a rule may move what is asked to another namespace, which is checked as a request's is", async () => {
+  await using db = await freshDatabase({ migrations })
+  const store = storeOf(db)
+  const own = rewriting((value) => ({
+    ...value,
+    namespace: ["users", "ann", ...((value.namespace as string[]) ?? [])],
+  }))
+
+  await put(store, own, "k", { n: 1 })
+  await putItem(store, anyone, newItem.parse({ namespace: ["n"], key: "public", value: {} }))
+
+  assert.deepEqual((await getItem(store, anyone, at("k", ["users", "ann", "n"])))?.value, '{"n":1}')
+  assert.deepEqual((await getItem(store, own, at("k")))?.value, '{"n":1}')
+  assert.deepEqual(await search(store, own), ["k"])
+  assert.deepEqual(await spaces(store, own), [["users", "ann", "n"]])
+  await deleteItem(store, own, at("k"))
+  assert.deepEqual(await search(store, anyone), ["public"])
+  const dotted = rewriting((value) => ({ ...value, namespace: ["a.b"] }))
+  await assert.rejects(put(store, dotted, "k", {}), InvalidInput)
+  await assert.rejects(
+    put(
+      store,
+      rewriting((value) => ({ ...value, namespace: [] })),
+      "k",
+      {},
+    ),
+    Refused,
+  )
+  await assert.rejects(
+    put(
+      store,
+      rewriting((value) => ({ ...value, namespace: "ann" })),
+      "k",
+      {},
+    ),
+    InvalidInput,
+  )
+})

@@ -1,0 +1,173 @@
+/** Semantic search (S4), on the kind of vectors that this Postgres has. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { InvalidInput } from "@superstep/toolkit/errors/errors"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { anyone } from "../auth/caller.js"
+import { migrations } from "../testing/test-server.js"
+import { WorkerCallFailed } from "../workers/pending-calls.js"
+import { executeBatch } from "./batch.js"
+import { EmbeddingFailed, embedBy } from "./embedder.js"
+import { putItem, searchItems } from "./operations.js"
+import { newItem } from "./schema.js"
+import type { Store } from "./store-settings.js"
+import { dims, embedWords } from "./testing/bag-of-words.js"
+import { storeOf } from "./testing/store-of.js"
+
+const index = { embed: "./embed.ts:embed", dims, fields: ["text"] }
+
+/** A store whose embedding is a bag of words; `asked` are the texts of each question. */
+function indexed(db: Database, over: Partial<Store> = {}) {
+  const asked: string[][] = []
+  const embed: Store["embed"] = async (_index, texts) => {
+    asked.push([...texts])
+    return texts.map(embedWords)
+  }
+  return { store: storeOf(db, { index, embed, ...over }), asked }
+}
+
+const put = (store: Store, key: string, value: object, over: object = {}) =>
+  putItem(store, anyone, newItem.parse({ namespace: ["notes"], key, value, ...over }))
+
+async function search(store: Store, query: string, over: object = {}) {
+  const asked = { namespace: ["notes"], filter: undefined, limit: 10, offset: 0, query, ...over }
+  return searchItems(store, anyone, asked)
+}
+
+const keysOf = (items: readonly { key: string }[]) => items.map(({ key }) => key)
+
+test("a query gives the nearest items first, with their scores", async () => {
+  await using db = await freshDatabase({ migrations })
+  const { store } = indexed(db)
+  await put(store, "cats", { text: "the cats sleep all day" })
+  await put(store, "dogs", { text: "the dogs run" })
+  await put(store, "rain", { text: "rain again" })
+
+  const found = await search(store, "dogs run")
+
+  assert.deepEqual(keysOf(found), ["dogs", "cats", "rain"])
+  const [best, , worst] = found
+  assert.ok(Math.abs((best?.score ?? 0) - 2 / Math.sqrt(6)) < 1e-6, String(best?.score))
+  assert.equal(worst?.score, 0)
+  assert.deepEqual(keysOf(await search(store, "dogs run", { limit: 1, offset: 1 })), ["cats"])
+  assert.deepEqual(keysOf(await search(store, "cats", { filter: { text: { $ne: "the dogs run" } } })), ["cats", "rain"])
+  assert.deepEqual(keysOf(await search(store, "dogs", { namespace: ["other"] })), [])
+})
+
+test("an item is as near as its nearest text, and a put may name its texts", async () => {
+  await using db = await freshDatabase({ migrations })
+  const { store, asked } = indexed(db, { index: { ...index, fields: ["title", "parts[*].text"] } })
+  await put(store, "long", { title: "misc", parts: [{ text: "about whales" }, { text: "about tea" }, { text: " " }] })
+  await put(store, "hidden", { title: "tea tea tea" }, { index: false })
+  await put(store, "own", { title: "tea", body: "whales" }, { index: ["body"] })
+  await put(store, "bare", { other: "tea" })
+
+  const rows = await db.rows<{ key: string; field_name: string }>(
+    sql`select key, field_name from store_vectors order by key, field_name`,
+  )
+
+  assert.deepEqual(rows, [
+    { key: "long", field_name: "parts[*].text.0" },
+    { key: "long", field_name: "parts[*].text.1" },
+    { key: "long", field_name: "title" },
+    { key: "own", field_name: "body" },
+  ])
+  assert.deepEqual(keysOf(await search(store, "whales")), ["own", "long"])
+  assert.deepEqual(keysOf(await search(store, "")), ["bare", "own", "hidden", "long"])
+  assert.deepEqual(asked[0], ["misc", "about whales", "about tea"])
+})
+
+test("a graph's put names its texts as a client's does, and its search is by meaning", async () => {
+  await using db = await freshDatabase({ migrations })
+  const { store } = indexed(db)
+  const namespace = ["notes"]
+  const search = { op: "search", search: { namespacePrefix: namespace, query: "tea", limit: 10, offset: 0 } } as const
+  const put = (key: string, index?: false | string[]) =>
+    ({ op: "put", put: { namespace, key, value: '{"text":"tea","note":"rain"}', index } }) as const
+
+  const results = await executeBatch(store, undefined, [put("usual"), put("none", false), put("own", ["note"]), search])
+
+  const found = results[3] as { key: string; score: number }[]
+  assert.deepEqual(
+    found.map(({ key, score }) => [key, score]),
+    [
+      ["usual", 1],
+      ["own", 0],
+    ],
+  )
+})
+
+test("vectors are those of the value that is there, whoever changed it", async () => {
+  await using db = await freshDatabase({ migrations })
+  const { store } = indexed(db)
+  const count = async () => (await db.row<{ n: number }>(sql`select count(*) as n from store_vectors`))?.n
+  await put(store, "a", { text: "tea" })
+
+  await put(store, "a", { text: "coffee" })
+  const [first] = await search(store, "coffee")
+  await db.run(sql`update store set value = '{"text": "water"}'`)
+  const afterAnotherTool = await count()
+  await put(store, "a", { text: "water" })
+  await put(store, "a", { text: "water" }, { index: false })
+  const afterNoIndex = await count()
+  await put(store, "a", { text: "water" })
+  await db.run(sql`delete from store`)
+
+  assert.equal(first?.score, 1)
+  assert.deepEqual([afterAnotherTool, afterNoIndex, await count()], [0, 0, 0])
+})
+
+test("an embedding that fails or gives the wrong vectors fails the put, and nothing is changed", async () => {
+  await using db = await freshDatabase({ migrations })
+  await put(indexed(db).store, "a", { text: "before" })
+  const failing = (answer: () => unknown) =>
+    storeOf(db, {
+      index,
+      embed: embedBy(() => ({
+        call: async () => ({ fields: {}, payload: [Buffer.from(JSON.stringify(answer()))] }),
+      })),
+    })
+  const cases: [() => unknown, RegExp][] = [
+    [
+      () => {
+        throw new WorkerCallFailed({ error: "RateLimited", message: "too many" })
+      },
+      /the embedding "\.\/embed\.ts:embed" .* failed: RateLimited: too many/,
+    ],
+    [() => [[1, 2]], /it gave 2 numbers where store\.index\.dims says 64/],
+    [() => [], /it gave 0 vectors for 1 texts/],
+    [() => "vectors", /did not give a list of vectors/],
+    [() => [[1e300]], /did not give a list of vectors/],
+  ]
+
+  for (const [answer, message] of cases) {
+    const store = failing(answer)
+    await assert.rejects(put(store, "a", { text: "after" }), (error: Error) => {
+      assert.ok(error instanceof EmbeddingFailed)
+      return message.test(error.message)
+    })
+    await assert.rejects(search(store, "after"), EmbeddingFailed)
+  }
+
+  const [item] = await search(indexed(db).store, "before")
+  assert.deepEqual([item?.value, item?.score], ['{"text":"before"}', 1])
+})
+
+test("vectors of another embedding, of another length, are not compared", async () => {
+  await using db = await freshDatabase({ migrations })
+  await put(indexed(db).store, "old", { text: "tea" })
+  const short = storeOf(db, { index: { ...index, dims: 2 }, embed: async (_, texts) => texts.map(() => [1, 0]) })
+
+  await put(short, "new", { text: "tea" })
+
+  assert.deepEqual(keysOf(await search(short, "tea")), ["new"])
+})
+
+test("a value with more texts than one question may have is refused", async () => {
+  await using db = await freshDatabase({ migrations })
+  const { store } = indexed(db, { index: { ...index, fields: ["list[*]"] } })
+
+  await assert.rejects(put(store, "a", { list: Array.from({ length: 1001 }, (_, n) => `text ${n}`) }), InvalidInput)
+})

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { startTestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+import { WorkerCallFailed } from "../workers/pending-calls.js"
+import { embedBy } from "./embedder.js"
+import { dims } from "./testing/bag-of-words.js"
+
+const place = { namespace: ["users", "ann"], key: "k" }
+const items = "/store/items"
+
+test("an item is put, got, changed, found, listed and deleted", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const get = async () => (await http.send("GET", `${items}?namespace=users.ann&key=k`)).json as Record<string, unknown>
+
+  const put = await http.send("PUT", items, { ...place, value: { n: 1 }, index: ["n"], ttl: 5, unknown: true })
+  const first = await get()
+  await http.send("PUT", items, { ...place, value: { n: 2 }, index: null, ttl: null })
+  const second = await get()
+  const repeated = await http.send("GET", `${items}?namespace=users&namespace=ann&key=k&refresh_ttl=false`)
+  const found = await http.send("POST", `${items}/search`, { namespace_prefix: ["users"], filter: { n: { $gte: 2 } } })
+  const listed = await http.send("POST", "/store/namespaces", { prefix: ["users"], suffix: ["*"], max_depth: 1 })
+  const deleted = await http.send("DELETE", items, place)
+  const again = await http.send("DELETE", items, place)
+
+  assert.deepEqual([put.status, put.text], [204, ""])
+  assert.deepEqual([first.namespace, first.key, first.value], [["users", "ann"], "k", { n: 1 }])
+  assert.deepEqual([second.value, second.created_at], [{ n: 2 }, first.created_at])
+  assert.deepEqual(repeated.json, second)
+  assert.deepEqual(found.json, { items: [second] })
+  assert.deepEqual(listed.json, { namespaces: [["users"]] })
+  assert.deepEqual([deleted.status, again.status], [204, 204])
+  assert.deepEqual([await get(), (await http.send("GET", `${items}?namespace=none&key=k`)).text], [null, "null"])
+})
+
+test("requests that cannot be are refused in the reference's words, and change nothing", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const put = (over: object) => ["PUT", items, { ...place, value: {}, ...over }] as const
+  const search = (body: unknown) => ["POST", `${items}/search`, body] as const
+  const list = (body: unknown) => ["POST", "/store/namespaces", body] as const
+  const labels = /Namespace labels cannot be empty or contain periods\. Received: /
+  const manyConditions = Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, n]))
+  const cases: [readonly [string, string, unknown?], number, RegExp][] = [
+    [put({ namespace: [] }), 400, /^Namespace is required$/],
+    [put({ namespace: ["a.b"] }), 422, /Received: a\.b/],
+    [put({ namespace: ["a", ""] }), 422, labels],
+    [put({ namespace: ["a\u0000"] }), 422, labels],
+    [put({ namespace: ["\ud800"] }), 422, labels],
+    [put({ namespace: "a" }), 422, /body\.namespace/],
+    [put({ namespace: undefined }), 422, /body\.namespace: this field is required/],
+    [put({ key: undefined }), 422, /body\.key/],
+    [put({ key: 1 }), 422, /body\.key/],
+    [put({ key: "a\u0000" }), 422, /body\.key/],
+    [put({ key: "k".repeat(3000) }), 422, /at most 1800 bytes/],
+    [put({ value: "text" }), 422, /body\.value/],
+    [put({ value: null }), 422, /body\.value/],
+    [put({ value: [1] }), 422, /body\.value/],
+    [put({ index: true }), 422, /body\.index/],
+    [put({ index: [""] }), 422, /body\.index/],
+    [put({ ttl: 0 }), 422, /body\.ttl/],
+    [put({ ttl: -1 }), 422, /body\.ttl/],
+    [put({ ttl: 1e300 }), 422, /body\.ttl/],
+    [put({ ttl: "1" }), 422, /body\.ttl/],
+    [["PUT", items, "{"], 422, /not valid JSON/],
+    [["PUT", items, "[]"], 422, /body/],
+    [["GET", `${items}?namespace=a`], 422, /query\.key/],
+    [["GET", `${items}?namespace=a&key=a&key=b`], 422, /query\.key/],
+    [["GET", `${items}?namespace=a..b&key=k`], 422, labels],
+    [["GET", `${items}?namespace=a.b&namespace=c&key=k`], 422, labels],
+    [["GET", `${items}?namespace=a&key=%00`], 422, /query\.key/],
+    [["DELETE", items, { namespace: ["a"] }], 422, /body\.key/],
+    [["DELETE", items, { namespace: ["a.b"], key: "k" }], 422, labels],
+    [search({ namespace_prefix: "a" }), 422, /body\.namespace_prefix/],
+    [search({ namespace_prefix: ["a.b"] }), 422, labels],
+    [search({ limit: 0 }), 422, /body\.limit/],
+    [search({ limit: 1001 }), 422, /body\.limit/],
+    [search({ offset: -1 }), 422, /body\.offset/],
+    [search({ offset: 2 ** 53 }), 422, /body\.offset/],
+    [search({ query: 1 }), 422, /body\.query/],
+    [search({ filter: [] }), 422, /body\.filter/],
+    [search({ filter: { n: { $like: 1 } } }), 422, /expected one of \$eq/],
+    [search({ filter: manyConditions }), 422, /at most 50 conditions/],
+    [search({ refresh_ttl: "no" }), 422, /body\.refresh_ttl/],
+    [list({ prefix: ["a.b"] }), 422, labels],
+    [list({ suffix: [""] }), 422, labels],
+    [list({ max_depth: 0 }), 422, /body\.max_depth/],
+    [list({ max_depth: 1.5 }), 422, /body\.max_depth/],
+    [list({ limit: "x" }), 422, /body\.limit/],
+  ]
+
+  for (const [[method, path, body], status, detail] of cases) {
+    const reply = await http.send(method, path, body)
+
+    const said = `${method} ${path} ${JSON.stringify(body)}: ${reply.text}`
+    assert.equal(reply.status, status, said)
+    const { detail: told, code } = reply.json as { detail: string; code: string }
+    assert.match(told, detail, said)
+    assert.ok(code, said)
+  }
+  assert.equal((await db.row<{ n: number }>(sql`select count(*) as n from store`))?.n, 0)
+})
+
+test("odd texts in a search find what was put with them, or nothing", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const odd = { "a\u0000": "\ud800" }
+  await http.send("PUT", items, { ...place, value: odd })
+  const find = async (body: object) =>
+    (await http.send("POST", `${items}/search`, body)).json as { items: { value: unknown }[] }
+
+  const found = await find({ filter: odd, query: "\u0000" })
+  const deep = await http.send("POST", "/store/namespaces", { max_depth: 2 ** 40 })
+
+  assert.deepEqual(found.items[0]?.value, odd)
+  assert.deepEqual(await find({ filter: { "b\u0000": 1 } }), { items: [] })
+  assert.deepEqual(deep.json, { namespaces: [["users", "ann"]] })
+})
+
+test("an embedding that cannot be asked fails the put as a conflict", async () => {
+  await using db = await freshDatabase({ migrations })
+  const index = { embed: "./none.ts:embed", dims, fields: ["$"] }
+  const call = async () => {
+    throw new WorkerCallFailed({ error: "Error", message: "there is no file none.ts" })
+  }
+  await using http = await startTestHttp(db, { store: { index, embed: embedBy(() => ({ call })) } })
+
+  const put = await http.send("PUT", items, { ...place, value: {} })
+  const get = await http.send("GET", `${items}?namespace=users.ann&key=k`)
+
+  assert.equal(put.status, 409)
+  assert.deepEqual((put.json as { code: string }).code, "embedding_failed")
+  assert.match(put.text, /there is no file none\.ts/)
+  assert.equal(get.json, null)
+})

@@ -1,0 +1,103 @@
+/** What a request and a reply about the store look like (agent-server-api §2.10, §9). */
+import { isPlainText } from "@superstep/toolkit/db/text"
+import { z } from "zod"
+import { plainText, queryFlag } from "../http/parameters.js"
+
+const namespace = z.array(z.string())
+
+// Two thousand years; Postgres counts further, but not as far as JSON.
+const mostMinutes = 1e9
+export const ttl = z.number().positive().max(mostMinutes)
+
+// A path is a part of the key of each vector. `$` alone is the whole value.
+const fieldPath = z.string().min(1).max(200).refine(isPlainText, "expected text without U+0000")
+export const index = z.union([z.literal(false), z.array(fieldPath).max(50)], {
+  error: "expected false, or a list of at most 50 paths",
+})
+
+const page = (usual: number) => ({
+  limit: z
+    .int()
+    .min(1)
+    .max(1000)
+    .nullish()
+    .transform((limit) => limit ?? usual),
+  offset: z
+    .int()
+    .min(0)
+    .max(2 ** 31 - 1)
+    .nullish()
+    .transform((offset) => offset ?? 0),
+})
+
+const itemValue = z.record(z.string(), z.unknown())
+const refresh = { refresh_ttl: z.boolean().nullish() }
+
+export const newItem = z.object({
+  namespace,
+  key: plainText,
+  value: itemValue,
+  index: index.nullish(),
+  ttl: ttl.nullish(),
+})
+
+// SDKs join labels by dots; the official document also allows the key once for each label.
+export const itemQuery = z.object({
+  namespace: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .transform((text) => (Array.isArray(text) ? text : text ? text.split(".") : [])),
+  key: plainText,
+  refresh_ttl: z
+    .string()
+    .optional()
+    .transform((text) => (text === undefined ? undefined : queryFlag.parse(text))),
+})
+
+export const itemToDelete = z.object({ namespace: namespace.nullish(), key: plainText })
+
+export const itemSearch = z.object({
+  namespace_prefix: namespace.nullish(),
+  filter: itemValue.nullish(),
+  query: z.string().nullish(),
+  ...page(10),
+  ...refresh,
+})
+
+export const namespaceSearch = z.object({
+  prefix: namespace.nullish(),
+  suffix: namespace.nullish(),
+  max_depth: z.int().positive().nullish(),
+  ...page(100),
+})
+
+// What access rules are asked about and may change (agent-server-api §12.3).
+export const askedPut = newItem
+export const askedItem = z.object({ namespace, key: plainText, ...refresh })
+export const askedSearch = z.object({
+  namespace,
+  filter: itemValue.nullish(),
+  query: z.string().nullish(),
+  ...page(10),
+  ...refresh,
+})
+export const askedNamespaces = z.object({
+  namespace: namespace.nullish(),
+  suffix: namespace.nullish(),
+  max_depth: z.int().positive().nullish(),
+  ...page(100),
+})
+
+export const item = z
+  .object({
+    namespace: z.array(z.string()),
+    key: z.string(),
+    value: itemValue,
+    created_at: z.string(),
+    updated_at: z.string(),
+    score: z.number().optional(),
+  })
+  .meta({ id: "Item" })
+
+export const foundItems = z.object({ items: z.array(item) })
+export const foundNamespaces = z.object({ namespaces: z.array(z.array(z.string())) })

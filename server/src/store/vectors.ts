@@ -1,0 +1,66 @@
+/** The vectors of items that are put: which texts they have, and what becomes of them in the statement. */
+import { InvalidInput } from "@superstep/toolkit/errors/errors"
+import type { Put } from "./item.js"
+import type { Store, StoreIndex } from "./store-settings.js"
+import { textsAt } from "./text-at-path.js"
+
+/** A text of an item; `item` is the item's number in the list, counted from 0. */
+export interface ItemText {
+  readonly item: number
+  readonly fieldName: string
+  readonly text: string
+}
+
+/** As columns; vectors as texts such as `[0.1,0.2]`. */
+export interface ItemVectors {
+  /** Counted from 1, as arrays of SQL are. */
+  readonly items: readonly number[]
+  readonly fieldNames: readonly string[]
+  readonly vectors: readonly string[]
+}
+
+// A value may hold a list of any length, and one put is one question to the embedding.
+const mostTexts = 1000
+
+/**
+ * Which texts are embedded. A path that leads to several gives each a number, as the libraries do: `notes[*].0`.
+ * @throws InvalidInput  for an item with more than 1000 texts
+ */
+export const textsOfPuts = (index: StoreIndex, puts: readonly Put[]): ItemText[] =>
+  puts.flatMap((put, item) => {
+    if (put.value === null || put.index === false) return []
+    const value: unknown = JSON.parse(put.value)
+    const texts = (put.index ?? index.fields).flatMap((path) => namedTexts(value, path))
+    const named = new Map(texts.map(({ fieldName, text }) => [fieldName, { item, fieldName, text }]))
+    if (named.size <= mostTexts) return [...named.values()]
+    const message = `expected at most ${mostTexts} texts to embed, found ${named.size}`
+    throw new InvalidInput([{ path: ["body", "index"], message, type: "value_error" }])
+  })
+
+function namedTexts(value: unknown, path: string) {
+  const texts = textsAt(value, path).filter((text) => text.trim() !== "")
+  return texts.map((text, number) => ({ fieldName: texts.length > 1 ? `${path}.${number}` : path, text }))
+}
+
+/** Embeds what is put, in one question; undefined without an index. @throws EmbeddingFailed */
+export async function vectorsOfPuts({ index, embed }: Store, puts: readonly Put[]): Promise<ItemVectors | undefined> {
+  if (!index) return undefined
+  const texts = textsOfPuts(index, puts)
+  const different = [...new Set(texts.map(({ text }) => text))]
+  const vectors = await embed(index, different)
+  const byText = new Map(different.map((text, number) => [text, vectorText(vectors[number])]))
+  return {
+    items: texts.map(({ item }) => item + 1),
+    fieldNames: texts.map(({ fieldName }) => fieldName),
+    vectors: texts.map(({ text }) => byText.get(text) ?? ""),
+  }
+}
+
+/** The vector of what is searched for; undefined without a query, or without an index (S4). @throws EmbeddingFailed */
+export async function vectorOfQuery({ index, embed }: Store, query: string | undefined): Promise<string | undefined> {
+  if (!index || !query) return undefined
+  const [vector] = await embed(index, [query])
+  return vectorText(vector)
+}
+
+const vectorText = (vector: readonly number[] = []): string => JSON.stringify(vector)
