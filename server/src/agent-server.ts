@@ -87,6 +87,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const { workers, gate, streams, writes, executor, loop, claimer, ui } = parts
 
   let isReady = false
+  const http = httpSettings(project.http, config)
   const app = createApp({
     ...parts,
     channel,
@@ -94,7 +95,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     log,
     version,
     isDev: config.isDev,
-    http: httpSettings(project.http, config),
+    http,
     unitToken: config.unitToken,
     apiKeys: config.apiKeys,
     maxBodyBytes: config.maxBodyBytes,
@@ -104,7 +105,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     authDocument: project.auth.openapi ?? {},
   })
   await streams.start()
-  await channel.listen(fetchOf(app))
+  await channel.listen(fetchOf(app), http.mountPrefix)
   const listening = await listen(fetchOf(app), config.listen)
   ui.build(uiProject(project, config, env))
   const [report, refused] = await Promise.all([workers.start(), gate.replace(toGateProject(project, config.agentEnv))])

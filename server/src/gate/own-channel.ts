@@ -19,10 +19,15 @@ export interface Ticket {
   readonly caller: Caller | undefined
   /** Whether it came from this machine. */
   readonly isLoopback: boolean
+  /** It is for a route of the app's own, and for none of the server's. */
+  readonly onlyApp: boolean
 }
 
 /** Where a request comes from: the world, user code of this project, or the app, which passes the world's requests on. */
-export type Origin = { readonly from: "outside" | "own code" } | { readonly from: "app"; readonly ticket: Ticket }
+export type Origin =
+  | { readonly from: "outside" }
+  | { readonly from: "own code"; readonly onlyApp: boolean }
+  | { readonly from: "app"; readonly ticket: Ticket }
 
 declare module "hono" {
   interface ContextVariableMap {
@@ -31,13 +36,17 @@ declare module "hono" {
 }
 
 export const ticketHeader = "x-superstep-ticket"
+const onlyAppHeader = "x-superstep-only-app"
 
 type Fetch = (request: Request, env: never) => Response | Promise<Response>
 
 export interface OwnChannel {
   readonly socketPath: string
-  /** Answers at the socket. */
-  listen(fetch: Fetch): Promise<void>
+  /**
+   * Answers at the socket.
+   * @param mountPrefix  below which the routes are; user code need not know it
+   */
+  listen(fetch: Fetch, mountPrefix: string): Promise<void>
   /** Issues a ticket that holds until the reply is over. @returns its header's value, and the end of the reply */
   issue(c: Context, ticket: Ticket): { value: string; done: Promise<void> }
   find(value: string): Ticket | undefined
@@ -51,9 +60,10 @@ export async function openOwnChannel(): Promise<OwnChannel> {
   let listening: Listening | undefined
   return {
     socketPath,
-    listen: async (fetch) => {
+    listen: async (fetch, mountPrefix) => {
       // `env` is what the adapter gives: a request that came here says so where no client can.
-      const marked = (request: Request, env: object) => fetch(request, { ...env, isOwn: true } as never)
+      const marked = (request: Request, env: object) =>
+        fetch(mountPrefix === "" ? request : below(mountPrefix, request), { ...env, isOwn: true } as never)
       listening = await listen(marked as never, { socketPath })
     },
     issue: (c, ticket) => {
@@ -76,6 +86,14 @@ export async function openOwnChannel(): Promise<OwnChannel> {
   }
 }
 
+/** What the app passes on has the whole path, as it came from the world. */
+function below(mountPrefix: string, request: Request): Request {
+  if (request.headers.has(ticketHeader)) return request
+  const url = new URL(request.url)
+  url.pathname = `${mountPrefix}${url.pathname}`
+  return new Request(url, request)
+}
+
 /** Tells where each request comes from. */
 export const tellOrigin =
   (channel: OwnChannel): MiddlewareHandler =>
@@ -87,7 +105,7 @@ export const tellOrigin =
 function originOf(c: Context, channel: OwnChannel): Origin {
   if ((c.env as { isOwn?: boolean } | undefined)?.isOwn !== true) return { from: "outside" }
   const value = c.req.header(ticketHeader)
-  if (value === undefined) return { from: "own code" }
+  if (value === undefined) return { from: "own code", onlyApp: c.req.header(onlyAppHeader) !== undefined }
   const ticket = channel.find(value)
   if (ticket === undefined) throw new Forbidden("the request that the app passes on is over")
   return { from: "app", ticket }
@@ -109,11 +127,14 @@ export interface OwnRequest {
 }
 
 /**
- * Calls this server as itself, custom routes included: how a webhook with a relative address is delivered.
+ * Calls a route of the project's app: how a webhook with a relative address is delivered. No route of the server's is
+ * reached, whatever the path says: who may name a webhook is not the server.
  * @throws  what the connection says when the server stops
  */
-export const callSelf = (channel: Pick<OwnChannel, "socketPath">, request: OwnRequest): Promise<Response> => {
-  const { headers = new Headers(), body, ...rest } = request
+export const callOwnRoute = (channel: Pick<OwnChannel, "socketPath">, request: OwnRequest): Promise<Response> => {
+  const { headers: asked, body, ...rest } = request
+  const headers = new Headers(asked)
+  headers.set(onlyAppHeader, "1")
   const bytes = body === undefined ? null : Buffer.from(body)
   return fetchOverSocket({ ...rest, socketPath: channel.socketPath, headers, body: bytes })
 }

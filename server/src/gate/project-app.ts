@@ -1,11 +1,11 @@
 /** The project's HTTP app in front of the server's routes (agent-server-api §13.1): each request goes to it first. */
 import { fetchOverSocket } from "@superstep/protocol/http/socket-fetch"
-import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Context, MiddlewareHandler } from "hono"
 import { anyone, type Caller } from "../auth/caller.js"
 import { isLoopbackRequest } from "../http/access.js"
 import type { Gate } from "./gate.js"
-import { type OwnChannel, ticketHeader } from "./own-channel.js"
+import { type Origin, type OwnChannel, ticketHeader } from "./own-channel.js"
 
 export interface AppInFront {
   readonly gate: Gate
@@ -17,14 +17,22 @@ export interface AppInFront {
 // A supervisor asks these of the server itself, whatever the app's process does.
 const ofTheServer = (path: string): boolean => path === "/ok" || path.startsWith("/internal/")
 
+function isOnlyForApp(origin: Origin): boolean {
+  if (origin.from === "outside") return false
+  return origin.from === "app" ? origin.ticket.onlyApp : origin.onlyApp
+}
+
 /** Passes everything to the app, if there is one; what the app passes on comes back over the server's own channel. */
 export const serveThroughApp =
   ({ gate, channel, identify }: AppInFront): MiddlewareHandler =>
   async (c, next) => {
-    const { from } = c.get("origin")
-    if (gate.project?.app === undefined || from === "app" || ofTheServer(c.req.path)) return next()
-    const caller = from === "own code" ? anyone : gate.project.authFirst ? await identify(c) : undefined
-    const { value, done } = channel.issue(c, { caller, isLoopback: isLoopbackRequest(c) })
+    const origin = c.get("origin")
+    const hasApp = gate.project?.app !== undefined && origin.from !== "app" && !ofTheServer(c.req.path)
+    if (!hasApp && isOnlyForApp(origin)) throw new NotFound("Not Found")
+    if (!hasApp) return next()
+    const caller = origin.from === "own code" ? anyone : gate.project.authFirst ? await identify(c) : undefined
+    const ticket = { caller, isLoopback: isLoopbackRequest(c), onlyApp: isOnlyForApp(origin) }
+    const { value, done } = channel.issue(c, ticket)
     return gate.withApp((socketPath) => passOn(c, socketPath, value), done)
   }
 

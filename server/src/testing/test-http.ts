@@ -5,7 +5,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { listen } from "@superstep/toolkit/http/listen"
 import { createApp } from "../app.js"
 import { Gate, type GateProject } from "../gate/gate.js"
-import { openOwnChannel } from "../gate/own-channel.js"
+import { type OwnChannel, openOwnChannel } from "../gate/own-channel.js"
 import { fetchOf } from "../http/raw-response.js"
 import { httpSettings } from "../http/settings.js"
 import type { LanggraphJson } from "../project/langgraph-json.js"
@@ -22,6 +22,7 @@ import {
 export interface TestHttp extends AsyncDisposable {
   readonly server: TestServer
   readonly url: string
+  readonly channel: OwnChannel
   /** Sends JSON and gives the reply with its body read. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<SentReply>
   /** Opens a stream and reads it as it comes. */
@@ -79,7 +80,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     ui: { of: async () => undefined },
     graphDefaults: {},
   })
-  await channel.listen(fetchOf(app))
+  await channel.listen(fetchOf(app), options.http?.mount_prefix ?? "")
   if (options.gate) await gate.replace(options.gate)
   const listening = await listen(fetchOf(app), { host: "127.0.0.1", port: 0 })
   const url = `http://127.0.0.1:${listening.port}`
@@ -133,5 +134,5 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     await gate.stop()
     await channel.close()
   }
-  return { server, url, send, stream, [Symbol.asyncDispose]: stop }
+  return { server, url, channel, send, stream, [Symbol.asyncDispose]: stop }
 }
