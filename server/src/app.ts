@@ -20,6 +20,7 @@ import { refuseDisabled } from "./http/disabled.js"
 import { identifyBy } from "./http/identify.js"
 import { type Limits, limitRequests } from "./http/limits.js"
 import { pathBelow } from "./http/paths.js"
+import { logRequests } from "./http/request-log.js"
 import type { HttpSettings } from "./http/settings.js"
 import { refuseHeadOfStreams } from "./http/stream-methods.js"
 import type { DocumentOptions } from "./meta/document.js"
@@ -59,12 +60,14 @@ export interface AppOptions extends Runs {
 }
 
 export function createApp(options: AppOptions): Api {
-  const { db, log, claimer, version, http, gate, channel } = options
+  const { log, claimer, version, http, gate, channel } = options
   const app = createApi(pathBelow(http.mountPrefix))
   app.onError(errorHandler({ log, detail: "text" }))
 
   app.use(identify(claimer.revisionId))
   if (options.tracing) app.use(options.tracing.middleware)
+  const requestLog = logRequests(log, http.loggingHeaders)
+  if (requestLog) app.use(requestLog)
   app.use(tellOrigin(channel))
   app.use(fromOutside(crossOrigin(http.crossOrigin)))
   if (options.isDev) {

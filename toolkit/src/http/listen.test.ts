@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { stat, writeFile } from "node:fs/promises"
 import { Agent, type IncomingMessage, request } from "node:http"
+import { connect } from "node:net"
 import { join } from "node:path"
 import { test } from "node:test"
 import { Hono } from "hono"
@@ -108,4 +109,30 @@ test("close cuts what has not ended after the grace", async () => {
   await listening.close(10)
 
   await assert.rejects(textOf(response), { code: "ECONNRESET" })
+})
+
+/** What a server answers to bytes, until it closes. */
+async function answerTo(port: number | undefined, bytes: string): Promise<string> {
+  const socket = connect(port ?? 0, "127.0.0.1")
+  socket.end(bytes)
+  let text = ""
+  for await (const chunk of socket) text += chunk
+  return text
+}
+
+test("what is no HTTP, or is too long, is refused in words", async () => {
+  const listening = await listen(app().fetch, loopback)
+  const long = "x".repeat(20_000)
+
+  const noHttp = await answerTo(listening.port, "what is this?\r\n\r\n")
+  const twice = await answerTo(
+    listening.port,
+    "POST /hello HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
+  )
+  const longUrl = await answerTo(listening.port, `GET /${long} HTTP/1.1\r\nhost: a\r\n\r\n`)
+  const longHeader = await answerTo(listening.port, `GET / HTTP/1.1\r\nhost: a\r\nx-long: ${long}\r\n\r\n`)
+  await listening.close(0)
+
+  for (const reply of [noHttp, twice]) assert.match(reply, /^HTTP\/1\.1 400 .*\{"detail":"the request is not HTTP/s)
+  for (const reply of [longUrl, longHeader]) assert.match(reply, /^HTTP\/1\.1 431 .*\{"detail":".*16 KB/s)
 })

@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { chmod, lstat, rm } from "node:fs/promises"
 import type { Server } from "node:http"
 import { type AddressInfo, connect } from "node:net"
+import type { Duplex } from "node:stream"
 import { createAdaptorServer } from "@hono/node-server"
 import { KnownError } from "../errors/errors.js"
 
@@ -35,6 +36,7 @@ export async function listen(
   // Streams stay open for hours and clients reuse connections: only idle sockets may time out.
   server.requestTimeout = 0
   server.keepAliveTimeout = 75_000
+  server.on("clientError", refuseUnreadable)
   await bind(server, address)
   const bound = server.address() as AddressInfo | string | null
   return {
@@ -42,6 +44,30 @@ export async function listen(
     port: typeof bound === "object" && bound ? bound.port : undefined,
     close: (graceMs) => closeServer(server, graceMs),
   }
+}
+
+const refusals: Readonly<Record<string, readonly [string, string]>> = {
+  HPE_HEADER_OVERFLOW: [
+    "431 Request Header Fields Too Large",
+    "the address and headers of a request may be 16 KB long",
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "the request did not come to its end"],
+}
+
+/** What is no HTTP never gets to an app; it is told in the same form as any other refusal. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  const { _httpMessage: reply } = socket as { _httpMessage?: { headersSent: boolean } }
+  if (!socket.writable || reply?.headersSent) {
+    socket.destroy()
+    return
+  }
+  const [status, detail] = refusals[error.code ?? ""] ?? [
+    "400 Bad Request",
+    `the request is not HTTP: ${error.message}`,
+  ]
+  const body = JSON.stringify({ detail, code: "bad_request" })
+  const head = [`content-type: application/json`, `content-length: ${Buffer.byteLength(body)}`, "connection: close"]
+  socket.end(`HTTP/1.1 ${status}\r\n${head.join("\r\n")}\r\n\r\n${body}`)
 }
 
 /**

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { createLog } from "@superstep/toolkit/log/log"
+import { Hono } from "hono"
+import { headerChoice } from "./chosen-headers.js"
+import { logRequests } from "./request-log.js"
+
+/** The lines that requests leave in a log of this level. */
+async function linesOf(level: "debug" | "info", includes: string[] | undefined) {
+  const lines: Record<string, unknown>[] = []
+  const log = createLog({ process: "test", level }, { write: (line) => lines.push(JSON.parse(line)) })
+  const app = new Hono()
+  const middleware = logRequests(log, includes && headerChoice({ includes }))
+  if (middleware) app.use(middleware)
+  app.get("/a", (c) => c.text("a"))
+  await app.request("/a", { headers: { "x-user-id": "u1", "x-other": "o" } })
+  await app.request("/b")
+  return lines
+}
+
+test("headers that a project names are in the log, with what was asked and answered", async () => {
+  const lines = await linesOf("info", ["x-user-*"])
+
+  assert.deepEqual(
+    lines.map(({ level, method, path, status, headers }) => ({ level, method, path, status, headers })),
+    [
+      { level: "info", method: "GET", path: "/a", status: 200, headers: { "x-user-id": "u1" } },
+      { level: "info", method: "GET", path: "/b", status: 404, headers: {} },
+    ],
+  )
+})
+
+test("without such headers requests are only in a log for debugging", async () => {
+  assert.deepEqual(await linesOf("info", undefined), [])
+  assert.equal((await linesOf("debug", undefined)).length, 2)
+})
