@@ -31,3 +31,10 @@ export const chain = new StateGraph(Answers)
   .addEdge("a", "b")
   .addEdge("b", "__end__")
   .compile()
+
+/** The question is asked in a graph of a graph. */
+export const deep = new StateGraph(State)
+  .addNode("sub", graph)
+  .addEdge("__start__", "sub")
+  .addEdge("sub", "__end__")
+  .compile()
