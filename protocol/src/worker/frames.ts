@@ -106,6 +106,8 @@ export interface DoneFrame {
   readonly claim_id: string
   readonly status: "success" | "interrupted" | "error" | "cancelled" | "drained"
   readonly error?: Failure
+  /** Where the error was thrown: for the server's log alone, never for clients. */
+  readonly stack?: string
   /** Names of the nodes that would run next. */
   readonly next?: readonly string[]
   readonly payload: readonly ("values" | "interrupts")[]

@@ -243,8 +243,8 @@ export class Executor {
     const error = errorText(finished.result)
     const duration_ms = Math.round(performance.now() - startedAt)
     const { runId: run_id, threadId: thread_id, attempt } = claim
-    const { error: failure } = finished.result
-    const reason = failure && { error: `${failure.error}: ${failure.message}` }
+    const { error: failure, stack } = finished.result
+    const reason = failure && { error: `${failure.error}: ${failure.message}`, ...(stack !== undefined && { stack }) }
     log.info({ run_id, thread_id, attempt, status, duration_ms, ...reason }, "run ended")
     if (streams.isWatchedElsewhere(watchedBy)) publisher.startLogging()
     if (error !== null) publisher.publish("error", error)

@@ -28,6 +28,7 @@ const rareHeader = z.discriminatedUnion("type", [
     claim_id: z.string(),
     status: z.enum(["success", "interrupted", "error", "cancelled", "drained"]),
     error: failure.optional(),
+    stack: z.string().optional(),
     next: z.array(z.string()).optional(),
     payload: z.tuple([z.literal("values"), z.literal("interrupts")]),
   }),

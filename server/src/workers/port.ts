@@ -36,6 +36,8 @@ export interface RunFailure {
 export interface RunResult {
   readonly status: "success" | "interrupted" | "error" | "cancelled"
   readonly error: RunFailure | undefined
+  /** Where the error was thrown: for the log, never for clients. */
+  readonly stack?: string | undefined
   /** Nodes that would run next. */
   readonly next: readonly string[]
   /** JSON text of the root state; undefined when the worker does not know it. */

@@ -52,12 +52,13 @@ export class RunsInFlight {
     this.#lingering.delete(frame.claim_id)
     const run = this.#take(frame.claim_id)
     if (!run) return
-    const { status, error, next = [] } = frame
+    const { status, error, stack, next = [] } = frame
     if (status === "drained") run.listener.onLost("stopped", "it stopped after a super-step, since the server stops")
     else {
       run.listener.onDone({
         status,
         error: error && { error: error.error, message: error.message },
+        stack,
         next,
         values: values && values.length > 0 ? values.toString("utf8") : undefined,
         interrupts: interrupts && interrupts.length > 0 ? interrupts.toString("utf8") : "{}",

@@ -7,7 +7,7 @@
  * `fail`, after a super-step by `drain` (W8), or when a write is told that the claim is lost.
  */
 import { AsyncLocalStorage } from "node:async_hooks"
-import type { DoneFrame, Failure } from "@superstep/protocol/worker/frames"
+import type { DoneFrame } from "@superstep/protocol/worker/frames"
 import { standsBefore } from "./breakpoint.js"
 import { CheckpointLink } from "./checkpoint-link.js"
 import { createCheckpointer } from "./checkpointer.js"
@@ -19,7 +19,7 @@ import type { CompiledGraph, RunControl, StateSnapshot } from "./langgraph.js"
 import type { LoadedGraph } from "./loader.js"
 import { needsHead, type RunStart, runStart } from "./run-input.js"
 import { type RunRequest, runnableConfig, streamPlan } from "./run-request.js"
-import { describeError, serialise } from "./serialise.js"
+import { describeError, serialise, stackOf } from "./serialise.js"
 import { createStore } from "./store.js"
 import { openInterrupts } from "./thread-state.js"
 import type { WireEvent } from "./wire-event.js"
@@ -199,14 +199,14 @@ export class Run {
 
   #done(state: StateSnapshot | undefined, problem: Problem | undefined): void {
     const { run_id, claim_id } = this.#request.frame
-    const error = this.#failure(problem)
-    const ended = error !== undefined ? "error" : stopped(state)
+    const failed = this.#failed(problem)
+    const ended = failed !== undefined ? "error" : stopped(state)
     const frame: DoneFrame = {
       type: "done",
       run_id,
       claim_id,
       status: this.#ending === "cancelled" || this.#ending === "drained" ? this.#ending : ended,
-      ...(error === undefined ? {} : { error }),
+      ...(failed === undefined ? {} : failureOf(failed)),
       ...(state === undefined ? {} : { next: state.next }),
       payload: ["values", "interrupts"],
     }
@@ -214,11 +214,15 @@ export class Run {
     this.#connection.send(frame, [values, serialise(state === undefined ? {} : openInterrupts(state))])
   }
 
-  #failure(problem: Problem | undefined): Failure | undefined {
+  #failed(problem: Problem | undefined): Problem | undefined {
     if (this.#ending === "cancelled" || this.#ending === "drained") return undefined
-    if (this.#ending === "failed") return describeError(this.#abort.signal.reason)
-    return problem === undefined ? undefined : describeError(problem.error)
+    return this.#ending === "failed" ? { error: this.#abort.signal.reason } : problem
   }
+}
+
+function failureOf({ error }: Problem): Pick<DoneFrame, "error" | "stack"> {
+  const stack = stackOf(error)
+  return { error: describeError(error), ...(stack === undefined ? {} : { stack }) }
 }
 
 const isGraphDrained = (error: unknown): boolean => error instanceof Error && error.name === "GraphDrained"

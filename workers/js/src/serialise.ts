@@ -24,6 +24,17 @@ export function describeError(thrown: unknown): { error: string; message: string
   return { error: "Error", message: typeof thrown === "string" ? thrown : serialise(thrown) }
 }
 
+// A deep recursion's stack says nothing more after its first lines.
+const mostStackLength = 8_000
+
+/** Where an error was thrown, and why: for a log, never for clients. */
+export function stackOf(thrown: unknown): string | undefined {
+  if (!isError(thrown) || thrown.stack === undefined) return undefined
+  const cause = thrown.cause === undefined ? undefined : stackOf(thrown.cause)
+  const stack = cause === undefined || thrown.cause === thrown ? thrown.stack : `${thrown.stack}\ncaused by ${cause}`
+  return stack.slice(0, mostStackLength)
+}
+
 // Deeper than any state, and soon enough in a cycle.
 const mostLevels = 64
 

@@ -26,7 +26,7 @@ from .graph_export import Graph, with_persistence
 from .loader import LoadedGraph
 from .run_input import needs_head, run_start
 from .run_request import RunRequest, runnable_config, stream_options
-from .serialise import describe_error, serialise
+from .serialise import describe_error, serialise, stack_of
 from .store import Store
 from .thread_state import open_interrupts
 
@@ -172,7 +172,7 @@ class Run:
             "type": "done",
             **self._request.claim,
             "status": status,
-            **({} if problem is None else {"error": describe_error(problem)}),
+            **({} if problem is None else {"error": describe_error(problem), "stack": stack_of(problem)}),
             **({} if state is None else {"next": following}),
             "payload": ["values", "interrupts"],
         }

@@ -7,6 +7,7 @@ import base64
 import dataclasses
 import json
 import math
+import traceback
 from collections import deque
 from collections.abc import Mapping, Set
 from datetime import date, time, timedelta
@@ -27,6 +28,15 @@ def serialise(value: Any) -> str:
 def describe_error(error: BaseException) -> dict[str, str]:
     """How an error is told to clients: its class and its message."""
     return {"error": type(error).__name__, "message": str(error)}
+
+
+# A deep recursion's stack says nothing more after its first lines.
+_MOST_STACK_LENGTH = 8_000
+
+
+def stack_of(error: BaseException) -> str:
+    """Where an error was raised, and why: for a log, never for clients."""
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__))[-_MOST_STACK_LENGTH:]
 
 
 def _form(value: Any) -> Any:
