@@ -2,7 +2,8 @@
 import type { ServerResponse } from "node:http"
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response"
 import type { Context } from "hono"
-import { heartbeat, modeOf, resultEvent } from "./event.js"
+import { heartbeat } from "./event.js"
+import { eventFilter, type Wanted } from "./event-filter.js"
 import type { Subscriber } from "./run-stream.js"
 
 // Every 5 s of silence, as the SDKs' idle watchdogs expect (decisions, agent server 4).
@@ -20,7 +21,7 @@ const mostBufferedBytes = 16 * 1024 * 1024
  */
 export class EventResponse implements Subscriber {
   readonly #outgoing: ServerResponse
-  readonly #modes: ReadonlySet<string> | undefined
+  readonly accepts: (event: string) => boolean
   readonly #heartbeat: NodeJS.Timeout
   #early: Buffer[] | undefined = []
   #earlyBytes = 0
@@ -35,16 +36,11 @@ export class EventResponse implements Subscriber {
   })
   #hasEnded = false
 
-  /** @param modes  forwards only events of these modes; metadata, error and end always pass */
-  constructor(c: Context, modes?: readonly string[]) {
+  constructor(c: Context, wanted: Wanted = {}) {
     this.#outgoing = (c.env as { outgoing: ServerResponse }).outgoing
-    this.#modes = modes && new Set([...modes.map((mode) => (mode === "messages-tuple" ? "messages" : mode)), ...always])
+    this.accepts = eventFilter(wanted)
     this.#heartbeat = setTimeout(() => this.#beat(), heartbeatMs)
     this.#heartbeat.unref()
-  }
-
-  accepts(event: string): boolean {
-    return event !== resultEvent && (this.#modes === undefined || this.#modes.has(modeOf(event)))
   }
 
   write(bytes: Buffer): void {
@@ -130,5 +126,3 @@ export class EventResponse implements Subscriber {
     this.#heartbeat.refresh()
   }
 }
-
-const always = ["metadata", "error", "end", "feedback"]

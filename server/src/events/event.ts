@@ -47,9 +47,6 @@ export function parseLastEventId(header: string | undefined): number | undefined
   return /^\d{1,15}$/.test(header) ? Number(header) : undefined
 }
 
-/** The mode of an event: what stands before the first `|` or `/` of its name. */
-export const modeOf = (event: string): string => event.split(/[|/]/, 1)[0] ?? event
-
 const separator = Buffer.from("\ndata: ")
 const heads = new Map<string, Buffer>()
 

@@ -52,6 +52,10 @@ export const eventsAfter = (db: Db, runId: string, after: number, limit: number)
       from run_events where run_id = ${runId} and seq > ${after} order by seq limit ${limit}) page
     where bytes_before < ${mostPageBytes} order by seq`)
 
+/** Whether this event of a run's log is its last one. */
+export const isEndAt = async (db: Db, runId: string, seq: number): Promise<boolean> =>
+  (await db.row(sql`select from run_events where run_id = ${runId} and seq = ${seq} and event = 'end'`)) !== undefined
+
 /** Whether there may be more after a page. */
 export const isFull = (page: readonly LoggedEvent[], limit: number): boolean =>
   page.length === limit || page.reduce((bytes, { data }) => bytes + Buffer.byteLength(data), 0) >= mostPageBytes

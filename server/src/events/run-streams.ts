@@ -13,7 +13,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { encodeEvent, firstSeq, lastSeq, type RunEvent, resultEvent } from "./event.js"
 import { EventLog } from "./event-log.js"
 import { Follower } from "./follower.js"
-import { eventsAfter, isFull, lastLoggedSeq } from "./queries.js"
+import { eventsAfter, isEndAt, isFull, lastLoggedSeq } from "./queries.js"
 import { RunStream, type Subscriber } from "./run-stream.js"
 
 // A page of the past: large enough to be quick, small enough not to hold much memory.
@@ -168,7 +168,7 @@ export class RunStreams {
   /**
    * Gives a subscriber the log after an id, then what comes live, without hole or repeat.
    * @param after  the last id it has; -1 for the beginning
-   * @returns false when the log ends with the run's end and the subscriber was ended
+   * @returns false when the subscriber was ended, since the log has the run's end or `after` is that end
    */
   async replay(runId: string, subscriber: Subscriber, after: number): Promise<boolean> {
     const stream = this.#open(runId)
@@ -180,6 +180,11 @@ export class RunStreams {
       const page = await eventsAfter(this.#db, runId, position, pageSize)
       // Its client may have left while the page was on its way.
       if (!stream.has(subscriber)) return false
+      if (page.length === 0 && position === after && (await this.#isEnd(runId, after))) {
+        this.unsubscribe(runId, subscriber)
+        subscriber.end()
+        return false
+      }
       for (const { seq, event, data } of page) {
         send(subscriber, { seq, event, data: Buffer.from(data) })
         position = seq
@@ -269,6 +274,11 @@ export class RunStreams {
   /** What cannot be logged any more is given up: the server stops, and the database may be away. */
   stopWaiting(): void {
     void this.#eventLog.close()
+  }
+
+  /** Whether a client that has this event has the whole stream. */
+  async #isEnd(runId: string, seq: number): Promise<boolean> {
+    return seq >= lastSeq || (seq >= 0 && (await isEndAt(this.#db, runId, seq)))
   }
 
   /** Whether its events come into this process already. */

@@ -18,7 +18,13 @@ export function renderInfo({ version, report, tracesToLangsmith }: InfoParts): o
     ...(python !== undefined && { langgraph_py_version: python }),
     // `context` names the kind of server for LangGraph's clients.
     context: "js",
-    flags: { assistants: true, crons: true, langsmith: tracesToLangsmith, langsmith_tracing_replicas: false },
+    flags: {
+      assistants: true,
+      crons: true,
+      langsmith: tracesToLangsmith,
+      langsmith_tracing_replicas: false,
+      stream_namespaces: true,
+    },
     metadata: { server: "superstep", server_version: version },
   }
 }

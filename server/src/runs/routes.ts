@@ -2,11 +2,22 @@ import { jsonResponse } from "@superstep/toolkit/http/json"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { parseLastEventId } from "../events/event.js"
+import type { Wanted } from "../events/event-filter.js"
 import { EventResponse } from "../events/event-response.js"
 import type { Subscriber } from "../events/run-stream.js"
 import { cancelRun, createRun, getRun, joinRun, type Runs } from "./operations.js"
 import { renderRun } from "./request.js"
-import { cancelQuery, eventStream, joinQuery, type NewRunBody, newRun, run, runParams, threadParams } from "./schema.js"
+import {
+  cancelQuery,
+  eventStream,
+  joinQuery,
+  type NewRunBody,
+  newRun,
+  run,
+  runParams,
+  streamQuery,
+  threadParams,
+} from "./schema.js"
 
 const tags = ["Runs"]
 const streamed = { description: "The run's events", schema: eventStream, contentType: "text/event-stream" }
@@ -41,10 +52,12 @@ export function addRunRoutes(api: Api, runs: Runs): void {
       summary: "Create a run and stream its events",
       tags,
       params: threadParams,
+      query: streamQuery,
       body: newRun,
       responses: { 200: streamed, ...failures },
     },
-    ({ c, params, body }) => streamNewRun(runs, c, params.thread_id, body),
+    ({ c, params, query, body }) =>
+      streamNewRun(runs, c, { threadId: params.thread_id, body, namespaces: query.namespace }),
   )
   addRoute(
     api,
@@ -53,10 +66,11 @@ export function addRunRoutes(api: Api, runs: Runs): void {
       path: "/runs/stream",
       summary: "Create a stateless run and stream its events",
       tags,
+      query: streamQuery,
       body: newRun,
       responses: { 200: streamed, ...failures },
     },
-    ({ c, body }) => streamNewRun(runs, c, undefined, body),
+    ({ c, query, body }) => streamNewRun(runs, c, { threadId: undefined, body, namespaces: query.namespace }),
   )
   addRoute(
     api,
@@ -101,7 +115,8 @@ function addRunReadRoutes(api: Api, runs: Runs): void {
       responses: { 200: streamed, 404: { description: "No such run" } },
     },
     async ({ c, params: { thread_id: threadId, run_id: runId }, query }) => {
-      const subscriber = new EventResponse(c, query.stream_mode)
+      const wanted = { modes: query.stream_mode, namespaces: query.namespace }
+      const subscriber = new EventResponse(c, wanted)
       const after = parseLastEventId(c.req.header("last-event-id"))
       const joining = orAbandon(subscriber, () => joinRun(runs, { threadId, runId, subscriber, after }))
       // The past may be longer than its reader is quick: the rest of it follows behind the reply's headers.
@@ -111,7 +126,7 @@ function addRunReadRoutes(api: Api, runs: Runs): void {
         subscriber.break(err)
       })
       const leave = () => leaveRun(runs, { threadId, runId, subscriber, cancel: query.cancel_on_disconnect })
-      return subscriber.respond(c, { location: `/threads/${threadId}/runs/${runId}/stream` }, leave)
+      return subscriber.respond(c, { location: streamPath({ threadId, runId }, wanted) }, leave)
     },
   )
   addRoute(
@@ -138,17 +153,32 @@ function addRunReadRoutes(api: Api, runs: Runs): void {
   )
 }
 
-async function streamNewRun(runs: Runs, c: Context, threadId: string | undefined, body: NewRunBody): Promise<Response> {
-  const subscriber = new EventResponse(c)
+interface NewStream {
+  readonly threadId: string | undefined
+  readonly body: NewRunBody
+  readonly namespaces: readonly string[] | undefined
+}
+
+async function streamNewRun(runs: Runs, c: Context, { threadId, body, namespaces }: NewStream): Promise<Response> {
+  const subscriber = new EventResponse(c, { namespaces })
   const row = await orAbandon(subscriber, () => createRun(runs, { threadId, body, subscriber }))
   const ids = { threadId: row.thread_id, runId: row.run_id }
   const cancel = body.on_disconnect === "cancel"
   // A stateless run can be joined by nobody once it is over, so its client gets no place to come back to.
-  const stream = threadId === undefined ? {} : { location: `/threads/${ids.threadId}/runs/${ids.runId}/stream` }
+  const stream = threadId === undefined ? {} : { location: streamPath(ids, { namespaces }) }
   const location = threadId === undefined ? `/runs/${ids.runId}` : locationOf(row)
   return subscriber.respond(c, { "content-location": location, ...stream }, () =>
     leaveRun(runs, { ...ids, subscriber, cancel }),
   )
+}
+
+/** Where a client comes back to, with what it wants: the Python SDK asks for nothing but this path again. */
+function streamPath(ids: { threadId: string; runId: string }, { modes = [], namespaces = [] }: Wanted): string {
+  const query = new URLSearchParams([
+    ...modes.map((mode): [string, string] => ["stream_mode", mode]),
+    ...namespaces.map((namespace): [string, string] => ["namespace", namespace]),
+  ])
+  return `/threads/${ids.threadId}/runs/${ids.runId}/stream${query.size > 0 ? `?${query}` : ""}`
 }
 
 /** A relative path: behind the edge the SDKs put it after their own base address (control-plane §6.9). */

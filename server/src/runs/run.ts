@@ -17,6 +17,7 @@ export const streamModes = [
   "checkpoints",
   "debug",
   "custom",
+  "tools",
 ] as const
 export type StreamMode = (typeof streamModes)[number]
 

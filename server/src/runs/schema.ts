@@ -1,6 +1,6 @@
 /** What a request and a reply about runs look like (agent-server-api §2.8, §2.13, §6.1). */
 import { z } from "zod"
-import { queryFlag, uuid } from "../http/parameters.js"
+import { queryFlag, queryList, uuid } from "../http/parameters.js"
 import { multitaskStrategies, streamModes } from "./run.js"
 
 const anObject = z.record(z.string(), z.unknown())
@@ -47,6 +47,8 @@ export const newRun = z
     after_seconds: z.number().min(0).max(31_536_000).nullish(),
     durability: z.enum(["sync", "async", "exit"]).nullish(),
     checkpoint_during: z.boolean().nullish(),
+    // Addresses for feedback are LangSmith's to give: without it there is no event (agent-server-api §7.8).
+    feedback_keys: z.array(z.string()).nullish(),
     // Accepting one and never calling it would be worse than saying so.
     webhook: z.null("webhooks are not supported yet: leave it out").optional(),
   })
@@ -56,31 +58,20 @@ export type NewRunBody = z.output<typeof newRun>
 export const threadParams = z.object({ thread_id: uuid })
 export const runParams = z.object({ thread_id: uuid, run_id: uuid })
 
+/** Whose events are streamed; a namespace may hold a comma, so a list is only ever repeated keys (agent-server-api §6.1). */
+const namespaces = z
+  .union([z.string(), z.array(z.string())])
+  .optional()
+  .transform((value) => (value === undefined ? undefined : [value].flat()))
+  .meta({ type: "array", items: { type: "string" } })
+
+export const streamQuery = z.object({ namespace: namespaces })
+
 export const joinQuery = z.object({
   cancel_on_disconnect: queryFlag,
-  // Three spellings are in use: repeated keys, one JSON list, one mode (agent-server-api §1.2).
-  stream_mode: z
-    .union([z.string(), z.array(z.string())])
-    .optional()
-    .transform((value, context): string[] | undefined => {
-      const modes = typeof value === "string" && value.startsWith("[") ? jsonList(value) : value
-      if (modes === undefined || modes.length === 0) return undefined
-      const parsed = z.array(z.string()).safeParse([modes].flat())
-      if (parsed.success) return parsed.data
-      context.addIssue({ code: "custom", message: "expected a stream mode or a list of them" })
-      return z.NEVER
-    }),
+  stream_mode: queryList(z.string()),
+  namespace: namespaces,
 })
-
-function jsonList(text: string): unknown[] {
-  try {
-    const value: unknown = JSON.parse(text)
-    return Array.isArray(value) ? value : [value]
-  } catch {
-    // Not JSON after all: the schema that reads the list refuses it.
-    return [undefined]
-  }
-}
 
 export const cancelQuery = z.object({
   wait: queryFlag,

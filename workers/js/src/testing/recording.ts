@@ -13,6 +13,8 @@ export interface Recording {
   readonly run: RunOptions
   /** Without `metadata` and `error`, which the server makes. */
   readonly events: readonly StreamEvent[]
+  /** The stream ended with `error`. */
+  readonly fails: boolean
 }
 
 /** @param name  of a file in `tests/graphs/recordings` */
@@ -26,6 +28,7 @@ export function readRecording(name: string): Recording {
     graphId,
     run: { input, stream_modes: [stream_mode].flat(), stream_subgraphs, ...breakpoints, ...durability, config },
     events: events.filter(({ event }) => event !== "metadata" && event !== "error"),
+    fails: events.at(-1)?.event === "error",
   }
 }
 

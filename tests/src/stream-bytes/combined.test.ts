@@ -1,0 +1,109 @@
+/** Each mode says the same alone as among all others, and checkpoints are told as the history tells them. */
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import { byName, normalised, type StreamEvent } from "@superstep/worker-js/testing/recording"
+import { type GraphServer, startGraphServer } from "../testing/graph-server.js"
+import { parseStrictly, type RawEvent, RawStream } from "../testing/raw-stream.js"
+
+let server: GraphServer
+before(async () => {
+  server = await startGraphServer()
+})
+after(() => server[Symbol.asyncDispose]())
+
+const eventOf: Readonly<Record<string, RegExp>> = {
+  values: /^values(\||$)/,
+  updates: /^updates(\||$)/,
+  custom: /^custom(\||$)/,
+  debug: /^debug(\||$)/,
+  tasks: /^tasks(\||$)/,
+  checkpoints: /^checkpoints(\||$)/,
+  tools: /^tools(\||$)/,
+  "messages-tuple": /^messages(\||$)/,
+  messages: /^messages\//,
+  events: /^events$/,
+}
+const modes = Object.keys(eventOf)
+
+const inputs: Readonly<Record<string, object>> = {
+  agent: { messages: [{ role: "user", content: "What is 1 + 2?" }] },
+  nested: { log: [] },
+}
+
+async function streamed(graphId: string, stream_mode: readonly string[], options: object = {}) {
+  const { thread_id } = await server.client.threads.create()
+  const body = { assistant_id: graphId, input: inputs[graphId], stream_mode, ...options }
+  const stream = await RawStream.open(server, { path: `/threads/${thread_id}/runs/stream`, body })
+  return { threadId: thread_id, events: parseStrictly(await stream.ended()) }
+}
+
+/** Without what differs from run to run: whoever listens to messages gives a tool's message its id, else the state does. */
+function told(events: readonly RawEvent[], of: RegExp): StreamEvent[] {
+  const texts = events.filter(({ event }) => of.test(event)).map((event) => JSON.stringify(normalised(event)))
+  return texts.map((text) => JSON.parse(text.replaceAll('"id":"<uuid>","type":"tool"', '"type":"tool"')))
+}
+
+for (const [graphId, stream_subgraphs] of [
+  ["agent", false],
+  ["nested", true],
+] as const) {
+  test(`of ${graphId}, each mode is alone as in company`, async () => {
+    // `streamEvents` carries the older messages and raw events: its models stream, so it is in both or in none.
+    for (const carried of [modes.filter((mode) => mode !== "messages" && mode !== "events"), modes]) {
+      const company = await streamed(graphId, carried, { stream_subgraphs })
+
+      for (const mode of carried) {
+        const alone = await streamed(graphId, carried === modes ? [mode, "messages"] : [mode], { stream_subgraphs })
+        const of = eventOf[mode] ?? /^$/
+        const names = alone.events.map(({ event }) => event).filter((name) => !/^(metadata|error|end)$/.test(name))
+
+        assert.deepEqual(byName(told(alone.events, of)), byName(told(company.events, of)), mode)
+        assert.deepEqual(
+          names.filter((name) => !of.test(name) && !(carried === modes && /^messages\//.test(name))),
+          [],
+        )
+      }
+    }
+  })
+}
+
+test("with messages and values, the last event before the end is messages/complete", async () => {
+  const { events } = await streamed("agent", ["messages", "values"])
+
+  assert.equal(events.at(-2)?.event, "messages/complete")
+  assert.equal(events.findLast(({ event }) => event === "values")?.id, String(Number(events.at(-2)?.id) - 1))
+})
+
+for (const mode of ["checkpoints", "debug"] as const) {
+  test(`a ${mode} event names its checkpoint and its parent as the history does`, async () => {
+    const { threadId, events } = await streamed("nested", [mode], { stream_subgraphs: true })
+    const payloads = events.flatMap(({ event, data }) =>
+      event !== mode ? [] : mode === "checkpoints" ? [data] : data.type === "checkpoint" ? [data.payload] : [],
+    )
+
+    const history = await server.client.threads.getHistory(threadId)
+
+    const refs = (states: readonly object[]) =>
+      states.map((state) => {
+        const { checkpoint, parent_checkpoint } = { checkpoint: null, parent_checkpoint: null, ...state }
+        return { checkpoint, parent_checkpoint }
+      })
+    assert.deepEqual(refs(payloads), refs(history).reverse())
+    assert.deepEqual(
+      payloads.map(({ values, next, metadata: { source, step } }) => ({ values, next, source, step })),
+      history
+        .map(({ values, next, metadata }) => ({ values, next, source: metadata?.source, step: metadata?.step }))
+        .reverse(),
+    )
+    for (const { config, parent_config, parent_checkpoint } of payloads) {
+      assert.equal(parent_config === undefined, parent_checkpoint === null)
+      for (const each of [config, parent_config ?? {}]) {
+        assert.equal("callbacks" in each, false)
+        assert.deepEqual(
+          Object.keys(each.configurable ?? {}).filter((key) => key.startsWith("__")),
+          [],
+        )
+      }
+    }
+  })
+}

@@ -1,0 +1,23 @@
+/** An agent server as a process of its own, with the graphs of `tests/graphs`. */
+import { fileURLToPath } from "node:url"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { type AgentServerProcess, startAgentServer } from "./agent-servers.js"
+
+export const graphsConfig = fileURLToPath(new URL("../../graphs/langgraph.json", import.meta.url))
+
+export interface GraphServer extends AgentServerProcess {
+  readonly databaseUri: string
+}
+
+export async function startGraphServer(env: Readonly<Record<string, string>> = {}): Promise<GraphServer> {
+  const db = await freshDatabase()
+  const server = await startAgentServer({
+    databaseUri: db.uri,
+    env: { SUPERSTEP_CONFIG: graphsConfig, SUPERSTEP_WORKERS: "1", ...env },
+  })
+  const stop = async () => {
+    await server[Symbol.asyncDispose]()
+    await db.close()
+  }
+  return { ...server, databaseUri: db.uri, [Symbol.asyncDispose]: stop }
+}

@@ -1,0 +1,74 @@
+/** The recorded streams of the reference server, and what we do otherwise on purpose. */
+import assert from "node:assert/strict"
+import { normalised, type StreamEvent } from "./recording.js"
+
+/** Carried by `graph.stream()`: the whole stream is the same, in the same order. */
+export const inOrder = [
+  "single-values",
+  "single-updates",
+  "single-messages-tuple",
+  "single-debug",
+  "single-custom",
+  "single-tasks",
+  "single-checkpoints",
+  "single-tools",
+  "multi-values-updates-messages-tuple-custom",
+  "agent-multi",
+  "error-multi",
+  "interrupt-multi",
+  "interrupt-values-only",
+  "interrupt-two-parallel",
+  "interrupt-before",
+  "interrupt-before-star",
+  "nested-without-stream_subgraphs-multi",
+  "chat-messages-tuple-subgraphs-true",
+  "durability-exit",
+  "subgraphs-values",
+  "subgraphs-updates",
+  "subgraphs-messages-tuple",
+  "subgraphs-debug",
+  "subgraphs-custom",
+  "subgraphs-tasks",
+  "subgraphs-checkpoints",
+  "subgraphs-multi",
+]
+
+/** Carried by `streamEvents`. */
+export const byGroup = ["single-events", "single-messages", "subgraphs-events", "subgraphs-messages", "multi-all"]
+
+/** Our stream in the form of the recordings: a checkpoint event has more than they have. */
+export function ours(events: readonly StreamEvent[]): StreamEvent[] {
+  return events.map(normalised).map(reducedCheckpoint)
+}
+
+/** A recording in the form that we send on purpose: see `event-mapper.ts`. */
+export function theirs(name: string, events: readonly StreamEvent[]): StreamEvent[] {
+  const sent = events
+    .map(normalised)
+    .filter(({ event, data }) => !(event.startsWith("checkpoints") && isEnvelope(data)))
+    .map(({ event, data }) => ({ event: withoutNodeTask(event), data }))
+  return withCompleted(name, sent)
+}
+
+/** The reference server sends three fields of a checkpoint; ours are these and more. */
+function reducedCheckpoint({ event, data }: StreamEvent): StreamEvent {
+  if (!event.startsWith("checkpoints") || typeof data !== "object" || data === null) return { event, data }
+  assert.ok("config" in data && "tasks" in data && "checkpoint" in data && "parent_checkpoint" in data)
+  const { values, metadata, next } = { values: null, metadata: null, next: null, ...data }
+  return { event, data: { values, metadata, next } }
+}
+
+function isEnvelope(data: unknown): boolean {
+  return typeof data === "object" && data !== null && "parent_id" in data
+}
+
+function withoutNodeTask(event: string): string {
+  return event.startsWith("messages|") ? event.split("|").slice(0, -1).join("|") : event
+}
+
+/** With subgraphs the reference server forgets `messages/complete` (agent-server API §7.6); we do not. */
+function withCompleted(name: string, events: StreamEvent[]): StreamEvent[] {
+  if (name !== "subgraphs-messages") return events
+  const last = events.findLast(({ event }) => event === "messages/partial")
+  return [...events, { event: "messages/complete", data: last?.data }]
+}
