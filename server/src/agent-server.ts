@@ -180,7 +180,12 @@ function assemble({ config, db, log, env, project, channel, tracing }: Assembly)
   const leaseMs = config.leaseSeconds * 1000
   const sweepMs = Math.min(mostSweepMs, leaseMs / sweepsPerLease)
   const claimer = { serverId: config.serverId, revisionId: config.revisionId ?? null, leaseMs }
-  const streams = new RunStreams({ db, log, serverId: claimer.serverId })
+  const streams = new RunStreams({
+    db,
+    log,
+    serverId: claimer.serverId,
+    threadTtlMs: config.resumableTtlSeconds * 1000,
+  })
   const writes = new ClaimWrites({ db, log })
   const store = { ...storeSettings(project.store), db, embed: embedBy(() => workers) }
   const checkpoints = checkpointCalls({ db, writes, beforePut: (runId) => streams.untilLogged(runId) })

@@ -28,6 +28,7 @@ import { addMetaRoutes, addReference } from "./meta/routes.js"
 import type { Metrics } from "./metrics/metrics.js"
 import type { Runs } from "./runs/operations.js"
 import { addRunRoutes } from "./runs/routes.js"
+import { addThreadStreamRoutes } from "./runs/thread-stream-routes.js"
 import { addWaitRoutes } from "./runs/wait-routes.js"
 import { addUnitRoutes } from "./serving/routes.js"
 import { addStoreRoutes } from "./store/routes.js"
@@ -96,6 +97,7 @@ export function createApp(options: AppOptions): Api {
   addRunRoutes(app, options)
   addWaitRoutes(app, options)
   addCronRoutes(app, options)
+  addThreadStreamRoutes(app, options)
   addUiRoutes(app, { ui: options.ui, isBehindEdge: options.unitToken !== undefined, mountPrefix: http.mountPrefix })
   addStoreRoutes(app, options.store)
   if (options.unitToken) addUnitRoutes(app, { ...options, revisionId: claimer.revisionId })

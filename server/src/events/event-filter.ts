@@ -1,5 +1,5 @@
 /** Which events of a run a client wants: by mode, by namespace, or all. Pure. */
-import { resultEvent } from "./event.js"
+import { resultEvent, stateEvent } from "./event.js"
 
 export interface Wanted {
   /**
@@ -27,7 +27,8 @@ export function eventFilter({ modes, namespaces }: Wanted): (event: string) => b
   }
 }
 
-const isPublic = (event: string): boolean => event !== resultEvent
+/** Whether a run's own stream has it. */
+export const isPublic = (event: string): boolean => event !== resultEvent && event !== stateEvent
 
 /** The older message mode has three events, of one kind. */
 const kindOf = (mode: string): string => (mode.startsWith("messages/") ? "messages/" : mode)

@@ -15,6 +15,9 @@ export interface RunEvent {
 /** The event that says how a run ended, for those who wait for that alone; no client of a stream gets it. */
 export const resultEvent = "result"
 
+/** The event that tells a thread's state after a run, for who follows the thread; no client of the run's stream gets it. */
+export const stateEvent = "state_update"
+
 /** An event with its bytes on the wire, which hold its data. */
 export interface EncodedEvent {
   readonly event: string
@@ -68,14 +71,19 @@ function headOf(event: string): Buffer {
  * (agent-server-api §7.2, recordings `single-*.txt`). Stateless runs have ids too, unlike the JS server's (its part b.2).
  */
 export function encodeEvent({ event, data, seq }: RunEvent): EncodedEvent {
-  const tail = `\nid: ${seq}\n\n`
+  return { event, seq, ...bytesOf(event, data, String(seq)) }
+}
+
+/** The bytes of an event under an id of any form. */
+export function bytesOf(event: string, data: Buffer, id: string): Omit<EncodedEvent, "event" | "seq"> {
+  const tail = `\nid: ${id}\n\n`
   const head = headOf(event)
   const bytes = Buffer.allocUnsafe(head.length + data.length + tail.length)
   head.copy(bytes, 0)
   data.copy(bytes, head.length)
   const dataEnd = head.length + data.length
   bytes.write(tail, dataEnd, "latin1")
-  return { event, seq, bytes, dataStart: head.length, dataEnd }
+  return { bytes, dataStart: head.length, dataEnd }
 }
 
 /** A comment that clients skip; it keeps proxies and idle watchdogs content. */

@@ -14,7 +14,7 @@ export interface NewLoggedEvent extends LoggedEvent {
 }
 
 /**
- * Appends a batch and wakes the servers that follow one of its runs: one statement for all. Events of an attempt that is
+ * Appends a batch and wakes the servers that follow one of its runs, or a thread on which one begins: one statement for all. Events of an attempt that is
  * over are left out (R4): a server that slept longer than its lease still has some, and behind those of the next attempt
  * they would be a hole to everybody who has read on. The locks on the runs make a claim that comes meanwhile wait; they
  * are taken in the order of ids, as everywhere.
@@ -25,18 +25,19 @@ export const appendEvents = (db: Db, events: readonly NewLoggedEvent[]): Promise
       select * from unnest(${events.map((e) => e.runId)}::uuid[], ${events.map((e) => e.seq)}::bigint[],
         ${events.map((e) => e.event)}::text[], ${events.map((e) => e.data)}::text[]) as given (run_id, seq, event, data)),
     locked as materialized (
-      select run_id, attempt from runs where run_id in (select run_id from given) order by run_id for share),
+      select run_id, attempt, thread_id from runs where run_id in (select run_id from given) order by run_id for share),
     over as materialized (
       select run_id from run_events where run_id in (select run_id from given) and seq = ${lastSeq}),
     added as (
-      insert into run_events (run_id, seq, event, data)
-      select g.run_id, g.seq, g.event, g.data from given g left join locked l on l.run_id = g.run_id
+      insert into run_events (run_id, seq, event, data, thread_id)
+      select g.run_id, g.seq, g.event, g.data, case when g.event = 'metadata' then l.thread_id end from given g left join locked l on l.run_id = g.run_id
       -- The run itself is gone once it was rolled back or was a stateless one: then its end is still to be told.
       where (l.run_id is null or g.seq >= (l.attempt - 1) * ${eventsPerAttempt}::bigint)
         and not exists (select from over o where o.run_id = g.run_id)
       on conflict do nothing
-      returning run_id)
-    select pg_notify('run_events', run_id::text) from added group by run_id`)
+      returning run_id, thread_id)
+    select pg_notify('run_events', run_id::text) from added group by run_id
+    union all select pg_notify('thread_runs', thread_id::text) from added where thread_id is not null`)
 
 // Events may be as large as a graph's state: a page is bounded in bytes too, and holds at least one event.
 const mostPageBytes = 4 * 1024 * 1024
@@ -66,9 +67,10 @@ export const lastLoggedSeq = async (db: Db, runId: string): Promise<number> => {
   return row?.seq ?? -1
 }
 
-/** Forgets the logs of runs that ended longer ago than `ttlSeconds`. */
+/** Forgets the logs of runs that ended longer ago than `ttlSeconds`, and threads that nobody follows any more. */
 export const deleteOldEvents = (db: Db, ttlSeconds: number): Promise<number> =>
   db.run(sql`
+    with left_alone as (delete from watched_threads where until < now())
     delete from run_events e
     where e.created_at < now() - make_interval(secs => ${ttlSeconds})
       and not exists (select from runs r where r.run_id = e.run_id

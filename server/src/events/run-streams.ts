@@ -15,6 +15,7 @@ import { EventLog } from "./event-log.js"
 import { Follower } from "./follower.js"
 import { eventsAfter, isEndAt, isFull, lastLoggedSeq } from "./queries.js"
 import { RunStream, type Subscriber } from "./run-stream.js"
+import { WatchedThreads } from "./watched-threads.js"
 
 // A page of the past: large enough to be quick, small enough not to hold much memory.
 const pageSize = 1000
@@ -42,15 +43,30 @@ export interface Publisher {
   detach(): void
   /** Starts logging, because another server watches. */
   startLogging(): void
+  /** Starts logging, because somebody follows the thread: the log has to have the run's beginning. */
+  startThreadLog(): void
+  readonly threadId: string
   readonly isLogged: boolean
 }
 
 export interface StartedRun {
   readonly runId: string
+  readonly threadId: string
   readonly attempt: number
   readonly isResumable: boolean
   readonly watchedBy: readonly string[]
 }
+
+export interface RunStreamsOptions {
+  readonly db: Database
+  readonly log: Log
+  readonly serverId: string
+  /** How long the runs of a thread are logged after its last client left, in milliseconds. */
+  readonly threadTtlMs?: number
+}
+
+// As long as the log of a run stays after its end, unless the setting says otherwise.
+const usualThreadTtlMs = 120_000
 
 export class RunStreams {
   readonly #db: Database
@@ -63,12 +79,20 @@ export class RunStreams {
   /** Runs that another server watches and that are not, or not yet, executed here. */
   readonly #early = new Set<string>()
   #subscriptions: Subscription[] = []
+  /** Threads whose runs are logged because somebody follows the thread. */
+  readonly threads: WatchedThreads
 
-  constructor({ db, log, serverId }: { db: Database; log: Log; serverId: string }) {
+  constructor({ db, log, serverId, threadTtlMs = usualThreadTtlMs }: RunStreamsOptions) {
     this.#db = db
     this.#log = log
     this.#serverId = serverId
     this.#eventLog = new EventLog(db, log)
+    const onWatched = (threadId: string) => {
+      for (const publisher of this.#publishers.values()) {
+        if (publisher.threadId === threadId) publisher.startThreadLog()
+      }
+    }
+    this.threads = new WatchedThreads({ db, log, ttlMs: threadTtlMs, onWatched })
   }
 
   async start(): Promise<void> {
@@ -79,9 +103,11 @@ export class RunStreams {
       await this.#db.listen("run_events", (runId) => this.#followers.get(runId)?.wake(), lookAgain),
       await this.#db.listen("run_watched", (payload) => this.#onWatched(payload)),
     ]
+    await this.threads.start()
   }
 
   async close(): Promise<void> {
+    await this.threads.close()
     for (const subscription of this.#subscriptions) await subscription.close()
     for (const runId of this.#followers.keys()) this.#stopFollowing(runId)
     for (const stream of this.#streams.values()) stream.end()
@@ -207,13 +233,13 @@ export class RunStreams {
   }
 
   /** Opens the writing end: the run executes here from now on. */
-  begin({ runId, attempt, isResumable, watchedBy }: StartedRun): Publisher {
+  begin({ runId, threadId, attempt, isResumable, watchedBy }: StartedRun): Publisher {
     this.#stopFollowing(runId)
     this.#publishers.get(runId)?.detach()
     let seq = firstSeq(attempt)
     let isDetached = false
     let isFollowed = this.#early.delete(runId) || this.isWatchedElsewhere(watchedBy)
-    let isLogged = isResumable || isFollowed
+    let isLogged = isResumable || isFollowed || this.threads.isWatched(threadId)
     const publish = (event: string, data: Buffer | string) => {
       if (isDetached) return undefined
       const item = { seq: seq++, event, data: typeof data === "string" ? Buffer.from(data) : data }
@@ -239,12 +265,19 @@ export class RunStreams {
       if (isLogged) await this.#eventLog.flushed()
     }
     const publisher: Publisher = {
+      threadId,
       publish,
       end,
       detach,
       startLogging: () => {
         isFollowed = true
         isLogged = true
+      },
+      startThreadLog: () => {
+        if (isLogged) return
+        isLogged = true
+        const data = Buffer.from(metadataText(runId, attempt))
+        this.#eventLog.append(runId, { seq: firstSeq(attempt), event: "metadata", data })
       },
       get isLogged() {
         return isLogged
@@ -324,5 +357,8 @@ function send(subscriber: Subscriber, event: RunEvent): void {
   const encoded = encodeEvent(event)
   subscriber.write(encoded.bytes, [encoded])
 }
+
+/** What the first event of an attempt says (agent-server-api §7.3). */
+export const metadataText = (runId: string, attempt: number): string => JSON.stringify({ run_id: runId, attempt })
 
 const endData = (runId: string, status: string): Buffer => Buffer.from(JSON.stringify({ run_id: runId, status }))

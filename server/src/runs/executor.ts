@@ -15,15 +15,25 @@ import { Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Ending } from "../checkpoints/claim-batch.js"
 import type { ClaimWrites } from "../checkpoints/claim-writes.js"
-import { firstSeq } from "../events/event.js"
-import type { Publisher, Result, RunStreams } from "../events/run-streams.js"
+import { firstSeq, stateEvent } from "../events/event.js"
+import { metadataText, type Publisher, type Result, type RunStreams } from "../events/run-streams.js"
 import type { LostReason, Workers } from "../workers/port.js"
 import { type Claimer, releaseRun, renewLeases } from "./claims.js"
 import { followElsewhere } from "./follow.js"
 import type { ObservedRun, RunObserver } from "./observer.js"
 import { findRun } from "./queries.js"
 import { orderOf } from "./request.js"
-import { type Claim, endingOf, isFinal, outcomeOf, type RunEnd, resultText, timedOut, workerLost } from "./run.js"
+import {
+  type Claim,
+  endingOf,
+  isFinal,
+  outcomeOf,
+  type RunEnd,
+  resultText,
+  stateText,
+  timedOut,
+  workerLost,
+} from "./run.js"
 import { type RunLimit, startRunLimit, stopGraceMs } from "./run-limit.js"
 
 export interface ExecutorOptions {
@@ -125,7 +135,7 @@ export class Executor {
     let hasSpoken = false
     this.#executions.set(runId, execution)
     log.info({ run_id: runId, thread_id: threadId, attempt }, "run started")
-    publisher.publish("metadata", JSON.stringify({ run_id: runId, attempt }))
+    publisher.publish("metadata", metadataText(runId, attempt))
     workers.execute(orderOf(claim), {
       onEvent: (event, data) => {
         if (!hasSpoken) observed?.firstEvent()
@@ -247,6 +257,10 @@ export class Executor {
     const reason = failure && { error: `${failure.error}: ${failure.message}`, ...(stack !== undefined && { stack }) }
     log.info({ run_id, thread_id, attempt, status, duration_ms, ...reason }, "run ended")
     if (streams.isWatchedElsewhere(watchedBy)) publisher.startLogging()
+    if (status !== "rollback" && streams.threads.isWatched(thread_id)) {
+      const state = stateText(claim, finished.result)
+      if (state !== undefined) publisher.publish(stateEvent, state)
+    }
     if (error !== null) publisher.publish("error", error)
     await publisher.end(status, error === null && status !== "rollback" ? resultFor(finished.result, claim) : undefined)
   }

@@ -29,6 +29,13 @@ export const findRun = (db: Db, threadId: string, runId: string): Promise<RunRow
 export const findStatuses = (db: Db, runIds: readonly string[]): Promise<{ run_id: string; status: RunStatus }[]> =>
   db.rows(sql`select run_id, status from runs where run_id = any (${runIds}::uuid[])`)
 
+/** The run that executes on a thread now. */
+export const findRunningRun = async (db: Db, threadId: string): Promise<string | undefined> => {
+  const row = await db.row<{ run_id: string }>(sql`
+    select run_id from runs where thread_id = ${threadId} and status = 'running'`)
+  return row?.run_id
+}
+
 export interface NewRun {
   readonly runId: string
   readonly threadId: string

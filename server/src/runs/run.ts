@@ -77,6 +77,20 @@ export function resultText(values: string | undefined, interrupts: string, isInt
   return `{${fields}${fields === "" ? "" : ","}"__interrupt__":${open}}`
 }
 
+/**
+ * What a thread's stream says of its state after a run: `{thread_id, run_id, state: {values, next, interrupts}}`.
+ * @returns JSON text; undefined when the run's worker did not know the state
+ */
+export function stateText(
+  { threadId, runId }: { readonly threadId: string; readonly runId: string },
+  { values, next, interrupts }: Pick<RunEnd, "values" | "next" | "interrupts">,
+): string | undefined {
+  if (values === undefined) return undefined
+  const open = Object.values(JSON.parse(interrupts) as Record<string, unknown[]>).flat()
+  const state = `{"values":${values},"next":${JSON.stringify(next)},"interrupts":${JSON.stringify(open)}}`
+  return `{"thread_id":"${threadId}","run_id":"${runId}","state":${state}}`
+}
+
 /** The `status` of a stream's last event; a run that was rolled back is gone and only its stream can say so. */
 export type EndStatus = "success" | "error" | "timeout" | "interrupted" | "rollback"
 

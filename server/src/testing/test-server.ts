@@ -36,6 +36,7 @@ export interface TestServerOptions {
   readonly runTimeoutMs?: number
   readonly stopGraceMs?: number
   readonly tracing?: Tracing
+  readonly threadTtlMs?: number
 }
 
 /** Starts a server on a test's database; several may share one. */
@@ -43,10 +44,10 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const log = createLog({ process: "server", level: "silent" })
   const db = openDatabase({ uri: shared.uri, poolSize: 4, log })
   const { slots = 10, leaseMs = 30_000, revisionId = null, serverId = randomUUID() } = options
-  const { runTimeoutMs = 0, stopGraceMs = 0, tracing } = options
+  const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, tracing } = options
   const claimer = { serverId, revisionId, leaseMs }
   const workers = new ScriptedWorkers({ slots })
-  const streams = new RunStreams({ db, log, serverId })
+  const streams = new RunStreams({ db, log, serverId, threadTtlMs })
   const writes = new ClaimWrites({ db, log })
   const metrics = createMetrics()
   const observer = observeWith([metrics.observer, ...(tracing ? [tracing.observer] : [])])

@@ -1,0 +1,286 @@
+/** The stream of a thread: its runs one after the other, wherever they execute (agent-server API §5.14). */
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { type OpenStream, startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { migrations, type ReceivedEvent } from "../testing/test-server.js"
+
+async function newThread(http: TestHttp): Promise<string> {
+  const { json } = await http.send("POST", "/threads", {})
+  return (json as { thread_id: string }).thread_id
+}
+
+async function addRun(http: TestHttp, threadId: string, options: object = {}): Promise<string> {
+  const { status, json, text } = await http.send("POST", `/threads/${threadId}/runs`, {
+    assistant_id: "agent",
+    ...options,
+  })
+  assert.equal(status, 200, text)
+  return (json as { run_id: string }).run_id
+}
+
+async function follow(http: TestHttp, threadId: string, query = "", lastEventId?: string): Promise<OpenStream> {
+  const headers: Record<string, string> = lastEventId === undefined ? {} : { "last-event-id": lastEventId }
+  const stream = await http.stream("GET", `/threads/${threadId}/stream${query}`, undefined, headers)
+  // A server that stops breaks the stream, so that its client comes back: that must not hide why a test failed.
+  stream.ended.catch(() => undefined)
+  return stream
+}
+
+/** The scripted run, once a worker of one of these servers has it. */
+const executing = (runId: string, ...servers: TestHttp[]) =>
+  until(() => servers.map(({ server }) => server.workers.running.get(runId)).find((run) => run), {
+    what: "the run executes",
+  })
+
+const names = (stream: OpenStream) => stream.events().map(({ event }) => event)
+const untilEnds = (stream: OpenStream, count: number) =>
+  until(() => names(stream).filter((name) => name === "end").length === count, { what: `${count} runs have ended` })
+
+/** A whole run that says one word. */
+async function say(http: TestHttp, threadId: string, word: string, ...others: TestHttp[]): Promise<string> {
+  const runId = await addRun(http, threadId)
+  const run = await executing(runId, http, ...others)
+  run.emit("values", { word })
+  run.done({ values: JSON.stringify({ word }) })
+  return runId
+}
+
+async function withTwoServers(work: (one: TestHttp, two: TestHttp, db: Database) => Promise<void>): Promise<void> {
+  await using db = await freshDatabase({ migrations })
+  await using one = await startTestHttp(db)
+  await using two = await startTestHttp(db)
+  await work(one, two, db)
+}
+
+test("a client hears of one run after the other and is not ended by their ends", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const stream = await follow(http, threadId)
+
+  const first = await say(http, threadId, "one")
+  await untilEnds(stream, 1)
+  const second = await say(http, threadId, "two")
+  await untilEnds(stream, 2)
+
+  assert.equal(stream.headers.get("content-type"), "text/event-stream")
+  assert.deepEqual(
+    stream.events().map(({ event, data, id }) => [event, data, id]),
+    [first, second].flatMap((run_id, n) => [
+      ["metadata", { run_id, attempt: 1 }, `${run_id}:0`],
+      ["values", { word: ["one", "two"][n] }, `${run_id}:1`],
+      ["end", { run_id, status: "success" }, `${run_id}:3`],
+    ]),
+  )
+  stream.leave()
+  await until(() => http.server.streams.threads.clients === 0, { what: "the client is forgotten" })
+})
+
+test("lifecycle has the beginnings and ends alone, state_update the state after each run, and modes add up", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const lifecycle = await follow(http, threadId, "?stream_mode=lifecycle")
+  const states = await follow(http, threadId, "?stream_modes=state_update")
+  const both = await follow(http, threadId, "?stream_mode=lifecycle&stream_mode=state_update")
+  const all = await follow(http, threadId, "?stream_mode=run_modes,state_update")
+
+  const run_id = await say(http, threadId, "hello")
+  await untilEnds(all, 1)
+  await until(() => both.events().length === 3 && states.events().length === 1, { what: "all have it" })
+
+  const state = { values: { word: "hello" }, next: [], interrupts: [] }
+  assert.deepEqual(names(lifecycle), ["metadata", "end"])
+  assert.deepEqual(names(both), ["metadata", "state_update", "end"])
+  assert.deepEqual(names(all), ["metadata", "values", "state_update", "end"])
+  assert.deepEqual(
+    states.events().map(({ event, data }) => [event, data]),
+    [["state_update", { thread_id: threadId, run_id, state }]],
+  )
+  for (const stream of [lifecycle, states, both, all]) stream.leave()
+})
+
+test("a client that comes back misses nothing and hears nothing twice, at whichever server", async () => {
+  await withTwoServers(async (one, two) => {
+    const threadId = await newThread(one)
+    const whole = await follow(one, threadId)
+    const broken = await follow(one, threadId)
+    await say(one, threadId, "one")
+    await untilEnds(broken, 1)
+    broken.leave()
+
+    await say(two, threadId, "two", one)
+    await say(one, threadId, "three", two)
+    await untilEnds(whole, 3)
+
+    const events = whole.events()
+    for (const [position, { id }] of events.entries()) {
+      const again = await follow(two, threadId, "", id)
+      await until(() => again.events().length >= events.length - position - 1, { what: "the rest is there" })
+      assert.deepEqual(again.events(), events.slice(position + 1))
+      again.leave()
+    }
+    const everything = await follow(two, threadId, "", "-")
+    await untilEnds(everything, 3)
+    assert.deepEqual(everything.events(), events)
+    everything.leave()
+    whole.leave()
+  })
+})
+
+test("a client in the middle of a run gets the rest of it, and then all of the next, from another server too", async () => {
+  await withTwoServers(async (one, two) => {
+    const threadId = await newThread(one)
+    const runId = await addRun(one, threadId)
+    const run = await executing(runId, one, two)
+    run.emit("values", { word: "missed" })
+
+    const here = await follow(one, threadId)
+    const there = await follow(two, threadId)
+    await until(
+      () => one.server.streams.threads.isWatched(threadId) && two.server.streams.threads.isWatched(threadId),
+      {
+        what: "both servers know",
+      },
+    )
+    const heard = (stream: OpenStream, word: string) =>
+      stream.events().some(({ data }) => (data as { word?: string }).word === word)
+    // Until the executing server has heard that the other one follows, its events are not for that one.
+    await until(
+      () => {
+        run.emit("values", { word: "heard" })
+        return heard(here, "heard") && heard(there, "heard")
+      },
+      { what: "both hear" },
+    )
+    run.done({ values: "{}" })
+    await say(one, threadId, "next", two)
+    for (const stream of [here, there]) await untilEnds(stream, 2)
+
+    for (const stream of [here, there]) {
+      const words = stream.events().map(({ data }) => (data as { word?: string }).word)
+      assert.equal(words.includes("missed"), false)
+      assert.deepEqual(names(stream).slice(-4), ["end", "metadata", "values", "end"])
+      assert.equal(names(stream).filter((name) => name === "metadata").length, 1)
+      stream.leave()
+    }
+  })
+})
+
+test("runs that wait for each other are told in their order, with errors and what was rolled back", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const stream = await follow(http, threadId)
+  const ids = [await addRun(http, threadId), await addRun(http, threadId), await addRun(http, threadId)]
+  const [first = "", second = "", third = ""] = ids
+
+  const failing = await executing(first, http)
+  failing.done({ status: "error", error: { error: "TypeError", message: "no" } })
+  await executing(second, http)
+  await http.send("POST", `/threads/${threadId}/runs/${second}/cancel?action=rollback&wait=1`)
+  const last = await executing(third, http)
+  last.done()
+  await untilEnds(stream, 3)
+
+  const ends = stream.events().filter(({ event }) => event === "end")
+  assert.deepEqual(
+    ends.map(({ data }) => data),
+    [
+      { run_id: first, status: "error" },
+      { run_id: second, status: "rollback" },
+      { run_id: third, status: "success" },
+    ],
+  )
+  assert.deepEqual(names(stream), ["metadata", "error", "end", "metadata", "end", "metadata", "end"])
+  stream.leave()
+})
+
+test("a run that is attempted again goes on in the same stream", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const stream = await follow(http, threadId)
+  const runId = await addRun(http, threadId)
+  const dying = await executing(runId, http)
+  dying.emit("values", { word: "first" })
+  // What a dying attempt has not logged by then is fenced off (R4).
+  await until(() => names(stream).includes("values"), { what: "the client has heard it" })
+
+  dying.die(false)
+  const again = await until(() => http.server.workers.started.find(({ order }) => order.attempt === 2), {
+    what: "the second attempt",
+  })
+  again.emit("values", { word: "second" })
+  again.done()
+  await untilEnds(stream, 1)
+
+  assert.deepEqual(names(stream), ["metadata", "values", "metadata", "values", "end"])
+  const everything = await follow(http, threadId, "", "-")
+  await untilEnds(everything, 1)
+  assert.deepEqual(everything.events(), stream.events())
+  for (const each of [stream, everything]) each.leave()
+})
+
+test("a resumable run is in the log of its thread although nobody followed it; an ordinary one is not", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  await say(http, threadId, "lost")
+  const resumable = await addRun(http, threadId, { stream_resumable: true })
+  const run = await executing(resumable, http)
+  run.done()
+
+  const stream = await follow(http, threadId, "", "-")
+  await untilEnds(stream, 1)
+
+  const ids = new Set(stream.events().map(({ id }) => id?.split(":")[0]))
+  assert.deepEqual([...ids], [resumable])
+  stream.leave()
+})
+
+test("an id of another thread shows nothing of it", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const [mine, other] = [await newThread(http), await newThread(http)]
+  const streams = [await follow(http, mine), await follow(http, other)]
+  await say(http, other, "secret")
+  const [, others] = streams
+  await until(() => others && names(others).includes("end"), { what: "the other thread's run is over" })
+  const id = others?.events()[0]?.id
+
+  const stream = await follow(http, mine, "", id)
+  await say(http, mine, "own")
+  await untilEnds(stream, 1)
+
+  assert.deepEqual(
+    stream
+      .events()
+      .filter((event: ReceivedEvent) => event.event === "values")
+      .map(({ data }) => data),
+    [{ word: "own" }],
+  )
+  for (const each of [...streams, stream]) each.leave()
+})
+
+test("an unknown thread is 404, an unknown mode 422; a deleted thread's stream ends", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { threadTtlMs: 300 })
+  const threadId = await newThread(http)
+
+  const unknown = await http.send("GET", `/threads/${randomUUID()}/stream`)
+  const noMode = await http.send("GET", `/threads/${threadId}/stream?stream_mode=values`)
+  const noId = await http.send("GET", "/threads/none/stream")
+  const stream = await follow(http, threadId)
+  await db.run(sql`delete from threads where thread_id = ${threadId}`)
+  await stream.ended
+
+  assert.equal(unknown.status, 404)
+  assert.deepEqual([noMode.status, noId.status], [422, 422])
+  assert.equal(http.server.streams.threads.clients, 0)
+})
