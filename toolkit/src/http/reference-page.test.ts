@@ -1,0 +1,55 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { referencePage } from "./reference-page.js"
+
+const document = {
+  info: { title: "Notes <API>", description: "Keeps notes." },
+  components: {
+    schemas: {
+      Note: {
+        type: "object",
+        required: ["title"],
+        properties: {
+          title: { type: "string" },
+          kind: { anyOf: [{ enum: ["a", "b"] }, { type: "array", items: { type: "string" } }] },
+        },
+      },
+    },
+  },
+  paths: {
+    "/notes/{id}": {
+      post: {
+        tags: ["Notes"],
+        summary: "Write & keep",
+        parameters: [{ name: "limit", in: "query", schema: { type: "integer" } }],
+        requestBody: {
+          content: { "application/json": { schema: { $ref: "#/components/schemas/Note" }, example: { title: "<b>" } } },
+        },
+        responses: { 200: { description: "The note" } },
+      },
+    },
+  },
+}
+
+test("the page says of each route what it takes and what it answers", () => {
+  const page = referencePage(document)
+
+  for (const part of [
+    "<h2>Notes</h2>",
+    "<b>POST</b><code>/notes/{id}</code> Write &amp; keep",
+    "<code>limit</code> query, integer",
+    "<code>title</code> string, required",
+    "<code>kind</code> &quot;a&quot; or &quot;b&quot; or list of string",
+    "<code>200</code> The note",
+  ]) {
+    assert.ok(page.includes(part), part)
+  }
+})
+
+test("nothing of the document becomes markup, and nothing is asked of another server", () => {
+  const page = referencePage(document)
+
+  assert.ok(page.includes("<h1>Notes &lt;API&gt;</h1>"))
+  assert.ok(page.includes("&lt;b&gt;"))
+  assert.doesNotMatch(page, /<script|<link|<img|src=/)
+})
