@@ -39,6 +39,17 @@ test("the document is valid OpenAPI 3.1", () =>
     assert.deepEqual(document.security, [{ api_key: [] }])
   }))
 
+test("every route is in the document, but those that only a supervisor calls", () =>
+  withDocument(async (document, http) => {
+    const served = http.routes
+      .filter(({ method, path }) => method !== "ALL" && !path.startsWith("/internal/"))
+      .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)(\{[^}]*\})?/g, "{$1}")}`)
+
+    const listed = operationsOf(document).map(({ method, path }) => `${method} ${path}`)
+
+    assert.deepEqual([...new Set(served)].sort(), listed.sort())
+  }))
+
 test("every failure that a route may answer with is described as one shape, and every operation has a name of its own", () =>
   withDocument(async (document) => {
     const operations = operationsOf(document)

@@ -22,6 +22,8 @@ import {
 export interface TestHttp extends AsyncDisposable {
   readonly server: TestServer
   readonly url: string
+  /** Every route, as the router has them. */
+  readonly routes: readonly { readonly method: string; readonly path: string }[]
   readonly channel: OwnChannel
   /** Sends JSON and gives the reply with its body read. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<SentReply>
@@ -134,5 +136,5 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     await gate.stop()
     await channel.close()
   }
-  return { server, url, channel, send, stream, [Symbol.asyncDispose]: stop }
+  return { server, url, routes: app.routes, channel, send, stream, [Symbol.asyncDispose]: stop }
 }
