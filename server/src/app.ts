@@ -11,7 +11,7 @@ import type { GraphDefaults } from "./assistants/assistant.js"
 import { addAssistantRoutes } from "./assistants/routes.js"
 import { addCronRoutes } from "./crons/routes.js"
 import type { Gate } from "./gate/gate.js"
-import { fromOutside, type OwnChannel, tellOrigin } from "./gate/own-channel.js"
+import { fromOutside, notOfOwnCode, type OwnChannel, tellOrigin } from "./gate/own-channel.js"
 import { serveThroughApp } from "./gate/project-app.js"
 import { requireApiKey, requireKnownOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
 import { identifyCaller } from "./http/caller-of.js"
@@ -84,7 +84,7 @@ export function createApp(options: AppOptions): Api {
   app.use(refuseHeadOfStreams)
   app.use(identifyCaller(identifyUser))
   if (options.limits) {
-    app.use(fromOutside(limitRequests({ ...options.limits, isBehindEdge: options.unitToken !== undefined })))
+    app.use(notOfOwnCode(limitRequests({ ...options.limits, isBehindEdge: options.unitToken !== undefined })))
   }
 
   const { mountPrefix, disabled } = http

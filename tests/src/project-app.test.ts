@@ -138,5 +138,8 @@ test("authentication first: nothing reaches the app from somebody unknown", asyn
   assert.equal((await ask(server, "/ok")).status, 200)
   const seen = await ask(server, "/custom/seen", { headers: bearer("ada") })
   assert.deepEqual(seen.body, { seen: 1 })
+  assert.equal((await ask(server, "/custom/who", { headers: bearer("ada") })).body, "ada")
+  const pretending = { ...bearer("ada"), "x-superstep-user": encodeURIComponent('{"identity":"bob"}') }
+  assert.equal((await ask(server, "/custom/who", { headers: pretending })).body, "ada")
   assert.equal((await post(server, "/assistants/search", {}, bearer("ada"))).status, 200)
 })

@@ -17,8 +17,11 @@ import { makeSocketFolder } from "../workers/worker-socket.js"
 export interface Ticket {
   /** Undefined where it is found out when the app has passed the request on. */
   readonly caller: Caller | undefined
-  /** Whether it came from this machine. */
+  /** Whether it came from this machine, and the address that it came from. */
   readonly isLoopback: boolean
+  readonly address: string
+  /** It is the server's own. */
+  readonly isOwn: boolean
   /** It is for a route of the app's own, and for none of the server's. */
   readonly onlyApp: boolean
 }
@@ -116,6 +119,18 @@ export const fromOutside =
   (middleware: MiddlewareHandler): MiddlewareHandler =>
   (c, next) =>
     c.get("origin").from === "outside" ? middleware(c, next) : next()
+
+/** What counts for all but the server's own requests, once each. */
+export const notOfOwnCode =
+  (middleware: MiddlewareHandler): MiddlewareHandler =>
+  (c, next) =>
+    c.get("origin").from === "own code" || ownsTicket(c) ? next() : middleware(c, next)
+
+/** Whether the server's own request came back from the app. */
+function ownsTicket(c: Context): boolean {
+  const origin = c.get("origin")
+  return origin.from === "app" && origin.ticket.isOwn
+}
 
 export interface OwnRequest {
   readonly method: string

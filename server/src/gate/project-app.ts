@@ -2,8 +2,8 @@
 import { fetchOverSocket } from "@superstep/protocol/http/socket-fetch"
 import { NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Context, MiddlewareHandler } from "hono"
-import { anyone, type Caller } from "../auth/caller.js"
-import { isLoopbackRequest } from "../http/access.js"
+import { anyone, type Caller, type User } from "../auth/caller.js"
+import { addressOf, isLoopbackRequest } from "../http/access.js"
 import type { Gate } from "./gate.js"
 import { type Origin, type OwnChannel, ticketHeader } from "./own-channel.js"
 
@@ -31,16 +31,26 @@ export const serveThroughApp =
     if (!hasApp && isOnlyForApp(origin)) throw new NotFound("Not Found")
     if (!hasApp) return next()
     const caller = origin.from === "own code" ? anyone : gate.project.authFirst ? await identify(c) : undefined
-    const ticket = { caller, isLoopback: isLoopbackRequest(c), onlyApp: isOnlyForApp(origin) }
+    const isOwn = origin.from === "own code"
+    const onlyApp = isOnlyForApp(origin)
+    const ticket = { caller, isLoopback: isLoopbackRequest(c), address: addressOf(c), isOwn, onlyApp }
     const { value, done } = channel.issue(c, ticket)
-    return gate.withApp((socketPath) => passOn(c, socketPath, value), done)
+    return gate.withApp((socketPath) => passOn(c, socketPath, { ticket: value, user: caller?.user }), done)
   }
 
-async function passOn(c: Context, socketPath: string, ticket: string): Promise<Response> {
+interface Passport {
+  readonly ticket: string
+  /** Undefined where nobody has asked yet who it is. */
+  readonly user: User | undefined
+}
+
+async function passOn(c: Context, socketPath: string, { ticket, user }: Passport): Promise<Response> {
   const { method, body } = c.req.raw
   const { pathname, search } = new URL(c.req.url)
   const headers = new Headers([...c.req.raw.headers].filter(([name]) => !name.startsWith("x-superstep-")))
   headers.set(ticketHeader, ticket)
+  // A header is ASCII, names are not.
+  if (user) headers.set("x-superstep-user", encodeURIComponent(JSON.stringify(user)))
   headers.set("x-request-id", c.res.headers.get("x-request-id") ?? "")
   const gone = new AbortController()
   const { outgoing } = c.env as { outgoing: NodeJS.WritableStream }

@@ -17,11 +17,14 @@ export const requireUnitToken =
     await next()
   }
 
-/** Whether a request comes from this machine, by its connection: a header says what its sender likes. */
-export function isLoopbackRequest(c: Context): boolean {
-  const { incoming } = c.env as { incoming?: IncomingMessage }
-  return /^(127\.|::1$|::ffff:127\.)/.test(incoming?.socket.remoteAddress ?? "")
+/** Where a request comes from, by its connection: a header says what its sender likes. */
+export function addressOf(c: Context): string {
+  const { incoming } = (c.env ?? {}) as { incoming?: IncomingMessage }
+  return incoming?.socket.remoteAddress ?? ""
 }
+
+/** Whether a request comes from this machine. */
+export const isLoopbackRequest = (c: Context): boolean => /^(127\.|::1$|::ffff:127\.)/.test(addressOf(c))
 
 /** Asks for one of the keys that the operator set, wherever a supervisor does not ask. Each is compared in full. */
 export const requireApiKey = (keys: Secret): MiddlewareHandler => {

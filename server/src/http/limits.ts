@@ -2,9 +2,10 @@
  * How much one server answers at a time, and to whom. What is over a limit gets 429 and is told when to come back; what is
  * about the server itself is always answered, so that an operator can look at one that is full.
  */
-import type { IncomingMessage, ServerResponse } from "node:http"
+import type { ServerResponse } from "node:http"
 import { TooManyRequests } from "@superstep/toolkit/errors/errors"
 import type { Context, MiddlewareHandler } from "hono"
+import { addressOf } from "./access.js"
 import { callerOf } from "./caller-of.js"
 
 /** Each 0: no limit. */
@@ -83,6 +84,6 @@ function nameOf(c: Context, isBehindEdge: boolean): string {
   if (user) return `user ${user.identity}`
   // The edge puts the address that it sees behind those that it was told.
   const forwarded = isBehindEdge ? c.req.header("x-forwarded-for")?.split(",").at(-1)?.trim() : undefined
-  const { incoming } = (c.env ?? {}) as { incoming?: IncomingMessage }
-  return forwarded ?? incoming?.socket.remoteAddress ?? ""
+  const origin = c.get("origin")
+  return forwarded ?? (origin?.from === "app" ? origin.ticket.address : addressOf(c))
 }

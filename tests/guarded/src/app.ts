@@ -7,7 +7,8 @@ import { streamText } from "hono/streaming"
 let delivered: unknown
 let seen = 0
 
-export const app = new Hono()
+export const app = new Hono<{ Bindings: { auth?: { user: { identity: string } } } }>()
+  .get("/custom/who", (c) => c.json(c.env.auth?.user.identity ?? null))
   .use(async (c, next) => {
     seen += 1
     if (c.req.query("interrupt") !== undefined) return c.json({ status: "interrupted" })

@@ -12,6 +12,8 @@ import { fetchOverSocket } from "@superstep/protocol/http/socket-fetch"
 interface Bindings {
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
+  /** Who calls, where the server has found that out before the app. */
+  readonly auth?: { readonly user: object; readonly scopes: unknown }
 }
 
 interface FetchApp {
@@ -50,13 +52,21 @@ export function projectApp(exported: unknown, origin: string): FetchApp {
  * @param serverSocket  where the server answers what the app does not
  */
 export async function listenForApp(app: FetchApp, socketPath: string, serverSocket: string): Promise<void> {
-  const fetch = isHono(app) ? wrapping(app, serverSocket) : inFrontOf(app, serverSocket)
+  const answer = isHono(app) ? wrapping(app, serverSocket) : inFrontOf(app, serverSocket)
+  const fetch: FetchApp["fetch"] = (request, env) => answer(request, withUser(env))
   // The project's own `Request` and `Response` stay those of Node.
   const server = createAdaptorServer({ fetch: fetch as never, overrideGlobalObjects: false }) as Server
   server.requestTimeout = 0
   const listening = once(server, "listening")
   server.listen(socketPath)
   await listening
+}
+
+function withUser(env: Bindings): Bindings {
+  const { "x-superstep-user": told } = env.incoming.headers
+  if (typeof told !== "string") return env
+  const user = JSON.parse(decodeURIComponent(told))
+  return { ...env, auth: { user, scopes: user.permissions } }
 }
 
 const isHono = (app: FetchApp): app is HonoApp => "notFound" in app && typeof app.notFound === "function"
