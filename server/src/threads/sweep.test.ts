@@ -1,0 +1,142 @@
+/** T4: threads whose time is over, by the database's clock. What moves here is `expires_at`, not a clock. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { createLog } from "@superstep/toolkit/log/log"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { v7 as uuidv7 } from "uuid"
+import { anyone } from "../auth/caller.js"
+import { putCheckpoint } from "../checkpoints/queries.js"
+import { createRun } from "../runs/operations.js"
+import { newRun } from "../runs/schema.js"
+import { migrations, startTestServer } from "../testing/test-server.js"
+import { createThread, getTtl, updateThread } from "./operations.js"
+import { findThread, findTtl } from "./queries.js"
+import { startSweeping, sweepThreads } from "./sweep.js"
+
+const log = createLog({ process: "server", level: "silent" })
+
+const request = { threadId: undefined, metadata: {}, ifExists: "raise" } as const
+
+const newThread = async (db: Database, strategy: "delete" | "keep_latest" = "delete") =>
+  (await createThread(db, anyone, { ...request, ttl: { minutes: 10, strategy } })).thread_id
+
+const expire = (db: Database, ...threadIds: string[]) =>
+  db.run(sql`
+    update thread_ttls set expires_at = expires_at - interval '10 minutes 1 second' where thread_id = any (${threadIds}::uuid[])`)
+
+const exists = async (db: Database, threadId: string) => (await findThread(db, threadId)) !== undefined
+
+test("T4: a thread ends when its time is over, and not before", async () => {
+  await using db = await freshDatabase({ migrations })
+  const [early, over, stays] = [await newThread(db), await newThread(db), await newThread(db)]
+  await expire(db, over)
+  const forGood = await createThread(db, anyone, request)
+
+  const swept = await sweepThreads(db, 10)
+
+  assert.deepEqual(swept, { deleted: 1, pruned: 0 })
+  assert.deepEqual(
+    [await exists(db, early), await exists(db, over), await exists(db, stays), await exists(db, forGood.thread_id)],
+    [true, false, true, true],
+  )
+  assert.equal(await getTtl(db, forGood), undefined)
+})
+
+test("T4: a thread whose time begins anew is not swept", async () => {
+  await using db = await freshDatabase({ migrations })
+  const threadId = await newThread(db)
+  await expire(db, threadId)
+
+  await updateThread(db, anyone, threadId, { ttl: { minutes: 1, strategy: "delete" } })
+
+  assert.deepEqual(await sweepThreads(db, 10), { deleted: 0, pruned: 0 })
+  assert.equal(await exists(db, threadId), true)
+})
+
+test("T4: a thread with a run that is pending or running is left alone until the run is over", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const [running, pending] = [await newThread(db), await newThread(db, "keep_latest")]
+  const body = newRun.parse({ assistant_id: "agent", input: {} })
+  const later = newRun.parse({ assistant_id: "agent", input: {}, after_seconds: 1000 })
+  const run = await createRun(server, { threadId: running, body })
+  await createRun(server, { threadId: pending, body: later })
+  await expire(db, running, pending)
+
+  const before = await sweepThreads(db, 10)
+  server.workers.running.get(run.run_id)?.done()
+  await server[Symbol.asyncDispose]()
+  const after = await sweepThreads(db, 10)
+
+  assert.deepEqual(
+    [before, after],
+    [
+      { deleted: 0, pruned: 0 },
+      { deleted: 1, pruned: 0 },
+    ],
+  )
+  assert.deepEqual([await exists(db, running), await exists(db, pending)], [false, true])
+})
+
+test("T4: of several servers that sweep at once each thread is swept by one, and a sweep has its limit", async () => {
+  await using db = await freshDatabase({ migrations })
+  const threadIds: string[] = []
+  for (let n = 0; n < 12; n++) threadIds.push(await newThread(db))
+  await expire(db, ...threadIds)
+
+  const limited = await sweepThreads(db, 2)
+  const together = await Promise.all([sweepThreads(db, 100), sweepThreads(db, 100), sweepThreads(db, 100)])
+  const rest = await sweepThreads(db, 100)
+
+  const total = [limited, ...together, rest].reduce((sum, { deleted }) => sum + deleted, 0)
+  assert.deepEqual([limited.deleted, total], [2, 12])
+  const left = await db.row<{ n: number }>(
+    sql`select (select count(*) from threads) + (select count(*) from thread_ttls) as n`,
+  )
+  assert.equal(left?.n, 0)
+})
+
+test("with keep_latest a thread stays with its newest checkpoint, and its time begins anew", async () => {
+  await using db = await freshDatabase({ migrations })
+  const threadId = await newThread(db, "keep_latest")
+  for (const checkpointId of ["1", "2", "3"]) {
+    const place = { threadId, checkpointNs: "", checkpointId, parentCheckpointId: null }
+    await putCheckpoint(db, undefined, { ...place, checkpoint: "{}", metadata: "{}", blobs: [] })
+  }
+  const first = await findTtl(db, threadId)
+  await expire(db, threadId)
+
+  const swept = await sweepThreads(db, 10)
+
+  assert.deepEqual(swept, { deleted: 0, pruned: 1 })
+  const rows = await db.rows(sql`select checkpoint_id from checkpoints where thread_id = ${threadId}`)
+  assert.deepEqual(rows, [{ checkpoint_id: "3" }])
+  const next = await findTtl(db, threadId)
+  assert.ok(first && next && next.expires_at >= first.expires_at)
+})
+
+test("a project's time is given to every new thread that has none of its own, also to those that runs make", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const old = await createThread(db, anyone, request)
+  const stop = await startSweeping(db, { ttl: { strategy: "keep_latest", default_ttl: 30 }, log })
+
+  const plain = await createThread(db, anyone, request)
+  const own = await newThread(db)
+  const body = newRun.parse({ assistant_id: "agent", input: {}, if_not_exists: "create" })
+  const { thread_id: ofRun } = await createRun(server, { threadId: uuidv7(), body })
+  const stateless = await createRun(server, { threadId: undefined, body })
+
+  const minutesOf = async (threadId: string) => (await findTtl(db, threadId))?.ttl_minutes
+  assert.deepEqual(
+    [await minutesOf(old.thread_id), await minutesOf(plain.thread_id), await minutesOf(own), await minutesOf(ofRun)],
+    [undefined, 30, 10, 30],
+  )
+  assert.equal(await minutesOf(stateless.thread_id), undefined)
+  await stop()
+  const stopAgain = await startSweeping(db, { ttl: undefined, log })
+  assert.equal(await minutesOf((await createThread(db, anyone, request)).thread_id), undefined)
+  await stopAgain()
+})
