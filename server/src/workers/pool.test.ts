@@ -84,12 +84,14 @@ test("P4: a worker that died is replaced and tells that slots are free", async (
   testing.pool.onFree(() => {
     calls += 1
   })
+  assert.equal(testing.pool.deaths, 0)
   await endOf(testing.run([{ do: "exit", code: 1 }]))
   const callsAtDeath = calls
 
   await until(() => testing.pool.freeSlots() === 3, { what: "the worker is back" })
 
   assert.ok(calls > callsAtDeath)
+  assert.equal(testing.pool.deaths, 1)
   const end = await endOf(testing.run([{ do: "done" }]))
   assert.ok(end && "done" in end)
 })
