@@ -58,7 +58,7 @@ export class RunsInFlight {
       run.listener.onDone({
         status,
         error: error && { error: error.error, message: error.message },
-        stack,
+        ...(stack !== undefined && { stack }),
         next,
         values: values && values.length > 0 ? values.toString("utf8") : undefined,
         interrupts: interrupts && interrupts.length > 0 ? interrupts.toString("utf8") : "{}",
