@@ -26,8 +26,9 @@ import { refuseHeadOfStreams } from "./http/stream-methods.js"
 import type { DocumentOptions } from "./meta/document.js"
 import { addMetaRoutes, addReference } from "./meta/routes.js"
 import type { Metrics } from "./metrics/metrics.js"
-import type { Runs } from "./runs/operations.js"
+import type { RunRoutes } from "./runs/creating-routes.js"
 import { addRunRoutes } from "./runs/routes.js"
+import { addStreamRoutes } from "./runs/stream-routes.js"
 import { addThreadStreamRoutes } from "./runs/thread-stream-routes.js"
 import { addWaitRoutes } from "./runs/wait-routes.js"
 import { addUnitRoutes } from "./serving/routes.js"
@@ -38,7 +39,7 @@ import { addThreadStateRoutes } from "./threads/state-routes.js"
 import type { UiBundles } from "./ui/bundles.js"
 import { addUiRoutes } from "./ui/routes.js"
 
-export interface AppOptions extends Runs {
+export interface AppOptions extends RunRoutes {
   readonly store: Store
   readonly version: string
   readonly isDev: boolean
@@ -94,8 +95,10 @@ export function createApp(options: AppOptions): Api {
   addAssistantRoutes(app, options)
   addThreadRoutes(app, options)
   addThreadStateRoutes(app, options)
-  addRunRoutes(app, options)
-  addWaitRoutes(app, options)
+  const runs = { ...options, configurableHeaders: http.configurableHeaders }
+  addRunRoutes(app, runs)
+  addStreamRoutes(app, runs)
+  addWaitRoutes(app, runs)
   addCronRoutes(app, options)
   addThreadStreamRoutes(app, options)
   addUiRoutes(app, { ui: options.ui, isBehindEdge: options.unitToken !== undefined, mountPrefix: http.mountPrefix })

@@ -4,6 +4,7 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { z } from "zod"
 import { callerOf } from "../http/caller-of.js"
 import { pageHeaders } from "../http/pagination.js"
+import { once } from "../idempotency/once.js"
 import { renderAssistant } from "./assistant.js"
 import { type AssistantDeletion, deleteAssistant } from "./delete-operations.js"
 import {
@@ -52,7 +53,10 @@ export function addAssistantRoutes(api: Api, parts: AssistantDeletion): void {
         ...invalid,
       },
     },
-    async ({ c, body }) => jsonResponse(renderAssistant(await createAssistant(parts, callerOf(c), body))),
+    async ({ c, body, bodyText }) =>
+      once(parts.db, { c, bodyText }, async (db) =>
+        jsonResponse(renderAssistant(await createAssistant({ ...parts, db }, callerOf(c), body))),
+      ),
   )
   addSearchRoutes(api, parts)
   const path = "/assistants/{assistant_id}"

@@ -1,5 +1,6 @@
 /** What happens when a cron is due: its next due time and its run are written together (CR1). */
 import { Conflict, KnownError, NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
+import { anyone } from "../auth/caller.js"
 import { createRun, type Runs } from "../runs/operations.js"
 import type { NewRunBody } from "../runs/schema.js"
 import { type DueCron, disableCron, findNeeds, takeDueTime } from "./queries.js"
@@ -23,6 +24,7 @@ export async function fireCron(runs: Runs, cron: DueCron): Promise<void> {
   }
   try {
     const run = await createRun(runs, {
+      caller: anyone,
       threadId: cron.thread_id ?? undefined,
       body: bodyOf(cron),
       commitWith: (insert) =>

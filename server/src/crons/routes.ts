@@ -3,6 +3,7 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { z } from "zod"
 import { callerOf } from "../http/caller-of.js"
 import { pageHeaders } from "../http/pagination.js"
+import { once } from "../idempotency/once.js"
 import { threadParams } from "../runs/schema.js"
 import { type CronField, cronFields, renderCron } from "./cron.js"
 import { type Crons, countCrons, createCron, deleteCron, getCron, searchCrons, updateCron } from "./operations.js"
@@ -24,7 +25,10 @@ export function addCronRoutes(api: Api, crons: Crons): void {
       body: newCron,
       responses: { ...theCron, 404: { description: "No such assistant" }, ...invalid },
     },
-    async ({ c, body }) => jsonResponse(renderCron(await createCron(crons, callerOf(c), undefined, body))),
+    async ({ c, body, bodyText }) =>
+      once(crons.db, { c, bodyText }, async (db) =>
+        jsonResponse(renderCron(await createCron({ ...crons, db }, callerOf(c), undefined, body))),
+      ),
   )
   addRoute(
     api,
@@ -37,8 +41,10 @@ export function addCronRoutes(api: Api, crons: Crons): void {
       body: newCron,
       responses: { ...theCron, 404: { description: "No such thread or assistant" }, ...invalid },
     },
-    async ({ c, params, body }) =>
-      jsonResponse(renderCron(await createCron(crons, callerOf(c), params.thread_id, body))),
+    async ({ c, params, body, bodyText }) =>
+      once(crons.db, { c, bodyText }, async (db) =>
+        jsonResponse(renderCron(await createCron({ ...crons, db }, callerOf(c), params.thread_id, body))),
+      ),
   )
   addSearchRoutes(api, crons)
   addRoute(

@@ -38,7 +38,7 @@ export const claimRuns = (
       lease_until = now() + make_interval(secs => ${leaseMs} / 1000.0), updated_at = now()
     from next where r.run_id = next.run_id
     returning r.run_id as "runId", r.claim_id as "claimId", r.thread_id as "threadId", r.graph_id as "graphId", r.attempt,
-      r.kwargs, true as "hasCheckpoint", r.delete_thread_on_completion as "deletesThread", r.is_resumable as "isResumable", r.runs_alone as "runsAlone",
+      r.kwargs, r.caller, true as "hasCheckpoint", r.delete_thread_on_completion as "deletesThread", r.is_resumable as "isResumable", r.runs_alone as "runsAlone",
       r.watched_by as "watchedBy", extract(epoch from now() - greatest(r.created_at, r.not_before))::float8 * 1000 as "waitedMs"`)
 
 /** Whether any run waits or executes, wherever. */

@@ -22,7 +22,12 @@ const newThread = async ({ db }: TestServer) =>
 /** A run on a thread of its own. */
 async function newRunOf(server: TestServer, subscriber?: Listening) {
   const threadId = await newThread(server)
-  const { run_id: runId } = await createRun(server, { threadId, body: body(), ...(subscriber && { subscriber }) })
+  const { run_id: runId } = await createRun(server, {
+    caller: anyone,
+    threadId,
+    body: body(),
+    ...(subscriber && { subscriber }),
+  })
   return { threadId, runId }
 }
 
@@ -65,7 +70,7 @@ test("R5, R9: a suspect that ends its worker alone as well is lost after three o
   for (const n of [2, 3, 4]) (await attempt(server, runId, n)).die()
   await waitForEnd(server, runId)
 
-  const { error } = await getRun(server, threadId, runId)
+  const { error } = await getRun(server, { caller: anyone, threadId: threadId, runId: runId })
   assert.equal(JSON.parse(error ?? "null").error, "WorkerLost")
   assert.equal((await countsOf(db, runId))?.attempt, 4)
 })
@@ -137,7 +142,7 @@ test("R10: a run whose time is over is stopped and ends as timeout, with what it
   const { runId, threadId } = await newRunOf(server, client)
   await until(() => client.hasEnded, { what: "the end of the stream" })
 
-  const { status, error } = await getRun(server, threadId, runId)
+  const { status, error } = await getRun(server, { caller: anyone, threadId: threadId, runId: runId })
   const failure = {
     error: "RunTimeout",
     message: "the run took longer than 0.05 s, the limit of one attempt (BG_JOB_TIMEOUT_SECS)",
@@ -171,7 +176,7 @@ test("R10: a run that does not stop is ended without its worker, which is told t
   await waitForEnd(server, runId)
   execution.done()
 
-  assert.equal((await getRun(server, threadId, runId)).status, "timeout")
+  assert.equal((await getRun(server, { caller: anyone, threadId: threadId, runId: runId })).status, "timeout")
   assert.equal(execution.isCancelled, true)
   assert.deepEqual(server.workers.givenUp, [execution.order.claimId])
 })
@@ -187,7 +192,7 @@ test("R10: a run whose worker dies after its time is not attempted again", async
   execution.die(false)
   await waitForEnd(server, runId)
 
-  assert.equal((await getRun(server, threadId, runId)).status, "timeout")
+  assert.equal((await getRun(server, { caller: anyone, threadId: threadId, runId: runId })).status, "timeout")
   assert.equal(server.workers.started.length, 1)
 })
 

@@ -4,6 +4,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as uuidv7 } from "uuid"
+import { anyone } from "../auth/caller.js"
 import { Listening, migrations, startTestServer } from "../testing/test-server.js"
 import { createRun, joinRun, waitForEnd } from "./operations.js"
 import { newRun } from "./schema.js"
@@ -14,9 +15,9 @@ test("clients elsewhere hear of an end whose server died before it could tell (B
   await using other = await startTestServer(db, { slots: 0 })
   const threadId = uuidv7()
   const body = newRun.parse({ assistant_id: "agent", if_not_exists: "create" })
-  const run = await createRun(owner, { threadId, body })
+  const run = await createRun(owner, { caller: anyone, threadId, body })
   const client = new Listening()
-  await joinRun(other, { threadId, runId: run.run_id, subscriber: client, after: undefined })
+  await joinRun(other, { caller: anyone, threadId, runId: run.run_id, subscriber: client, after: undefined })
   const waiting = waitForEnd(other, run.run_id)
 
   await owner.crash()

@@ -1,6 +1,8 @@
 /** Statements on runs that are not the queue's own. One exported function a statement. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { sql } from "@superstep/toolkit/db/sql"
+import { type Sql, sql } from "@superstep/toolkit/db/sql"
+import type { MetadataFilter } from "../auth/metadata-filter.js"
+import { matchesFilter } from "../auth/queries.js"
 import type { CancelAction, MultitaskStrategy, RunStatus } from "./run.js"
 
 export interface RunRow {
@@ -15,15 +17,74 @@ export interface RunRow {
   readonly error: string | null
   readonly multitask_strategy: MultitaskStrategy
   readonly is_resumable: boolean
+  readonly cancel_reason: string | null
   readonly created_at: Date
   readonly updated_at: Date
 }
 
-export const findRun = (db: Db, threadId: string, runId: string): Promise<RunRow | undefined> =>
+/** @param filter  what the thread's metadata must match; without one the thread is not looked at */
+export const findRun = (
+  db: Db,
+  threadId: string,
+  runId: string,
+  filter?: MetadataFilter,
+): Promise<RunRow | undefined> =>
   db.row<RunRow>(sql`
     select run_id, thread_id, assistant_id, status, attempt, metadata, kwargs, error, multitask_strategy, is_resumable,
+      cancel_reason, created_at, updated_at
+    from runs where thread_id = ${threadId} and run_id = ${runId}${ofThreadThat(filter)}`)
+
+/** The thread of a run. */
+export const findThreadId = async (db: Db, runId: string): Promise<string | undefined> =>
+  (await db.row<{ thread_id: string }>(sql`select thread_id from runs where run_id = ${runId}`))?.thread_id
+
+const ofThreadThat = (filter: MetadataFilter | undefined): Sql =>
+  filter === undefined
+    ? sql``
+    : sql` and exists (select from threads t where t.thread_id = runs.thread_id
+        and ${matchesFilter(sql`t.searchable_metadata`, filter)})`
+
+export interface RunQuery {
+  readonly threadId: string
+  readonly status: RunStatus | undefined
+  /** What the metadata must hold. */
+  readonly metadata: Readonly<Record<string, unknown>> | undefined
+  readonly limit: number
+  readonly offset: number
+  /** Whether to read these, which may be long. */
+  readonly withMetadata: boolean
+  readonly withKwargs: boolean
+}
+
+/** Runs of a thread, newest first. */
+export const findRuns = (
+  db: Db,
+  { threadId, status, metadata, limit, offset, withMetadata, withKwargs }: RunQuery,
+): Promise<RunRow[]> =>
+  db.rows<RunRow>(sql`
+    select run_id, thread_id, assistant_id, status, attempt, ${withMetadata ? sql`metadata` : sql`'{}'::json as metadata`},
+      ${withKwargs ? sql`kwargs` : sql`'{}'::json as kwargs`}, error, multitask_strategy, is_resumable, cancel_reason,
       created_at, updated_at
-    from runs where thread_id = ${threadId} and run_id = ${runId}`)
+    from runs where thread_id = ${threadId} ${status === undefined ? sql`` : sql`and status = ${status}`}
+      ${metadata === undefined ? sql`` : sql`and searchable(metadata) @> searchable(${JSON.stringify(metadata)}::json)`}
+    order by seq desc limit ${limit} offset ${offset}`)
+
+/** Runs of these statuses, or these of a thread; only of threads that match. */
+export const findRunsToStop = (
+  db: Db,
+  wanted:
+    | { readonly statuses: readonly RunStatus[] }
+    | { readonly threadId: string; readonly runIds: readonly string[] },
+  filter: MetadataFilter | undefined,
+): Promise<{ thread_id: string; run_id: string }[]> =>
+  db.rows(sql`
+    select thread_id, run_id from runs
+    where ${
+      "runIds" in wanted
+        ? sql`thread_id = ${wanted.threadId} and run_id = any (${wanted.runIds}::uuid[])`
+        : sql`status = any (${wanted.statuses})`
+    }${ofThreadThat(filter)}
+    order by seq`)
 
 /** The statuses of runs; one that is gone has none. */
 export const findStatuses = (db: Db, runIds: readonly string[]): Promise<{ run_id: string; status: RunStatus }[]> =>
@@ -58,6 +119,9 @@ export interface NewRun {
   /** Whether a client of this server listens from the start. */
   readonly isStreamed: boolean
   readonly leaseMs: number
+  /** JSON text: what the graph is told of who asked. */
+  readonly caller: string | null
+  readonly webhook: string | null
 }
 
 export interface CreatedRun {
@@ -76,15 +140,18 @@ export const insertRun = async (db: Db, run: NewRun): Promise<CreatedRun> => {
     select * from create_run(${run.runId}, ${run.threadId}, ${run.threadRule}, ${run.threadMetadata}, ${run.assistantId},
       ${run.graphId}, ${run.metadata}, ${run.kwargs}, ${run.multitaskStrategy}, ${run.isResumable},
       ${run.deleteThreadOnCompletion}, ${run.afterSeconds}, ${run.serverId}, ${run.canExecute}, ${run.isStreamed},
-      ${run.leaseMs}, ${run.revisionId})`)
+      ${run.leaseMs}, ${run.revisionId}, ${run.caller}, ${run.webhook})`)
   if (!row) throw new Error("create_run returned nothing")
   return row
 }
 
 /** Ends a waiting run at once and asks the worker of a running one to stop. */
-export const cancelRun = async (db: Db, threadId: string, runId: string, action: CancelAction) => {
+export const cancelRun = async (
+  db: Db,
+  { threadId, runId, action, reason }: { threadId: string; runId: string; action: CancelAction; reason: string },
+) => {
   const row = await db.row<{ outcome: "none" | "over" | "stopped" | "stopping" }>(
-    sql`select cancel_run(${threadId}, ${runId}, ${action}) as outcome`,
+    sql`select cancel_run(${threadId}, ${runId}, ${action}, ${reason}) as outcome`,
   )
   if (!row) throw new Error("cancel_run returned nothing")
   return row.outcome
@@ -97,4 +164,29 @@ export const cancelRun = async (db: Db, threadId: string, runId: string, action:
 export const watchRun = async (db: Db, runId: string, serverId: string): Promise<RunStatus | undefined> => {
   const row = await db.row<{ status: RunStatus | null }>(sql`select watch_run(${runId}, ${serverId}) as status`)
   return row?.status ?? undefined
+}
+
+/** Removes a run that is over, with its checkpoints. */
+export const deleteRun = async (db: Db, threadId: string, runId: string) => {
+  const row = await db.row<{ outcome: "none" | "in_flight" | "deleted" }>(
+    sql`select delete_run(${threadId}, ${runId}) as outcome`,
+  )
+  if (!row) throw new Error("delete_run returned nothing")
+  return row.outcome
+}
+
+/**
+ * Whether a caller may see a thread.
+ * @param orNew  a thread that this transaction made counts too, whatever its metadata
+ */
+export const isThreadVisible = async (
+  db: Db,
+  threadId: string,
+  filter: MetadataFilter | undefined,
+  { orNew }: { orNew: boolean } = { orNew: false },
+): Promise<boolean> => {
+  const row = await db.row<{ found: boolean }>(sql`
+    select exists (select from threads where thread_id = ${threadId}
+      and (${matchesFilter(sql`searchable_metadata`, filter)} ${orNew ? sql`or created_at = now()` : sql``})) as found`)
+  return row?.found ?? false
 }

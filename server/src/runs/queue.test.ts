@@ -8,9 +8,9 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { activate } from "../serving/routes.js"
+import { cancelRun, createRun, getRun, joinRun, waitForEnd } from "../testing/as-anyone.js"
 import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { createThread, getThread } from "../threads/operations.js"
-import { cancelRun, createRun, getRun, joinRun, waitForEnd } from "./operations.js"
 import { newRun } from "./schema.js"
 
 const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
@@ -22,7 +22,8 @@ const started = (server: TestServer, runId: string) =>
   until(() => server.workers.running.get(runId), { what: `run ${runId} to start` })
 
 const statusOf = async (server: TestServer, threadId: string, runId: string) =>
-  (await getRun(server, threadId, runId)).status
+  (await getRun(server, { threadId, runId })).status
+
 const countRows = async (db: Db) => {
   const row = await db.row<{ n: number }>(sql`
     select (select count(*) from runs) + (select count(*) from threads) + (select count(*) from run_events)
@@ -154,8 +155,8 @@ test("rollback removes the run before, also one that was only waiting", async ()
   ;(await started(server, second.run_id)).done()
   await waitForEnd(server, second.run_id)
 
-  await assert.rejects(getRun(server, threadId, first.run_id), NotFound)
-  await assert.rejects(getRun(server, threadId, waiting.run_id), NotFound)
+  await assert.rejects(getRun(server, { threadId, runId: first.run_id }), NotFound)
+  await assert.rejects(getRun(server, { threadId, runId: waiting.run_id }), NotFound)
 })
 
 test("a run whose worker died is attempted again, and its stream says so", async () => {
@@ -195,7 +196,7 @@ test("a run that kills its worker three times ends in error with a typed reason 
   }
   await until(() => client.hasEnded, { what: "the end of the stream" })
 
-  const { status, error, attempt } = await getRun(server, threadId, run.run_id)
+  const { status, error, attempt } = await getRun(server, { threadId, runId: run.run_id })
   assert.equal(status, "error")
   assert.equal(attempt, 3)
   assert.equal(JSON.parse(error ?? "null").error, "WorkerLost")

@@ -45,12 +45,12 @@ for (const action of ["interrupt", "rollback"] as const) {
     await using db = await freshDatabase({ migrations })
     await using server = await startTestServer(db, { slots: 0 })
     const threadId = await newThread(server)
-    const { run_id: runId } = await createRun(server, { threadId, body: body() })
+    const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
 
     const { cancelling } = await db.transaction(async (tx) => {
       await tx.run(sql`update runs set status = 'running', attempt = 1, claim_id = gen_random_uuid(),
         claimed_by = gen_random_uuid(), lease_until = now() + interval '30 s' where run_id = ${runId}`)
-      const cancelling = cancelRun(server, { threadId, runId, action, wait: false })
+      const cancelling = cancelRun(server, { caller: anyone, threadId, runId, action, wait: false })
       await untilBlocked(db)
       return { cancelling }
     })
@@ -67,14 +67,14 @@ test("a run that was asked to stop is not attempted again when its worker dies f
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server)
-  const { run_id: runId } = await createRun(server, { threadId, body: body() })
+  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
   const execution = await started(server, runId)
   await db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
 
   execution.die()
   await waitForEnd(server, runId)
 
-  assert.equal((await getRun(server, threadId, runId)).status, "interrupted")
+  assert.equal((await getRun(server, { caller: anyone, threadId: threadId, runId: runId })).status, "interrupted")
   assert.equal(server.workers.started.length, 1)
 })
 
@@ -82,7 +82,7 @@ test("a stop whose notification was lost is found at the next renewal (X4)", asy
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server)
-  const { run_id: runId } = await createRun(server, { threadId, body: body() })
+  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
   const execution = await started(server, runId)
 
   await db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
@@ -96,11 +96,11 @@ test("a stop that comes while the listener is cut reaches the run when it is bac
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server)
-  const { run_id: runId } = await createRun(server, { threadId, body: body() })
+  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
   const execution = await started(server, runId)
 
   await cutListeners(db)
-  await cancelRun(server, { threadId, runId, action: "interrupt", wait: true })
+  await cancelRun(server, { caller: anyone, threadId, runId, action: "interrupt", wait: true })
 
   assert.equal(execution.isCancelled, true)
 })
@@ -110,7 +110,7 @@ test("an attempt whose lease ended on its own server is over, and the next one a
   await using server = await startTestServer(db)
   const threadId = await newThread(server)
   const client = new Listening()
-  const { run_id: runId } = await createRun(server, { threadId, body: body(), subscriber: client })
+  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body(), subscriber: client })
   const first = await started(server, runId)
   first.emit("values", { from: 1 })
 
@@ -130,7 +130,7 @@ test("clients of a run that another server took over go on hearing of it (X5)", 
   await using former = await startTestServer(db)
   const threadId = await newThread(former)
   const client = new Listening()
-  const { run_id: runId } = await createRun(former, { threadId, body: body(), subscriber: client })
+  const { run_id: runId } = await createRun(former, { caller: anyone, threadId, body: body(), subscriber: client })
   await started(former, runId)
   await former.loop.stop()
 
@@ -155,7 +155,7 @@ test("a run that ends while somebody begins to watch it is seen as ended (B3)", 
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { slots: 0 })
   const threadId = await newThread(server)
-  const { run_id: runId } = await createRun(server, { threadId, body: body() })
+  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
 
   const { watching } = await db.transaction(async (tx) => {
     await tx.run(sql`update runs set status = 'success' where run_id = ${runId}`)
@@ -172,12 +172,12 @@ test("a server whose listener was cut still serves who watches its run", async (
   await using owner = await startTestServer(db)
   await using other = await startTestServer(db, { slots: 0 })
   const threadId = await newThread(owner)
-  const { run_id: runId } = await createRun(owner, { threadId, body: body() })
+  const { run_id: runId } = await createRun(owner, { caller: anyone, threadId, body: body() })
   const execution = await started(owner, runId)
   const client = new Listening()
 
   await cutListeners(db)
-  await joinRun(other, { threadId, runId, subscriber: client, after: undefined })
+  await joinRun(other, { caller: anyone, threadId, runId, subscriber: client, after: undefined })
   await until(
     () => {
       execution.emit("custom", "after")
@@ -197,7 +197,12 @@ test("a client gets the first event also when another server executes its run", 
     Array.from({ length: 10 }, async () => {
       const threadId = await newThread(front)
       const client = new Listening()
-      await createRun(front, { threadId, body: body({ multitask_strategy: "interrupt" }), subscriber: client })
+      await createRun(front, {
+        caller: anyone,
+        threadId,
+        body: body({ multitask_strategy: "interrupt" }),
+        subscriber: client,
+      })
       return client
     }),
   )
@@ -215,11 +220,11 @@ test("a refused run changes nothing of its thread", async () => {
   await using server = await startTestServer(db, { slots: 0 })
   server.workers.graphs.push("other")
   const threadId = await newThread(server)
-  await createRun(server, { threadId, body: body() })
+  await createRun(server, { caller: anyone, threadId, body: body() })
   const before = await getThread(server.db, anyone, threadId)
 
   const refused = body({ assistant_id: "other", multitask_strategy: "reject" })
-  await assert.rejects(createRun(server, { threadId, body: refused }), Conflict)
+  await assert.rejects(createRun(server, { caller: anyone, threadId, body: refused }), Conflict)
 
   assert.deepEqual(await getThread(server.db, anyone, threadId), before)
 })
@@ -229,8 +234,8 @@ test("a stateless run that is cancelled while it waits leaves nothing", async ()
   await using server = await startTestServer(db, { slots: 0 })
 
   for (const action of ["interrupt", "rollback"] as const) {
-    const run = await createRun(server, { threadId: undefined, body: body() })
-    await cancelRun(server, { threadId: run.thread_id, runId: run.run_id, action, wait: true })
+    const run = await createRun(server, { caller: anyone, threadId: undefined, body: body() })
+    await cancelRun(server, { caller: anyone, threadId: run.thread_id, runId: run.run_id, action, wait: true })
   }
 
   const left = sql`select (select count(*) from threads) + (select count(*) from runs) as n`
@@ -241,7 +246,7 @@ test("leases that end count as losses once the run executes alone, and hand-back
   await using db = await freshDatabase({ migrations })
   const first = await startTestServer(db)
   const threadId = await newThread(first)
-  const { run_id: runId } = await createRun(first, { threadId, body: body() })
+  const { run_id: runId } = await createRun(first, { caller: anyone, threadId, body: body() })
   await started(first, runId)
   await first[Symbol.asyncDispose]()
   await using server = await startTestServer(db)
@@ -251,9 +256,12 @@ test("leases that end count as losses once the run executes alone, and hand-back
     alone.push((await started(server, runId, attempt)).order.runsAlone)
     await endLease(db, runId)
   }
-  await until(async () => (await getRun(server, threadId, runId)).status === "error", { what: "the run to end" })
+  await until(
+    async () => (await getRun(server, { caller: anyone, threadId: threadId, runId: runId })).status === "error",
+    { what: "the run to end" },
+  )
 
-  const { attempt, error } = await getRun(server, threadId, runId)
+  const { attempt, error } = await getRun(server, { caller: anyone, threadId: threadId, runId: runId })
   assert.equal(attempt, 7)
   assert.deepEqual(alone, [false, false, false, true, true, true])
   assert.equal(JSON.parse(error ?? "null").error, "WorkerLost")

@@ -1,6 +1,6 @@
 /** From what a client asked for to what is stored and executed. Pure. */
-import { RawJson, toJsonText } from "@superstep/toolkit/http/json"
 import type { Assistant, Config } from "../assistants/assistant.js"
+import type { User } from "../auth/caller.js"
 import type { RunOrder } from "../workers/port.js"
 import type { Claim } from "./run.js"
 import type { NewRunBody } from "./schema.js"
@@ -16,6 +16,22 @@ export interface RunIds {
   readonly threadId: string
 }
 
+/** What a request says besides its body. */
+export interface Origin {
+  readonly user: User | undefined
+  /** Headers that the project lets through to the graph (agent-server-api §13.4). */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface Asked {
+  readonly ids: RunIds
+  readonly assistant: Assistant
+  readonly thread: ThreadDefaults
+  readonly body: NewRunBody
+  readonly origin: Origin
+  readonly isStateless: boolean
+}
+
 /** What a run was asked to do, merged with its assistant and thread: the `kwargs` of the Run resource. */
 export interface Kwargs {
   readonly input?: unknown
@@ -25,6 +41,8 @@ export interface Kwargs {
   readonly stream_mode: readonly string[]
   readonly interrupt_before?: "*" | readonly string[]
   readonly interrupt_after?: "*" | readonly string[]
+  readonly webhook?: string
+  readonly feedback_keys?: readonly string[]
   readonly durability: "sync" | "async" | "exit"
   readonly temporary: boolean
   readonly subgraphs: boolean
@@ -37,23 +55,20 @@ export function mergeMetadata(assistant: Assistant, thread: ThreadDefaults, body
   return { ...assistant.metadata, ...thread.metadata, ...body.metadata, graph_id: graphId, assistant_id: assistantId }
 }
 
-export function mergeKwargs(
-  ids: RunIds,
-  assistant: Assistant,
-  thread: ThreadDefaults,
-  body: NewRunBody,
-  isStateless: boolean,
-): Kwargs {
+export function mergeKwargs(asked: Asked): Kwargs {
+  const { assistant, body, isStateless } = asked
   const modes = [body.stream_mode ?? []].flat()
   return {
     ...(body.input !== undefined && { input: body.input }),
     ...(body.command && { command: body.command }),
-    config: mergeConfig(ids, assistant, thread, body),
+    config: mergeConfig(asked),
     context: mergeContext(assistant, body),
     // No mode and an empty list both mean the state after each step (decisions, agent server 3).
     stream_mode: modes.length === 0 ? ["values"] : [...new Set(modes)],
     ...(body.interrupt_before && { interrupt_before: body.interrupt_before }),
     ...(body.interrupt_after && { interrupt_after: body.interrupt_after }),
+    ...(body.webhook && { webhook: body.webhook }),
+    ...(body.feedback_keys && { feedback_keys: body.feedback_keys }),
     durability: durabilityOf(body),
     temporary: isStateless,
     subgraphs: body.stream_subgraphs ?? false,
@@ -61,8 +76,9 @@ export function mergeKwargs(
   }
 }
 
-function mergeConfig({ runId, threadId }: RunIds, assistant: Assistant, thread: ThreadDefaults, body: NewRunBody) {
+function mergeConfig({ ids, assistant, thread, body, origin }: Asked) {
   const { configurable, metadata, tags, recursion_limit, ...extra } = body.config ?? {}
+  const given = { ...assistant.config.configurable, ...thread.config.configurable, ...configurable }
   return withoutAbsent({
     ...assistant.config,
     ...extra,
@@ -70,30 +86,61 @@ function mergeConfig({ runId, threadId }: RunIds, assistant: Assistant, thread: 
     // Left out when nobody sets it, so that a limit bound to the graph survives (agent-server-api §2.1).
     recursion_limit: recursion_limit ?? assistant.config.recursion_limit,
     configurable: {
-      ...assistant.config.configurable,
-      ...thread.config.configurable,
-      ...configurable,
+      ...withoutReserved(given),
+      ...tracerOf(body),
       ...checkpointOf(body),
-      run_id: runId,
-      thread_id: threadId,
+      // No body may claim what a header must say.
+      ...origin.headers,
+      run_id: ids.runId,
+      thread_id: ids.threadId,
       graph_id: assistant.graphId,
       assistant_id: assistant.assistantId,
+      ...userIdOf(given, origin),
     },
     metadata: { ...assistant.config.metadata, ...metadata, ...mergeMetadata(assistant, thread, body) },
   })
 }
 
+/**
+ * The graph trusts what is in these: who called, and LangGraph's own plumbing. A client can set neither, and what is not
+ * in `kwargs` need not be taken out of it for those who read the run (agent-server-api §6.3).
+ */
+const isReserved = (key: string): boolean => key.startsWith("__") || key.startsWith("langgraph_auth_")
+
+const withoutReserved = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([key]) => !isReserved(key)))
+
+/** The first that is there: the request's, the thread's, the assistant's, and last that of who calls. */
+function userIdOf({ user_id }: Readonly<Record<string, unknown>>, { user }: Origin): { user_id?: unknown } {
+  const userId = user_id ?? user?.identity
+  return userId === undefined ? {} : { user_id: userId }
+}
+
+/** What the graph is told of who calls. */
+export const callerFields = (user: User): Readonly<Record<string, unknown>> => ({
+  langgraph_auth_user: user,
+  langgraph_auth_user_id: user.identity,
+  langgraph_auth_permissions: user.permissions,
+})
+
+const tracerOf = ({ langsmith_tracer: tracer }: NewRunBody): Record<string, unknown> =>
+  withoutNull({ langsmith_project: tracer?.project_name, langsmith_example_id: tracer?.example_id })
+
 /** The checkpoint to start from; the thread it names is the run's own. */
-export function checkpointOf({ checkpoint, checkpoint_id }: NewRunBody): Record<string, unknown> {
-  const { checkpoint_id: id = checkpoint_id, checkpoint_ns, checkpoint_map } = checkpoint ?? {}
-  return withoutNull({ checkpoint_id: id, checkpoint_ns, checkpoint_map })
+export function checkpointOf({ checkpoint, checkpoint_id, config }: NewRunBody): Record<string, unknown> {
+  const { checkpoint_id: id, checkpoint_ns: ns, checkpoint_map: map } = config?.configurable ?? {}
+  return withoutNull({
+    checkpoint_id: checkpoint?.checkpoint_id ?? checkpoint_id ?? id,
+    checkpoint_ns: checkpoint?.checkpoint_ns ?? ns,
+    checkpoint_map: checkpoint?.checkpoint_map ?? map,
+  })
 }
 
 /** Context may be given as such or, by older clients, as configurable; never the other way round (§2.2). */
 function mergeContext(assistant: Assistant, { context, config }: NewRunBody): unknown {
-  const asked = context ?? config?.configurable ?? assistant.config.configurable
+  const asked = context ?? withoutReserved(config?.configurable ?? assistant.config.configurable ?? {})
   const inherited = assistant.context
-  if (typeof inherited !== "object" || inherited === null) return asked ?? inherited ?? {}
+  if (typeof inherited !== "object" || inherited === null) return context ?? inherited ?? asked
   return { ...inherited, ...asked }
 }
 
@@ -112,6 +159,8 @@ const withoutNull = (fields: Record<string, unknown>): Record<string, unknown> =
 export function orderOf(claim: Claim): RunOrder {
   const kwargs = JSON.parse(claim.kwargs) as Kwargs
   const metadata = { ...kwargs.config.metadata, run_attempt: claim.attempt, langgraph_host: "self-hosted" }
+  const caller = claim.caller === null ? {} : (JSON.parse(claim.caller) as Record<string, unknown>)
+  const configurable = { ...kwargs.config.configurable, ...caller }
   return {
     runId: claim.runId,
     claimId: claim.claimId,
@@ -127,42 +176,10 @@ export function orderOf(claim: Claim): RunOrder {
     runsAlone: claim.runsAlone,
     input: textOf(kwargs.input),
     command: textOf(kwargs.command),
-    config: JSON.stringify({ ...kwargs.config, metadata }),
+    config: JSON.stringify({ ...kwargs.config, configurable, metadata }),
     context: JSON.stringify(kwargs.context),
   }
 }
 
 /** An absent value and null both mean "go on from the checkpoint": the empty text. */
 const textOf = (value: unknown): string => (value === undefined || value === null ? "" : JSON.stringify(value))
-
-/** A Run resource. */
-export function renderRun(row: {
-  readonly run_id: string
-  readonly thread_id: string
-  readonly assistant_id: string
-  readonly created_at: Date
-  readonly updated_at: Date
-  readonly status: string
-  readonly metadata: string
-  readonly kwargs: string
-  readonly multitask_strategy: string
-  readonly attempt: number
-  readonly error: string | null
-}): RawJson {
-  const { metadata, kwargs, error, ...fields } = row
-  return new RawJson(
-    toJsonText({
-      run_id: fields.run_id,
-      thread_id: fields.thread_id,
-      assistant_id: fields.assistant_id,
-      created_at: fields.created_at,
-      updated_at: fields.updated_at,
-      status: fields.status,
-      metadata: new RawJson(metadata),
-      kwargs: new RawJson(kwargs),
-      multitask_strategy: fields.multitask_strategy,
-      attempt: fields.attempt,
-      error: error === null ? null : new RawJson(error),
-    }),
-  )
-}

@@ -1,33 +1,40 @@
+/** Routes that make runs in the background, and that read, stop and delete them (agent-server-api §6.5). */
 import { jsonResponse } from "@superstep/toolkit/http/json"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
-import type { Context } from "hono"
-import { parseLastEventId } from "../events/event.js"
-import type { Wanted } from "../events/event-filter.js"
-import { EventResponse } from "../events/event-response.js"
-import type { Subscriber } from "../events/run-stream.js"
-import { cancelRun, createRun, getRun, joinRun, type Runs } from "./operations.js"
-import { renderRun } from "./request.js"
+import { z } from "zod"
+import { callerOf } from "../http/caller-of.js"
+import { toResponse } from "../idempotency/once.js"
+import { answerOf, createAllOnce, createOnce, failures, type RunRoutes } from "./creating-routes.js"
+import { cancelRun, getRun } from "./operations.js"
+import { renderRun, renderSelected } from "./run-resource.js"
 import {
+  cancelManyBody,
+  cancelManyQuery,
   cancelQuery,
-  eventStream,
-  joinQuery,
-  type NewRunBody,
+  deleteQuery,
+  listedRun,
+  listQuery,
   newRun,
+  newRuns,
   run,
   runParams,
-  streamQuery,
   threadParams,
 } from "./schema.js"
+import { cancelRuns, deleteRun, listRuns } from "./thread-operations.js"
 
 const tags = ["Runs"]
-const streamed = { description: "The run's events", schema: eventStream, contentType: "text/event-stream" }
-export const failures = {
-  404: { description: "No such thread or assistant" },
-  409: { description: "The thread is busy" },
-  422: { description: "Invalid input" },
+const noRun = { 404: { description: "No such run" }, 422: { description: "Invalid input" } }
+
+export function addRunRoutes(api: Api, runs: RunRoutes): void {
+  addCreatingRoutes(api, runs)
+  addReadingRoutes(api, runs)
+  addStoppingRoutes(api, runs)
 }
 
-export function addRunRoutes(api: Api, runs: Runs): void {
+function addCreatingRoutes(api: Api, runs: RunRoutes): void {
+  const created = { 200: { description: "The run", schema: run }, ...failures }
+  const reply = (isStateless: boolean, made: Awaited<ReturnType<typeof createOnce>>) =>
+    "row" in made ? toResponse(answerOf(made.row, isStateless), false) : toResponse(made.answer, true)
   addRoute(
     api,
     {
@@ -37,40 +44,10 @@ export function addRunRoutes(api: Api, runs: Runs): void {
       tags,
       params: threadParams,
       body: newRun,
-      responses: { 200: { description: "The run", schema: run }, ...failures },
+      responses: created,
     },
-    async ({ params, body }) => {
-      const row = await createRun(runs, { threadId: params.thread_id, body })
-      return jsonResponse(renderRun(row), 200, { "content-location": locationOf(row) })
-    },
-  )
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/threads/{thread_id}/runs/stream",
-      summary: "Create a run and stream its events",
-      tags,
-      params: threadParams,
-      query: streamQuery,
-      body: newRun,
-      responses: { 200: streamed, ...failures },
-    },
-    ({ c, params, query, body }) =>
-      streamNewRun(runs, c, { threadId: params.thread_id, body, namespaces: query.namespace }),
-  )
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/runs/stream",
-      summary: "Create a stateless run and stream its events",
-      tags,
-      query: streamQuery,
-      body: newRun,
-      responses: { 200: streamed, ...failures },
-    },
-    ({ c, query, body }) => streamNewRun(runs, c, { threadId: undefined, body, namespaces: query.namespace }),
+    async ({ c, params, body, bodyText }) =>
+      reply(false, await createOnce(runs, { c, bodyText, threadId: params.thread_id }, { body })),
   )
   addRoute(
     api,
@@ -80,17 +57,58 @@ export function addRunRoutes(api: Api, runs: Runs): void {
       summary: "Create a stateless background run",
       tags,
       body: newRun,
-      responses: { 200: { description: "The run", schema: run }, ...failures },
+      responses: created,
     },
-    async ({ body }) => {
-      const row = await createRun(runs, { threadId: undefined, body })
-      return jsonResponse(renderRun(row), 200, { "content-location": `/runs/${row.run_id}` })
+    async ({ c, body, bodyText }) =>
+      reply(true, await createOnce(runs, { c, bodyText, threadId: undefined }, { body })),
+  )
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/runs/batch",
+      summary: "Create stateless background runs, all or none",
+      tags,
+      body: newRuns,
+      responses: { 200: { description: "The runs, in order", schema: z.array(run) }, ...failures },
+    },
+    async ({ c, body, bodyText }) => {
+      const { answer, isRepeated } = await createAllOnce(runs, { c, bodyText }, body)
+      return toResponse(answer, isRepeated)
     },
   )
-  addRunReadRoutes(api, runs)
 }
 
-function addRunReadRoutes(api: Api, runs: Runs): void {
+function addReadingRoutes(api: Api, runs: RunRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/threads/{thread_id}/runs",
+      summary: "List the runs of a thread, newest first",
+      tags,
+      params: threadParams,
+      query: listQuery,
+      responses: {
+        200: { description: "The runs", schema: z.array(listedRun) },
+        404: { description: "No such thread" },
+        422: { description: "Invalid input" },
+      },
+    },
+    async ({ c, params, query: { select, ...query } }) => {
+      const has = (field: "metadata" | "kwargs") => select === undefined || select.includes(field)
+      const rows = await listRuns(runs, callerOf(c), {
+        threadId: params.thread_id,
+        limit: query.limit,
+        offset: query.offset,
+        status: query.status,
+        metadata: query.metadata,
+        withMetadata: has("metadata"),
+        withKwargs: has("kwargs"),
+      })
+      return jsonResponse(rows.map((row) => renderSelected(row, select)))
+    },
+  )
   addRoute(
     api,
     {
@@ -99,36 +117,16 @@ function addRunReadRoutes(api: Api, runs: Runs): void {
       summary: "Get a run",
       tags,
       params: runParams,
-      responses: { 200: { description: "The run", schema: run }, 404: { description: "No such run" } },
+      responses: { 200: { description: "The run", schema: run }, ...noRun },
     },
-    async ({ params }) => jsonResponse(renderRun(await getRun(runs, params.thread_id, params.run_id))),
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/threads/{thread_id}/runs/{run_id}/stream",
-      summary: "Join a run's stream",
-      tags,
-      params: runParams,
-      query: joinQuery,
-      responses: { 200: streamed, 404: { description: "No such run" } },
-    },
-    async ({ c, params: { thread_id: threadId, run_id: runId }, query }) => {
-      const wanted = { modes: query.stream_mode, namespaces: query.namespace }
-      const subscriber = new EventResponse(c, wanted)
-      const after = parseLastEventId(c.req.header("last-event-id"))
-      const joining = orAbandon(subscriber, () => joinRun(runs, { threadId, runId, subscriber, after }))
-      // The past may be longer than its reader is quick: the rest of it follows behind the reply's headers.
-      await Promise.race([joining, subscriber.hasPlenty])
-      joining.catch((err: Error) => {
-        runs.log.warn({ err, run_id: runId }, "the past of a run could not be sent to its end")
-        subscriber.break(err)
-      })
-      const leave = () => leaveRun(runs, { threadId, runId, subscriber, cancel: query.cancel_on_disconnect })
-      return subscriber.respond(c, { location: streamPath({ threadId, runId }, wanted) }, leave)
+    async ({ c, params }) => {
+      const named = { caller: callerOf(c), threadId: params.thread_id, runId: params.run_id }
+      return jsonResponse(renderRun(await getRun(runs, named)))
     },
   )
+}
+
+function addStoppingRoutes(api: Api, runs: RunRoutes): void {
   addRoute(
     api,
     {
@@ -141,70 +139,62 @@ function addRunReadRoutes(api: Api, runs: Runs): void {
       responses: {
         202: { description: "The run was asked to stop" },
         204: { description: "The run is over (with wait)" },
-        404: { description: "No such run" },
+        ...noRun,
       },
     },
-    async ({ c, params, query }) => {
-      const { wait, action } = query
-      const { signal } = c.req.raw
-      await cancelRun(runs, { threadId: params.thread_id, runId: params.run_id, action, wait, signal })
+    async ({ c, params, query: { wait, action, reason } }) => {
+      await cancelRun(runs, {
+        caller: callerOf(c),
+        threadId: params.thread_id,
+        runId: params.run_id,
+        action,
+        wait,
+        signal: c.req.raw.signal,
+        ...(reason === "taken" && { reason: "taken: another client goes on with the thread" }),
+      })
       return new Response(null, { status: wait ? 204 : 202 })
     },
   )
-}
-
-interface NewStream {
-  readonly threadId: string | undefined
-  readonly body: NewRunBody
-  readonly namespaces: readonly string[] | undefined
-}
-
-async function streamNewRun(runs: Runs, c: Context, { threadId, body, namespaces }: NewStream): Promise<Response> {
-  const subscriber = new EventResponse(c, { namespaces })
-  const row = await orAbandon(subscriber, () => createRun(runs, { threadId, body, subscriber }))
-  const ids = { threadId: row.thread_id, runId: row.run_id }
-  const cancel = body.on_disconnect === "cancel"
-  // A stateless run can be joined by nobody once it is over, so its client gets no place to come back to.
-  const stream = threadId === undefined ? {} : { location: streamPath(ids, { namespaces }) }
-  const location = threadId === undefined ? `/runs/${ids.runId}` : locationOf(row)
-  return subscriber.respond(c, { "content-location": location, ...stream }, () =>
-    leaveRun(runs, { ...ids, subscriber, cancel }),
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/runs/cancel",
+      summary: "Cancel all runs of a status, or some of a thread",
+      tags,
+      query: cancelManyQuery,
+      body: cancelManyBody,
+      responses: {
+        204: { description: "The runs were asked to stop" },
+        404: { description: "No run matches" },
+        422: { description: "Invalid input" },
+      },
+    },
+    async ({ c, query, body }) => {
+      const wanted = "status" in body ? body : { threadId: body.thread_id, runIds: body.run_ids }
+      await cancelRuns(runs, callerOf(c), wanted, query.action)
+      return new Response(null, { status: 204 })
+    },
   )
-}
-
-/** Where a client comes back to, with what it wants: the Python SDK asks for nothing but this path again. */
-function streamPath(ids: { threadId: string; runId: string }, { modes = [], namespaces = [] }: Wanted): string {
-  const query = new URLSearchParams([
-    ...modes.map((mode): [string, string] => ["stream_mode", mode]),
-    ...namespaces.map((namespace): [string, string] => ["namespace", namespace]),
-  ])
-  return `/threads/${ids.threadId}/runs/${ids.runId}/stream${query.size > 0 ? `?${query}` : ""}`
-}
-
-/** A relative path: behind the edge the SDKs put it after their own base address (control-plane §6.9). */
-export const locationOf = (row: { thread_id: string; run_id: string }) => `/threads/${row.thread_id}/runs/${row.run_id}`
-
-async function orAbandon<T>(subscriber: EventResponse, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    subscriber.abandon()
-    throw error
-  }
-}
-
-interface Leaving {
-  readonly threadId: string
-  readonly runId: string
-  readonly subscriber: Subscriber
-  readonly cancel: boolean
-}
-
-/** A client that follows a run goes away before its end. */
-export function leaveRun(runs: Runs, { threadId, runId, subscriber, cancel }: Leaving): void {
-  runs.streams.unsubscribe(runId, subscriber)
-  if (!cancel) return
-  cancelRun(runs, { threadId, runId, action: "interrupt", wait: false }).catch((err: unknown) =>
-    runs.log.warn({ err, run_id: runId }, "a run whose client left could not be cancelled"),
+  addRoute(
+    api,
+    {
+      method: "delete",
+      path: "/threads/{thread_id}/runs/{run_id}",
+      summary: "Delete a run and its checkpoints",
+      tags,
+      params: runParams,
+      query: deleteQuery,
+      responses: {
+        204: { description: "The run is gone" },
+        409: { description: "The run is not over" },
+        ...noRun,
+      },
+    },
+    async ({ c, params, query }) => {
+      const named = { caller: callerOf(c), threadId: params.thread_id, runId: params.run_id }
+      await deleteRun(runs, { ...named, isForced: query.force, signal: c.req.raw.signal })
+      return new Response(null, { status: 204 })
+    },
   )
 }

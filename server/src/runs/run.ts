@@ -1,7 +1,8 @@
 /** What a run is: its statuses, stream modes and strategies, and what follows from how it ended. Pure. */
 import type { LostReason, RunFailure, RunResult } from "../workers/port.js"
 
-export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted"
+export const runStatuses = ["pending", "running", "success", "error", "timeout", "interrupted"] as const
+export type RunStatus = (typeof runStatuses)[number]
 
 /** Statuses that no run leaves again. */
 export const isFinal = (status: RunStatus): boolean => status !== "pending" && status !== "running"
@@ -103,6 +104,8 @@ export interface Claim {
   readonly attempt: number
   /** JSON text of the run's kwargs. */
   readonly kwargs: string
+  /** JSON text: what the graph is told of who asked for it; null when nobody is known. */
+  readonly caller: string | null
   readonly hasCheckpoint: boolean
   /** The thread was made for this run and goes with it. */
   readonly deletesThread: boolean

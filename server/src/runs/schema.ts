@@ -1,7 +1,8 @@
 /** What a request and a reply about runs look like (agent-server-api §2.8, §2.13, §6.1). */
 import { z } from "zod"
-import { queryFlag, queryList, uuid } from "../http/parameters.js"
-import { multitaskStrategies, streamModes } from "./run.js"
+import { pageQueryFields } from "../http/pagination.js"
+import { plainText, queryFlag, queryList, uuid } from "../http/parameters.js"
+import { multitaskStrategies, runStatuses, streamModes } from "./run.js"
 
 const anObject = z.record(z.string(), z.unknown())
 
@@ -24,10 +25,21 @@ const config = z.looseObject({
   metadata: anObject.nullish(),
 })
 
-/** The body of every route that creates a run. Null means the same as absent. */
+const checkpoint = z.looseObject({
+  checkpoint_id: z.string().nullish(),
+  checkpoint_ns: z.string().nullish(),
+  checkpoint_map: anObject.nullish(),
+})
+
+/** A reference to a place to call: a URL, or a path of the project's own routes. */
+const webhook = plainText.min(1).max(65_536)
+
+/** The body of every route that creates a run. Null means the same as absent, and what is not named here is ignored. */
 export const newRun = z
   .object({
     assistant_id: z.string(),
+    /** Chosen by the client, so that it can ask for the run before it has the reply. */
+    run_id: uuid.nullish(),
     input: z.unknown().optional(),
     command: command.nullish(),
     metadata: anObject.nullish(),
@@ -38,7 +50,7 @@ export const newRun = z
     stream_resumable: z.boolean().nullish(),
     interrupt_before: nodeNames.nullish(),
     interrupt_after: nodeNames.nullish(),
-    checkpoint: anObject.nullish(),
+    checkpoint: checkpoint.nullish(),
     checkpoint_id: z.string().nullish(),
     multitask_strategy: z.enum(multitaskStrategies).nullish(),
     if_not_exists: z.enum(["create", "reject"]).nullish(),
@@ -47,16 +59,25 @@ export const newRun = z
     after_seconds: z.number().min(0).max(31_536_000).nullish(),
     durability: z.enum(["sync", "async", "exit"]).nullish(),
     checkpoint_during: z.boolean().nullish(),
+    webhook: webhook.nullish(),
     // Addresses for feedback are LangSmith's to give: without it there is no event (agent-server-api §7.8).
     feedback_keys: z.array(z.string()).nullish(),
-    // Accepting one and never calling it would be worse than saying so.
-    webhook: z.null("webhooks are not supported yet: leave it out").optional(),
+    langsmith_tracer: z.object({ project_name: z.string().nullish(), example_id: z.string().nullish() }).nullish(),
+    strict_resume: z.boolean().nullish(),
   })
   .meta({ id: "RunCreate" })
 export type NewRunBody = z.output<typeof newRun>
 
+// Each is a run of its own, all in one transaction.
+const mostInBatch = 1000
+
+/** Stateless runs that are made together or not at all. */
+export const newRuns = z.array(newRun).min(1).max(mostInBatch)
+
 export const threadParams = z.object({ thread_id: uuid })
 export const runParams = z.object({ thread_id: uuid, run_id: uuid })
+
+export const runIdParams = z.object({ run_id: uuid })
 
 /** Whose events are streamed; a namespace may hold a comma, so a list is only ever repeated keys (agent-server-api §6.1). */
 const namespaces = z
@@ -73,26 +94,82 @@ export const joinQuery = z.object({
   namespace: namespaces,
 })
 
-export const cancelQuery = z.object({
-  wait: queryFlag,
-  action: z.enum(["interrupt", "rollback"]).default("interrupt"),
+export const cancelQuery = z
+  .object({
+    wait: queryFlag,
+    action: z.enum(["interrupt", "rollback"]).default("interrupt"),
+    // Another client takes the run over; one that is removed cannot be (agent-server-api §6.5).
+    reason: z.enum(["taken"]).optional(),
+  })
+  .refine(({ action, reason }) => reason === undefined || action === "interrupt", {
+    path: ["reason"],
+    message: "goes with action=interrupt only",
+  })
+
+export const cancelManyQuery = z.object({ action: z.enum(["interrupt", "rollback"]).default("interrupt") })
+
+const allOfAStatus = z.object({ status: z.enum(["pending", "running", "all"]) })
+const someOfAThread = z.object({ thread_id: uuid, run_ids: z.array(uuid).min(1).max(1000) })
+
+/** Exactly one of the two forms; null means the same as absent. */
+export const cancelManyBody = z.preprocess(
+  (body) => (typeof body === "object" && body && !Array.isArray(body) ? withoutNull(body) : body),
+  z.union(
+    [allOfAStatus.strict(), someOfAThread.strict()],
+    'expected {"status": "pending" | "running" | "all"} or {"thread_id", "run_ids"}',
+  ),
+)
+
+const withoutNull = (fields: object) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
+
+const runFields = {
+  run_id: z.string(),
+  thread_id: z.string(),
+  assistant_id: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  status: z.enum(runStatuses),
+  metadata: anObject,
+  kwargs: anObject,
+  multitask_strategy: z.enum(multitaskStrategies),
+  attempt: z.int(),
+  error: z.object({ error: z.string(), message: z.string() }).nullable(),
+  cancel_reason: z.string().nullable(),
+}
+
+export type RunField = keyof typeof runFields
+const runFieldNames = Object.keys(runFields) as [RunField, ...RunField[]]
+
+export const run = z.object(runFields).meta({ id: "Run" })
+
+/** A run of a list, which holds only what was selected. */
+export const listedRun = run.partial()
+
+export const listQuery = z.object({
+  ...pageQueryFields,
+  status: z.enum(runStatuses).optional(),
+  select: queryList(z.enum(runFieldNames)),
+  metadata: z
+    .string()
+    .transform((text, context) => {
+      const parsed = anObject.safeParse(jsonOf(text))
+      if (parsed.success) return parsed.data
+      context.addIssue({ code: "custom", message: "expected a JSON object" })
+      return z.NEVER
+    })
+    .optional(),
 })
 
-export const run = z
-  .object({
-    run_id: z.string(),
-    thread_id: z.string(),
-    assistant_id: z.string(),
-    created_at: z.string(),
-    updated_at: z.string(),
-    status: z.enum(["pending", "running", "success", "error", "timeout", "interrupted"]),
-    metadata: anObject,
-    kwargs: anObject,
-    multitask_strategy: z.enum(multitaskStrategies),
-    attempt: z.int(),
-    error: z.object({ error: z.string(), message: z.string() }).nullable(),
-  })
-  .meta({ id: "Run" })
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // No JSON: the schema that reads the value refuses it.
+    return undefined
+  }
+}
+
+export const deleteQuery = z.object({ force: queryFlag })
 
 /** The wire format of a stream; its events are described in docs/streaming.md. */
 export const eventStream = z.string().meta({ format: "event-stream" })

@@ -1,15 +1,26 @@
 /** Routes whose answer is a run's result: the request lasts as long as the run (agent-server-api §6.5). */
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
+import { anyone, type Caller } from "../auth/caller.js"
 import { ResultResponse } from "../events/result-response.js"
-import { createRun, joinRun, type Runs, resultOfRun } from "./operations.js"
-import { failures, leaveRun, locationOf } from "./routes.js"
+import { callerOf } from "../http/caller-of.js"
+import {
+  type CreatingRequest,
+  createOnce,
+  failures,
+  locationOf,
+  type RunIdentity,
+  type RunRoutes,
+} from "./creating-routes.js"
+import { joinRun, type Runs, resultOfRun } from "./operations.js"
+import { repeatedRun } from "./repeated-run.js"
 import { joinQuery, type NewRunBody, newRun, runParams, runResult, threadParams } from "./schema.js"
+import { leaveRun } from "./stream-routes.js"
 
 const tags = ["Runs"]
 const result = { description: "The state after the run, or `__error__`", schema: runResult }
 
-export function addWaitRoutes(api: Api, runs: Runs): void {
+export function addWaitRoutes(api: Api, runs: RunRoutes): void {
   addRoute(
     api,
     {
@@ -21,7 +32,7 @@ export function addWaitRoutes(api: Api, runs: Runs): void {
       body: newRun,
       responses: { 200: result, ...failures },
     },
-    ({ c, params, body }) => waitForNewRun(runs, c, params.thread_id, body),
+    ({ c, params, body, bodyText }) => waitForNewRun(runs, { c, bodyText, threadId: params.thread_id }, body),
   )
   addRoute(
     api,
@@ -33,7 +44,7 @@ export function addWaitRoutes(api: Api, runs: Runs): void {
       body: newRun,
       responses: { 200: result, ...failures },
     },
-    ({ c, body }) => waitForNewRun(runs, c, undefined, body),
+    ({ c, body, bodyText }) => waitForNewRun(runs, { c, bodyText, threadId: undefined }, body),
   )
   addRoute(
     api,
@@ -46,21 +57,41 @@ export function addWaitRoutes(api: Api, runs: Runs): void {
       query: joinQuery,
       responses: { 200: result, 404: { description: "No such run" } },
     },
-    async ({ c, params: { thread_id: threadId, run_id: runId }, query }) => {
-      const subscriber = new ResultResponse()
-      await joinRun(runs, { threadId, runId, subscriber, after: undefined })
-      const headers = { location: joinPath({ thread_id: threadId, run_id: runId }) }
-      return subscriber.respond(c, headers, {
-        find: () => resultOfRun(runs, threadId, runId),
-        onLeave: () => leaveRun(runs, { threadId, runId, subscriber, cancel: query.cancel_on_disconnect }),
-      })
+    ({ c, params, query }) =>
+      waitForJoined(runs, c, { ...params, caller: callerOf(c), cancel: query.cancel_on_disconnect, headers: {} }),
+  )
+}
+
+interface WaitRequest extends RunIdentity {
+  readonly caller: Caller
+  readonly cancel: boolean
+  readonly headers: Readonly<Record<string, string>>
+}
+
+async function waitForJoined(runs: Runs, c: Context, { caller, cancel, headers, ...run }: WaitRequest) {
+  const ids = { threadId: run.thread_id, runId: run.run_id }
+  const subscriber = new ResultResponse()
+  await joinRun(runs, { ...ids, caller, subscriber, after: undefined })
+  return subscriber.respond(
+    c,
+    { location: joinPath(run), ...headers },
+    {
+      find: () => resultOfRun(runs, ids.threadId, ids.runId),
+      onLeave: () => leaveRun(runs, { ...ids, subscriber, cancel }),
     },
   )
 }
 
-async function waitForNewRun(runs: Runs, c: Context, threadId: string | undefined, body: NewRunBody) {
+async function waitForNewRun(runs: RunRoutes, request: CreatingRequest, body: NewRunBody) {
+  const { c, threadId } = request
   const subscriber = new ResultResponse()
-  const row = await createRun(runs, { threadId, body, subscriber })
+  const made = await createOnce(runs, request, { body, subscriber })
+  const cancel = body.on_disconnect === "cancel"
+  if ("answer" in made) {
+    const { run, headers } = await repeatedRun(runs, made.answer)
+    return waitForJoined(runs, c, { ...run, caller: anyone, cancel, headers })
+  }
+  const { row } = made
   const ids = { threadId: row.thread_id, runId: row.run_id }
   // As for streams: a stateless run can be joined by nobody once it is over.
   const headers =
@@ -69,8 +100,8 @@ async function waitForNewRun(runs: Runs, c: Context, threadId: string | undefine
       : { "content-location": locationOf(row), location: joinPath(row) }
   return subscriber.respond(c, headers, {
     find: () => resultOfRun(runs, ids.threadId, ids.runId),
-    onLeave: () => leaveRun(runs, { ...ids, subscriber, cancel: body.on_disconnect === "cancel" }),
+    onLeave: () => leaveRun(runs, { ...ids, subscriber, cancel }),
   })
 }
 
-const joinPath = (row: { thread_id: string; run_id: string }): string => `${locationOf(row)}/join`
+const joinPath = (row: RunIdentity): string => `${locationOf(row)}/join`

@@ -1,0 +1,19 @@
+import type { Database } from "@superstep/toolkit/db/database"
+import type { Log } from "@superstep/toolkit/log/log"
+import type { RunStreams } from "../events/run-streams.js"
+import type { Tracing } from "../tracing/tracing.js"
+import type { Workers } from "../workers/port.js"
+import type { Claimer } from "./claims.js"
+import type { Executor } from "./executor.js"
+
+/** What the operations stand on. */
+export interface Runs {
+  readonly log: Log
+  readonly db: Database
+  readonly workers: Workers
+  readonly streams: RunStreams
+  readonly executor: Executor
+  readonly claimer: Claimer
+  /** Where traces are made. */
+  readonly tracing?: Tracing | undefined
+}

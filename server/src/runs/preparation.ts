@@ -1,0 +1,122 @@
+/** From a request to a row of `runs` that can be inserted: everything that can be said before the thread is locked. */
+import type { Database } from "@superstep/toolkit/db/database"
+import { NotFound } from "@superstep/toolkit/errors/errors"
+import { v7 as uuidv7 } from "uuid"
+import { type Assistant, systemAssistantId } from "../assistants/assistant.js"
+import { resolveAssistant } from "../assistants/operations.js"
+import { findAssistantRow } from "../assistants/queries.js"
+import type { Caller } from "../auth/caller.js"
+import type { MetadataFilter } from "../auth/metadata-filter.js"
+import { hasCheckpoint } from "../checkpoints/queries.js"
+import { findThread } from "../threads/queries.js"
+import { metadataOf } from "../threads/thread.js"
+import type { Runs } from "./parts.js"
+import type { NewRun } from "./queries.js"
+import { callerFields, checkpointOf, mergeKwargs, mergeMetadata, type RunIds, type ThreadDefaults } from "./request.js"
+import type { NewRunBody } from "./schema.js"
+
+export interface RunRequest {
+  readonly caller: Caller
+  /** Undefined for a stateless run, which gets a thread of its own. */
+  readonly threadId: string | undefined
+  readonly body: NewRunBody
+  /** Headers that the project lets through to the graph. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+export interface PreparedRun {
+  readonly run: Omit<NewRun, "canExecute" | "isStreamed">
+  /** What a thread that is there already must match. */
+  readonly filter: MetadataFilter | undefined
+}
+
+/**
+ * Asks whether the caller may, and merges what it asks for with its assistant and thread.
+ * @throws NotFound   no such assistant or checkpoint, or none that the caller may use
+ * @throws Forbidden  a rule of the project says no
+ */
+export async function prepareRun(runs: Runs, request: RunRequest): Promise<PreparedRun> {
+  const { db, claimer } = runs
+  const { caller, threadId } = request
+  const isStateless = threadId === undefined
+  const ids = { runId: request.body.run_id ?? uuidv7(), threadId: threadId ?? uuidv7() }
+  const [assistant, thread] = await Promise.all([
+    assistantFor(runs, caller, request.body.assistant_id),
+    isStateless ? noDefaults : threadDefaults(db, threadId),
+  ])
+  const { body, filter } = await authorized(request, ids, assistant)
+  await requireCheckpoint(db, ids.threadId, body)
+  const origin = { user: caller.user, headers: request.headers ?? {} }
+  const kwargs = mergeKwargs({ ids, assistant, thread, body, origin, isStateless })
+  const run = {
+    ...ids,
+    threadRule: threadRuleOf(isStateless, body),
+    threadMetadata: JSON.stringify(body.metadata ?? {}),
+    assistantId: assistant.assistantId,
+    graphId: assistant.graphId,
+    metadata: JSON.stringify(mergeMetadata(assistant, thread, body)),
+    kwargs: JSON.stringify(runs.tracing ? { ...kwargs, traceparent: runs.tracing.traceparent() } : kwargs),
+    multitaskStrategy: body.multitask_strategy ?? "enqueue",
+    isResumable: kwargs.resumable,
+    deleteThreadOnCompletion: isStateless && body.on_completion !== "keep",
+    afterSeconds: body.after_seconds ?? 0,
+    serverId: claimer.serverId,
+    revisionId: claimer.revisionId,
+    leaseMs: claimer.leaseMs,
+    caller: caller.user ? JSON.stringify(callerFields(caller.user)) : null,
+    webhook: body.webhook ?? null,
+  } as const
+  return { run, filter }
+}
+
+/** A graph's own assistant is nobody's: a rule that asks for an owner must not hide it (agent-server-api §6.2.2). */
+async function assistantFor({ db, workers }: Runs, caller: Caller, name: string): Promise<Assistant> {
+  const { filter } = await caller.authorize("assistants:read", { assistant_id: name })
+  const assistant = await resolveAssistant(db, name, workers.report().graphs)
+  const { assistantId, graphId } = assistant
+  if (filter === undefined || assistantId === systemAssistantId(graphId)) return assistant
+  if (await findAssistantRow(db, assistantId, filter)) return assistant
+  throw new NotFound(
+    `No assistant found for "${name}". Make sure the assistant ID is for a valid assistant or a valid graph ID.`,
+  )
+}
+
+/** What a handler changed in the metadata, and in what the graph gets, is what is stored (agent-server-api §6.2.2). */
+async function authorized({ caller, body }: RunRequest, ids: RunIds, { assistantId }: Assistant) {
+  const { assistant_id: _, run_id: __, metadata, multitask_strategy, if_not_exists, after_seconds, ...kwargs } = body
+  const { value, filter } = await caller.authorize("threads:create_run", {
+    thread_id: ids.threadId,
+    assistant_id: assistantId,
+    run_id: ids.runId,
+    status: "pending",
+    metadata: metadata ?? {},
+    prevent_insert_if_inflight: multitask_strategy === "reject",
+    multitask_strategy: multitask_strategy ?? "enqueue",
+    if_not_exists: if_not_exists ?? "reject",
+    after_seconds: after_seconds ?? 0,
+    kwargs,
+  })
+  return { body: { ...body, ...value.kwargs, metadata: value.metadata }, filter }
+}
+
+/** A run from a checkpoint that is not there would begin anew, and the thread's conversation would seem lost. */
+async function requireCheckpoint(db: Database, threadId: string, body: NewRunBody): Promise<void> {
+  const { checkpoint_id: id, checkpoint_ns: ns = "" } = checkpointOf(body)
+  // A text with U+0000 in it cannot be a parameter, and cannot name anything.
+  const isPossible = !`${ns}${id}`.includes("\u0000")
+  const named = { threadId, checkpointNs: String(ns), checkpointId: String(id) }
+  if (id === undefined || (isPossible && (await hasCheckpoint(db, named)))) return
+  throw new NotFound(`Thread ${threadId} has no checkpoint ${id}`)
+}
+
+const noDefaults: ThreadDefaults = { metadata: {}, config: {} }
+
+async function threadDefaults(db: Database, threadId: string): Promise<ThreadDefaults> {
+  const thread = await findThread(db, threadId)
+  return thread ? { metadata: metadataOf(thread), config: JSON.parse(thread.config) } : noDefaults
+}
+
+function threadRuleOf(isStateless: boolean, { if_not_exists }: NewRunBody) {
+  if (isStateless) return "ephemeral"
+  return if_not_exists === "create" ? "create_if_missing" : "must_exist"
+}

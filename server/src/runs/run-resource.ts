@@ -1,0 +1,26 @@
+/** A run as clients see it. */
+import { RawJson, rawJson } from "@superstep/toolkit/http/json"
+import type { RunRow } from "./queries.js"
+import type { RunField } from "./schema.js"
+
+/** A Run resource. It tells why it was stopped only when it was: one that ended before is what it is. */
+export const renderRun = (row: RunRow) => ({
+  run_id: row.run_id,
+  thread_id: row.thread_id,
+  assistant_id: row.assistant_id,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  status: row.status,
+  metadata: new RawJson(row.metadata),
+  kwargs: new RawJson(row.kwargs),
+  multitask_strategy: row.multitask_strategy,
+  attempt: row.attempt,
+  error: rawJson(row.error),
+  cancel_reason: row.status === "interrupted" ? row.cancel_reason : null,
+})
+
+/** Only the fields that were asked for. */
+export const renderSelected = (row: RunRow, select: readonly RunField[] | undefined): object => {
+  const run = renderRun(row)
+  return select === undefined ? run : Object.fromEntries(select.map((field) => [field, run[field]]))
+}

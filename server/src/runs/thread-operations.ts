@@ -1,0 +1,81 @@
+/** What can be done with the runs of a thread, or with many runs at once. */
+import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+import type { Caller } from "../auth/caller.js"
+import { type NamedRun, type Runs, runNotFound, stopRun } from "./operations.js"
+import {
+  deleteRun as deleteInDatabase,
+  findRun,
+  findRuns,
+  findRunsToStop,
+  isThreadVisible,
+  type RunQuery,
+  type RunRow,
+} from "./queries.js"
+import type { CancelAction, RunStatus } from "./run.js"
+
+/**
+ * Lists runs of a thread, newest first.
+ * @throws NotFound  no such thread
+ */
+export async function listRuns({ db }: Pick<Runs, "db">, caller: Caller, query: RunQuery): Promise<RunRow[]> {
+  const { threadId, status, metadata, limit, offset } = query
+  const asked = { thread_id: threadId, metadata: metadata ?? {}, status: status ?? null, limit, offset }
+  const { value, filter } = await caller.authorize("threads:search", asked)
+  if (!(await isThreadVisible(db, threadId, filter))) throw new NotFound(`Thread with ID ${threadId} not found`)
+  const wanted = Object.keys(value.metadata ?? {}).length === 0 ? undefined : value.metadata
+  return findRuns(db, { ...query, metadata: wanted })
+}
+
+/**
+ * Removes a run and the checkpoints that it wrote. One that waits or executes would leave a thread behind that looks busy,
+ * and a worker that writes into nothing, so it must be stopped first (agent-server-api §6.5, fault 15).
+ * @param isForced  stops it, as a cancel with `rollback` does, which removes it too
+ * @throws NotFound  no such run on this thread
+ * @throws Conflict  it is not over
+ */
+export async function deleteRun(
+  runs: Runs,
+  { caller, threadId, runId, isForced, signal }: NamedRun & { isForced: boolean; signal?: AbortSignal },
+): Promise<void> {
+  const { db } = runs
+  const { filter } = await caller.authorize("threads:delete", { thread_id: threadId, run_id: runId })
+  if (filter !== undefined && !(await findRun(db, threadId, runId, filter))) throw runNotFound(runId)
+  const outcome = await deleteInDatabase(db, threadId, runId)
+  if (outcome === "none") throw runNotFound(runId)
+  if (outcome === "deleted") return
+  if (!isForced) throw new Conflict(notOver, "run_in_flight")
+  await stopRun(runs, { threadId, runId, action: "rollback", wait: true, ...(signal && { signal }) })
+  // It may have ended by itself in this moment.
+  if (!signal?.aborted) await deleteInDatabase(db, threadId, runId)
+}
+
+const notOver = "the run is not over: cancel it first, or delete it with ?force=true"
+
+/** Runs of a status, wherever, or some of a thread. */
+export type ManyRuns =
+  | { readonly status: "pending" | "running" | "all" }
+  | { readonly threadId: string; readonly runIds: readonly string[] }
+
+/**
+ * Asks many runs to stop; one that is over already stays as it is.
+ * @throws NotFound  nothing matches
+ */
+export async function cancelRuns(runs: Runs, caller: Caller, wanted: ManyRuns, action: CancelAction): Promise<void> {
+  const isSome = "runIds" in wanted
+  const { filter } = await caller.authorize("threads:update", {
+    ...(isSome && { thread_id: wanted.threadId }),
+    action,
+    metadata: isSome ? { run_ids: wanted.runIds } : { status: wanted.status },
+  })
+  const found = await findRunsToStop(runs.db, isSome ? wanted : { statuses: statusesOf(wanted.status) }, filter)
+  if (found.length === 0) throw new NotFound("no run matches")
+  for (const { thread_id: threadId, run_id: runId } of found) {
+    // One that has gone meanwhile needs no stop.
+    await stopRun(runs, { threadId, runId, action, wait: false }).catch((error: unknown) => {
+      if (!(error instanceof NotFound)) throw error
+    })
+  }
+}
+
+const statusesOf = (status: "pending" | "running" | "all"): readonly RunStatus[] =>
+  status === "all" ? ["pending", "running"] : [status]
