@@ -23,7 +23,6 @@ const started = (server: TestServer, runId: string) =>
 
 const statusOf = async (server: TestServer, threadId: string, runId: string) =>
   (await getRun(server, { threadId, runId })).status
-
 const countRows = async (db: Db) => {
   const row = await db.row<{ n: number }>(sql`
     select (select count(*) from runs) + (select count(*) from threads) + (select count(*) from run_events)
