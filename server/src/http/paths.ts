@@ -4,8 +4,11 @@
  */
 import { getPathNoStrict } from "hono/utils/url"
 
+/** What only the control plane asks for: its path is the plain one, and the edge lets nobody else ask for that. */
+const isInternal = (path: string): boolean => path.startsWith("/internal/")
+
 /** What a supervisor asks for by the plain path, wherever the routes are mounted (agent-server-api §1.1). */
-const staysAtTheRoot = (path: string): boolean => path === "/ok" || path.startsWith("/internal/")
+const staysAtTheRoot = (path: string): boolean => path === "/ok" || isInternal(path)
 
 // No route begins like this: what lies beside the prefix is found by none.
 const beside = "/./"
@@ -21,5 +24,6 @@ export const pathBelow =
     const path = getPathNoStrict(request)
     if (prefix === "" || staysAtTheRoot(path)) return path
     if (path === prefix) return "/"
-    return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : beside + path
+    const below = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
+    return below === undefined || isInternal(below) ? beside + path : below
   }
