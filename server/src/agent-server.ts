@@ -14,6 +14,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { createApp } from "./app.js"
 import { graphDefaults } from "./assistants/graph-defaults.js"
 import { insertSystemAssistants } from "./assistants/queries.js"
+import { SourceAnalysis } from "./assistants/source-analysis.js"
 import { checkpointCalls } from "./checkpoints/calls.js"
 import { ClaimWrites } from "./checkpoints/claim-writes.js"
 import type { Config } from "./config.js"
@@ -84,7 +85,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const channel = await openOwnChannel()
   const tracing = await startTracing(env, version)
   const parts = assemble({ config, db, log, env, project, channel, tracing })
-  const { workers, gate, streams, writes, executor, loop, claimer, ui } = parts
+  const { workers, gate, streams, writes, executor, loop, claimer, ui, sources } = parts
 
   let isReady = false
   const http = httpSettings(project.http, config)
@@ -133,6 +134,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     await stopSweeping()
     stopSweepingItems()
     await loop.stop()
+    await sources.close()
     await workers.stop(config.shutdownGraceSeconds * 1000)
     writes.close()
     streams.stopWaiting()
@@ -162,6 +164,7 @@ function tellRefused(refused: readonly GraphFailure[], { isDev, revisionId }: Co
 
 interface Reloaded {
   readonly workers: WorkerPool
+  readonly sources: SourceAnalysis
   readonly gate: Gate
   readonly ui: UiBundles
 }
@@ -202,6 +205,7 @@ function assemble({ config, db, log, env, project, channel, tracing }: Assembly)
     log,
   })
   const gate = new Gate({ log, serverEnv: env, limits: workerLimits(config), loopback: channel.socketPath })
+  const sources = new SourceAnalysis({ project: toWorkerProject(project), timeoutMs: config.schemaTimeoutMs, log })
   const runTimeoutMs = config.runTimeoutSeconds * 1000
   const metrics = createMetrics()
   const observer = observeWith([metrics.observer, ...(tracing ? [tracing.observer] : [])])
@@ -221,6 +225,7 @@ function assemble({ config, db, log, env, project, channel, tracing }: Assembly)
     metrics,
     tracing,
     ui,
+    sources,
     graphDefaults: defaultsOf(project, config),
   }
 }
@@ -252,8 +257,9 @@ const uiProject = ({ folder, ui, uiConfig, env: own }: Project, { agentEnv }: Co
 })
 
 /** The auth module, the app, the components and the assistants of new graphs follow each reload. */
-function reloadOnChange({ config, db, log, env, project }: Assembly, { workers, gate, ui }: Reloaded) {
+function reloadOnChange({ config, db, log, env, project }: Assembly, { workers, gate, ui, sources }: Reloaded) {
   const onReload = async (changed: Project) => {
+    sources.reload(toWorkerProject(changed))
     ui.build(uiProject(changed, config, env))
     tellRefused(await gate.replace(toGateProject(changed, config.agentEnv)), config, log)
     try {

@@ -8,7 +8,9 @@ import { type Api, createApi } from "@superstep/toolkit/http/route"
 import type { Context, MiddlewareHandler } from "hono"
 import { bodyLimit } from "hono/body-limit"
 import type { GraphDefaults } from "./assistants/assistant.js"
+import { addAssistantGraphRoutes } from "./assistants/graph-routes.js"
 import { addAssistantRoutes } from "./assistants/routes.js"
+import type { SourceReader } from "./assistants/source-analysis.js"
 import { addCronRoutes } from "./crons/routes.js"
 import type { Gate } from "./gate/gate.js"
 import { fromOutside, notOfOwnCode, type OwnChannel, tellOrigin } from "./gate/own-channel.js"
@@ -59,6 +61,8 @@ export interface AppOptions extends RunRoutes {
   readonly ui: Pick<UiBundles, "of">
   /** What the project says about the graphs' own assistants. */
   readonly graphDefaults: Readonly<Record<string, GraphDefaults>>
+  /** Tells what graphs do not tell while they run. */
+  readonly sources: SourceReader
 }
 
 export function createApp(options: AppOptions): Api {
@@ -93,6 +97,7 @@ export function createApp(options: AppOptions): Api {
   const document = { version, disabled, needsKey, prefix: mountPrefix, auth: options.authDocument }
   addMetaRoutes(app, { ...options, document })
   addAssistantRoutes(app, options)
+  addAssistantGraphRoutes(app, options)
   addThreadRoutes(app, options)
   addThreadStateRoutes(app, options)
   const runs = { ...options, configurableHeaders: http.configurableHeaders }

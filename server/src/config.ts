@@ -108,6 +108,12 @@ export const settings = {
       "JSON object: config and context of each graph's own assistant, as `{graph_id: {configurable, context, …}}`; the same name in the graphs' environment wins.",
     schema: z.string().optional(),
   },
+  schemaTimeoutMs: {
+    env: "LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS",
+    describe:
+      "How long reading a graph's schemas out of its source may take, in milliseconds; only graphs of annotations need it.",
+    schema: wholeNumber(30_000, 1),
+  },
   workers: {
     env: "SUPERSTEP_WORKERS",
     describe: "How many worker processes execute graphs, for each language that they are written in.",

@@ -330,6 +330,39 @@ export interface AuthorizeCall {
   readonly payload: readonly ("value" | "user")[]
 }
 
+/** The nodes and edges of a graph. */
+export interface GraphDrawCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "graph.draw"
+  readonly graph_id: string
+  /** Whether subgraphs are drawn too, or how many levels of them. */
+  readonly xray: boolean | number
+  readonly payload: readonly "config"[]
+}
+
+/** The JSON Schemas that a graph itself tells; null for what only its source tells. */
+export interface GraphSchemasCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "graph.schemas"
+  readonly graph_id: string
+  readonly payload: readonly "config"[]
+}
+
+/** The graphs inside a graph with their schemas. */
+export interface GraphSubgraphsCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "graph.subgraphs"
+  readonly graph_id: string
+  /** Only this one, such as `outer|inner`, and with `recurse` those in it. */
+  readonly namespace?: string
+  /** Whether graphs inside subgraphs are told too. */
+  readonly recurse: boolean
+  readonly payload: readonly "config"[]
+}
+
 /** Answers a `call`. */
 export interface ReplyFrame {
   readonly type: "reply"
@@ -347,6 +380,9 @@ export interface ReplyFrame {
     | "results"
     | "state"
     | "states"
+    | "graph"
+    | "schemas"
+    | "subgraphs"
     | "values"
     | "interrupts"
     | "user"
@@ -376,6 +412,9 @@ export type WorkerCall =
 export type ServerCall =
   | GraphStateCall
   | GraphHistoryCall
+  | GraphDrawCall
+  | GraphSchemasCall
+  | GraphSubgraphsCall
   | GraphUpdateStateCall
   | AuthenticateCall
   | AuthorizeCall

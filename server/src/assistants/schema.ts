@@ -102,3 +102,48 @@ export const assistant = z
 /** What a search gives: the fields that were asked for. */
 export const someOfAssistant = assistant.partial()
 export const assistantVersion = assistant.omit({ updated_at: true }).meta({ id: "AssistantVersion" })
+
+// No graph is nested deeper, and a drawing of each level is a walk through all above.
+const mostLevels = 100
+
+/** `true`, or how many levels of subgraphs are drawn too (§4.7). */
+export const drawQuery = z.object({
+  xray: z
+    .string()
+    .regex(/^(true|false|yes|no|\d{1,3}|)$/i, "expected true, false or a number of levels")
+    .default("false")
+    .transform((text): boolean | number => {
+      if (/^\d+$/.test(text)) return text === "0" ? false : Math.min(Number(text), mostLevels)
+      return /^(true|yes)$/i.test(text)
+    }),
+})
+
+export const drawing = z
+  .object({
+    nodes: z.array(z.looseObject({ id: z.union([z.string(), z.int()]), type: z.string(), data: z.unknown() })),
+    edges: z.array(
+      z.object({
+        source: z.string(),
+        target: z.string(),
+        data: z.unknown().optional(),
+        conditional: z.boolean().optional(),
+      }),
+    ),
+  })
+  .meta({ id: "Graph" })
+
+export const subgraphParams = assistantParams.extend({ namespace: z.string().min(1) })
+export const subgraphQuery = z.object({ recurse: queryFlag })
+
+const jsonSchema = z.record(z.string(), z.unknown()).nullable()
+export const graphSchemas = z
+  .object({
+    graph_id: z.string(),
+    input_schema: jsonSchema,
+    output_schema: jsonSchema,
+    state_schema: jsonSchema,
+    config_schema: jsonSchema,
+    context_schema: jsonSchema,
+  })
+  .meta({ id: "GraphSchema" })
+export const subgraphs = z.record(z.string(), graphSchemas.loose())

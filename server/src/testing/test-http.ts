@@ -81,6 +81,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     authDocument: {},
     ui: { of: async () => undefined },
     graphDefaults: {},
+    sources: { schemasOf: async () => ({}) },
   })
   await channel.listen(fetchOf(app), options.http?.mount_prefix ?? "")
   if (options.gate) await gate.replace(options.gate)

@@ -53,7 +53,7 @@ export async function startAgentServer(setup: AgentServerSetup): Promise<AgentSe
       if (child.exitCode !== null) throw new Error(`the server ended: ${log().slice(-2000)}`)
       return Number(/"port":(\d+)[^\n]*"server ready"/.exec(log())?.[1])
     },
-    { what: "the server is ready", timeoutMs: 60_000 },
+    { what: "the server is ready", timeoutMs: 180_000 },
   )
   const url = `http://127.0.0.1:${port}`
   const headers = { "x-superstep-unit": token }

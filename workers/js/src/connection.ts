@@ -144,6 +144,9 @@ const methods: Readonly<Record<ServerCall["method"], true>> = {
   "auth.authenticate": true,
   "auth.authorize": true,
   "store.embed": true,
+  "graph.draw": true,
+  "graph.schemas": true,
+  "graph.subgraphs": true,
 }
 
 function isKnown(method: unknown): boolean {

@@ -3,7 +3,8 @@ import { realpathSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import type { StoreEmbedCall } from "@superstep/protocol/worker/frames"
-import { importExport, parseSpec } from "./loader.js"
+import { parseSpec } from "./graph-spec.js"
+import { importExport } from "./loader.js"
 import { importFrom } from "./project-modules.js"
 
 /** Gives a vector for each text. */

@@ -6,7 +6,8 @@ import { realpathSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { AuthenticateCall, AuthorizeCall, LoadedFrame, LoadFrame } from "@superstep/protocol/worker/frames"
 import { type AuthModule, authModule } from "./auth-module.js"
-import { graphError, importExport, type Spec } from "./loader.js"
+import type { Spec } from "./graph-spec.js"
+import { graphError, importExport } from "./loader.js"
 
 type Told = Pick<LoadedFrame, "auth" | "auth_error" | "app" | "app_error">
 

@@ -69,6 +69,18 @@ export interface BaseStore {
   batch(operations: readonly object[]): Promise<unknown[]>
 }
 
+/** The schemas that a graph was built with; absent for annotations. Underscored, and what LangGraph's own tools read. */
+export interface GraphBuilder {
+  readonly _schemaRuntimeDefinition?: unknown
+  readonly _inputRuntimeDefinition?: unknown
+  readonly _outputRuntimeDefinition?: unknown
+  readonly _configRuntimeSchema?: unknown
+}
+
+export interface MetaRegistry {
+  getExtendedChannelSchemas?(schema: object, options: object): object
+}
+
 /** A compiled graph: `Pregel` or anything that extends it. */
 export interface CompiledGraph {
   /** Breakpoints that it was compiled with. */
@@ -78,6 +90,12 @@ export interface CompiledGraph {
   getState(config: RunnableConfig, options?: { readonly subgraphs?: boolean }): Promise<StateSnapshot>
   bulkUpdateState(config: RunnableConfig, supersteps: readonly object[]): Promise<RunnableConfig>
   getStateHistory(config: RunnableConfig, options?: object): AsyncIterable<StateSnapshot>
+  getGraphAsync(config: RunnableConfig): Promise<{ toJSON(): object }>
+  getSubgraphsAsync(namespace?: string, recurse?: boolean): AsyncIterable<readonly [name: string, graph: CompiledGraph]>
+  /** What it was compiled from; a functional entrypoint has none. */
+  readonly builder?: GraphBuilder
+  /** What reducers and extras say beside the zod types. */
+  readonly _metaRegistry?: MetaRegistry
 }
 
 /** Once asked for, LangGraph throws `GraphDrained` after the super-step under way, of whichever graph that is. */

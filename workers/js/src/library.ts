@@ -5,13 +5,15 @@ import { pathToFileURL } from "node:url"
 import type { LangGraphModule } from "./langgraph.js"
 import { importFrom } from "./project-modules.js"
 
+type Exports = Readonly<Record<string, unknown>>
+
 export interface Library {
   readonly module: LangGraphModule
   /** Such as `1.4.12`; undefined when the package does not tell. */
   readonly version: string | undefined
+  /** A module of `@langchain/core` as LangGraph sees it. */
+  core(path: string): Promise<Exports | undefined>
 }
-
-type Exports = Readonly<Record<string, unknown>>
 
 const packageName = "@langchain/langgraph"
 
@@ -26,11 +28,14 @@ const packageName = "@langchain/langgraph"
 export async function findLibrary(file: string, graph?: object): Promise<Library> {
   const host = packageHost(file)
   const version = installedVersion(host)
+  const core = (path: string) =>
+    importIfThere(`@langchain/core/${path}`, pathToFileURL(createRequire(host).resolve(packageName)).href)
   if (graph !== undefined && !isMadeBy(await importFrom(`${packageName}/pregel`, host), graph)) {
     const require = createRequire(host)
-    if (isMadeBy(require(`${packageName}/pregel`), graph)) return { module: asLangGraph(require(packageName)), version }
+    if (isMadeBy(require(`${packageName}/pregel`), graph))
+      return { module: asLangGraph(require(packageName)), version, core }
   }
-  return { module: asLangGraph(await importFrom(packageName, host)), version }
+  return { module: asLangGraph(await importFrom(packageName, host)), version, core }
 }
 
 /** A project may depend on `langchain` alone, which brings LangGraph to a place that only it sees. */
@@ -56,6 +61,15 @@ function installedVersion(host: string): string | undefined {
   const manifest: unknown = path === undefined ? {} : JSON.parse(readFileSync(path, "utf8"))
   if (typeof manifest !== "object" || manifest === null || !("version" in manifest)) return undefined
   return typeof manifest.version === "string" ? manifest.version : undefined
+}
+
+async function importIfThere(specifier: string, host: string): Promise<Exports | undefined> {
+  try {
+    return await importFrom(specifier, host)
+  } catch {
+    // Older versions do not have every module, and hide those that they have.
+    return undefined
+  }
 }
 
 function attempt<Value>(work: () => Value): Value | undefined {

@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url"
 import type { GraphError } from "@superstep/protocol/worker/frames"
 import { codeFrame } from "./code-frame.js"
 import { compiled, type FactoryRuntime, isFactory } from "./graph-export.js"
+import { parseSpec, type Spec } from "./graph-spec.js"
 import type { CompiledGraph, RunnableConfig } from "./langgraph.js"
 import { findLibrary, type Library } from "./library.js"
 import { importFrom } from "./project-modules.js"
@@ -74,20 +75,6 @@ async function loadGraph(project: string, spec: string): Promise<LoadedGraph> {
   const graph = await namedGraph(exported, `${path}:${name}`)
   const library = await findLibrary(url, graph)
   return { library, use: () => Promise.resolve({ graph, library }) }
-}
-
-/** `path:export`, taken apart. */
-export interface Spec {
-  readonly path: string
-  readonly name: string
-}
-
-export function parseSpec(spec: string): Spec {
-  const colon = spec.lastIndexOf(":")
-  if (colon < 1 || colon === spec.length - 1) {
-    throw new Error(`"${spec}" must be a path and an export, such as "./src/graph.ts:graph"`)
-  }
-  return { path: spec.slice(0, colon), name: spec.slice(colon + 1) }
 }
 
 function sourceFile(project: string, path: string): string {

@@ -11,6 +11,7 @@ import type {
 import type { Connection, IncomingFrame } from "./connection.js"
 import { embedTexts } from "./embedding.js"
 import type { Gate } from "./gate.js"
+import { drawGraph, graphSchemas, graphSubgraphs } from "./graph-questions.js"
 import type { LoadedGraph } from "./loader.js"
 import { loadGraphs } from "./loader.js"
 import { offerLoopback } from "./loopback.js"
@@ -123,6 +124,12 @@ export class Runner {
         return oneLine("states", await graphHistory(graph, call, payload, this.#connection))
       case "graph.update_state":
         return await graphUpdateState(graph, call, payload, this.#connection)
+      case "graph.draw":
+        return oneLine("graph", await drawGraph(graph, call, payload))
+      case "graph.schemas":
+        return oneLine("schemas", await graphSchemas(graph, call, payload))
+      case "graph.subgraphs":
+        return oneLine("subgraphs", await graphSubgraphs(graph, call, payload))
     }
   }
 
@@ -145,6 +152,6 @@ interface Answer {
   readonly lines: readonly string[]
 }
 
-function oneLine(name: "state" | "states" | "vectors", value: unknown): Answer {
+function oneLine(name: "state" | "states" | "vectors" | "graph" | "schemas" | "subgraphs", value: unknown): Answer {
   return { fields: { payload: [name] }, lines: [serialise(value)] }
 }

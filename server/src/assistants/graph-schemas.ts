@@ -1,0 +1,35 @@
+/** The schemas of a graph as clients see them (agent-server-api §4.8, §4.9). Pure. */
+
+/** Each a JSON Schema; null: nobody can tell it. */
+export interface GraphSchemas {
+  readonly input_schema: unknown
+  readonly output_schema: unknown
+  readonly state_schema: unknown
+  readonly config_schema: unknown
+  readonly context_schema: unknown
+}
+
+/** Whether the graph told its schemas while it runs; else its source may (protocol-v2 §3.7). */
+export const tellsItsState = ({ state_schema }: GraphSchemas): boolean => state_schema !== null
+
+/** What the graph told, and for the rest what its source says. */
+export const completed = (told: GraphSchemas, read: GraphSchemas | undefined): GraphSchemas => ({
+  input_schema: told.input_schema ?? read?.input_schema ?? null,
+  output_schema: told.output_schema ?? read?.output_schema ?? null,
+  state_schema: told.state_schema ?? read?.state_schema ?? null,
+  config_schema: told.config_schema ?? read?.config_schema ?? null,
+  context_schema: told.context_schema ?? read?.context_schema ?? null,
+})
+
+/**
+ * A subgraph: the Platform and JavaScript's dev server name its schemas differently, and `RemoteGraph` asks for
+ * `graph_id` (protocol-v2 §2.6).
+ */
+export const renderSubgraph = (graphId: string, schemas: GraphSchemas) => ({
+  graph_id: graphId,
+  ...schemas,
+  state: schemas.state_schema,
+  input: schemas.input_schema,
+  output: schemas.output_schema,
+  config: schemas.config_schema,
+})
