@@ -171,8 +171,7 @@ function addStoppingRoutes(api: Api, runs: RunRoutes): void {
       },
     },
     async ({ c, query, body }) => {
-      const wanted = "status" in body ? body : { threadId: body.thread_id, runIds: body.run_ids }
-      await cancelRuns(runs, callerOf(c), wanted, query.action)
+      await cancelRuns(runs, callerOf(c), body, query.action)
       return new Response(null, { status: 204 })
     },
   )

@@ -108,19 +108,19 @@ export const cancelQuery = z
 
 export const cancelManyQuery = z.object({ action: z.enum(["interrupt", "rollback"]).default("interrupt") })
 
-const allOfAStatus = z.object({ status: z.enum(["pending", "running", "all"]) })
-const someOfAThread = z.object({ thread_id: uuid, run_ids: z.array(uuid).min(1).max(1000) })
-
-/** Exactly one of the two forms; null means the same as absent. */
-export const cancelManyBody = z.preprocess(
-  (body) => (typeof body === "object" && body && !Array.isArray(body) ? withoutNull(body) : body),
-  z.union(
-    [allOfAStatus.strict(), someOfAThread.strict()],
-    'expected {"status": "pending" | "running" | "all"} or {"thread_id", "run_ids"}',
-  ),
-)
-
-const withoutNull = (fields: object) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
+/** Runs of a status, wherever, or some of a thread: exactly one of the two. */
+export const cancelManyBody = z
+  .object({
+    status: z.enum(["pending", "running", "all"]).nullish(),
+    thread_id: uuid.nullish(),
+    run_ids: z.array(uuid).max(1000).nullish(),
+  })
+  .transform(({ status, thread_id: threadId, run_ids: runIds }, context) => {
+    if (status && !threadId && !runIds) return { status }
+    if (threadId && runIds && runIds.length > 0 && !status) return { threadId, runIds }
+    context.addIssue({ code: "custom", message: 'expected either "status", or "thread_id" with "run_ids"' })
+    return z.NEVER
+  })
 
 const runFields = {
   run_id: z.string(),

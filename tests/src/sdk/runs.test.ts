@@ -1,0 +1,241 @@
+/** Every method of `client.runs`, against a real server with real graphs. */
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { after, before, test } from "node:test"
+import { fileURLToPath } from "node:url"
+import type { Client } from "@langchain/langgraph-sdk"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { type AgentServerProcess, startAgentServer } from "../testing/agent-servers.js"
+
+// biome-ignore lint/suspicious/noExplicitAny: what a state or an event holds is what each test asserts
+type Any = any
+
+const config = fileURLToPath(new URL("../../graphs/langgraph.json", import.meta.url))
+const env = { SUPERSTEP_CONFIG: config, SUPERSTEP_WORKERS: "1" }
+
+let db: Database & AsyncDisposable
+let server: AgentServerProcess
+let client: Client
+before(async () => {
+  db = await freshDatabase()
+  server = await startAgentServer({ databaseUri: db.uri, env })
+  client = server.client
+})
+after(async () => {
+  await server[Symbol.asyncDispose]()
+  await db[Symbol.asyncDispose]()
+})
+
+const quick = { input: { n: 3 }, config: { configurable: { tick_ms: 0 } } }
+// It ends when it is told to, and not within a test.
+const endless = { input: { n: 0 }, config: { configurable: { tick_ms: 60_000 } } }
+
+const newThread = async () => (await client.threads.create()).thread_id
+
+const collect = async (stream: AsyncIterable<unknown>): Promise<Any[]> => {
+  const events: Any[] = []
+  for await (const event of stream) events.push(event)
+  return events
+}
+
+const failsWith = (status: number, words: RegExp) => (error: Error & { status?: number }) =>
+  error.status === status && words.test(error.message)
+
+const untilRunning = (threadId: string, runId: string) =>
+  until(async () => (await client.runs.get(threadId, runId)).status === "running", { what: "the run executes" })
+
+test("create, get, join, list and delete", async () => {
+  const threadId = await newThread()
+  const told: Any[] = []
+  const run = await client.runs.create(threadId, "slow", {
+    ...quick,
+    metadata: { n: 1 },
+    config: { ...quick.config, tags: ["t"], recursion_limit: 12 },
+    feedbackKeys: ["score"],
+    onRunCreated: (ids) => told.push(ids),
+  })
+  const values = await client.runs.join(threadId, run.run_id)
+  await client.runs.wait(threadId, "slow", { ...quick, metadata: { n: 2 } })
+
+  assert.deepEqual(told, [{ run_id: run.run_id, thread_id: threadId }])
+  assert.equal(run.status, "pending")
+  assert.deepEqual(values, { n: 5 })
+  const read: Any = await client.runs.get(threadId, run.run_id)
+  assert.deepEqual([read.status, read.metadata.n, read.metadata.graph_id], ["success", 1, "slow"])
+  assert.deepEqual([read.kwargs.config.recursion_limit, read.kwargs.config.tags], [12, ["t"]])
+  const ns = (runs: Any[]) => runs.map(({ metadata }) => metadata.n)
+  assert.deepEqual(ns(await client.runs.list(threadId)), [2, 1])
+  assert.deepEqual(ns(await client.runs.list(threadId, { limit: 1, offset: 1 })), [1])
+  assert.deepEqual(ns(await client.runs.list(threadId, { status: "error" })), [])
+  assert.deepEqual(await client.runs.list(threadId, { select: ["run_id", "status"], offset: 1 }), [
+    { run_id: run.run_id, status: "success" },
+  ])
+
+  await client.runs.delete(threadId, run.run_id)
+
+  await assert.rejects(client.runs.get(threadId, run.run_id), failsWith(404, /not found/))
+  await assert.rejects(client.runs.delete(threadId, run.run_id), failsWith(404, /not found/))
+  const left = await db.row<{ n: number }>(sql`
+    select count(*) as n from checkpoints where metadata ->> 'run_id' = ${run.run_id}`)
+  assert.equal(left?.n, 0)
+  assert.equal((await client.runs.list(threadId)).length, 1)
+})
+
+test("stream on a thread and without one, and wait", async () => {
+  const threadId = await newThread()
+  const told: Any[] = []
+  const threaded = await collect(
+    client.runs.stream(threadId, "slow", { ...quick, onRunCreated: (ids) => told.push(ids) }),
+  )
+  const stateless = await collect(client.runs.stream(null, "slow", { ...quick, streamMode: ["updates", "custom"] }))
+  const result = await client.runs.wait(null, "slow", quick)
+  // The SDK's type has other words than the API.
+  const kept: Any = await client.runs.create(null, "slow", { ...quick, onCompletion: "keep" as Any })
+  await client.runs.join(kept.thread_id, kept.run_id)
+
+  assert.deepEqual(
+    threaded.map(({ event }) => event),
+    ["metadata", "values", "values", "values", "end"],
+  )
+  assert.equal(told[0].run_id, threaded[0].data.run_id)
+  assert.deepEqual(stateless.filter(({ event }) => event === "updates").at(-1).data, { tick: { n: 5 } })
+  assert.deepEqual(result, { n: 5 })
+  assert.deepEqual((await client.threads.get(kept.thread_id)).values, { n: 5 })
+  await assert.rejects(client.runs.wait(null, "error", { input: { x: 1 } }), /TypeError: node exploded/)
+  const interrupted: Any = await client.runs.wait(null, "hitl", { input: { x: 1 } })
+  assert.deepEqual([interrupted.x, interrupted.__interrupt__[0].value], [1, { question: "continue?" }])
+})
+
+test("createBatch makes all runs in order, or none", async () => {
+  const payloads = [1, 2, 3].map((n) => ({ assistantId: "slow", ...quick, metadata: { n } }))
+  const runs: Any[] = await client.runs.createBatch(payloads)
+  const before = await db.row<{ n: number }>(sql`select max(seq) as n from runs`)
+
+  await assert.rejects(
+    client.runs.createBatch([...payloads, { assistantId: "nothing" }]),
+    failsWith(404, /No assistant found for .*nothing/),
+  )
+
+  assert.deepEqual(
+    runs.map(({ metadata }) => metadata.n),
+    [1, 2, 3],
+  )
+  assert.deepEqual(
+    await db.row(sql`select coalesce(max(seq), ${before?.n ?? 0}) as n from runs where seq > ${before?.n ?? 0}`),
+    before,
+  )
+})
+
+test("cancel with interrupt keeps the run, with rollback removes it; one that is over stays", async () => {
+  const threadId = await newThread()
+  const first = await client.runs.create(threadId, "slow", endless)
+  await untilRunning(threadId, first.run_id)
+  await client.runs.cancel(threadId, first.run_id, true)
+  const stopped: Any = await client.runs.get(threadId, first.run_id)
+  const second = await client.runs.create(threadId, "slow", endless)
+  await untilRunning(threadId, second.run_id)
+  await assert.rejects(client.runs.delete(threadId, second.run_id), failsWith(409, /not over.*force/))
+  await client.runs.cancel(threadId, second.run_id, true, "rollback")
+  await client.runs.cancel(threadId, first.run_id, true)
+
+  assert.deepEqual([stopped.status, stopped.cancel_reason], ["interrupted", "a client cancelled it"])
+  await assert.rejects(client.runs.get(threadId, second.run_id), failsWith(404, /not found/))
+  assert.equal((await client.runs.get(threadId, first.run_id)).status, "interrupted")
+  await assert.rejects(client.runs.cancel(threadId, randomUUID()), failsWith(404, /not found/))
+})
+
+test("cancelMany stops some of a thread, and all of a status", async () => {
+  const [threadId, other] = [await newThread(), await newThread()]
+  const running = await client.runs.create(threadId, "slow", endless)
+  const waiting = await client.runs.create(threadId, "slow", endless)
+  const elsewhere = await client.runs.create(other, "slow", { ...quick, afterSeconds: 3600 })
+  const statuses = async () =>
+    Promise.all(
+      [
+        [threadId, running],
+        [threadId, waiting],
+        [other, elsewhere],
+      ].map(async ([id, run]: Any) => (await client.runs.get(id, run.run_id)).status),
+    )
+  await untilRunning(threadId, running.run_id)
+
+  await client.runs.cancelMany({ threadId, runIds: [waiting.run_id, running.run_id] })
+  await client.runs.join(threadId, running.run_id)
+  assert.deepEqual(await statuses(), ["interrupted", "interrupted", "pending"])
+  await client.runs.cancelMany({ status: "pending" })
+  assert.deepEqual(await statuses(), ["interrupted", "interrupted", "interrupted"])
+
+  await assert.rejects(client.runs.cancelMany({ status: "all" }), failsWith(404, /no run matches/))
+  await assert.rejects(client.runs.cancelMany({ threadId: other, runIds: [running.run_id] }), failsWith(404, /no run/))
+  await assert.rejects(client.runs.cancelMany({}), failsWith(422, /expected either/))
+})
+
+test("joinStream, with the thread and without", async () => {
+  const threadId = await newThread()
+  const run = await client.runs.create(threadId, "slow", { ...quick, streamResumable: true, streamMode: ["updates"] })
+  await client.runs.join(threadId, run.run_id)
+
+  const events = await collect(client.runs.joinStream(threadId, run.run_id, { lastEventId: "-1" }))
+  const same = await collect(client.runs.joinStream(null, run.run_id, { lastEventId: "-1" }))
+
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ["metadata", "updates", "updates", "end"],
+  )
+  assert.deepEqual(same, events)
+  await assert.rejects(collect(client.runs.joinStream(null, randomUUID())), failsWith(404, /not found/))
+})
+
+test("a client that leaves with cancelOnDisconnect stops the run, and the run says why", async () => {
+  const threadId = await newThread()
+  const run = await client.runs.create(threadId, "slow", endless)
+  const leaving = new AbortController()
+  const joined = collect(
+    client.runs.joinStream(threadId, run.run_id, { signal: leaving.signal, cancelOnDisconnect: true }),
+  )
+  await untilRunning(threadId, run.run_id)
+  leaving.abort()
+  await joined.catch(() => undefined)
+
+  const over: Any = await until(
+    async () => {
+      const read = await client.runs.get(threadId, run.run_id)
+      return read.status === "interrupted" ? read : undefined
+    },
+    { what: "the run to stop" },
+  )
+
+  assert.equal(over.cancel_reason, "its client disconnected")
+})
+
+test("false, 0 and the empty text are answers, and a command may say nothing else", async () => {
+  for (const resume of [false, 0, ""]) {
+    const threadId = await newThread()
+    await client.runs.wait(threadId, "hitl", { input: { x: 1 } })
+    const command: Any = { resume, update: null, goto: [], lg_name: "Command", graph: null }
+    const values = await client.runs.wait(threadId, "hitl", { command })
+
+    assert.deepEqual(values, { x: 1 + String(resume).length, y: String(resume) })
+  }
+})
+
+test("what a request says reaches the graph's config, and what a client must not say does not", async () => {
+  const values: Any = await client.runs.wait(null, "echo", {
+    input: { seen: null },
+    config: { configurable: { user_id: "ann", langgraph_auth_user: { identity: "root" }, __secret: 1 } },
+    metadata: { n: 1 },
+    _langsmithTracer: { projectName: "p", exampleId: "e" },
+  } as Any)
+
+  const { configurable, metadata, recursionLimit } = values.seen
+  assert.deepEqual(
+    [configurable.user_id, configurable.langsmith_project, configurable.langsmith_example_id, configurable.graph_id],
+    ["ann", "p", "e", "echo"],
+  )
+  assert.equal(configurable.langgraph_auth_user, undefined)
+  assert.equal(configurable.__secret, undefined)
+  assert.deepEqual([metadata.n, recursionLimit], [1, 31])
+})
