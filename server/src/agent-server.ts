@@ -101,6 +101,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     apiKeys: config.apiKeys,
     maxBodyBytes: config.maxBodyBytes,
     limits: config,
+    maxWaitingRuns: config.maxWaitingRuns,
     isReady: () => isReady,
     tracesToLangsmith: isTracedToLangsmith(projectWithEnv(project, config).env),
     authDocument: project.auth.openapi ?? {},

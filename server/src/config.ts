@@ -192,6 +192,12 @@ export const settings = {
     describe: "Most requests of one caller to this server in a minute; more get 429 with Retry-After. 0 for no limit.",
     schema: wholeNumber(0),
   },
+  maxWaitingRuns: {
+    env: "SUPERSTEP_MAX_WAITING_RUNS",
+    describe: "Most runs that may wait on one thread; one more gets 429 with Retry-After. 0 for no limit.",
+    // More than anybody queues on purpose, and few enough that a client in a loop is stopped within seconds.
+    schema: wholeNumber(1000),
+  },
   mountPrefix: {
     env: "MOUNT_PREFIX",
     describe:

@@ -14,6 +14,8 @@ export interface Runs {
   readonly streams: RunStreams
   readonly executor: Executor
   readonly claimer: Claimer
+  /** How many runs may wait on one thread; 0 or absent: any number. */
+  readonly maxWaitingRuns?: number
   /** Where traces are made. */
   readonly tracing?: Tracing | undefined
 }

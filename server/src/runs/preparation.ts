@@ -14,6 +14,7 @@ import type { Runs } from "./parts.js"
 import type { NewRun } from "./queries.js"
 import { callerFields, checkpointOf, mergeKwargs, mergeMetadata, type RunIds, type ThreadDefaults } from "./request.js"
 import type { NewRunBody } from "./schema.js"
+import { requireRoom } from "./waiting-limit.js"
 
 export interface RunRequest {
   readonly caller: Caller
@@ -46,6 +47,10 @@ export async function prepareRun(runs: Runs, request: RunRequest): Promise<Prepa
   ])
   const { body, filter } = await authorized(request, ids, assistant)
   await requireCheckpoint(db, ids.threadId, body)
+  // The other strategies end what waits, or refuse by themselves.
+  if (thread.isBusy && (body.multitask_strategy ?? "enqueue") === "enqueue") {
+    await requireRoom(db, { threadId: ids.threadId, filter, most: runs.maxWaitingRuns ?? 0 })
+  }
   const origin = { user: caller.user, headers: request.headers ?? {} }
   const kwargs = mergeKwargs({ ids, assistant, thread, body, origin, isStateless })
   const run = {
@@ -113,7 +118,8 @@ const noDefaults: ThreadDefaults = { metadata: {}, config: {} }
 
 async function threadDefaults(db: Database, threadId: string): Promise<ThreadDefaults> {
   const thread = await findThread(db, threadId)
-  return thread ? { metadata: metadataOf(thread), config: JSON.parse(thread.config) } : noDefaults
+  if (!thread) return noDefaults
+  return { metadata: metadataOf(thread), config: JSON.parse(thread.config), isBusy: thread.status === "busy" }
 }
 
 function threadRuleOf(isStateless: boolean, { if_not_exists }: NewRunBody) {

@@ -190,3 +190,17 @@ export const isThreadVisible = async (
       and (${matchesFilter(sql`searchable_metadata`, filter)} ${orNew ? sql`or created_at = now()` : sql``})) as found`)
   return row?.found ?? false
 }
+
+/** How many runs wait on a thread, counted up to a limit; none on a thread that does not match. */
+export const countWaitingRuns = async (
+  db: Db,
+  threadId: string,
+  { filter, most }: { filter: MetadataFilter | undefined; most: number },
+): Promise<number> => {
+  const row = await db.row<{ count: number }>(sql`
+    select count(*) as count from (
+      select from runs where thread_id = ${threadId} and status = 'pending'
+        and exists (select from threads where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)})
+      limit ${most}) waiting`)
+  return row?.count ?? 0
+}

@@ -9,6 +9,8 @@ import type { NewRunBody } from "./schema.js"
 export interface ThreadDefaults {
   readonly metadata: Readonly<Record<string, unknown>>
   readonly config: Config
+  /** Something of it is in flight, so that a new run may have to wait. */
+  readonly isBusy?: boolean
 }
 
 export interface RunIds {

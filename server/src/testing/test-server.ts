@@ -36,6 +36,7 @@ export interface TestServerOptions {
   readonly runTimeoutMs?: number
   readonly stopGraceMs?: number
   readonly tracing?: Tracing
+  readonly maxWaitingRuns?: number
   readonly threadTtlMs?: number
 }
 
@@ -44,7 +45,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const log = createLog({ process: "server", level: "silent" })
   const db = openDatabase({ uri: shared.uri, poolSize: 4, log })
   const { slots = 10, leaseMs = 30_000, revisionId = null, serverId = randomUUID() } = options
-  const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, tracing } = options
+  const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, tracing, maxWaitingRuns = 0 } = options
   const claimer = { serverId, revisionId, leaseMs }
   const workers = new ScriptedWorkers({ slots })
   const streams = new RunStreams({ db, log, serverId, threadTtlMs })
@@ -85,6 +86,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     loop,
     metrics,
     tracing,
+    maxWaitingRuns,
     crons,
     crash,
     [Symbol.asyncDispose]: stop,

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { startTestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+
+test("a thread takes only so many waiting runs, and another thread is not concerned", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { maxWaitingRuns: 2 })
+  const newThread = async () => ((await http.send("POST", "/threads", {})).json as { thread_id: string }).thread_id
+  const [full, other] = [await newThread(), await newThread()]
+  const create = (threadId: string, multitask_strategy?: string) =>
+    http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {}, multitask_strategy })
+
+  const statuses = []
+  for (let n = 0; n < 4; n++) statuses.push(await create(full))
+  const ofOther = await create(other)
+  const listed = await http.send("GET", `/threads/${full}/runs`)
+  const interrupting = await create(full, "interrupt")
+
+  assert.deepEqual(
+    statuses.map(({ status }) => status),
+    [200, 200, 200, 429],
+  )
+  assert.equal(statuses[3]?.headers.get("retry-after"), "5")
+  assert.match((statuses[3]?.json as { detail: string }).detail, /2 runs wait on this thread/)
+  assert.equal((listed.json as unknown[]).length, 3)
+  assert.deepEqual([ofOther.status, interrupting.status], [200, 200])
+})
