@@ -204,3 +204,14 @@ export const countWaitingRuns = async (
       limit ${most}) waiting`)
   return row?.count ?? 0
 }
+
+/** What is left of a thread's state, if nobody has changed the thread since `version`. */
+export const showState = (
+  db: Db,
+  threadId: string,
+  state: { version: string; values: string | null; interrupts: string; status: "idle" | "interrupted" },
+): Promise<number> =>
+  db.run(sql`
+    update threads set values = ${state.values}, interrupts = ${state.interrupts}, status = ${state.status}, error = null,
+      updated_at = now(), state_updated_at = now()
+    where thread_id = ${threadId} and xmin::text = ${state.version}`)

@@ -11,6 +11,7 @@ import {
   type RunQuery,
   type RunRow,
 } from "./queries.js"
+import { showRemainingState } from "./remaining-state.js"
 import type { CancelAction, RunStatus } from "./run.js"
 
 /**
@@ -42,11 +43,19 @@ export async function deleteRun(
   if (filter !== undefined && !(await findRun(db, threadId, runId, filter))) throw runNotFound(runId)
   const outcome = await deleteInDatabase(db, threadId, runId)
   if (outcome === "none") throw runNotFound(runId)
-  if (outcome === "deleted") return
+  if (outcome === "deleted") return afterDeletion(runs, threadId, runId)
   if (!isForced) throw new Conflict(notOver, "run_in_flight")
   await stopRun(runs, { threadId, runId, action: "rollback", wait: true, ...(signal && { signal }) })
   // It may have ended by itself in this moment.
   if (!signal?.aborted) await deleteInDatabase(db, threadId, runId)
+  await afterDeletion(runs, threadId, runId)
+}
+
+/** The run is gone: that its thread still shows what it wrote is no failure of the request. */
+async function afterDeletion(runs: Runs, threadId: string, runId: string): Promise<void> {
+  await showRemainingState(runs, threadId).catch((err: unknown) =>
+    runs.log.warn({ err, thread_id: threadId, run_id: runId }, "a thread shows the state of a deleted run"),
+  )
 }
 
 const notOver = "the run is not over: cancel it first, or delete it with ?force=true"

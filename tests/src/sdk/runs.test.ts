@@ -84,6 +84,22 @@ test("create, get, join, list and delete", async () => {
   assert.equal((await client.runs.list(threadId)).length, 1)
 })
 
+test("a thread whose last run is deleted shows what it was before", async () => {
+  const threadId = await newThread()
+  await client.runs.wait(threadId, "hitl", { input: { x: 1 } })
+  const before = await client.threads.get(threadId)
+  await client.runs.wait(threadId, "hitl", { command: { resume: "yes" } })
+  const [last, first] = await client.runs.list(threadId)
+
+  await client.runs.delete(threadId, last?.run_id ?? "")
+  const { values, status, interrupts } = await client.threads.get(threadId)
+  await client.runs.delete(threadId, first?.run_id ?? "")
+  const empty = await client.threads.get(threadId)
+
+  assert.deepEqual([values, status, interrupts], [before.values, "interrupted", before.interrupts])
+  assert.deepEqual([empty.values, empty.status, empty.interrupts], [null, "idle", {}])
+})
+
 test("stream on a thread and without one, and wait", async () => {
   const threadId = await newThread()
   const told: Any[] = []
