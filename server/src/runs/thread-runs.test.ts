@@ -1,0 +1,149 @@
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+
+interface Run {
+  readonly run_id: string
+  readonly status: string
+  readonly cancel_reason: string | null
+  readonly metadata: { readonly n?: number }
+}
+
+const newThread = async (http: TestHttp) =>
+  ((await http.send("POST", "/threads", {})).json as { thread_id: string }).thread_id
+
+const addRun = async (http: TestHttp, threadId: string, fields: object = {}) =>
+  (await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {}, ...fields })).json as Run
+
+const executing = (http: TestHttp, { run_id }: Run) =>
+  until(() => http.server.workers.running.get(run_id), { what: "the run to execute" })
+
+const detailOf = (json: unknown) => String((json as { detail: string }).detail)
+
+test("a list is newest first, by status and by what the metadata holds, with only what was selected", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const path = `/threads/${threadId}/runs`
+  const runs = []
+  for (const n of [0, 1, 2]) runs.push(await addRun(http, threadId, { metadata: { n, odd: "\u0000\ud800" } }))
+  const listed = async (query: string) => (await http.send("GET", `${path}?${query}`)).json as Run[]
+  const ns = async (query: string) => (await listed(query)).map(({ metadata }) => metadata.n)
+
+  assert.deepEqual(await ns(""), [2, 1, 0])
+  assert.deepEqual(await ns("limit=1&offset=1"), [1])
+  assert.deepEqual(await ns("status=running"), [0])
+  assert.deepEqual(await ns(`metadata=${encodeURIComponent('{"n":1}')}`), [1])
+  assert.deepEqual(await ns(`metadata=${encodeURIComponent('{"odd":"\\u0000\\ud800"}')}`), [2, 1, 0])
+  assert.deepEqual(await listed("select=status&limit=1"), [{ status: "pending" }])
+  assert.deepEqual(await listed('select=["run_id"]&limit=1'), [{ run_id: runs[2]?.run_id }])
+})
+
+test("what a list, a stop or a deletion cannot mean is refused with words and changes nothing", async (t) => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const [threadId, other] = [await newThread(http), await newThread(http)]
+  const run = await addRun(http, threadId)
+  await executing(http, run)
+  const path = `/threads/${threadId}/runs`
+  const own = `${path}/${run.run_id}`
+  const foreign = `/threads/${other}/runs/${run.run_id}`
+  const cases: [string, string, unknown, number, RegExp][] = [
+    ["GET", `${path}?limit=0`, undefined, 422, /limit/],
+    ["GET", `${path}?limit=many`, undefined, 422, /limit/],
+    ["GET", `${path}?offset=99999999999`, undefined, 422, /offset/],
+    ["GET", `${path}?status=rollback`, undefined, 422, /status/],
+    ["GET", `${path}?select=secret`, undefined, 422, /select/],
+    ["GET", `${path}?metadata=1`, undefined, 422, /metadata: expected a JSON object/],
+    ["GET", `${path}?metadata={`, undefined, 422, /metadata: expected a JSON object/],
+    ["GET", `/threads/${randomUUID()}/runs`, undefined, 404, /not found/],
+    ["GET", "/threads/none/runs", undefined, 422, /thread_id: expected a UUID/],
+    ["GET", foreign, undefined, 404, /not found/],
+    ["GET", `${foreign}/join`, undefined, 404, /not found/],
+    ["GET", `${foreign}/stream`, undefined, 404, /not found/],
+    ["GET", `/runs/${randomUUID()}/stream`, undefined, 404, /not found/],
+    ["GET", "/runs/none/stream", undefined, 422, /run_id: expected a UUID/],
+    ["DELETE", foreign, undefined, 404, /not found/],
+    ["DELETE", own, undefined, 409, /cancel it first, or delete it with \?force=true/],
+    ["DELETE", `${path}/none`, undefined, 422, /run_id: expected a UUID/],
+    ["POST", `${foreign}/cancel`, undefined, 404, /not found/],
+    ["POST", `${own}/cancel?action=stop`, undefined, 422, /action/],
+    ["POST", `${own}/cancel?reason=bored`, undefined, 422, /reason/],
+    ["POST", `${own}/cancel?reason=taken&action=rollback`, undefined, 422, /goes with action=interrupt only/],
+    ["POST", "/runs/cancel", {}, 422, /expected either "status", or "thread_id" with "run_ids"/],
+    ["POST", "/runs/cancel", { status: "all", thread_id: threadId, run_ids: [run.run_id] }, 422, /expected either/],
+    ["POST", "/runs/cancel", { thread_id: threadId, run_ids: [] }, 422, /expected either/],
+    ["POST", "/runs/cancel", { status: "success" }, 422, /status/],
+    ["POST", "/runs/cancel", { thread_id: other, run_ids: [run.run_id] }, 404, /no run matches/],
+    ["POST", "/runs/cancel?action=stop", { status: "all" }, 422, /action/],
+    ["POST", "/runs/batch", {}, 422, /expected/],
+    ["POST", path, { assistant_id: "agent", run_id: "mine" }, 422, /run_id: expected a UUID/],
+    ["POST", path, { assistant_id: "agent", webhook: "" }, 422, /webhook/],
+    ["POST", path, { assistant_id: "agent", webhook: "http://a\u0000" }, 422, /webhook/],
+    ["POST", path, { assistant_id: "agent", webhook: "x".repeat(65_537) }, 422, /webhook/],
+    ["POST", path, { assistant_id: "agent", feedback_keys: "score" }, 422, /feedback_keys/],
+    ["POST", path, { assistant_id: "agent", config: { recursion_limit: 0 } }, 422, /recursion_limit/],
+    ["POST", path, { assistant_id: "agent", checkpoint: { checkpoint_id: 1 } }, 422, /checkpoint_id/],
+    ["POST", path, { assistant_id: "agent", command: { goto: [1] } }, 422, /goto/],
+  ]
+
+  for (const [method, asked, body, status, detail] of cases) {
+    await t.test(`${method} ${asked.slice(0, 90)} ${JSON.stringify(body ?? "").slice(0, 60)}`, async () => {
+      const reply = await http.send(method, asked, body)
+
+      assert.equal(reply.status, status, reply.text)
+      assert.match(detailOf(reply.json), detail)
+    })
+  }
+  assert.equal((await http.send("HEAD", `${own}/join`)).status, 405)
+  assert.equal(((await http.send("GET", path)).json as Run[]).length, 1)
+  assert.equal(http.server.workers.running.get(run.run_id)?.isCancelled, false)
+})
+
+test("a run says why it was stopped, and one that ended before it could be says nothing", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const path = `/threads/${threadId}/runs`
+  const reasonOf = async ({ run_id }: Run) => ((await http.send("GET", `${path}/${run_id}`)).json as Run).cancel_reason
+  http.server.workers.ignoresCancel = true
+
+  const taken = await addRun(http, threadId)
+  await executing(http, taken)
+  await http.send("POST", `${path}/${taken.run_id}/cancel?reason=taken`)
+  ;(await executing(http, taken)).done({ status: "cancelled" })
+  const quicker = await addRun(http, threadId)
+  await executing(http, quicker)
+  await http.send("POST", `${path}/${quicker.run_id}/cancel`)
+  ;(await executing(http, quicker)).done()
+  const replaced = await addRun(http, threadId)
+  await executing(http, replaced)
+  const next = await addRun(http, threadId, { multitask_strategy: "interrupt" })
+  ;(await executing(http, replaced)).done({ status: "cancelled" })
+  await executing(http, next)
+
+  assert.match((await reasonOf(taken)) ?? "", /^taken:/)
+  assert.equal(await reasonOf(quicker), null)
+  assert.equal(await reasonOf(replaced), `run ${next.run_id} took its place`)
+})
+
+test("a forced deletion stops the run first", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const path = `/threads/${threadId}/runs`
+  const [running, waiting] = [await addRun(http, threadId), await addRun(http, threadId)]
+  await executing(http, running)
+
+  const gone = await http.send("DELETE", `${path}/${waiting.run_id}?force=true`)
+  const stopped = await http.send("DELETE", `${path}/${running.run_id}?force=1`)
+
+  assert.deepEqual([gone.status, stopped.status], [204, 204])
+  assert.deepEqual((await http.send("GET", path)).json, [])
+  const { status } = (await http.send("GET", `/threads/${threadId}`)).json as { status: string }
+  assert.equal(status, "idle")
+})
