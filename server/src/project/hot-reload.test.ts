@@ -10,7 +10,8 @@ import { readProject } from "./langgraph-config.js"
 import { watchSources } from "./source-watch.js"
 import { folderWith } from "./testing/folder.js"
 
-const log = createLog({ process: "test", level: "silent" })
+const told: string[] = []
+const log = createLog({ process: "test", level: "warn" }, { write: (line) => told.push(JSON.parse(line).msg) })
 const chat = { chat: "./src/chat.ts:graph" }
 
 test("V1, V2: changes of sources are seen, also by renaming and in new folders, those of others are not", async () => {
@@ -65,11 +66,13 @@ test("a change loads the project again, and one that cannot be read changes noth
   })
 
   await folder.write("langgraph.json", "{ broken")
-  await folder.write("langgraph.json", JSON.stringify({ graphs: { ...chat, more: "./b.ts:b" } }))
+  const http = { disable_store: true }
+  await folder.write("langgraph.json", JSON.stringify({ graphs: { ...chat, more: "./b.ts:b" }, http }))
   await until(() => reloaded.length > 0, { what: "the project is loaded again" })
   watch.close()
 
   assert.deepEqual(loaded.at(-1), { graphs: { ...chat, more: "./b.ts:b" }, env: { OVER: "agent" } })
   assert.deepEqual(reloaded.at(-1), ["chat", "more"])
   assert.equal(reloaded.length, loaded.length)
+  assert.ok(told.includes("http of langgraph.json has changed: restart to have it followed"))
 })

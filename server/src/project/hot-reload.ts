@@ -35,10 +35,14 @@ export function startHotReload(options: HotReloadOptions): Promise<SourceWatch> 
   return watchSources(project.folder, (path) => void reload(path), { log })
 }
 
+/** What the server answers by, and reads once; its `app` is loaded again like a graph. */
+const httpOf = ({ http: { app: _, ...rest } }: Project): string => JSON.stringify(rest)
+
 async function loadAgain(options: HotReloadOptions): Promise<void> {
   const { project, workers, agentEnv, serverEnv, log, onReload } = options
   const changed = await readProject(project.configPath, serverEnv)
   for (const warning of changed.warnings) log.warn({ warning }, "langgraph.json")
+  if (httpOf(changed) !== httpOf(project)) log.warn("http of langgraph.json has changed: restart to have it followed")
   const { env, ...sources } = toWorkerProject(changed)
   const { graphs, failed } = await workers.replaceWorkers({ ...sources, env: { ...env, ...agentEnv } })
   for (const { graphId, message } of failed) {
