@@ -107,12 +107,14 @@ function withExample(operation: Operation, example: unknown): Operation {
 }
 
 function repliesOf(path: string, { parameters = [], requestBody, responses }: Operation, hasAccess: boolean) {
+  const isAboutTheServer = ["/ok", "/info", "/metrics"].includes(path)
   const isAboutIds = parameters.some((parameter) => parameter.in === "path")
   const general: Operation["responses"] = {
     ...(hasAccess && { 401: { description: "No key, or one that is unknown" }, 403: { description: "Not allowed" } }),
     ...(isAboutIds && { 404: { description: "Not found" } }),
     ...(requestBody && { 413: { description: "The body is too large" } }),
     ...((parameters.length > 0 || requestBody) && { 422: { description: "Invalid input" } }),
+    ...(!isAboutTheServer && { 429: { description: "More than the server's limits allow: Retry-After says when" } }),
     ...(path !== "/info" && { 503: { description: "The server starts, or its database is away: try again" } }),
   }
   return Object.fromEntries(

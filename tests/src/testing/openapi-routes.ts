@@ -1,7 +1,7 @@
 /** What an agent server's /openapi.json says may be asked: its routes, with a test of what their schemas allow. */
 import { Ajv2020 } from "ajv/dist/2020.js"
 
-interface Parameter {
+export interface Parameter {
   readonly name: string
   readonly in: string
   readonly schema?: Readonly<Record<string, unknown>>
