@@ -209,6 +209,19 @@ test("a repeated request has one run: its reply, its stream or its result", asyn
   })
 })
 
+test("headers that the project names reach the graph, and no body can say them", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { http: { configurable_headers: { includes: ["x-tenant-*"] } } })
+  const configurable = { "x-tenant-id": "forged", "x-other": "kept" }
+
+  const headers = { "x-tenant-id": "t1", "x-secret": "s" }
+  await http.send("POST", "/runs", { assistant_id: "agent", config: { configurable } }, headers)
+  const run = await startedRun(http)
+
+  const told = JSON.parse(run.order.config).configurable
+  assert.deepEqual([told["x-tenant-id"], told["x-other"], told["x-secret"]], ["t1", "kept", undefined])
+})
+
 test("a batch is made whole and in order, or not at all", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
