@@ -18,7 +18,7 @@ export function graphTypes(program: SourceProgram, name: string): GraphType[] {
   const exported = module && checker.getExportsOfModule(module).find((each) => each.name === name)
   const type = exported && graphOf(program, checker.getTypeOfSymbolAtLocation(exported, source))
   if (type === undefined || exported === undefined) return []
-  return [{ namespace: "", type }, ...graphsBelow(program, origin(program, exported), [])]
+  return [{ namespace: "", type }, ...graphsBelow(program, declared(checker, exported), [])]
 }
 
 /** What an export is after it was called, awaited, unwrapped and compiled (protocol-v2 §3.6). */
@@ -42,17 +42,15 @@ function graphOf({ source, checker }: SourceProgram, exported: ts.Type): ts.Type
 const isGraph = (checker: ts.TypeChecker, type: ts.Type): boolean =>
   checker.getPropertyOfType(type, "~OutputType") !== undefined
 
-/** The graphs that an expression adds as nodes, with those below them. */
-function graphsBelow(program: SourceProgram, made: readonly ts.Node[], above: readonly string[]): GraphType[] {
+/** The graphs that are nodes of what a piece of source makes, with those below them. */
+function graphsBelow(program: SourceProgram, origin: ts.Symbol | ts.Node, above: readonly string[]): GraphType[] {
   if (above.length >= mostLevels) return []
-  return made
-    .flatMap((node) => addedNodes(program, node))
-    .flatMap(({ name, value }) => {
-      const path = [...above, name]
-      const type = graphOf(program, program.checker.getTypeAtLocation(value))
-      if (type === undefined) return []
-      return [{ namespace: path.join("|"), type }, ...graphsBelow(program, originOf(program, value), path)]
-    })
+  return addedNodes(program, origin).flatMap(({ name, value }) => {
+    const path = [...above, name]
+    const type = graphOf(program, program.checker.getTypeAtLocation(value))
+    if (type === undefined) return []
+    return [{ namespace: path.join("|"), type }, ...graphsBelow(program, originOf(program, value), path)]
+  })
 }
 
 interface AddedNode {
@@ -60,33 +58,54 @@ interface AddedNode {
   readonly value: ts.Expression
 }
 
-/** The calls of `addNode` in a piece of source; those on a builder that has a name of its own are anywhere in its file. */
-function addedNodes({ checker }: SourceProgram, made: ts.Node): AddedNode[] {
-  const found: AddedNode[] = []
-  const builders = new Set<ts.Symbol>()
-  const visit = (node: ts.Node, only?: ReadonlySet<ts.Symbol>): void => {
-    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
-      const root = rootOf(node.expression)
-      const builder = ts.isIdentifier(root) ? checker.getSymbolAtLocation(root) : undefined
-      if (builder && !only) builders.add(builder)
-      const counts = only === undefined || (builder !== undefined && only.has(builder))
-      if (counts && node.expression.name.text === "addNode") found.push(...nodesOf(node))
+/** What is added to the builders of a value, in the order of its source. */
+function addedNodes({ checker }: SourceProgram, origin: ts.Symbol | ts.Node): AddedNode[] {
+  const calls = new Set<MethodCall>()
+  const seen = new Set<ts.Symbol>()
+  const isBuilder = (node: ts.Node) =>
+    checker.getPropertyOfType(checker.getTypeAtLocation(node), "addNode") !== undefined
+  const fromPiece = (piece: ts.Node) =>
+    visitCalls(piece, (call) => {
+      if (call.expression.name.text === "addNode") calls.add(call)
+      const root = rootOf(call)
+      if (ts.isIdentifier(root) && isBuilder(root)) fromName(root)
+    })
+  const fromName = (name: ts.Identifier) => {
+    const symbol = checker.getSymbolAtLocation(name)
+    if (symbol) fromSymbol(declared(checker, symbol))
+  }
+  const fromSymbol = (symbol: ts.Symbol) => {
+    if (seen.has(symbol)) return
+    seen.add(symbol)
+    for (const piece of piecesOf(symbol)) {
+      if (ts.isIdentifier(piece)) fromName(piece)
+      else fromPiece(piece)
     }
-    ts.forEachChild(node, (child) => visit(child, only))
+    // A builder that has a name may be added to anywhere in its file.
+    const file = symbol.valueDeclaration?.getSourceFile()
+    if (file === undefined) return
+    visitCalls(file, (call) => {
+      const root = rootOf(call)
+      const isItsOwn = ts.isIdentifier(root) && checker.getSymbolAtLocation(root) === symbol
+      if (isItsOwn && call.expression.name.text === "addNode") calls.add(call)
+    })
   }
-  visit(made)
-  if (builders.size > 0) {
-    const inside = new Set(found.map(({ value }) => value))
-    const before = found.length
-    visit(made.getSourceFile(), builders)
-    const more = found.splice(before).filter(({ value }) => !inside.has(value))
-    found.push(...more)
-  }
-  for (const builder of builders) {
-    const initializer = initializerOf(builder)
-    if (initializer) visit(initializer)
-  }
-  return found
+  if ("kind" in origin) fromPiece(origin)
+  else fromSymbol(origin)
+  return [...calls].sort((a, b) => a.end - b.end).flatMap(nodesOf)
+}
+
+type MethodCall = ts.CallExpression & { readonly expression: ts.PropertyAccessExpression }
+
+const isMethodCall = (node: ts.Node): node is MethodCall =>
+  ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)
+
+/** Every call of a method, but those inside of what is added to a graph: they make another one. */
+function visitCalls(node: ts.Node, onCall: (call: MethodCall) => void): void {
+  const isAddition = isMethodCall(node) && node.expression.name.text === "addNode"
+  if (isMethodCall(node)) onCall(node)
+  if (isAddition) visitCalls(node.expression, onCall)
+  else ts.forEachChild(node, (child) => visitCalls(child, onCall))
 }
 
 /** Where a chain of calls begins: `builder` in `builder.addNode(…).compile()`. */
@@ -124,26 +143,24 @@ function plain(expression: ts.Expression): ts.Expression {
   return isWrapped ? plain(expression.expression) : expression
 }
 
-/** The source that made a value. */
-function originOf(program: SourceProgram, value: ts.Expression): ts.Node[] {
-  if (!ts.isIdentifier(value)) return [value]
-  const { parent } = value
-  const symbol = ts.isShorthandPropertyAssignment(parent)
-    ? program.checker.getShorthandAssignmentValueSymbol(parent)
-    : program.checker.getSymbolAtLocation(value)
-  return symbol ? origin(program, symbol) : []
+/** Where a value comes from: the variable that holds it, or the expression itself. */
+function originOf({ checker }: SourceProgram, value: ts.Expression): ts.Symbol | ts.Node {
+  if (!ts.isIdentifier(value)) return value
+  const symbol = ts.isShorthandPropertyAssignment(value.parent)
+    ? checker.getShorthandAssignmentValueSymbol(value.parent)
+    : checker.getSymbolAtLocation(value)
+  return symbol ? declared(checker, symbol) : value
 }
 
-function origin({ checker }: SourceProgram, symbol: ts.Symbol): ts.Node[] {
-  const real = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
-  const initializer = initializerOf(real)
-  const functions = (real.declarations ?? []).filter(ts.isFunctionDeclaration)
-  return initializer ? [initializer] : functions
-}
+/** The symbol itself, under whatever name it was exported or imported. */
+const declared = (checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol =>
+  symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
 
-function initializerOf({ valueDeclaration }: ts.Symbol): ts.Expression | undefined {
-  if (valueDeclaration === undefined) return undefined
-  const isValue = ts.isVariableDeclaration(valueDeclaration) || ts.isExportAssignment(valueDeclaration)
-  if (!isValue) return undefined
-  return ts.isVariableDeclaration(valueDeclaration) ? valueDeclaration.initializer : valueDeclaration.expression
+/** The source that makes what a symbol stands for. */
+function piecesOf({ declarations = [] }: ts.Symbol): ts.Node[] {
+  return declarations.flatMap((each): ts.Node[] => {
+    if (ts.isVariableDeclaration(each)) return each.initializer ? [plain(each.initializer)] : []
+    if (ts.isExportAssignment(each)) return [each.expression]
+    return ts.isFunctionDeclaration(each) ? [each] : []
+  })
 }
