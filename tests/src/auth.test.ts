@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { Client } from "@langchain/langgraph-sdk"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { startAgentServer } from "./testing/agent-servers.js"
@@ -63,6 +64,93 @@ test("who calls is the auth module's decision", async (t) => {
 
   await t.test("the Studio header is nothing special outside of development", async () => {
     assert.equal((await search({ "x-auth-scheme": "langsmith" })).status, 401)
+  })
+})
+
+test("two users see what is their own", async (t) => {
+  await using db = await freshDatabase()
+  await using server = await startAgentServer({ databaseUri: db.uri, env })
+  const as = (name: string) =>
+    new Client({
+      apiUrl: server.url,
+      defaultHeaders: { ...server.headers, ...bearer(name) },
+      callerOptions: { maxRetries: 0 },
+    })
+  const [ada, bob] = [as("ada"), as("bob")]
+  const create = (metadata: object) =>
+    ask(server, "/threads", { method: "POST", body: JSON.stringify({ metadata }), headers: bearer("ada") })
+
+  await t.test("a handler's changes are stored, and its filter decides who finds the thread", async () => {
+    const mine = await ada.threads.create({ metadata: { topic: "tea", owner: "somebody else" } })
+
+    assert.deepEqual(mine.metadata, { topic: "tea", owner: "ada", may: ["agents"] })
+    assert.equal((await ada.threads.get(mine.thread_id)).thread_id, mine.thread_id)
+    await assert.rejects(bob.threads.get(mine.thread_id), /HTTP 404.*not found/)
+    const found = async (client: Client) => (await client.threads.search()).map(({ thread_id }) => thread_id)
+    assert.deepEqual([await found(ada), await found(bob)], [[mine.thread_id], []])
+    assert.deepEqual([await ada.threads.count(), await bob.threads.count()], [1, 0])
+    await assert.rejects(bob.threads.create({ threadId: mine.thread_id, ifExists: "do_nothing" }), /HTTP 409/)
+    const changed = await ada.threads.update(mine.thread_id, { metadata: { owner: "bob", topic: "coffee" } })
+    assert.deepEqual([changed.metadata?.owner, changed.metadata?.topic], ["ada", "coffee"])
+  })
+
+  await t.test("what a handler refuses has its status, its text and its headers", async () => {
+    const refused = await create({ forbidden: true })
+    assert.deepEqual([refused.status, refused.body.detail, refused.body.code], [403, "Forbidden", "forbidden"])
+    const politely = await create({ forbidden: "politely" })
+    assert.deepEqual([politely.status, politely.body.detail], [402, "Pay first."])
+    assert.equal(politely.headers.get("x-price"), "1")
+    assert.equal(await ada.threads.count(), 1)
+  })
+
+  await t.test("a filter that nobody understands lets nothing through and names its handler in the log", async () => {
+    for (const forbidden of ["oddly", "without a value"]) {
+      const { status, body } = await create({ forbidden })
+
+      assert.deepEqual([status, body.detail], [500, "internal error"])
+    }
+    assert.match(server.log(), /auth handler for \\"threads:create\\" returned a filter that cannot be used/)
+    assert.match(server.log(), /which can match nothing/)
+    assert.equal(await ada.threads.count(), 1)
+  })
+
+  await t.test("a run carries its owner, and its graph is told who asks", async () => {
+    const { thread_id } = await ada.threads.create()
+    const run = await ada.runs.create(thread_id, "echo", { input: { text: "hi" }, metadata: { owner: "bob" } })
+    const values = (await ada.runs.join(thread_id, run.run_id)) as { text: string; user: Record<string, unknown> }
+
+    assert.equal(run.metadata?.owner, "ada")
+    assert.equal(values.text, "You said: hi")
+    const user = {
+      identity: "ada",
+      display_name: "ADA",
+      is_authenticated: true,
+      permissions: ["agents"],
+      team: { id: 7 },
+    }
+    assert.deepEqual(values.user, { user, id: "ada", permissions: ["agents"] })
+    await assert.rejects(bob.runs.create(thread_id, "echo", { input: { text: "hi" } }), /HTTP 404/)
+    await assert.rejects(bob.runs.get(thread_id, run.run_id), /HTTP 404/)
+  })
+
+  await t.test("a user without a filter sees everything", async () => {
+    assert.equal(await as("plain").threads.count(), 2)
+  })
+
+  await t.test("the store asks the rules about the namespace", async () => {
+    await ada.store.putItem(["ada", "notes"], "a", { text: "mine" })
+
+    assert.deepEqual((await ada.store.getItem(["ada", "notes"], "a"))?.value, { text: "mine" })
+    for (const attempt of [
+      () => bob.store.getItem(["ada", "notes"], "a"),
+      () => bob.store.putItem(["ada", "notes"], "a", { text: "stolen" }),
+      () => bob.store.deleteItem(["ada", "notes"], "a"),
+      () => bob.store.searchItems(["ada"]),
+      () => bob.store.searchItems([]),
+    ]) {
+      await assert.rejects(attempt(), /HTTP 403.*That is not your namespace\./)
+    }
+    assert.deepEqual((await ada.store.getItem(["ada", "notes"], "a"))?.value, { text: "mine" })
   })
 })
 

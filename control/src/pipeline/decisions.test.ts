@@ -128,6 +128,8 @@ test("a unit that is ready may take over; a graph that does not load says which 
   const broken = { ...report, failed: [{ graph_id: "chat", message: "no key" }] }
   const refusal = (error: unknown) => error instanceof DeployFailed && error.code === "graph_load_failed"
   assert.throws(() => judgeReport(broken, "r1"), refusal)
+  const refused = { ...report, failed: [{ graph_id: "auth.path", message: "no key" }] }
+  assert.throws(() => judgeReport(refused, "r1"), /^DeployFailed: auth\.path does not load: no key/)
 })
 
 test("builds are limited, and so is everything together", () => {

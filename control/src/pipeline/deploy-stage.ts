@@ -33,11 +33,14 @@ export const runDeploy: RunStage = async (input) => {
   }
 }
 
+// A unit tells of its auth module and its app as of a graph, by their place in langgraph.json (protocol/unit).
+const wordsFor = (id: string): string => (id === "auth.path" || id === "http.app" ? id : `graph "${id}"`)
+
 /** Pure. @throws DeployFailed  a graph does not load */
 export function judgeReport(report: UnitReport, revisionId: string): StageOutcome | undefined {
   if (!report.ready || report.revision_id !== revisionId) return undefined
   if (report.failed.length === 0) return { kind: "next", status: "DEPLOYING", stage: "switch" }
-  const sentences = report.failed.map(({ graph_id, message }) => `graph "${graph_id}" does not load: ${message}`)
+  const sentences = report.failed.map(({ graph_id, message }) => `${wordsFor(graph_id)} does not load: ${message}`)
   throw new DeployFailed("graph_load_failed", sentences.join("; "))
 }
 
