@@ -80,6 +80,7 @@ test("the runs of another are not there, whatever is asked of them", async () =>
     get: () => bob.runs.get(threadId, runId),
     join: () => bob.runs.join(threadId, runId),
     "join its stream": () => first(bob.runs.joinStream(threadId, runId)),
+    "join and cancel": () => bob.runs.join(threadId, runId, { cancelOnDisconnect: true }),
     "join its stream without the thread": () => first(bob.runs.joinStream(null, runId)),
     cancel: () => bob.runs.cancel(threadId, runId, true, "rollback"),
     "cancel some": () => bob.runs.cancelMany({ threadId, runIds: [runId], action: "rollback" }),

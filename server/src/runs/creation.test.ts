@@ -10,7 +10,7 @@ import { type AccessEvent, anyone, type Caller } from "../auth/caller.js"
 import { startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { createThread } from "../threads/operations.js"
-import { cancelRun, createRun, getRun, joinRun } from "./operations.js"
+import { cancelRun, createRun, getRun, joinRun, requireMayStop } from "./operations.js"
 import { newRun } from "./schema.js"
 import { cancelRuns, deleteRun, listRuns } from "./thread-operations.js"
 
@@ -98,6 +98,26 @@ test("nobody can do anything with the thread and the runs of another", async () 
   assert.equal(await countOf(db), 1)
   assert.equal((await getRun(server, { ...named, caller: ann })).status, "running")
   assert.equal((await listRuns(server, ann, { threadId, ...query })).length, 1)
+})
+
+test("who may only read a run cannot stop it by leaving", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const reader: Caller = {
+    ...anyone,
+    authorize: async (event, value) => {
+      if (event === "threads:update") throw new Forbidden("you may only read")
+      return { value, filter: undefined }
+    },
+  }
+  const threadId = await threadOf(server, anyone)
+  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
+  const named = { caller: reader, threadId, runId, action: "interrupt" } as const
+
+  await assert.rejects(requireMayStop(server, named), Forbidden)
+  await assert.rejects(cancelRun(server, { ...named, wait: false }), Forbidden)
+
+  assert.equal(server.workers.running.get(runId)?.isCancelled, false)
 })
 
 test("a rule that says no leaves nothing behind", async () => {

@@ -127,14 +127,22 @@ async function withSubscriber(
  * @throws NotFound  no such run on this thread
  */
 export async function cancelRun(runs: Runs, request: CancelRequest): Promise<void> {
-  const { caller, threadId, runId, action } = request
-  const { filter } = await caller.authorize("threads:update", {
-    thread_id: threadId,
-    action,
-    metadata: { run_ids: [runId] },
-  })
-  if (filter !== undefined && !(await isThreadVisible(runs.db, threadId, filter))) throw runNotFound(runId)
+  await requireMayStop(runs, request)
   await stopRun(runs, request)
+}
+
+/**
+ * Asks whether a caller may stop a run.
+ * @throws NotFound   it may not see the run's thread
+ * @throws Forbidden  a rule of the project says no
+ */
+export async function requireMayStop(
+  { db }: Pick<Runs, "db">,
+  { caller, threadId, runId, action }: NamedRun & Pick<Stop, "action">,
+): Promise<void> {
+  const asked = { thread_id: threadId, action, metadata: { run_ids: [runId] } }
+  const { filter } = await caller.authorize("threads:update", asked)
+  if (filter !== undefined && !(await isThreadVisible(db, threadId, filter))) throw runNotFound(runId)
 }
 
 export interface CancelRequest extends Stop, NamedRun {}

@@ -1,4 +1,5 @@
 /** What a request and a reply about runs look like (agent-server-api §2.8, §2.13, §6.1). */
+import { parseJsonBody } from "@superstep/toolkit/http/body"
 import { z } from "zod"
 import { pageQueryFields } from "../http/pagination.js"
 import { plainText, queryFlag, queryList, uuid } from "../http/parameters.js"
@@ -160,11 +161,12 @@ export const listQuery = z.object({
     .optional(),
 })
 
+/** As a body is read, so that what is nested too deep is refused before anybody walks through it. */
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJsonBody(text)
   } catch {
-    // No JSON: the schema that reads the value refuses it.
+    // No JSON of ours: the schema that reads the value refuses it.
     return undefined
   }
 }

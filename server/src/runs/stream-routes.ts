@@ -15,7 +15,7 @@ import {
   type RunIdentity,
   type RunRoutes,
 } from "./creating-routes.js"
-import { joinRun, type Runs, stopRun, threadOfRun } from "./operations.js"
+import { joinRun, type Runs, requireMayStop, stopRun, threadOfRun } from "./operations.js"
 import { repeatedRun } from "./repeated-run.js"
 import {
   eventStream,
@@ -115,6 +115,8 @@ interface JoinRequest {
 
 async function streamJoined(runs: Runs, c: Context, request: JoinRequest): Promise<Response> {
   const { caller, threadId, runId, wanted, cancel, after, headers } = request
+  // Who may only read a run must not stop it by leaving.
+  if (cancel) await requireMayStop(runs, { caller, threadId, runId, action: "interrupt" })
   const subscriber = new EventResponse(c, wanted)
   const joining = orAbandon(subscriber, () => joinRun(runs, { caller, threadId, runId, subscriber, after }))
   // The past may be longer than its reader is quick: the rest of it follows behind the reply's headers.

@@ -60,6 +60,7 @@ test("what a list, a stop or a deletion cannot mean is refused with words and ch
     ["GET", `${path}?select=secret`, undefined, 422, /select/],
     ["GET", `${path}?metadata=1`, undefined, 422, /metadata: expected a JSON object/],
     ["GET", `${path}?metadata={`, undefined, 422, /metadata: expected a JSON object/],
+    ["GET", `${path}?metadata=${'{"a":'.repeat(600)}1${"}".repeat(600)}`, undefined, 422, /metadata: expected a JSON/],
     ["GET", `/threads/${randomUUID()}/runs`, undefined, 404, /not found/],
     ["GET", "/threads/none/runs", undefined, 422, /thread_id: expected a UUID/],
     ["GET", foreign, undefined, 404, /not found/],

@@ -12,7 +12,7 @@ import {
   type RunIdentity,
   type RunRoutes,
 } from "./creating-routes.js"
-import { joinRun, type Runs, resultOfRun } from "./operations.js"
+import { joinRun, type Runs, requireMayStop, resultOfRun } from "./operations.js"
 import { repeatedRun } from "./repeated-run.js"
 import { joinQuery, type NewRunBody, newRun, runParams, runResult, threadParams } from "./schema.js"
 import { leaveRun } from "./stream-routes.js"
@@ -70,6 +70,8 @@ interface WaitRequest extends RunIdentity {
 
 async function waitForJoined(runs: Runs, c: Context, { caller, cancel, headers, ...run }: WaitRequest) {
   const ids = { threadId: run.thread_id, runId: run.run_id }
+  // Who may only read a run must not stop it by leaving.
+  if (cancel) await requireMayStop(runs, { ...ids, caller, action: "interrupt" })
   const subscriber = new ResultResponse()
   await joinRun(runs, { ...ids, caller, subscriber, after: undefined })
   return subscriber.respond(
