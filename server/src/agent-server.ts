@@ -23,7 +23,7 @@ import { forgetOldEvents } from "./events/forget-events.js"
 import { RunStreams } from "./events/run-streams.js"
 import { Gate } from "./gate/gate.js"
 import { toGateProject } from "./gate/gate-project.js"
-import { type OwnChannel, openOwnChannel } from "./gate/own-channel.js"
+import { callOwnRoute, type OwnChannel, openOwnChannel } from "./gate/own-channel.js"
 import { fetchOf } from "./http/raw-response.js"
 import { httpSettings } from "./http/settings.js"
 import { isTracedToLangsmith } from "./meta/info.js"
@@ -42,6 +42,8 @@ import { startSweeping } from "./threads/sweep.js"
 import { startTracing } from "./tracing/start-tracing.js"
 import type { Tracing } from "./tracing/tracing.js"
 import { UiBundles } from "./ui/bundles.js"
+import { DeliveryLoop } from "./webhooks/delivery-loop.js"
+import { webhookSettings } from "./webhooks/settings.js"
 import type { Limits } from "./workers/child.js"
 import { patient } from "./workers/patient-calls.js"
 import { createWorkerPool, usualLimits, type WorkerPool } from "./workers/pool.js"
@@ -79,12 +81,13 @@ export interface AgentServerOptions {
 export async function startAgentServer({ config, version, log, env }: AgentServerOptions): Promise<AgentServer> {
   const project = await readProject(config.configPath, nameableEnv(config, env))
   for (const warning of project.warnings) log.warn({ warning }, "langgraph.json")
+  const webhooks = webhooksOf(project, config, env)
   const uri = config.databaseUri.reveal()
   await untilReachable(() => migrate({ uri, folder: migrations, log }), { forMs: databaseMs, log })
   const db = openDatabase({ uri, poolSize: config.poolSize, log })
   const channel = await openOwnChannel()
   const tracing = await startTracing(env, version)
-  const parts = assemble({ config, db, log, env, project, channel, tracing })
+  const parts = { ...assemble({ config, db, log, env, project, channel, tracing }), webhooks }
   const { workers, gate, streams, writes, executor, loop, claimer, ui, sources } = parts
 
   let isReady = false
@@ -119,6 +122,14 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   await loop.start()
   const crons = new CronLoop({ ...parts, db, log })
   await crons.start()
+  const deliveries = new DeliveryLoop({
+    db,
+    log,
+    settings: webhooks,
+    revisionId: claimer.revisionId,
+    callOwnRoute: (call) => callOwnRoute(channel, call),
+  })
+  await deliveries.start()
   const stopForgetting = forgetOldEvents(db, { ttlSeconds: config.resumableTtlSeconds, log })
   const stopSweeping = await startSweeping(db, { ttl: project.checkpointer.ttl, log })
   const stopSweepingItems = startSweepingItems(parts.store, log)
@@ -140,6 +151,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     writes.close()
     streams.stopWaiting()
     await executor.close()
+    await deliveries.stop()
     await streams.close()
     await listening.close(1000)
     await gate.stop()
@@ -230,6 +242,17 @@ function assemble({ config, db, log, env, project, channel, tracing }: Assembly)
     graphDefaults: defaultsOf(project, config),
   }
 }
+
+/** @throws InvalidInput  a header names a variable that is not set: better at the start than at every call */
+const webhooksOf = ({ webhooks, http, env }: Project, config: Config, serverEnv: NodeJS.ProcessEnv) =>
+  webhookSettings({
+    webhooks,
+    http,
+    env: { ...nameableEnv(config, serverEnv), ...env, ...config.agentEnv },
+    isDev: config.isDev,
+    privateNetworks: config.webhookPrivateNetworks,
+    signingSecret: config.webhookSigningSecret,
+  })
 
 const defaultsOf = (project: Project, config: Config) =>
   graphDefaults(project.graphs, projectWithEnv(project, config).env.LANGGRAPH_CONFIG ?? config.langgraphConfig)

@@ -5,6 +5,7 @@ import { readSettings, Secret, type Settings, type Values } from "@superstep/too
 import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import type { ListenAddress } from "@superstep/toolkit/http/listen"
 import { z } from "zod"
+import { signingSecretPattern } from "./webhooks/signature.js"
 
 const wholeNumber = (fallback: number, least = 0) =>
   z
@@ -214,6 +215,22 @@ export const settings = {
       .string()
       .optional()
       .transform((text) => text?.split(",").map((origin) => origin.trim())),
+  },
+  webhookSigningSecret: {
+    env: "SUPERSTEP_WEBHOOK_SIGNING_SECRET",
+    describe:
+      "Secret that webhooks are signed with, as Standard Webhooks writes it: `whsec_` and 24 to 64 bytes in base64. Without one they are not signed.",
+    schema: z
+      .string()
+      .regex(signingSecretPattern, "expected whsec_ and 24 to 64 bytes in base64")
+      .optional()
+      .transform((text) => (text === undefined ? undefined : new Secret(text))),
+  },
+  webhookPrivateNetworks: {
+    env: "SUPERSTEP_WEBHOOK_PRIVATE_NETWORKS",
+    describe: "1 to let webhooks go to private networks, such as 10.0.0.0/8; `superstep dev` always does.",
+    schema: flag,
+    defaultText: "`0`",
   },
   settingsFile: {
     env: "SUPERSTEP_SETTINGS_FILE",

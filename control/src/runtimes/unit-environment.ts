@@ -37,6 +37,9 @@ const serverSettings = [
   "RESUMABLE_STREAM_TTL_SECONDS",
 ]
 
+// What only the operator may decide: whom agents can reach in the network that they run in.
+const operatorSettings = ["SUPERSTEP_WEBHOOK_PRIVATE_NETWORKS"]
+
 // What certificates to trust and how to get out of a closed network is the machine's matter, and user code needs it.
 const networkNames = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"]
 
@@ -47,7 +50,7 @@ const heapShare = 0.75
 export function unitEnvironment(spec: UnitSpec, place: UnitPlace, base: NodeJS.ProcessEnv): Record<string, string> {
   const settings = pick({ ...base, ...agentEnvironment(spec, base) }, serverSettings)
   return {
-    ...pick(base, [...fromMachine, ...networkNames]),
+    ...pick(base, [...fromMachine, ...networkNames, ...operatorSettings]),
     ...settings,
     [shutdownGrace]: shutdownGraceOf(settings[shutdownGrace], base),
     ...heapOption(spec),
@@ -76,8 +79,12 @@ function shutdownGraceOf(asked: string | undefined, base: NodeJS.ProcessEnv): st
   return asked === undefined || Number(asked) > most ? String(most) : asked
 }
 
+// The operator's is for all units, a deployment's secret for its own.
+const signingSecret = "SUPERSTEP_WEBHOOK_SIGNING_SECRET"
+
 /** The settings that user code must not find. */
 export const unitSecrets = (spec: UnitSpec, base: NodeJS.ProcessEnv): Record<string, Secret> => ({
+  ...secretSetting(signingSecret, spec.agentEnv[signingSecret]?.reveal() ?? base[signingSecret]),
   SUPERSTEP_UNIT_TOKEN: spec.token,
   SUPERSTEP_AGENT_ENV: new Secret(JSON.stringify(agentEnvironment(spec, base))),
   DATABASE_URI: spec.databaseUri,
@@ -88,6 +95,9 @@ function agentEnvironment(spec: UnitSpec, base: NodeJS.ProcessEnv): Record<strin
   const secrets = Object.entries(spec.agentEnv).map(([name, value]) => [name, value.reveal()])
   return { ...pick(base, networkNames), ...heapOption(spec), ...Object.fromEntries(secrets) }
 }
+
+const secretSetting = (name: string, value: string | undefined): Record<string, Secret> =>
+  value === undefined ? {} : { [name]: new Secret(value) }
 
 const heapOption = ({ memoryMb }: UnitSpec): Record<string, string> =>
   memoryMb === undefined ? {} : { NODE_OPTIONS: heapLimit(memoryMb) }

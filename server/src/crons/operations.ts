@@ -3,10 +3,11 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as uuidv7 } from "uuid"
 import { assistantIdOf } from "../assistants/assistant.js"
-import { getAssistant, resolveAssistant } from "../assistants/operations.js"
 import type { Caller } from "../auth/caller.js"
 import type { Page } from "../http/pagination.js"
+import { assistantFor } from "../runs/preparation.js"
 import { getThread } from "../threads/operations.js"
+import { acceptedWebhook, type UrlRules } from "../webhooks/url-rules.js"
 import type { Workers } from "../workers/port.js"
 import type { CronRow } from "./cron.js"
 import {
@@ -26,6 +27,7 @@ import { type CronCountBody, type CronPatchBody, type CronSearchBody, type NewCr
 /** What the operations stand on. */
 export interface Crons {
   readonly db: Database
+  readonly webhooks: UrlRules
   readonly workers: Pick<Workers, "report">
 }
 
@@ -34,14 +36,16 @@ const noCron = (cronId: string) => new NotFound(`Cron with ID ${cronId} not foun
 /**
  * Creates a cron. It fires first at the next due time, never at once.
  * @param threadId  undefined: each of its runs gets a thread of its own
- * @throws NotFound  no such assistant or thread
+ * @throws NotFound      no such assistant or thread
+ * @throws InvalidInput  its webhook can never be called
  */
 export async function createCron(
-  { db, workers }: Crons,
+  { db, workers, webhooks }: Crons,
   caller: Caller,
   threadId: string | undefined,
   body: NewCronBody,
 ): Promise<CronRow> {
+  acceptedWebhook(webhooks, body.webhook)
   const { value } = await caller.authorize("crons:create", {
     cron_id: uuidv7(),
     thread_id: threadId ?? null,
@@ -51,8 +55,7 @@ export async function createCron(
     metadata: body.metadata ?? {},
     payload: { assistant_id: body.assistant_id, ...withoutNull(payloadOf(body)), metadata: body.metadata ?? {} },
   })
-  const assistant = await resolveAssistant(db, body.assistant_id, workers.report().graphs)
-  await getAssistant({ db, workers }, caller, body.assistant_id)
+  const assistant = await assistantFor({ db, workers }, caller, body.assistant_id)
   if (threadId === undefined) await caller.authorize("threads:search", {})
   else await getThread(db, caller, threadId)
   const plan = {

@@ -12,7 +12,6 @@ export interface Field {
   readonly ignored?: string
 }
 
-const notYet = "this has no effect yet"
 const noImage = "this has no effect: no container image is built, a project runs in processes of this machine"
 
 export const fields: readonly Field[] = [
@@ -151,14 +150,17 @@ export const fields: readonly Field[] = [
     what: "LangSmith keys beside the project's rules.",
     ignored: "this has no effect: this server asks no LangSmith",
   },
-  { path: "webhooks", what: "Calls to other servers at the end of runs.", ignored: notYet },
+  { path: "webhooks", what: "Calls to other servers at the end of runs: [webhooks](webhooks.md)." },
   { path: "webhooks.env_prefix", what: "Which variables headers may name; `LG_WEBHOOK_` by default." },
   { path: "webhooks.headers", what: "Headers of each call; a variable stands as `{{ env.NAME }}` after a dollar." },
   { path: "webhooks.url", what: "Which addresses may be called." },
   { path: "webhooks.url.allowed_domains", what: "Domains, with `*.` for those below." },
   { path: "webhooks.url.allowed_ports", what: "Ports." },
   { path: "webhooks.url.require_https", what: "Whether only `https` may be." },
-  { path: "webhooks.url.disable_loopback", what: "Whether paths of this server may not be." },
+  {
+    path: "webhooks.url.disable_loopback",
+    what: "Whether this machine and paths of this server may not be; `false` only in `superstep dev`, else `true`.",
+  },
   { path: "webhooks.url.max_url_length", what: "Longest address." },
   {
     path: "encryption",

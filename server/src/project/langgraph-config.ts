@@ -31,6 +31,7 @@ export interface Project {
   /** Source files of UI components, by agent. */
   readonly ui: Readonly<Record<string, string>>
   readonly uiConfig: NonNullable<LanggraphJson["ui_config"]>
+  readonly webhooks: NonNullable<LanggraphJson["webhooks"]>
   /** What a person should know and nothing fails for, such as an unknown key. */
   readonly warnings: readonly string[]
 }
@@ -58,6 +59,7 @@ export async function readProject(configPath: string, serverEnv: NodeJS.ProcessE
     auth: config.auth ?? {},
     ui: config.ui ?? {},
     uiConfig: config.ui_config ?? {},
+    webhooks: config.webhooks ?? {},
     warnings: [...fieldWarnings(config), ...env.warnings],
   }
 }

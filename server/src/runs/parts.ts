@@ -2,6 +2,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { RunStreams } from "../events/run-streams.js"
 import type { Tracing } from "../tracing/tracing.js"
+import type { UrlRules } from "../webhooks/url-rules.js"
 import type { Workers } from "../workers/port.js"
 import type { Claimer } from "./claims.js"
 import type { Executor } from "./executor.js"
@@ -16,6 +17,8 @@ export interface Runs {
   readonly claimer: Claimer
   /** How many runs may wait on one thread; 0 or absent: any number. */
   readonly maxWaitingRuns?: number
+  /** Where runs may tell of their end. */
+  readonly webhooks: UrlRules
   /** Where traces are made. */
   readonly tracing?: Tracing | undefined
 }

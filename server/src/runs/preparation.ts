@@ -3,13 +3,14 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as uuidv7 } from "uuid"
 import { type Assistant, systemAssistantId } from "../assistants/assistant.js"
-import { resolveAssistant } from "../assistants/operations.js"
+import { type Assistants, resolveAssistant } from "../assistants/operations.js"
 import { findAssistantRow } from "../assistants/queries.js"
 import type { Caller } from "../auth/caller.js"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { hasCheckpoint } from "../checkpoints/queries.js"
 import { findThread } from "../threads/queries.js"
 import { metadataOf } from "../threads/thread.js"
+import { acceptedWebhook } from "../webhooks/url-rules.js"
 import type { Runs } from "./parts.js"
 import type { NewRun } from "./queries.js"
 import { callerFields, checkpointOf, mergeKwargs, mergeMetadata, type RunIds, type ThreadDefaults } from "./request.js"
@@ -35,6 +36,7 @@ export interface PreparedRun {
  * Asks whether the caller may, and merges what it asks for with its assistant and thread.
  * @throws NotFound   no such assistant or checkpoint, or none that the caller may use
  * @throws Forbidden  a rule of the project says no
+ * @throws InvalidInput  its webhook can never be called
  */
 export async function prepareRun(runs: Runs, request: RunRequest): Promise<PreparedRun> {
   const { db, claimer } = runs
@@ -45,7 +47,8 @@ export async function prepareRun(runs: Runs, request: RunRequest): Promise<Prepa
     assistantFor(runs, caller, request.body.assistant_id),
     isStateless ? noDefaults : threadDefaults(db, threadId),
   ])
-  const { body, filter } = await authorized(request, ids, assistant)
+  const { body: asked, filter } = await authorized(request, ids, assistant)
+  const body = { ...asked, webhook: acceptedWebhook(runs.webhooks, asked.webhook) }
   await requireCheckpoint(db, ids.threadId, body)
   // The other strategies end what waits, or refuse by themselves.
   if (thread.isBusy && (body.multitask_strategy ?? "enqueue") === "enqueue") {
@@ -74,8 +77,12 @@ export async function prepareRun(runs: Runs, request: RunRequest): Promise<Prepa
   return { run, filter }
 }
 
-/** A graph's own assistant is nobody's: a rule that asks for an owner must not hide it (agent-server-api §6.2.2). */
-async function assistantFor({ db, workers }: Runs, caller: Caller, name: string): Promise<Assistant> {
+/**
+ * The assistant of a run. A graph's own assistant is nobody's: a rule that asks for an owner must not hide it
+ * (agent-server-api §6.2.2).
+ * @throws NotFound  there is none, or none that the caller may use
+ */
+export async function assistantFor({ db, workers }: Assistants, caller: Caller, name: string): Promise<Assistant> {
   const { filter } = await caller.authorize("assistants:read", { assistant_id: name })
   const assistant = await resolveAssistant(db, name, workers.report().graphs)
   const { assistantId, graphId } = assistant

@@ -15,6 +15,9 @@ import { Executor } from "../runs/executor.js"
 import { observeWith } from "../runs/observer.js"
 import type { Runs } from "../runs/operations.js"
 import type { Tracing } from "../tracing/tracing.js"
+import { DeliveryLoop } from "../webhooks/delivery-loop.js"
+import type { WebhookSettings } from "../webhooks/settings.js"
+import { testWebhooks } from "../webhooks/testing/settings.js"
 import { ScriptedWorkers } from "./scripted-workers.js"
 
 export const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
@@ -24,6 +27,8 @@ export interface TestServer extends Runs, AsyncDisposable {
   readonly loop: ClaimLoop
   readonly metrics: Metrics
   readonly crons: CronLoop
+  readonly deliveries: DeliveryLoop
+  readonly webhooks: WebhookSettings
   /** Stops without giving anything back, as a killed process does. */
   crash(): Promise<void>
 }
@@ -38,6 +43,9 @@ export interface TestServerOptions {
   readonly tracing?: Tracing
   readonly maxWaitingRuns?: number
   readonly threadTtlMs?: number
+  readonly webhooks?: Partial<WebhookSettings>
+  /** For a call of a webhook. */
+  readonly callTimeoutMs?: number
 }
 
 /** Starts a server on a test's database; several may share one. */
@@ -46,6 +54,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const db = openDatabase({ uri: shared.uri, poolSize: 4, log })
   const { slots = 10, leaseMs = 30_000, revisionId = null, serverId = randomUUID() } = options
   const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, tracing, maxWaitingRuns = 0 } = options
+  const webhooks = { ...testWebhooks, ...options.webhooks }
   const claimer = { serverId, revisionId, leaseMs }
   const workers = new ScriptedWorkers({ slots })
   const streams = new RunStreams({ db, log, serverId, threadTtlMs })
@@ -58,14 +67,18 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   await streams.start()
   await executor.start()
   await loop.start()
-  const crons = new CronLoop({ db, log, workers, streams, executor, claimer })
+  const crons = new CronLoop({ db, log, workers, streams, executor, claimer, webhooks })
   await crons.start()
+  const { callTimeoutMs: timeoutMs = 10_000 } = options
+  const deliveries = new DeliveryLoop({ db, log, settings: webhooks, revisionId, timeoutMs })
+  await deliveries.start()
   const stop = async () => {
     await crons.stop()
     await loop.stop()
     await workers.stop()
     writes.close()
     await executor.close()
+    await deliveries.stop()
     await streams.close()
     await db.close()
   }
@@ -75,6 +88,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     await db.close()
     await loop.stop()
     await crons.stop()
+    await deliveries.stop()
   }
   return {
     db,
@@ -88,6 +102,8 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     tracing,
     maxWaitingRuns,
     crons,
+    deliveries,
+    webhooks,
     crash,
     [Symbol.asyncDispose]: stop,
   }

@@ -1,0 +1,317 @@
+/** Webhooks from the end of a run to real receivers; times of tries are moved, never waited for. */
+import assert from "node:assert/strict"
+import { createHmac } from "node:crypto"
+import { test } from "node:test"
+import { Secret } from "@superstep/toolkit/config/settings"
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { startReceiver } from "./testing/receiver.js"
+
+interface DeliveryRow {
+  readonly state: string
+  readonly tries: number
+  readonly reply_status: number | null
+  readonly reply: string | null
+  readonly failure: string | null
+}
+
+const deliveryOf = (db: Db, runId: string) =>
+  db.row<DeliveryRow>(
+    sql`select state, tries, reply_status, reply, failure from webhook_deliveries where run_id = ${runId}`,
+  )
+
+const delivered = (db: Db, runId: string, state = "delivered") =>
+  until(
+    async () => {
+      const row = await deliveryOf(db, runId)
+      return row?.state === state ? row : undefined
+    },
+    { what: `the delivery is ${state}` },
+  )
+
+const tried = (db: Db, runId: string, tries: number) =>
+  until(
+    async () => {
+      const row = await deliveryOf(db, runId)
+      return row?.tries === tries && row.failure !== null ? row : undefined
+    },
+    { what: `try ${tries} has failed` },
+  )
+
+const makeDue = (db: Db, runId: string) =>
+  db.run(sql`update webhook_deliveries set next_try_at = now() where run_id = ${runId} and state = 'pending'`)
+
+interface Asked {
+  readonly path?: string
+  /** Who executes the run. */
+  readonly executor?: TestServer
+  readonly [field: string]: unknown
+}
+
+async function startRun(
+  http: TestHttp,
+  url: string,
+  { path = "/runs", executor = http.server, ...fields }: Asked = {},
+) {
+  const n = executor.workers.started.length
+  const { status, json, text } = await http.send("POST", path, {
+    assistant_id: "agent",
+    input: { n: 1 },
+    webhook: url,
+    ...fields,
+  })
+  assert.equal(status, 200, text)
+  const run = await until(() => executor.workers.started[n], { what: "the run to start" })
+  return { run, json: json as Record<string, unknown>, runId: run.order.runId }
+}
+
+test("the end of a run is told: the run, its state and its times, signed (W1, W3)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using receiver = await startReceiver()
+  const key = Buffer.from("0123456789abcdef0123456789abcdef")
+  const signingSecret = new Secret(`whsec_${key.toString("base64")}`)
+  const headers = { "x-our": new Secret("token"), "webhook-id": new Secret("forged") }
+  await using http = await startTestHttp(db, { webhooks: { signingSecret, headers } })
+
+  const config = { configurable: { model: "m", __internal: 1, langgraph_auth_user: { token: "t" } } }
+  const { run, json, runId } = await startRun(http, receiver.url, { metadata: { a: "b" }, config })
+  run.done({ values: '{"n": 2}' })
+  const row = await delivered(db, runId)
+
+  assert.deepEqual(row, { state: "delivered", tries: 1, reply_status: 200, reply: "thanks", failure: null })
+  assert.equal(receiver.calls.length, 1)
+  const { method, body, json: payload, headers: got } = receiver.calls[0] ?? assert.fail("nothing was received")
+  assert.equal(method, "POST")
+  assert.equal(got["content-type"], "application/json")
+  assert.equal(got["x-our"], "token")
+  assert.equal(got["webhook-id"], runId)
+  const signed = createHmac("sha256", key).update(`${runId}.${got["webhook-timestamp"]}.${body}`).digest("base64")
+  assert.equal(got["webhook-signature"], `v1,${signed}`)
+  const { run_started_at, run_ended_at, webhook_sent_at, updated_at, kwargs, ...rest } = payload
+  assert.deepEqual(rest, {
+    run_id: runId,
+    thread_id: json.thread_id,
+    assistant_id: json.assistant_id,
+    created_at: json.created_at,
+    status: "success",
+    metadata: json.metadata,
+    multitask_strategy: "enqueue",
+    attempt: 1,
+    values: { n: 2 },
+  })
+  assert.equal(updated_at, run_ended_at)
+  assert.ok(run_started_at <= run_ended_at && run_ended_at <= webhook_sent_at)
+  assert.deepEqual(kwargs.input, { n: 1 })
+  assert.equal(kwargs.config.configurable.model, "m")
+  assert.equal(/langgraph_auth|__internal/.test(JSON.stringify(kwargs.config.configurable)), false)
+})
+
+test("a failed run tells its error, and what a receiver says is kept to be read", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using receiver = await startReceiver((reply) => reply.writeHead(201).end("noted"))
+  await using http = await startTestHttp(db)
+  const { thread_id } = (await http.send("POST", "/threads", {})).json as { thread_id: string }
+
+  const { run, runId } = await startRun(http, receiver.url, { path: `/threads/${thread_id}/runs` })
+  run.done({ status: "error", error: { error: "Boom", message: "it broke" }, values: '{"so":"far"}' })
+  const { reply } = await delivered(db, runId)
+
+  assert.equal(reply, "noted")
+  const { status, error, values } = receiver.calls[0]?.json ?? {}
+  assert.deepEqual(
+    { status, error, values },
+    { status: "error", error: { error: "Boom", message: "it broke" }, values: { so: "far" } },
+  )
+})
+
+test("every end of a run is told once; one that is removed tells nothing (W1)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using receiver = await startReceiver()
+  await using http = await startTestHttp(db, { runTimeoutMs: 0 })
+  const { thread_id: threadId } = (await http.send("POST", "/threads", {})).json as { thread_id: string }
+  const path = `/threads/${threadId}/runs`
+  const asked = { assistant_id: "agent", webhook: receiver.url }
+  const newRun = async (fields: object = {}) =>
+    ((await http.send("POST", path, { ...asked, ...fields })).json as { run_id: string }).run_id
+  const cancel = (runId: string, action: string) => http.send("POST", `${path}/${runId}/cancel?wait=1&action=${action}`)
+
+  const running = await newRun()
+  const waiting = await newRun()
+  const rolledBackWaiting = await newRun()
+  await cancel(rolledBackWaiting, "rollback")
+  await cancel(waiting, "interrupt")
+  await cancel(running, "interrupt")
+  const rolledBack = await newRun()
+  await cancel(rolledBack, "rollback")
+  const interrupted = await newRun()
+  await newRun({ multitask_strategy: "interrupt" })
+  for (const runId of [running, waiting, interrupted]) await delivered(db, runId)
+  const last = await until(() => [...http.server.workers.running.values()][0], { what: "the last run executes" })
+  last.done({ status: "interrupted", values: "{}", interrupts: '{"t":[{"id":"i","value":1}]}', next: ["ask"] })
+  await delivered(db, last.order.runId)
+
+  const told = receiver.calls.map(({ json }) => [json.run_id, json.status])
+  assert.deepEqual(
+    new Set(told.map(String)),
+    new Set([running, waiting, interrupted, last.order.runId].map((id) => `${id},interrupted`)),
+  )
+  assert.equal(told.length, 4)
+  const started = Object.fromEntries(receiver.calls.map(({ json }) => [json.run_id, json.run_started_at]))
+  assert.equal(started[waiting], null)
+  assert.ok(started[running])
+})
+
+test("a run that was lost too often tells it", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using receiver = await startReceiver()
+  await using http = await startTestHttp(db)
+
+  const { runId } = await startRun(http, receiver.url)
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const execution = await until(() => http.server.workers.running.get(runId), { what: "the run executes" })
+    execution.die()
+  }
+  await delivered(db, runId)
+
+  const { status, error, attempt } = receiver.calls[0]?.json ?? {}
+  assert.deepEqual([status, error.error, attempt], ["error", "WorkerLost", 3])
+})
+
+test("a receiver that fails twice gets the same delivery a third time (W2)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using receiver = await startReceiver((reply, n) =>
+    n === 1 ? reply.destroy() : reply.writeHead(n === 2 ? 500 : 200).end(),
+  )
+  await using http = await startTestHttp(db)
+
+  const { run, runId } = await startRun(http, receiver.url)
+  run.done()
+  const first = await tried(db, runId, 1)
+  await makeDue(db, runId)
+  const second = await tried(db, runId, 2)
+  await makeDue(db, runId)
+  const third = await delivered(db, runId)
+
+  assert.match(first.failure ?? "", /hang up|ECONNRESET/)
+  assert.deepEqual([second.failure, second.reply_status], ["it answered 500", 500])
+  assert.deepEqual([third.tries, third.failure], [3, null])
+  assert.deepEqual(
+    receiver.calls.map(({ headers }) => headers["webhook-id"]),
+    [runId, runId, runId],
+  )
+})
+
+test("a delivery that failed too often is given up, and one that is gone at once; both can be delivered again by hand", async () => {
+  await using db = await freshDatabase({ migrations })
+  let status = 503
+  await using receiver = await startReceiver((reply) => reply.writeHead(status).end())
+  await using http = await startTestHttp(db)
+
+  const { run, runId } = await startRun(http, receiver.url)
+  run.done()
+  await tried(db, runId, 1)
+  await db.run(sql`update webhook_deliveries set tries = 9, next_try_at = now()`)
+  const dead = await delivered(db, runId, "dead")
+  status = 410
+  const other = await startRun(http, receiver.url)
+  other.run.done()
+  const gone = await delivered(db, other.runId, "dead")
+  status = 200
+  await db.run(
+    sql`update webhook_deliveries set state = 'pending', tries = 0, next_try_at = now() where state = 'dead'`,
+  )
+  await delivered(db, runId)
+  await delivered(db, other.runId)
+
+  assert.deepEqual([dead.tries, dead.failure], [10, "it answered 503"])
+  assert.deepEqual([gone.tries, gone.failure], [1, "it answered 410"])
+})
+
+test("a server that dies between a run's end and its delivery has lost nothing (W1, W2)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using receiver = await startReceiver()
+  await using asked = await startTestHttp(db, { slots: 0 })
+  const doomed = await startTestServer(db)
+  // They create and end runs, and call nobody any more.
+  await asked.server.deliveries.stop()
+  await doomed.deliveries.stop()
+  const { run, runId } = await startRun(asked, receiver.url, { executor: doomed })
+  run.done({ values: '{"n":1}' })
+  const row = await until(() => deliveryOf(db, runId), { what: "the end is in the outbox" })
+  await doomed.crash()
+
+  await using _other = await startTestServer(db)
+  await delivered(db, runId)
+
+  assert.deepEqual([row.state, row.tries], ["pending", 0])
+  assert.deepEqual(
+    receiver.calls.map(({ json }) => json.values),
+    [{ n: 1 }],
+  )
+})
+
+test("a server that dies in a call leaves it to another one, and a stop hands it over at once (W2)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using receiver = await startReceiver((reply, n) => (n > 1 ? void reply.end() : undefined))
+  const first = await startTestHttp(db)
+  const { run, runId } = await startRun(first, receiver.url)
+  run.done()
+  await until(() => receiver.calls.length === 1, { what: "the call is under way" })
+
+  await using _other = await startTestServer(db)
+  await first[Symbol.asyncDispose]()
+  const { tries } = await delivered(db, runId)
+
+  assert.equal(tries, 2)
+  assert.equal(receiver.calls.length, 2)
+})
+
+test("two servers deliver each end once", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using receiver = await startReceiver()
+  await using http = await startTestHttp(db, { slots: 30 })
+  await using _other = await startTestServer(db)
+
+  const runs = []
+  for (let n = 0; n < 20; n++) runs.push(await startRun(http, receiver.url))
+  for (const { run } of runs) run.done()
+  for (const { runId } of runs) await delivered(db, runId)
+
+  const ids = receiver.calls.map(({ json }) => json.run_id)
+  assert.deepEqual([...ids].sort(), runs.map(({ runId }) => runId).sort())
+})
+
+test("webhooks that can never be called are refused, those that are turned off are left out, and a name is looked up at the call (W4)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using receiver = await startReceiver()
+  await using http = await startTestHttp(db, { webhooks: { allowsLoopback: false } })
+  const run = { assistant_id: "agent" }
+  for (const webhook of [
+    "",
+    "x",
+    "/hook",
+    "http://127.0.0.1/",
+    "http://[::]/",
+    5,
+    "a\u0000",
+    "\ud800",
+    {},
+    "x".repeat(65_537),
+  ]) {
+    for (const path of ["/runs", "/runs/stream", "/runs/wait", "/runs/crons"]) {
+      const { status, json, text } = await http.send("POST", path, { ...run, schedule: "* * * * *", webhook })
+      assert.equal(status, 422, `${path} ${String(webhook).slice(0, 30)}: ${text}`)
+      assert.match(String((json as { detail: string }).detail), /webhook/)
+    }
+  }
+  assert.equal(http.server.workers.started.length, 0)
+
+  await using off = await startTestHttp(db, { webhooks: { isDisabled: true } })
+  const created = await off.send("POST", "/runs", { ...run, webhook: receiver.url })
+  assert.equal(created.status, 200)
+  assert.equal("webhook" in (created.json as { kwargs: object }).kwargs, false)
+})

@@ -1,0 +1,101 @@
+/** Calls of real receivers. */
+import assert from "node:assert/strict"
+import type { LookupAddress } from "node:dns"
+import type { LookupFunction } from "node:net"
+import { test } from "node:test"
+import { type CallResult, callWebhook, guardedLookup } from "./send.js"
+import { startReceiver } from "./testing/receiver.js"
+import { testWebhooks } from "./testing/settings.js"
+import type { UrlRules } from "./url-rules.js"
+
+const call = (
+  url: string,
+  { rules = testWebhooks, timeoutMs = 10_000 }: { rules?: UrlRules; timeoutMs?: number } = {},
+) =>
+  callWebhook({
+    url,
+    headers: { "x-a": "b" },
+    body: "{}",
+    rules,
+    callOwnRoute: undefined,
+    timeoutMs,
+    signal: new AbortController().signal,
+  })
+
+test("a receiver gets the body and the headers, and its answer is told", async () => {
+  await using receiver = await startReceiver((reply) => reply.writeHead(202).end("later"))
+
+  const result = await call(`${receiver.url}?key=1`)
+
+  assert.deepEqual(result, { status: 202, reply: "later" })
+  const received = receiver.calls[0] ?? assert.fail("nothing was received")
+  const { method, path, body } = received
+  assert.deepEqual([method, path, body, received.headers["x-a"]], ["POST", "/hook?key=1", "{}", "b"])
+})
+
+test("a redirect is not followed", async () => {
+  await using target = await startReceiver()
+  await using receiver = await startReceiver((reply) => reply.writeHead(307, { location: target.url }).end())
+
+  assert.equal((await call(receiver.url)).status, 307)
+  assert.equal(target.calls.length, 0)
+})
+
+test("a reply without an end is read to its bound, and one that stands still for the time of a call", async () => {
+  await using endless = await startReceiver((reply) => {
+    reply.on("error", () => undefined)
+    const more = () => reply.write("x".repeat(10_000), (error) => !error && setImmediate(more))
+    more()
+  })
+  await using stuck = await startReceiver((reply) => void reply.writeHead(200).write("ok"))
+  await using silent = await startReceiver(() => undefined)
+
+  const bounded = await call(endless.url)
+  assert.equal(bounded.status, 200)
+  assert.equal(bounded.reply?.length, 4096)
+  assert.deepEqual(await call(stuck.url, { timeoutMs: 200 }), { status: 200, reply: "ok" })
+  assert.deepEqual(await call(silent.url, { timeoutMs: 200 }), { error: "no answer within 0.2 s" })
+})
+
+test("nobody there, a connection that breaks and a reply that is no text are results", async () => {
+  await using breaks = await startReceiver((reply) => void reply.destroy())
+  await using binary = await startReceiver((reply) => reply.end(Buffer.from([0, 255, 65])))
+
+  // Nobody serves port 1; one that was just let go may be somebody else's by now.
+  assert.match((await call("http://127.0.0.1:1/")).error ?? "", /ECONNREFUSED/)
+  assert.match((await call(breaks.url)).error ?? "", /hang up|ECONNRESET/)
+  assert.deepEqual(await call(binary.url), { status: 200, reply: "\ufffd\ufffdA" })
+})
+
+test("an address that may not be called is not connected to, by number and by name (W4)", async () => {
+  await using receiver = await startReceiver()
+  const rules = { ...testWebhooks, allowsLoopback: false }
+  const results: CallResult[] = []
+
+  for (const host of ["127.0.0.1", "2130706433", "[::ffff:127.0.0.1]", "localhost"]) {
+    results.push(await call(`http://${host}:${receiver.port}/`, { rules }))
+  }
+
+  for (const { error } of results) assert.match(error ?? "", /this machine/)
+  assert.equal(receiver.calls.length, 0)
+})
+
+/** What a name leads to, one answer after the other. */
+const nameServer = (...answers: LookupAddress[][]): LookupFunction =>
+  ((_name: string, _options: object, done: (error: null, found: LookupAddress[]) => void) =>
+    done(null, answers.length > 1 ? (answers.shift() ?? []) : (answers[0] ?? []))) as LookupFunction
+
+const resolve = (lookup: LookupFunction, options: { all?: boolean } = {}) =>
+  new Promise<unknown>((done) => lookup("evil.example", options, (error, found) => done(error?.message ?? found)))
+
+test("a name that changes its address is judged by the one that is connected to (W4)", async () => {
+  const rules = { ...testWebhooks, allowsLoopback: false }
+  const world = { address: "8.8.8.8", family: 4 }
+  const changing = guardedLookup(rules, nameServer([world], [{ address: "169.254.169.254", family: 4 }]))
+  const mixed = guardedLookup(rules, nameServer([{ address: "::ffff:10.0.0.1", family: 6 }, world]))
+
+  assert.equal(await resolve(changing), "8.8.8.8")
+  assert.match(String(await resolve(changing)), /evil\.example leads nowhere.*169\.254\.169\.254/)
+  assert.deepEqual(await resolve(mixed, { all: true }), [world])
+  assert.match(String(await resolve(guardedLookup(rules, nameServer([])))), /leads nowhere/)
+})

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Secret } from "@superstep/toolkit/config/settings"
+import { type WebhookSources, webhookSettings } from "./settings.js"
+
+/** How a header names a variable. */
+const variable = (name: string) => `$\{{ env.${name} }}`
+
+const settingsOf = (sources: Partial<WebhookSources>) =>
+  webhookSettings({
+    webhooks: {},
+    http: {},
+    env: {},
+    isDev: false,
+    privateNetworks: false,
+    signingSecret: undefined,
+    ...sources,
+  })
+
+const headersOf = (headers: Record<string, string>, env: Record<string, string>, env_prefix?: string) => {
+  const found = settingsOf({ webhooks: { headers, ...(env_prefix !== undefined && { env_prefix }) }, env }).headers
+  return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, value.reveal()]))
+}
+
+test("without a word of the project webhooks go into the world, and in development also to this machine", () => {
+  const { allowsLoopback, allowsPrivate, requiresHttps, allowedDomains, mostUrlChars } = settingsOf({})
+  assert.deepEqual([allowsLoopback, allowsPrivate, requiresHttps, allowedDomains], [false, false, false, undefined])
+  assert.equal(mostUrlChars, 65_536)
+  assert.equal(settingsOf({ isDev: true }).allowsLoopback, true)
+  assert.equal(settingsOf({ isDev: true, webhooks: { url: { disable_loopback: true } } }).allowsLoopback, false)
+  assert.equal(settingsOf({ webhooks: { url: { disable_loopback: false } } }).allowsLoopback, true)
+  assert.equal(settingsOf({ http: { disable_webhooks: true } }).isDisabled, true)
+})
+
+test("headers take variables that begin with the prefix, and are secret", () => {
+  const env = { LG_WEBHOOK_TOKEN: "t0ken", LG_WEBHOOK_B: "b", OUR_KEY: "k" }
+
+  assert.deepEqual(headersOf({ Authorization: `Bearer ${variable("LG_WEBHOOK_TOKEN")}` }, env), {
+    authorization: "Bearer t0ken",
+  })
+  assert.deepEqual(
+    headersOf({ "x-two": `${variable("LG_WEBHOOK_B").replaceAll(" ", "")}-${variable("LG_WEBHOOK_TOKEN")}` }, env),
+    {
+      "x-two": "b-t0ken",
+    },
+  )
+  assert.deepEqual(headersOf({ "x-key": variable("OUR_KEY") }, env, "OUR_"), { "x-key": "k" })
+  const { headers } = settingsOf({ webhooks: { headers: { a: variable("LG_WEBHOOK_B") } }, env })
+  assert.equal(JSON.stringify(headers), '{"a":"[secret]"}')
+  assert.ok(headers.a instanceof Secret)
+})
+
+test("a variable that is missing or may not be named blocks the start, and all problems are told at once", () => {
+  const headers = {
+    one: variable("LG_WEBHOOK_NONE"),
+    two: variable("DATABASE_URI"),
+    three: variable("X").replace("env", "secrets"),
+    "four five": "x",
+    six: "a\nb",
+  }
+  const env = { DATABASE_URI: "postgres://secret" }
+
+  assert.throws(
+    () => headersOf(headers, env),
+    (error: Error) => {
+      assert.match(error.message, /headers\.one: the variable LG_WEBHOOK_NONE is not set/)
+      assert.match(error.message, /headers\.two: DATABASE_URI may not be named/)
+      assert.match(error.message, /headers\.three: expected/)
+      assert.match(error.message, /headers\.four five: this cannot be/)
+      assert.match(error.message, /headers\.six: this cannot be/)
+      assert.equal(error.message.includes("postgres://secret"), false)
+      return true
+    },
+  )
+})
