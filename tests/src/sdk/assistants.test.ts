@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { RemoteGraph } from "@langchain/langgraph/remote"
 import type { Client } from "@langchain/langgraph-sdk"
 import type { Database } from "@superstep/toolkit/db/database"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
@@ -163,6 +164,23 @@ test("subgraphs are told by namespace, under the names of both kinds of server",
   assert.deepEqual(Object(all.plain).state, Object(all.plain).state_schema)
   assert.equal(Object(all.typed).graph_id, "layered")
   assert.equal(propertyOf(Object(all.typed).input, "messages").langgraph_type, "messages")
+})
+
+test("a remote graph draws itself and knows its subgraphs", async () => {
+  const { url, headers } = server
+  const remote = new RemoteGraph({ graphId: "layered", url, headers: { ...headers } })
+
+  const { nodes, edges } = await remote.getGraphAsync({ xray: true })
+  const subgraphs: [string, string][] = []
+  for await (const [name, graph] of remote.getSubgraphsAsync(undefined, true))
+    subgraphs.push([name, Object(graph).graphId])
+
+  assert.ok("typed:below:sink" in nodes, Object.keys(nodes).join())
+  assert.ok(edges.length > 0)
+  assert.deepEqual(
+    subgraphs,
+    ["typed", "typed|below", "plain"].map((name) => [name, "layered"]),
+  )
 })
 
 test("what is malformed or unknown is refused with what was expected", async () => {
