@@ -1,7 +1,7 @@
 /**
  * HTTP over a Unix socket in the shape of `fetch`, streaming both ways: between an agent server and the process of its
- * project's HTTP app. Node's own `fetch` cannot reach a socket file. Each request has a connection of its own, which costs
- * 0.1 ms and can never be one that the other side is about to close.
+ * project's HTTP app. Node's own `fetch` cannot reach a socket file. Each request has a connection of its own: to a
+ * socket file that is cheap, and it can never be one that the other side is about to close.
  */
 import { request as httpRequest, type IncomingMessage } from "node:http"
 import { pipeline, Readable } from "node:stream"
@@ -38,7 +38,8 @@ export function fetchOverSocket({ body, headers, ...target }: SocketRequest): Pr
     const request = httpRequest({ ...target, headers: outgoing(headers, body), agent: false }, (reply) =>
       resolve(toResponse(reply, target.method)),
     )
-    request.once("error", reject)
+    // Every one of them: a second error that nobody listens to would end the process.
+    request.on("error", reject)
     if (body === null || body instanceof Uint8Array) request.end(body ?? undefined)
     // A body that breaks breaks its request; who asked is told by `error`.
     else pipeline(Readable.fromWeb(body as never), request, () => undefined)

@@ -1,7 +1,7 @@
 /** The project's HTTP app in front of the server's routes (agent-server-api §13.1): each request goes to it first. */
 import { fetchOverSocket } from "@superstep/protocol/http/socket-fetch"
 import { NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
-import type { Context, MiddlewareHandler } from "hono"
+import type { Context, HonoRequest, MiddlewareHandler } from "hono"
 import { anyone, type Caller, type User } from "../auth/caller.js"
 import { addressOf, isLoopbackRequest } from "../http/access.js"
 import type { Gate } from "./gate.js"
@@ -15,7 +15,11 @@ export interface AppInFront {
 }
 
 // A supervisor asks these of the server itself, whatever the app's process does.
-const ofTheServer = (path: string): boolean => path === "/ok" || path.startsWith("/internal/")
+const ofTheServer = ({ path, method }: HonoRequest): boolean =>
+  path === "/ok" || path.startsWith("/internal/") || unsayable.test(method)
+
+// A `Request` cannot be made with them, so no app could be asked.
+const unsayable = /^(TRACE|TRACK|CONNECT)$/i
 
 function isOnlyForApp(origin: Origin): boolean {
   if (origin.from === "outside") return false
@@ -27,7 +31,7 @@ export const serveThroughApp =
   ({ gate, channel, identify }: AppInFront): MiddlewareHandler =>
   async (c, next) => {
     const origin = c.get("origin")
-    const hasApp = gate.project?.app !== undefined && origin.from !== "app" && !ofTheServer(c.req.path)
+    const hasApp = gate.project?.app !== undefined && origin.from !== "app" && !ofTheServer(c.req)
     if (!hasApp && isOnlyForApp(origin)) throw new NotFound("Not Found")
     if (!hasApp) return next()
     const caller = origin.from === "own code" ? anyone : gate.project.authFirst ? await identify(c) : undefined
