@@ -20,6 +20,8 @@ export class ScriptedWorkers implements Workers {
   soloSlots: number
   /** Whether runs go on when they are asked to stop. */
   ignoresCancel = false
+  /** What calls are answered with; without it they fail. */
+  answer: ((method: string) => Promise<Reply>) | undefined
   /** Claims that were given up. */
   readonly givenUp: string[] = []
   readonly graphs: string[]
@@ -83,8 +85,9 @@ export class ScriptedWorkers implements Workers {
     if (run) this.#conclude(run.order.runId, () => this.givenUp.push(claimId))
   }
 
-  async call(): Promise<Reply> {
-    throw new Unavailable("scripted workers answer no calls")
+  async call(method: string): Promise<Reply> {
+    if (!this.answer) throw new Unavailable("scripted workers answer no calls")
+    return this.answer(method)
   }
   async stop(): Promise<void> {
     for (const runId of [...this.running.keys()]) {

@@ -41,7 +41,7 @@ export async function getThreadState(
 ): Promise<RawJson | object> {
   const thread = await getThread(db, caller, threadId)
   await requireCheckpoint(db, threadId, place)
-  const graphId = graphIdOf(thread)
+  const graphId = readableGraphOf(thread, workers)
   if (graphId === undefined) return emptyStateOf(select)
   const fields = { ...fieldsOf(graphId, threadId, place), subgraphs, ...(select && { select }) }
   const { payload } = await workers.call("graph.state", fields, { config: configText(thread, place) })
@@ -70,7 +70,7 @@ export async function getThreadHistory(
   { limit, before, filter, select, ...place }: HistoryQuery,
 ): Promise<RawJson | readonly []> {
   const thread = await getThread(db, caller, threadId)
-  const graphId = graphIdOf(thread)
+  const graphId = readableGraphOf(thread, workers)
   if (graphId === undefined) return []
   const { checkpoint_id: _, ...fields } = fieldsOf(graphId, threadId, place)
   const asked = {
@@ -140,6 +140,13 @@ export const withState =
     const update = await workOut(workers, fields, config, supersteps)
     return (tx) => write(tx, threadId, update)
   }
+
+/** What clients write into `metadata.graph_id` need not be a graph of ours: then nothing ran here, and there is no state. */
+function readableGraphOf(thread: ThreadRow, workers: Workers): string | undefined {
+  const graphId = graphIdOf(thread)
+  if (thread.graph_id !== null || graphId === undefined) return graphId
+  return workers.report().graphs.includes(graphId) ? graphId : undefined
+}
 
 const fieldsOf = (graphId: string, threadId: string, { checkpointId, checkpointNs }: StatePlace) => ({
   graph_id: graphId,

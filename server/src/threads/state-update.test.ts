@@ -1,0 +1,93 @@
+/** T1 at its wrong moments: what happens while an update is being worked out. With real graphs: tests/src/sdk/threads.test.ts. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { Conflict } from "@superstep/toolkit/errors/errors"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { anyone } from "../auth/caller.js"
+import { createRun } from "../runs/operations.js"
+import { newRun } from "../runs/schema.js"
+import { migrations, startTestServer } from "../testing/test-server.js"
+import type { Reply } from "../workers/port.js"
+import { createThread, getThread } from "./operations.js"
+import { newestState, updateThreadState } from "./state-operations.js"
+
+const update = { ...newestState, supersteps: [{ updates: [{ values: {} }] }] }
+
+const newThread = async (db: Database) =>
+  (await createThread(db, anyone, { threadId: undefined, metadata: { graph_id: "agent" }, ifExists: "raise" }))
+    .thread_id
+
+/** What a worker says of an update that makes one checkpoint. */
+const made = (checkpointId: string): Reply => ({
+  fields: {
+    checkpoint: { checkpoint_ns: "", checkpoint_id: checkpointId },
+    puts: [{ checkpoint_ns: "", checkpoint_id: checkpointId, blobs: [] }],
+  },
+  payload: [`{"made":"${checkpointId}"}`, "{}", "{}", "{}"].map((line) => Buffer.from(line)),
+})
+
+const checkpointsOf = async (db: Database, threadId: string) => {
+  const rows = await db.rows<{ id: string }>(
+    sql`select checkpoint_id as id from checkpoints where thread_id = ${threadId} order by 1`,
+  )
+  return rows.map(({ id }) => id).join("")
+}
+
+const order = newRun.parse({ assistant_id: "agent", input: {} })
+
+test("T1: an update during which a run begins is refused, and nothing of it is written", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const threadId = await newThread(db)
+  server.workers.answer = async () => {
+    await createRun(server, { caller: anyone, threadId, body: order })
+    return made("1")
+  }
+
+  await assert.rejects(updateThreadState(server, anyone, threadId, update), Conflict)
+
+  assert.equal(await checkpointsOf(db, threadId), "")
+  assert.equal((await getThread(db, anyone, threadId)).values, null)
+})
+
+test("T1: an update during which a run begins and ends is worked out again from what the run left", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const threadId = await newThread(db)
+  let asked = 0
+  server.workers.answer = async () => {
+    asked += 1
+    if (asked > 1) return made("2")
+    const { run_id } = await createRun(server, { caller: anyone, threadId, body: order })
+    server.workers.running.get(run_id)?.done({ values: '{"from":"the run"}' })
+    await until(async () => (await getThread(db, anyone, threadId)).status === "idle", { what: "the run is over" })
+    return made("1")
+  }
+
+  const checkpoint = await updateThreadState(server, anyone, threadId, update)
+
+  assert.deepEqual([asked, checkpoint.checkpoint_id], [2, "2"])
+  assert.equal(await checkpointsOf(db, threadId), "2")
+  assert.equal((await getThread(db, anyone, threadId)).values, '{"made":"2"}')
+})
+
+test("T1: an update during which another one commits is worked out again", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const threadId = await newThread(db)
+  let asked = 0
+  server.workers.answer = async () => {
+    asked += 1
+    // The second call is that of the update which comes in between.
+    if (asked === 1) await updateThreadState(server, anyone, threadId, update)
+    return made(String(asked === 2 ? 1 : asked))
+  }
+
+  await updateThreadState(server, anyone, threadId, update)
+
+  assert.equal(asked, 3)
+  assert.equal(await checkpointsOf(db, threadId), "13")
+})
