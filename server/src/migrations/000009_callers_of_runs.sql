@@ -35,7 +35,9 @@ begin
   -- A claim that is being made right now must be seen as one.
   perform from runs where thread_id = _thread_id and run_id = any (_run_ids) order by run_id for update;
   for _running in
-    update runs set cancel_action = _action, cancel_reason = _reason
+    -- A rollback that was asked for stays one, whoever asks for less afterwards, such as a client that leaves.
+    update runs set cancel_action = case cancel_action when 'rollback' then 'rollback' else _action end,
+      cancel_reason = _reason
     where thread_id = _thread_id and run_id = any (_run_ids) and status = 'running' returning run_id
   loop
     perform pg_notify('run_cancel', _running::text);

@@ -132,6 +132,24 @@ test("a run says why it was stopped, and one that ended before it could be says 
   assert.equal(await reasonOf(replaced), `run ${next.run_id} took its place`)
 })
 
+test("a rollback stays one when somebody asks for less before the run has stopped (R7)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  http.server.workers.ignoresCancel = true
+  const threadId = await newThread(http)
+  const run = await addRun(http, threadId)
+  const execution = await executing(http, run)
+  const path = `/threads/${threadId}/runs/${run.run_id}`
+
+  await http.send("POST", `${path}/cancel?action=rollback`)
+  await http.send("POST", `${path}/cancel?action=interrupt`)
+  const joined = http.send("GET", `${path}/join`)
+  execution.done({ status: "cancelled" })
+  await joined
+
+  assert.equal((await http.send("GET", path)).status, 404)
+})
+
 test("a forced deletion stops the run first", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
