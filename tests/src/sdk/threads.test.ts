@@ -224,6 +224,23 @@ test("an update copies, skips a node, forks, and is refused when the graph does 
   await assert.rejects(client.threads.updateState(randomUUID(), { values: {} }), failsWith(404, /not found/))
 })
 
+test("texts that Postgres cannot hold everywhere, and graphs that nobody knows, are no failure of the server", async () => {
+  const odd = "\0 \ud800 \ud83d\ude00"
+  const { thread_id } = await client.threads.create({ graphId: "hitl", metadata: { odd } })
+  const { thread_id: ofNobody } = await client.threads.create({ graphId: odd })
+
+  await client.threads.updateState(thread_id, { values: { x: 1, y: odd }, asNode: "after" })
+
+  const thread = await client.threads.get(thread_id)
+  assert.deepEqual([(thread.values as Values).y, thread.metadata?.odd], [odd, odd])
+  assert.equal((await client.threads.getState<Values>(thread_id)).values.y, odd)
+  assert.deepEqual(await client.threads.getHistory(thread_id, { metadata: { odd } as never }), [])
+  const refused = client.threads.updateState(thread_id, { values: {}, asNode: odd })
+  await assert.rejects(refused, failsWith(422, /does not exist/))
+  assert.deepEqual((await client.threads.getState(ofNobody)).values, {})
+  await assert.rejects(client.threads.updateState(ofNobody, { values: {} }), failsWith(409, /has no graph/))
+})
+
 test("a subgraph that waits gets an update of its own", async () => {
   const { thread_id } = await client.threads.create()
   await client.runs.wait(thread_id, "deep", { input: { x: 1 } })
