@@ -191,6 +191,11 @@ export class RunStreams {
     follower.wake()
   }
 
+  /** Whether the log has events of a run. */
+  async hasLog(runId: string): Promise<boolean> {
+    return (await lastLoggedSeq(this.#db, runId)) >= 0
+  }
+
   /**
    * Gives a subscriber the log after an id, then what comes live, without hole or repeat.
    * @param after  the last id it has; -1 for the beginning

@@ -68,10 +68,12 @@ export async function getRun({ db }: Pick<Runs, "db">, { caller, threadId, runId
 export async function joinRun(runs: Runs, joining: Joining): Promise<void> {
   const { runId, subscriber, after } = joining
   const run = await getRun(runs, joining)
+  const { streams } = runs
+  const past = run.is_resumable ? after : undefined
   await withSubscriber(runs, runId, subscriber, async () => {
-    if (after !== undefined && run.is_resumable) return runs.streams.replay(runId, subscriber, after)
-    runs.streams.subscribe(runId, subscriber)
-    return true
+    if (past !== undefined) return (await streams.replay(runId, subscriber, past)) ? "reads_log" : "over"
+    streams.subscribe(runId, subscriber)
+    return "listens"
   })
 }
 
@@ -102,18 +104,23 @@ export async function resultOfRun({ db }: Pick<Runs, "db">, threadId: string, ru
   return resultText(thread.values ?? undefined, thread.interrupts, thread.status === "interrupted")
 }
 
-/** Subscribes, then follows the run wherever it executes; whatever fails, nobody stays subscribed. */
+/**
+ * Subscribes, then follows the run wherever it executes; whatever fails, nobody stays subscribed. Who reads the log of a
+ * run that is over finds its last events there, or they are on their way: an end of our own would overtake them.
+ */
 async function withSubscriber(
   runs: Runs,
   runId: string,
   subscriber: Subscriber,
-  subscribe: () => Promise<boolean>,
+  subscribe: () => Promise<"listens" | "reads_log" | "over">,
 ): Promise<void> {
   const { streams } = runs
   try {
-    if (!(await subscribe())) return
+    const place = await subscribe()
+    if (place === "over") return
     const status = await followElsewhere(runs, runId)
-    if (status !== undefined) streams.endSubscriber(runId, subscriber, status)
+    if (status === undefined || (place === "reads_log" && (await streams.hasLog(runId)))) return
+    streams.endSubscriber(runId, subscriber, status)
   } catch (error) {
     streams.unsubscribe(runId, subscriber)
     throw error
@@ -180,7 +187,7 @@ export async function waitForEnd(runs: Runs, runId: string, signal?: AbortSignal
     signal?.addEventListener("abort", leave, { once: true })
     const subscribe = async () => {
       runs.streams.subscribe(runId, subscriber)
-      return true
+      return "listens" as const
     }
     withSubscriber(runs, runId, subscriber, subscribe).catch(reject)
   })
