@@ -211,6 +211,26 @@ test("`null` is an answer that reaches a Python node", { skip }, async () => {
   assert.deepEqual(values, { x: 4, y: "none" })
 })
 
+test("a Python graph is drawn, and tells its schemas and subgraphs", { skip }, async () => {
+  const ask = async (method: string, graph_id: string, fields: object = {}) =>
+    Object(await server.ask({ method, graph_id, ...fields }))
+
+  const closed = await ask("graph.draw", "nested", { xray: false })
+  const open = await ask("graph.draw", "nested", { xray: true })
+  const schemas = await ask("graph.schemas", "hitl")
+  const subgraphs = await ask("graph.subgraphs", "nested", { recurse: true })
+  const none = await ask("graph.subgraphs", "nested", { recurse: true, namespace: "nobody" })
+
+  const ids = ({ nodes }: { nodes: { id: string }[] }) => nodes.map(({ id }) => id)
+  assert.ok(ids(closed).includes("__start__") && closed.edges.length > 0)
+  assert.ok(ids(open).length > 0)
+  assert.deepEqual(Object.keys(schemas.state_schema.properties).sort(), ["x", "y"])
+  assert.equal(schemas.input_schema.type, "object")
+  assert.ok(Object.keys(subgraphs).length > 0)
+  assert.equal(Object(Object.values(subgraphs)[0]).state_schema.type, "object")
+  assert.deepEqual(none, {})
+})
+
 test("a Python graph tells the state and the history of a thread", { skip }, async () => {
   const { frame } = await server.run("hitl", { input: { x: 0 } })
   const question = { graph_id: "hitl", thread_id: frame.thread_id, checkpoint_ns: "" }

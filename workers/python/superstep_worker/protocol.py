@@ -10,6 +10,7 @@ Fields = Mapping[str, type | tuple[type, ...]]
 
 _claim: Fields = {"run_id": str, "claim_id": str}
 _question: Fields = {"call_id": str, "graph_id": str, "thread_id": str, "checkpoint_ns": str, "payload": list}
+_about_graph: Fields = {"call_id": str, "graph_id": str, "payload": list}
 
 _frames: Mapping[str, Fields] = {
     "load": {"project": str, "graphs": dict},
@@ -35,6 +36,9 @@ _frames: Mapping[str, Fields] = {
 _calls: Mapping[str, Fields] = {
     "graph.state": {**_question, "subgraphs": bool},
     "graph.history": {**_question, "limit": int},
+    "graph.draw": {**_about_graph, "xray": int},
+    "graph.schemas": {**_about_graph},
+    "graph.subgraphs": {**_about_graph, "recurse": bool},
 }
 
 

@@ -112,16 +112,28 @@ class Runner:
         call_id = frame.header["call_id"]
         try:
             graph = self._graph(await asyncio.shield(self._loaded), frame.header["graph_id"])
-            from .thread_questions import graph_history, graph_state
-
-            if frame.header["method"] == "graph.state":
-                name, line = "state", serialise(await graph_state(graph, frame, self._connection))
-            else:
-                name, line = "states", serialise(await graph_history(graph, frame, self._connection))
-            self._connection.send({"type": "reply", "call_id": call_id, "payload": [name]}, [line])
+            name, answer = await self._answer_of(graph, frame)
+            self._connection.send({"type": "reply", "call_id": call_id, "payload": [name]}, [serialise(answer)])
         except Exception as error:
             told = {**describe_error(error), **({"error": error.name} if isinstance(error, CallFailed) else {})}
             self._connection.send({"type": "failure", "call_id": call_id, "error": told})
+
+    async def _answer_of(self, graph: LoadedGraph, frame: Frame) -> tuple[str, Any]:
+        """:returns: the name of the reply's payload line, and its value"""
+        from .graph_questions import draw_graph, graph_schemas, graph_subgraphs
+        from .thread_questions import graph_history, graph_state
+
+        match frame.header["method"]:
+            case "graph.state":
+                return "state", await graph_state(graph, frame, self._connection)
+            case "graph.history":
+                return "states", await graph_history(graph, frame, self._connection)
+            case "graph.draw":
+                return "graph", await draw_graph(graph, frame)
+            case "graph.schemas":
+                return "schemas", await graph_schemas(graph, frame)
+            case _:
+                return "subgraphs", await graph_subgraphs(graph, frame)
 
     def _graph(self, loaded: LoadResult, graph_id: str) -> LoadedGraph:
         if graph_id in loaded.graphs:
