@@ -1,0 +1,35 @@
+/** docs/compatibility.md, and a server to hold against it. */
+import assert from "node:assert/strict"
+import { readFile, writeFile } from "node:fs/promises"
+import { fileURLToPath } from "node:url"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { startAgentServer } from "../testing/agent-servers.js"
+import { type Called, routesOf } from "./calls.js"
+import { replaceSection } from "./page.js"
+
+const page = new URL("../../../docs/compatibility.md", import.meta.url)
+const config = fileURLToPath(new URL("../../graphs/langgraph.json", import.meta.url))
+
+/** A server with the graphs of `tests/graphs`, and the routes of its document. */
+export async function startServer() {
+  const db = await freshDatabase()
+  const server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config } })
+  const stop = async () => {
+    await server[Symbol.asyncDispose]()
+    await db[Symbol.asyncDispose]()
+  }
+  const reply = await fetch(`${server.url}/openapi.json`, { headers: server.headers })
+  const document = (await reply.json()) as Parameters<typeof routesOf>[0]
+  return { server, routes: routesOf(document), [Symbol.asyncDispose]: stop }
+}
+
+/** Asserts that the page has these sections, or writes them with `UPDATE_DOCS=1`. */
+export async function expectSections(sections: Readonly<Record<string, string>>): Promise<void> {
+  const told = await readFile(page, "utf8")
+  const shown = Object.entries(sections).reduce((text, [title, body]) => replaceSection(text, title, body), told)
+  if (process.env.UPDATE_DOCS === "1") await writeFile(page, shown)
+  else assert.equal(told, shown)
+}
+
+export const failuresOf = (called: readonly Called[]) =>
+  called.filter(({ failure }) => failure !== undefined).map(({ client, failure }) => `${client}: ${failure}`)
