@@ -1,4 +1,4 @@
-"""Calls every method of the official Python client and of its RemoteGraph against a server.
+"""Long on purpose: one list of every method of the official Python client and of its RemoteGraph, each called once.
 
 usage: call_all.py URL HEADERS {async|sync}      HEADERS is a JSON object
 
