@@ -7,6 +7,7 @@ import { notFound } from "@superstep/toolkit/http/not-found"
 import { type Api, createApi } from "@superstep/toolkit/http/route"
 import type { Context, MiddlewareHandler } from "hono"
 import { bodyLimit } from "hono/body-limit"
+import { addA2aRoutes } from "./a2a/routes.js"
 import type { GraphDefaults } from "./assistants/assistant.js"
 import { addAssistantGraphRoutes } from "./assistants/graph-routes.js"
 import { addAssistantRoutes } from "./assistants/routes.js"
@@ -25,6 +26,7 @@ import { pathBelow } from "./http/paths.js"
 import { logRequests } from "./http/request-log.js"
 import type { HttpSettings } from "./http/settings.js"
 import { refuseHeadOfStreams } from "./http/stream-methods.js"
+import { addMcpRoutes } from "./mcp/routes.js"
 import type { DocumentOptions } from "./meta/document.js"
 import { addMetaRoutes, addReference } from "./meta/routes.js"
 import type { Metrics } from "./metrics/metrics.js"
@@ -108,8 +110,11 @@ export function createApp(options: AppOptions): Api {
   addThreadStreamRoutes(app, options)
   addUiRoutes(app, { ui: options.ui, isBehindEdge: options.unitToken !== undefined, mountPrefix: http.mountPrefix })
   addStoreRoutes(app, options.store)
+  const prefixOf = (c: Context) => (options.unitToken ? forwardedPrefix(c) : "") + mountPrefix
+  addMcpRoutes(app, options)
+  addA2aRoutes(app, options, prefixOf)
   if (options.unitToken) addUnitRoutes(app, { ...options, revisionId: claimer.revisionId })
-  addReference(app, document, (c) => (options.unitToken ? forwardedPrefix(c) : "") + mountPrefix)
+  addReference(app, document, prefixOf)
   app.notFound(notFound(app))
   return app
 }

@@ -1,0 +1,141 @@
+/** What A2A clients do with an assistant: a task is a run, its context a thread (agent-server-api §11). */
+import { InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
+import { v7 as uuidv7 } from "uuid"
+import type { AssistantRow } from "../assistants/assistant.js"
+import { type AssistantGraphs, getSchemas } from "../assistants/graph-operations.js"
+import type { Caller } from "../auth/caller.js"
+import type { Subscriber } from "../events/run-stream.js"
+import { uuid } from "../http/parameters.js"
+import { cancelRun, createRun, type Runs } from "../runs/operations.js"
+import type { RunRow } from "../runs/queries.js"
+import { newRun } from "../runs/schema.js"
+import { getThread } from "../threads/operations.js"
+import { findTaskIds, findTaskRun, taskKey } from "./queries.js"
+import { inputOf, resumeOf, type SendParams } from "./request.js"
+import { type TaskRun, taskOf } from "./task.js"
+import { codes, isFinal, RpcError, type Task } from "./wire.js"
+
+export type A2aParts = Runs &
+  AssistantGraphs & {
+    /** Headers of a request that the graph gets as `configurable`; none unless the project says so. */
+    readonly configurableHeaders?: ((headers: Headers) => Readonly<Record<string, string>>) | undefined
+  }
+
+/** Who asks which assistant. */
+export interface Asking {
+  readonly caller: Caller
+  readonly assistant: AssistantRow
+  /** Of the request, which the project may let through to the graph. */
+  readonly headers: Headers
+}
+
+export interface StartedTask {
+  readonly taskId: string
+  readonly run: RunRow
+}
+
+/**
+ * Begins a task, or answers one that waits for input.
+ * @param subscriber  gets the run's events from the first one on
+ * @throws RpcError   the ids cannot be, the task is over or runs, or the graph does not take such parts
+ */
+export async function startTask(
+  parts: A2aParts,
+  asking: Asking,
+  params: SendParams,
+  subscriber: Subscriber,
+): Promise<StartedTask> {
+  const { caller, assistant, headers } = asking
+  const { contextId, taskId } = params.message
+  const before = taskId ? await requireTask(parts, asking, taskId) : undefined
+  if (before && contextId && before.contextId !== contextId) throw taskNotFound(before.id)
+  if (before && before.state !== "input-required") {
+    const why = isFinal(before.state) ? `is ${before.state}: begin a new one` : `is ${before.state}: wait for it`
+    throw new RpcError(codes.unsupported, `task ${before.id} ${why}`)
+  }
+  const work = before
+    ? { command: { resume: resumeOf(params) }, metadata: { [taskKey]: before.id } }
+    : { input: inputOf(params, await takesMessages(parts, asking)) }
+  const body = newRun.safeParse({
+    assistant_id: assistant.assistant_id,
+    context: params.context,
+    stream_mode: ["messages-tuple"],
+    if_not_exists: "create",
+    ...work,
+  })
+  if (!body.success) throw new RpcError(codes.invalidParams, body.error.issues.map(({ message }) => message).join("; "))
+  const threadId = before?.contextId ?? threadIdOf(contextId)
+  const request = { caller, threadId, body: body.data, headers: parts.configurableHeaders?.(headers), subscriber }
+  const run = await createRun(parts, request).catch(asParams)
+  return { taskId: before?.id ?? run.run_id, run }
+}
+
+function threadIdOf(contextId: string | null | undefined): string {
+  if (!contextId) return uuidv7()
+  const id = uuid.safeParse(contextId)
+  if (id.success) return id.data
+  throw new RpcError(codes.invalidParams, `Failed to create run: Invalid thread ID "${contextId}": expected a UUID`)
+}
+
+/** What is wrong with what was asked is told as a parameter's fault. */
+function asParams(error: unknown): never {
+  if (error instanceof InvalidInput || error instanceof NotFound) {
+    throw new RpcError(codes.invalidParams, `Failed to create run: ${error.message}`)
+  }
+  throw error
+}
+
+/** A graph that does not tell its input is given what is sent. */
+async function takesMessages(parts: A2aParts, { caller, assistant }: Asking): Promise<boolean> {
+  const { input_schema: schema } = await getSchemas(parts, caller, assistant.assistant_id)
+  const properties = (schema as { properties?: object } | null | undefined)?.properties
+  return properties === undefined || "messages" in properties
+}
+
+/** @throws RpcError  there is none of this assistant that the caller may see */
+export async function requireTask(parts: A2aParts, asking: Asking, taskId: string): Promise<Task> {
+  const { run, thread } = await findTask(parts, asking, taskId)
+  return taskOf(taskId, run, thread)
+}
+
+async function findTask({ db }: A2aParts, { caller, assistant }: Asking, taskId: string) {
+  const id = uuid.safeParse(taskId)
+  const run = id.success ? await findTaskRun(db, id.data) : undefined
+  if (!run || run.assistant_id !== assistant.assistant_id) throw taskNotFound(taskId)
+  const thread = await getThread(db, caller, run.thread_id).catch((error: unknown): never => {
+    throw error instanceof NotFound ? taskNotFound(taskId) : error
+  })
+  return { run, thread }
+}
+
+const taskNotFound = (taskId: string) => new RpcError(codes.taskNotFound, `Task ${taskId} not found`)
+
+/** Stops a task's run and waits for its end. @throws RpcError  there is none, or it is over */
+export async function cancelTask(parts: A2aParts, asking: Asking, taskId: string, signal: AbortSignal): Promise<Task> {
+  const { run, thread } = await findTask(parts, asking, taskId)
+  if (!isStoppable(run)) {
+    const { state } = taskOf(taskId, run, thread)
+    throw new RpcError(codes.taskNotCancelable, `task ${taskId} is ${state} and cannot be canceled`)
+  }
+  const ids = { threadId: run.thread_id, runId: run.run_id }
+  await cancelRun(parts, { caller: asking.caller, ...ids, action: "interrupt", wait: true, signal })
+  return requireTask(parts, asking, taskId)
+}
+
+const isStoppable = ({ status }: TaskRun): boolean => status === "pending" || status === "running"
+
+export interface TaskListing {
+  readonly contextId: string
+  readonly limit: number
+  readonly offset: number
+}
+
+/** The tasks of a context, the newest first. @throws RpcError  there is no such context */
+export async function listTasks(parts: A2aParts, asking: Asking, { contextId, limit, offset }: TaskListing) {
+  const threadId = threadIdOf(contextId)
+  await getThread(parts.db, asking.caller, threadId).catch(asParams)
+  const page = { threadId, assistantId: asking.assistant.assistant_id, limit: limit + 1, offset }
+  const ids = await findTaskIds(parts.db, page)
+  const tasks = await Promise.all(ids.slice(0, limit).map((id) => requireTask(parts, asking, id)))
+  return { tasks, nextPageToken: ids.length > limit ? String(offset + limit) : "" }
+}

@@ -1,0 +1,102 @@
+/** What A2A clients send: the parameters of each method, and what a message asks of a graph. Pure. */
+import { z } from "zod"
+import { codes, RpcError } from "./wire.js"
+
+const part = z.looseObject({
+  kind: z.string().optional(),
+  text: z.string().optional(),
+  data: z.unknown().optional(),
+})
+
+const historyLength = z.int().min(0).max(10).nullish()
+
+const configuration = z
+  .looseObject({
+    historyLength,
+    /** 0.3; 1.0 says `returnImmediately`. */
+    blocking: z.boolean().nullish(),
+    returnImmediately: z.boolean().nullish(),
+  })
+  .nullish()
+
+const anObject = z.record(z.string(), z.unknown())
+
+export const sendParams = z.looseObject({
+  message: z.looseObject({
+    role: z.string(),
+    parts: z.array(part).min(1),
+    messageId: z.string().min(1),
+    // 1.0 writes an absent text as an empty one.
+    contextId: z.string().nullish(),
+    taskId: z.string().nullish(),
+  }),
+  configuration,
+  context: anObject.nullish(),
+})
+export type SendParams = z.output<typeof sendParams>
+
+export const taskParams = z.looseObject({ id: z.string(), contextId: z.string().nullish(), historyLength })
+
+const mostTasks = 100
+export const listParams = z.looseObject({
+  contextId: z.string(),
+  pageSize: z.int().min(1).max(mostTasks).nullish(),
+  pageToken: z
+    .string()
+    .regex(/^\d{0,9}$/)
+    .nullish(),
+  historyLength,
+})
+
+/** @throws RpcError  that says which parameter is wrong */
+export function parseParams<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
+  const parsed = schema.safeParse(params ?? {})
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map(({ path, message }) => `${["params", ...path].join(".")}: ${message}`)
+  throw new RpcError(codes.invalidParams, problems.join("; "))
+}
+
+type Parts = SendParams["message"]["parts"]
+
+/** The texts of a message, one below the other, and its data parts as one object. */
+function contentOf(parts: Parts) {
+  const texts = parts.flatMap(({ text }) => (text === undefined ? [] : [text]))
+  const data = parts.flatMap((each) => (each.text === undefined && "data" in each ? [each.data] : []))
+  if (texts.length + data.length < parts.length) {
+    throw new RpcError(codes.contentType, "only text and data parts are understood: files are not supported yet")
+  }
+  const objects = data.map((each) => {
+    const parsed = anObject.safeParse(each)
+    if (parsed.success) return parsed.data
+    throw new RpcError(codes.invalidParams, "params.message.parts: data must be an object")
+  })
+  const merged: Record<string, unknown> = Object.assign({}, ...objects)
+  return { text: texts.length === 0 ? undefined : texts.join("\n"), data: merged, hasData: data.length > 0 }
+}
+
+/**
+ * The graph's input: texts are a message of the user, data parts are its other fields.
+ * @param takesMessages  whether the graph's input has `messages`
+ * @throws RpcError
+ */
+export function inputOf({ message }: SendParams, takesMessages: boolean): Record<string, unknown> {
+  const { text, data } = contentOf(message.parts)
+  if (text === undefined) return data
+  if (!takesMessages) {
+    throw new RpcError(
+      codes.invalidParams,
+      "this assistant's input has no `messages`, so it takes no text: send its input in a data part",
+    )
+  }
+  return { ...data, messages: [{ role: "user", content: text, id: message.messageId }] }
+}
+
+const answers = z.object({ resume: z.array(z.object({ id: z.string(), value: z.unknown() })) })
+
+/** What a waiting graph goes on with: answers by interrupt, other data, or the text. @throws RpcError */
+export function resumeOf({ message }: SendParams): unknown {
+  const { text, data, hasData } = contentOf(message.parts)
+  const byInterrupt = answers.safeParse(data)
+  if (byInterrupt.success) return Object.fromEntries(byInterrupt.data.resume.map(({ id, value }) => [id, value]))
+  return hasData ? data : text
+}

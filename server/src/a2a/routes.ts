@@ -1,0 +1,163 @@
+/** A2A over HTTP: agent cards and JSON-RPC (agent-server-api §11). */
+
+import { InvalidInput, KnownError, NotFound, Refused } from "@superstep/toolkit/errors/errors"
+import { decodeBody, parseJsonBody } from "@superstep/toolkit/http/body"
+import { jsonResponse } from "@superstep/toolkit/http/json"
+import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import type { Context } from "hono"
+import { z } from "zod"
+import { getAssistant } from "../assistants/operations.js"
+import { callerOf } from "../http/caller-of.js"
+import { agentCard } from "./card.js"
+import type { A2aParts, Asking } from "./operations.js"
+import { answerCall, isStreaming, type RpcCall, streamCall } from "./rpc.js"
+import { codes, RpcError } from "./wire.js"
+
+const tags = ["A2A"]
+const params = z.object({ assistant_id: z.string().min(1) })
+const card = z.looseObject({ name: z.string() }).meta({ id: "AgentCard" })
+const notFound = { 404: { description: "No such assistant" } }
+
+/** @param prefixOf  the path below which a request's client sees this server */
+export function addA2aRoutes(api: Api, parts: A2aParts, prefixOf: (c: Context) => string): void {
+  const urlOf = (c: Context, assistantId: string) => `${originOf(c)}${prefixOf(c)}/a2a/${assistantId}`
+  const cardOf = async (c: Context, name: string) => {
+    const assistant = await getAssistant(parts, callerOf(c), name)
+    return jsonResponse(agentCard(assistant, urlOf(c, assistant.assistant_id)))
+  }
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/a2a/{assistant_id}/.well-known/agent-card.json",
+      summary: "Get an assistant's agent card",
+      tags,
+      params,
+      responses: { 200: { description: "The card", schema: card }, ...notFound },
+    },
+    ({ c, params: { assistant_id } }) => cardOf(c, assistant_id),
+  )
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/.well-known/agent-card.json",
+      summary: "Get the agent card of an assistant that the query names",
+      tags,
+      query: params,
+      responses: { 200: { description: "The card", schema: card }, ...notFound },
+    },
+    ({ c, query: { assistant_id } }) => cardOf(c, assistant_id),
+  )
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/a2a/{assistant_id}",
+      summary: "Send a message of the Agent2Agent protocol",
+      tags,
+      params,
+      responses: {
+        200: {
+          description: "The answer, or a stream of answers",
+          schema: z.looseObject({ jsonrpc: z.literal("2.0") }),
+        },
+        400: { description: "No JSON-RPC, or an Accept that the method cannot serve" },
+        ...notFound,
+      },
+    },
+    async ({ c, params: { assistant_id } }) => {
+      const caller = callerOf(c)
+      const assistant = await getAssistant(parts, caller, assistant_id)
+      return answer(parts, { caller, assistant, headers: c.req.raw.headers }, c, urlOf(c, assistant.assistant_id))
+    },
+  )
+}
+
+/** The scheme and name that the client used; a proxy in front tells what it was asked for. */
+function originOf(c: Context): string {
+  const { protocol, host } = new URL(c.req.url)
+  const forwarded = /^https?$/.exec(c.req.header("x-forwarded-proto") ?? "")?.[0]
+  return `${forwarded === undefined ? protocol : `${forwarded}:`}//${host}`
+}
+
+const request = z.object({
+  jsonrpc: z.literal("2.0"),
+  id: z.union([z.string(), z.number(), z.null()]).optional(),
+  method: z.string(),
+  params: z.unknown(),
+})
+
+async function answer(parts: A2aParts, asking: Asking, c: Context, url: string): Promise<Response> {
+  const parsed = request.safeParse(await bodyOf(c))
+  if (!parsed.success) return failure(null, codes.invalidRequest, "expected a JSON-RPC 2.0 request", 400)
+  const { id = null, method } = parsed.data
+  requireAccept(c, isStreaming(method) ? "text/event-stream" : "application/json")
+  const call: RpcCall = { method, params: parsed.data.params, url, signal: c.req.raw.signal }
+  try {
+    if (isStreaming(method)) return eventStream(parts, id, await streamCall(parts, asking, call))
+    return jsonResponse({ jsonrpc: "2.0", id, result: await answerCall(parts, asking, call) })
+  } catch (error) {
+    return told(parts, id, error)
+  }
+}
+
+async function bodyOf(c: Context): Promise<unknown> {
+  try {
+    return parseJsonBody(decodeBody(await c.req.arrayBuffer()))
+  } catch (error) {
+    if (error instanceof InvalidInput) return undefined
+    throw error
+  }
+}
+
+function requireAccept(c: Context, type: string): void {
+  const accept = c.req.header("accept") ?? ""
+  if (accept.includes(type) || accept.includes("*/*")) return
+  throw new Refused(`this method answers with ${type}: name it in Accept`, "not_acceptable")
+}
+
+type Id = string | number | null
+
+const failureOf = (id: Id, code: number, message: string) => ({ jsonrpc: "2.0", id, error: { code, message } })
+const failure = (id: Id, code: number, message: string, status: number): Response =>
+  jsonResponse(failureOf(id, code, message), status)
+
+/** Errors of A2A are answers; ours say what they are, of a bug only that there was one. */
+function told({ log }: A2aParts, id: Id, error: unknown): Response {
+  if (error instanceof RpcError) return failure(id, error.rpcCode, error.message, 200)
+  if (error instanceof NotFound) return failure(id, codes.invalidParams, error.message, 200)
+  if (error instanceof KnownError) throw error
+  log.error({ err: error }, "an A2A request failed")
+  return failure(id, codes.internal, "internal error", 200)
+}
+
+// Keeps proxies from taking a model that thinks for a dead connection.
+const heartbeatMs = 5_000
+
+function eventStream(parts: A2aParts, id: Id, results: AsyncGenerator<unknown>): Response {
+  const encoder = new TextEncoder()
+  let heartbeat: NodeJS.Timeout | undefined
+  const frame = (body: object) => encoder.encode(`data: ${JSON.stringify(body)}\n\n`)
+  const stream = new ReadableStream<Uint8Array>({
+    start(controller) {
+      heartbeat = setInterval(() => controller.enqueue(encoder.encode(": heartbeat\n\n")), heartbeatMs)
+      heartbeat.unref()
+    },
+    async pull(controller) {
+      try {
+        const { value, done } = await results.next()
+        if (!done) return controller.enqueue(frame({ jsonrpc: "2.0", id, result: value }))
+      } catch (error) {
+        parts.log.warn({ err: error }, "an A2A stream broke off")
+        controller.enqueue(frame(failureOf(id, codes.internal, "the stream broke off: ask for the task")))
+      }
+      clearInterval(heartbeat)
+      controller.close()
+    },
+    cancel() {
+      clearInterval(heartbeat)
+    },
+  })
+  return new Response(stream, { headers: { "content-type": "text/event-stream", "cache-control": "no-cache" } })
+}

@@ -1,0 +1,96 @@
+/** A run and its thread as a task of A2A. Pure. */
+import type { RunRow } from "../runs/queries.js"
+import type { ThreadRow } from "../threads/thread.js"
+import type { Artifact, Message, Part, Task, TaskState } from "./wire.js"
+
+/** The run that a task stands at: the one it began with, or the last that went on with it. */
+export type TaskRun = RunRow & { readonly is_latest: boolean }
+
+// A run of a thread is told by what the thread holds now, so only its newest run has an answer to show.
+export function taskOf(taskId: string, run: TaskRun, thread: ThreadRow): Task {
+  const state = stateOf(run, thread)
+  const values: unknown = run.is_latest ? JSON.parse(thread.values ?? "null") : null
+  const messages = messagesIn(values)
+  return {
+    id: taskId,
+    contextId: run.thread_id,
+    state,
+    updatedAt: run.updated_at,
+    message: messageOf(state, run, thread),
+    artifacts: state === "completed" && values !== null ? [artifactOf(run.run_id, values)] : [],
+    history: messages.flatMap(renderable),
+  }
+}
+
+function stateOf(run: TaskRun, thread: ThreadRow): TaskState {
+  switch (run.status) {
+    case "pending":
+      return "submitted"
+    case "running":
+      return "working"
+    case "success":
+      return "completed"
+    case "interrupted":
+      return run.is_latest && thread.status === "interrupted" ? "input-required" : "canceled"
+    default:
+      return "failed"
+  }
+}
+
+function messageOf(state: TaskState, run: TaskRun, thread: ThreadRow): Message | undefined {
+  if (state === "failed") {
+    const { error, message } = JSON.parse(run.error ?? '{"error":"Error","message":"the run failed"}')
+    return agentSays(run.run_id, [{ kind: "text", text: `${error}: ${message}` }])
+  }
+  if (state !== "input-required") return undefined
+  const interrupts = Object.values(JSON.parse(thread.interrupts) as Record<string, unknown[]>).flat()
+  const questions = interrupts.map((interrupt) => (interrupt as { value?: unknown }).value)
+  const texts = questions.map(
+    (value): Part =>
+      typeof value === "string" ? { kind: "text", text: value } : { kind: "text", text: JSON.stringify(value ?? null) },
+  )
+  // The ids are needed to answer one of several.
+  return agentSays(run.run_id, [...texts, { kind: "data", data: { interrupts } }])
+}
+
+const agentSays = (id: string, parts: readonly Part[]): Message => ({ role: "agent", parts, messageId: `${id}-status` })
+
+export const artifactName = "Assistant Response"
+
+/** The last message of the state; of a graph without messages the whole state. */
+function artifactOf(runId: string, values: unknown): Artifact {
+  const last = messagesIn(values).at(-1)
+  const text = last === undefined ? "" : textOf(last.content)
+  const parts: Part[] = last === undefined ? [{ kind: "data", data: values }] : [{ kind: "text", text }]
+  return { artifactId: runId, name: artifactName, parts }
+}
+
+interface GraphMessage {
+  readonly type: string
+  readonly id?: string | null
+  readonly content: unknown
+}
+
+const isMessage = (value: unknown): value is GraphMessage =>
+  typeof value === "object" && value !== null && "type" in value && typeof value.type === "string" && "content" in value
+
+function messagesIn(values: unknown): GraphMessage[] {
+  if (typeof values !== "object" || values === null || !("messages" in values)) return []
+  return Array.isArray(values.messages) ? values.messages.filter(isMessage) : []
+}
+
+const roles: Readonly<Record<string, Message["role"]>> = { human: "user", ai: "agent" }
+
+/** Questions and answers are the conversation; what tools said is between the graph and them. */
+function renderable({ type, id, content }: GraphMessage, place: number): Message[] {
+  const role = Object.hasOwn(roles, type) ? roles[type] : undefined
+  const text = textOf(content)
+  return role && text !== "" ? [{ role, parts: [{ kind: "text", text }], messageId: id ?? `message-${place}` }] : []
+}
+
+/** The text of a message's content, which may be a list of blocks. */
+export function textOf(content: unknown): string {
+  if (typeof content === "string") return content
+  if (!Array.isArray(content)) return ""
+  return content.map((block: { text?: unknown }) => (typeof block?.text === "string" ? block.text : "")).join("")
+}

@@ -1,0 +1,71 @@
+/** What MCP clients do: list the assistants as tools and run one (agent-server-api §10). */
+import type { AssistantRow } from "../assistants/assistant.js"
+import { type AssistantGraphs, getSchemas } from "../assistants/graph-operations.js"
+import { searchAssistants } from "../assistants/operations.js"
+import { assistantSearch } from "../assistants/schema.js"
+import type { Caller } from "../auth/caller.js"
+import type { Runs } from "../runs/operations.js"
+import { runToEnd } from "../runs/run-to-end.js"
+import { newRun } from "../runs/schema.js"
+import { inputSchemaOf, pageOf, toolsByName } from "./tool.js"
+
+export type McpParts = Runs &
+  AssistantGraphs & {
+    /** Headers of a request that the graph gets as `configurable`; none unless the project says so. */
+    readonly configurableHeaders?: ((headers: Headers) => Readonly<Record<string, string>>) | undefined
+  }
+
+/** All that the caller may see: a name is unique among all, not on a page. */
+export async function findTools(parts: McpParts, caller: Caller): Promise<Map<string, AssistantRow>> {
+  const found: AssistantRow[] = []
+  for (;;) {
+    const page = { limit: 1000, offset: found.length, sort_by: "created_at", sort_order: "asc" }
+    const { rows, total } = await searchAssistants(parts, caller, assistantSearch.parse(page))
+    found.push(...rows)
+    if (rows.length === 0 || found.length >= total) return toolsByName(found)
+  }
+}
+
+/** @returns undefined for a cursor that is none of ours */
+export async function listTools(parts: McpParts, caller: Caller, cursor: string | undefined) {
+  const page = pageOf([...(await findTools(parts, caller))], cursor)
+  if (!page) return undefined
+  const loaded = new Set(parts.workers.report().graphs)
+  const tools = page.page
+    // A graph that did not load cannot be run.
+    .filter(([, { graph_id }]) => loaded.has(graph_id))
+    .map(async ([name, { assistant_id, description }]) => ({
+      name,
+      ...(description && { description }),
+      inputSchema: inputSchemaOf((await getSchemas(parts, caller, assistant_id)).input_schema),
+    }))
+  return { tools: await Promise.all(tools), ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }) }
+}
+
+export interface ToolCall {
+  readonly assistantId: string
+  readonly arguments: unknown
+  readonly context: unknown
+  /** Of the request, which the project may let through to the graph. */
+  readonly headers: Headers
+}
+
+/**
+ * Runs an assistant without a thread.
+ * @param signal  the client has left: the run is cancelled
+ * @throws        what creating a run throws
+ */
+export async function callTool(parts: McpParts, caller: Caller, call: ToolCall, signal: AbortSignal) {
+  const body = newRun.parse({
+    assistant_id: call.assistantId,
+    input: call.arguments ?? {},
+    context: call.context,
+    on_disconnect: "cancel",
+  })
+  const request = { caller, threadId: undefined, body, headers: parts.configurableHeaders?.(call.headers) }
+  const { result } = await runToEnd(parts, request, signal)
+  const { __error__: error } = JSON.parse(result) as { __error__?: { error: string; message: string } }
+  return error
+    ? { content: [{ type: "text" as const, text: `${error.error}: ${error.message}` }], isError: true }
+    : { content: [{ type: "text" as const, text: result }], isError: false }
+}

@@ -1,0 +1,162 @@
+/** The assistants as tools of MCP, through the official client (agent-server-api §10). */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+
+const config = fileURLToPath(new URL("../graphs/agents.json", import.meta.url))
+// The first list reads the sources of every graph for its schema, with the TypeScript compiler.
+const patienceMs = 240_000
+const patience = { LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS: String(patienceMs) }
+const both = "application/json, text/event-stream"
+
+async function connect({ url, headers }: AgentServerProcess): Promise<Client> {
+  const client = new Client({ name: "test", version: "1.0.0" })
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers } }))
+  return client
+}
+
+const textOf = ({ content }: CallToolResult) => (content[0]?.type === "text" ? content[0].text : "")
+
+test("assistants are tools of MCP", async (t) => {
+  await using db = await freshDatabase()
+  await using server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config, ...patience } })
+  const client = await connect(server)
+  const call = async (name: string, args: Record<string, unknown>) =>
+    (await client.callTool({ name, arguments: args })) as CallToolResult
+  const send = (method: string, body?: unknown, headers: Record<string, string> = {}) =>
+    fetch(`${server.url}/mcp`, {
+      method,
+      headers: { ...server.headers, accept: both, "content-type": "application/json", ...headers },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    })
+  const errorOf = async (reply: Response) =>
+    ((await reply.json()) as { error: { code: number; message: string } }).error
+
+  await t.test("the client learns who the server is and which tools it has", async () => {
+    const { tools } = await client.listTools({}, { timeout: patienceMs })
+    const chat = tools.find(({ name }) => name === "chat")
+
+    assert.deepEqual(client.getServerCapabilities(), { tools: {} })
+    assert.equal(client.getServerVersion()?.name, "superstep")
+    assert.deepEqual(tools.map(({ name }) => name).sort(), ["chat", "error", "hitl", "slow"])
+    assert.equal(chat?.description, "Says hi.")
+    assert.ok("messages" in (chat?.inputSchema.properties ?? {}))
+    await client.ping()
+  })
+
+  await t.test("a call runs the assistant, and nothing of it is left", async () => {
+    const result = await call("chat", { messages: [{ role: "user", content: "hi" }] })
+
+    assert.equal(result.isError, false)
+    assert.equal(JSON.parse(textOf(result)).messages.at(-1).content, "Hi!")
+    assert.equal((await db.row<{ n: number }>(sql`select count(*) as n from threads`))?.n, 0)
+  })
+
+  await t.test("a run that fails is a result that says so, one that asks shows its question", async () => {
+    const failed = await call("error", { x: 1 })
+    const asking = await call("hitl", { x: 1 })
+
+    assert.equal(failed.isError, true)
+    assert.match(textOf(failed), /TypeError: node exploded/)
+    assert.deepEqual(JSON.parse(textOf(asking)).__interrupt__[0].value, { question: "continue?" })
+  })
+
+  await t.test("names are MCP's and unique, however assistants are called, and pages hold them all", async () => {
+    const { assistants } = server.client
+    const first = await assistants.create({ graphId: "chat", name: "Ünser Chat, v2!" })
+    const second = await assistants.create({ graphId: "chat", name: "Unser Chat  v2?" })
+    for (let n = 0; n < 60; n++) await assistants.create({ graphId: "chat", name: "many" })
+    const pages: string[][] = []
+    let cursor: string | undefined
+    do {
+      const page = await client.listTools({ cursor }, { timeout: patienceMs })
+      pages.push(page.tools.map(({ name }) => name))
+      cursor = page.nextCursor
+    } while (cursor !== undefined)
+    const names = pages.flat()
+
+    assert.deepEqual(
+      pages.map(({ length }) => length),
+      [50, 16],
+    )
+    assert.equal(new Set(names).size, 66)
+    assert.ok(names.every((name) => /^[A-Za-z0-9_-]{1,64}$/.test(name)))
+    assert.ok(names.includes("Unser_Chat_v2_"))
+    assert.ok(names.includes(`Unser_Chat_v2__${second.assistant_id.replaceAll("-", "")}`))
+    await assistants.delete(first.assistant_id)
+    await assert.rejects(client.listTools({ cursor: "7x" }), /-32602/)
+  })
+
+  await t.test("what is no tool, no method or no message is refused in JSON-RPC's words", async () => {
+    const request = { jsonrpc: "2.0", id: 1, method: "tools/list" }
+
+    await assert.rejects(call("nobody", {}), /-32602.*Unknown tool: nobody/)
+    assert.equal((await errorOf(await send("POST", { ...request, method: "resources/list" }))).code, -32601)
+    for (const [body, code] of [
+      ["{", -32700],
+      [{ hello: 1 }, undefined],
+    ] as const) {
+      const reply = await send("POST", body)
+      assert.equal(reply.status, 400, JSON.stringify(body))
+      if (code) assert.equal((await errorOf(reply)).code, code)
+    }
+    for (const accept of ["application/json", "text/event-stream", "*/*"]) {
+      assert.equal((await send("POST", request, { accept })).status, 400, accept)
+    }
+    const notified = await send("POST", { jsonrpc: "2.0", method: "notifications/initialized" })
+    assert.deepEqual([notified.status, await notified.text()], [202, ""])
+    const slash = await fetch(`${server.url}/mcp/`, {
+      method: "POST",
+      headers: { ...server.headers, accept: both, "content-type": "application/json" },
+      body: JSON.stringify({ ...request, method: "ping" }),
+    })
+    assert.deepEqual(await slash.json(), { jsonrpc: "2.0", id: 1, result: {} })
+    assert.equal((await send("GET")).status, 405)
+    assert.equal((await send("DELETE")).status, 404)
+  })
+
+  await t.test("a client that leaves cancels its run", async () => {
+    await server.client.assistants.create({
+      graphId: "slow",
+      name: "forever",
+      config: { configurable: { tick_ms: 600_000 } },
+    })
+    const abort = new AbortController()
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "forever", arguments: { n: 0 } } }
+    const left = fetch(`${server.url}/mcp`, {
+      method: "POST",
+      headers: { ...server.headers, accept: both, "content-type": "application/json" },
+      body: JSON.stringify(body),
+      signal: abort.signal,
+    })
+    const running = async () => (await server.status()).running_runs
+    await until(async () => (await running()) === 1, { what: "the run executes" })
+
+    abort.abort()
+
+    await assert.rejects(left, /abort/)
+    await until(async () => (await running()) === 0, { what: "the run was cancelled" })
+  })
+  await client.close()
+})
+
+test("a project may turn MCP and A2A off", async () => {
+  await using db = await freshDatabase()
+  const off = fileURLToPath(new URL("../graphs/agents-off.json", import.meta.url))
+  await using server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: off } })
+  const statusOf = async (method: string, path: string) =>
+    (await fetch(`${server.url}${path}`, { method, headers: server.headers })).status
+
+  assert.equal(await statusOf("POST", "/mcp"), 404)
+  assert.equal(await statusOf("POST", "/a2a/chat"), 404)
+  assert.equal(await statusOf("GET", "/a2a/chat/.well-known/agent-card.json"), 404)
+  assert.equal(await statusOf("GET", "/.well-known/agent-card.json?assistant_id=chat"), 404)
+  assert.equal(await statusOf("GET", "/assistants/chat"), 200)
+})
