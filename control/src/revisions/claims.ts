@@ -140,7 +140,9 @@ export const waitInStage = (
   fenced(
     claim,
     db.run(sql`
-      update revisions set lease_owner = null, lease_until = null, stage_deaths = 0,
+      update revisions set lease_owner = null, lease_until = null,
+        -- A fault between two deaths does not excuse them.
+        stage_deaths = ${isRetry ? sql`stage_deaths` : 0},
         not_before = now() + ${delayMs} * interval '1 millisecond', stage_attempt = ${isRetry ? sql`stage_attempt + 1` : 0},
         status_message = coalesce(${why}, status_message), updated_at = now()
       where ${held(claim)}`),
