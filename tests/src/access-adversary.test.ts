@@ -37,7 +37,12 @@ async function furnish(server: AgentServerProcess): Promise<Ids> {
     return reply.body
   }
   const metadata = { note: secret }
-  const { assistant_id } = await send("/assistants", { graph_id: "echo", name: secret, metadata })
+  const { assistant_id } = await send("/assistants", {
+    graph_id: "echo",
+    name: "adas_tool",
+    description: secret,
+    metadata,
+  })
   const { thread_id } = await send("/threads", { metadata })
   const run = { assistant_id, input: { text: secret }, metadata }
   const { run_id } = await send(`/threads/${thread_id}/runs`, run)
@@ -49,6 +54,10 @@ async function furnish(server: AgentServerProcess): Promise<Ids> {
   const { checkpoint_id } = state.body.checkpoint
   return { assistant_id, thread_id, run_id, cron_id, checkpoint_id, namespace: "sub" }
 }
+
+const rpc = (method: string, params: object) => ({ jsonrpc: "2.0", id: 1, method, params })
+
+const agentMessage = { role: "user", messageId: "1", parts: [{ kind: "text", text: "bob was here" }] }
 
 /** A body that the route takes, and that names Ada's things where it names any. */
 function bodyOf({ path }: Operation, ids: Ids): object {
@@ -65,20 +74,29 @@ function bodyOf({ path }: Operation, ids: Ids): object {
   if (path.endsWith("/state")) return { values: { text: "bob was here" } }
   if (path.endsWith("/state/checkpoint")) return { checkpoint: { checkpoint_id, thread_id, checkpoint_ns: "" } }
   if (path.endsWith("/state/bulk") || path.endsWith("/supersteps")) return { supersteps: [] }
+  if (path === "/mcp") return rpc("tools/call", { name: "adas_tool", arguments: { text: "bob was here" } })
+  if (path.startsWith("/a2a/")) return rpc("message/send", { message: agentMessage })
   if (path.endsWith("/commands")) return { id: 1, method: "run.start", params: { input: { text: "bob was here" } } }
   if (path.endsWith("/stream/events")) return { channels: ["values"] }
   return { metadata: { note: "bob was here" } }
 }
 
-const addressOf = ({ path }: Operation, ids: Ids) =>
-  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name] ?? "x"))
+function addressOf({ path }: Operation, ids: Ids): string {
+  const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name] ?? "x"))
+  return path === "/.well-known/agent-card.json" ? `${address}?assistant_id=${ids.assistant_id}` : address
+}
 
 async function request(server: AgentServerProcess, name: string, operation: Operation, ids: Ids) {
   const hasBody = operation.method !== "GET" && operation.method !== "DELETE"
   const leaving = new AbortController()
   const response = await fetch(`${server.url}${addressOf(operation, ids)}`, {
     method: operation.method,
-    headers: { ...server.headers, ...bearer(name), "content-type": "application/json" },
+    headers: {
+      ...server.headers,
+      ...bearer(name),
+      accept: "application/json, text/event-stream",
+      "content-type": "application/json",
+    },
     ...(hasBody && { body: JSON.stringify(bodyOf(operation, ids)) }),
     signal: leaving.signal,
   })
@@ -118,6 +136,7 @@ const namesNothing = ({ method, path }: Operation) =>
   /^\/(ok|info|docs|openapi\.json|metrics)?$/.test(path) ||
   /\/(search|count|namespaces|items)(\/|$)/.test(path) ||
   path.startsWith("/ui/") ||
+  (path === "/mcp" && method !== "POST") ||
   (method === "GET" && path === "/assistants")
 
 /** Of several ids some may be gone, so the answer is how many there were. */
