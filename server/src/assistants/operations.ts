@@ -47,16 +47,23 @@ export async function resolveAssistant(db: Db, name: string, graphIds: readonly 
   )
 }
 
-/**
- * Makes an assistant in version 1, or gives the one that is there when the client allows it.
- * @throws NotFound  there is no such graph
- * @throws Conflict  the id is taken; also when the caller may not see by what
- */
-export async function createAssistant(
+/** Makes an assistant in version 1, or gives the one that is there when the client allows it. */
+export const createAssistant = async (
   parts: Assistants,
   caller: Caller,
   body: NewAssistantBody,
-): Promise<AssistantRow> {
+): Promise<AssistantRow> => (await prepareAssistant(parts, caller, body))(parts.db)
+
+/**
+ * Asks whether the caller may make an assistant.
+ * @returns what makes it: it throws `Conflict` when the id is taken; also when the caller may not see by what
+ * @throws NotFound  there is no such graph
+ */
+export async function prepareAssistant(
+  parts: Assistants,
+  caller: Caller,
+  body: NewAssistantBody,
+): Promise<(db: Db) => Promise<AssistantRow>> {
   const { value, filter } = await caller.authorize("assistants:create", {
     assistant_id: body.assistant_id ?? uuidv7(),
     graph_id: body.graph_id,
@@ -69,11 +76,13 @@ export async function createAssistant(
   })
   requireGraph(parts, value.graph_id)
   const { assistant_id: assistantId, graph_id: graphId, name, description, if_exists } = value
-  const created = await insertAssistant(parts.db, assistantId, { graphId, name, description, ...jsonOf(value) })
-  if (created) return created
-  const found = if_exists === "do_nothing" ? await findAssistantRow(parts.db, assistantId, filter) : undefined
-  if (found) return found
-  throw new Conflict("Assistant already exists", "assistant_exists")
+  return async (db) => {
+    const created = await insertAssistant(db, assistantId, { graphId, name, description, ...jsonOf(value) })
+    if (created) return created
+    const found = if_exists === "do_nothing" ? await findAssistantRow(db, assistantId, filter) : undefined
+    if (found) return found
+    throw new Conflict("Assistant already exists", "assistant_exists")
+  }
 }
 
 /** @throws NotFound  there is none, or the caller may not see it */

@@ -9,9 +9,9 @@ import { renderAssistant } from "./assistant.js"
 import { type AssistantDeletion, deleteAssistant } from "./delete-operations.js"
 import {
   countAssistants,
-  createAssistant,
   getAssistant,
   getVersions,
+  prepareAssistant,
   searchAssistants,
   setLatest,
   updateAssistant,
@@ -54,9 +54,10 @@ export function addAssistantRoutes(api: Api, parts: AssistantDeletion): void {
       },
     },
     async ({ c, body, bodyText }) =>
-      once(parts.db, { c, bodyText }, async (db) =>
-        jsonResponse(renderAssistant(await createAssistant({ ...parts, db }, callerOf(c), body))),
-      ),
+      once(parts.db, { c, bodyText }, async () => {
+        const create = await prepareAssistant(parts, callerOf(c), body)
+        return async (db) => jsonResponse(renderAssistant(await create(db)))
+      }),
   )
   addSearchRoutes(api, parts)
   const path = "/assistants/{assistant_id}"

@@ -1,5 +1,5 @@
 /** What can be done with crons: the one way in for routes and tests. What they do by themselves is in `firing.ts`. */
-import type { Database } from "@superstep/toolkit/db/database"
+import type { Database, Db } from "@superstep/toolkit/db/database"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as uuidv7 } from "uuid"
 import { assistantIdOf } from "../assistants/assistant.js"
@@ -33,18 +33,27 @@ export interface Crons {
 
 const noCron = (cronId: string) => new NotFound(`Cron with ID ${cronId} not found`)
 
+/** Creates a cron. It fires first at the next due time, never at once. */
+export const createCron = async (
+  crons: Crons,
+  caller: Caller,
+  threadId: string | undefined,
+  body: NewCronBody,
+): Promise<CronRow> => (await prepareCron(crons, caller, threadId, body))(crons.db)
+
 /**
- * Creates a cron. It fires first at the next due time, never at once.
+ * Asks whether the caller may create a cron.
  * @param threadId  undefined: each of its runs gets a thread of its own
+ * @returns what creates it
  * @throws NotFound      no such assistant or thread
  * @throws InvalidInput  its webhook can never be called
  */
-export async function createCron(
+export async function prepareCron(
   { db, workers, webhooks }: Crons,
   caller: Caller,
   threadId: string | undefined,
   body: NewCronBody,
-): Promise<CronRow> {
+): Promise<(db: Db) => Promise<CronRow>> {
   acceptedWebhook(webhooks, body.webhook)
   const { value } = await caller.authorize("crons:create", {
     cron_id: uuidv7(),
@@ -66,7 +75,7 @@ export async function createCron(
   }
   // A rule may write to either of them; both the cron and its runs carry what it wrote.
   const metadata = { ...value.payload.metadata, ...value.metadata }
-  return insertCron(db, {
+  const cron = {
     ...plan,
     cron_id: value.cron_id,
     assistant_id: assistant.assistantId,
@@ -76,7 +85,8 @@ export async function createCron(
     payload: JSON.stringify({ ...value.payload, metadata }),
     metadata: JSON.stringify(metadata),
     next_run_date: nextRunDate(plan, await databaseNow(db)),
-  })
+  }
+  return (tx) => insertCron(tx, cron)
 }
 
 /** @throws NotFound  no such cron, or the caller may not see it */

@@ -6,7 +6,7 @@ import { pageHeaders } from "../http/pagination.js"
 import { once } from "../idempotency/once.js"
 import { threadParams } from "../runs/schema.js"
 import { type CronField, cronFields, renderCron } from "./cron.js"
-import { type Crons, countCrons, createCron, deleteCron, getCron, searchCrons, updateCron } from "./operations.js"
+import { type Crons, countCrons, deleteCron, getCron, prepareCron, searchCrons, updateCron } from "./operations.js"
 import { cron, cronCount, cronFound, cronParams, cronPatch, cronSearch, newCron } from "./schema.js"
 
 const tags = ["Crons"]
@@ -26,9 +26,10 @@ export function addCronRoutes(api: Api, crons: Crons): void {
       responses: { ...theCron, 404: { description: "No such assistant" }, ...invalid },
     },
     async ({ c, body, bodyText }) =>
-      once(crons.db, { c, bodyText }, async (db) =>
-        jsonResponse(renderCron(await createCron({ ...crons, db }, callerOf(c), undefined, body))),
-      ),
+      once(crons.db, { c, bodyText }, async () => {
+        const create = await prepareCron(crons, callerOf(c), undefined, body)
+        return async (db) => jsonResponse(renderCron(await create(db)))
+      }),
   )
   addRoute(
     api,
@@ -42,9 +43,10 @@ export function addCronRoutes(api: Api, crons: Crons): void {
       responses: { ...theCron, 404: { description: "No such thread or assistant" }, ...invalid },
     },
     async ({ c, params, body, bodyText }) =>
-      once(crons.db, { c, bodyText }, async (db) =>
-        jsonResponse(renderCron(await createCron({ ...crons, db }, callerOf(c), params.thread_id, body))),
-      ),
+      once(crons.db, { c, bodyText }, async () => {
+        const create = await prepareCron(crons, callerOf(c), params.thread_id, body)
+        return async (db) => jsonResponse(renderCron(await create(db)))
+      }),
   )
   addSearchRoutes(api, crons)
   addRoute(

@@ -4,6 +4,7 @@ import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
 import { startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 
@@ -38,4 +39,32 @@ test("a key that came with another request, or that is too long, is refused", as
   assert.equal(long.status, 422)
   assert.match(long.text, /longer than 255/)
   assert.equal(await threadsIn(db), 1)
+})
+
+test("keyed requests that wait for a worker hold no connection, which its questions need", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  // More than the pool has connections.
+  const count = 12
+  let asked = 0
+  http.server.workers.answer = async () => {
+    asked += 1
+    await until(() => asked === count, { what: "all of the requests have asked the worker" })
+    await threadsIn(db)
+    return {
+      fields: { checkpoint: {}, puts: [] },
+      payload: [Buffer.from("{}"), Buffer.from("{}")],
+    }
+  }
+  const body = { metadata: { graph_id: "agent" }, supersteps: [{ updates: [{ values: {}, as_node: "a" }] }] }
+
+  const replies = await Promise.all(
+    Array.from({ length: count }, (_, n) => http.send("POST", "/threads", body, { "idempotency-key": `k${n}` })),
+  )
+
+  assert.deepEqual(
+    replies.map(({ status }) => status),
+    replies.map(() => 200),
+  )
+  assert.equal(await threadsIn(db), count)
 })

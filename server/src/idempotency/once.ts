@@ -4,7 +4,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput } from "@superstep/toolkit/errors/errors"
 import type { Context } from "hono"
 import { callerOf } from "../http/caller-of.js"
-import { type Answer, answerOnce, type RequestKey } from "./answers.js"
+import { type Answer, answeredBefore, answerOnce, type RequestKey } from "./answers.js"
 
 const maxKeyLength = 255
 
@@ -15,16 +15,21 @@ interface KeyedRequest {
 
 /**
  * Answers a request that creates something; one line around what a route does. Without the header it does only that.
- * @param work  uses only the database that it is given
+ * @param prepare  what may take long, such as a question to a graph, before there is a transaction: one that waited for a
+ *                 worker would hold a connection which the worker's own questions need. It gives what writes, which uses
+ *                 only the database that it is given.
  * @throws InvalidInput  the key came with another request before, or is too long
  */
 export async function once(
   db: Database,
   request: KeyedRequest,
-  work: (db: Database) => Promise<Response>,
+  prepare: () => Promise<(db: Database) => Promise<Response>>,
 ): Promise<Response> {
   const key = requestKeyOf(request)
-  if (key === undefined) return work(db)
+  if (key === undefined) return (await prepare())(db)
+  const before = await answeredBefore(db, key)
+  if (before) return toResponse(before, true)
+  const work = await prepare()
   const { answer, isRepeated } = await answerOnce(db, key, async (tx) => toAnswer(await work(tx)))
   return toResponse(answer, isRepeated)
 }

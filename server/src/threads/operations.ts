@@ -56,26 +56,37 @@ export interface ThreadRequest {
 /** Works out what else is to be written with a new thread, and gives what writes it in the thread's transaction. */
 export type Prepare = (threadId: string, metadata: JsonObject) => Promise<(tx: Db) => Promise<ThreadRow>>
 
+/** Makes a thread, or gives the one that is there unchanged when the request allows it. */
+export const createThread = async (
+  db: Database,
+  caller: Caller,
+  request: ThreadRequest,
+  prepare?: Prepare,
+): Promise<ThreadRow> => (await prepareThread(db, caller, request, prepare))(db)
+
 /**
- * Makes a thread, or gives the one that is there unchanged when the request allows it.
- * @param prepare   called when there is no such thread yet, before any transaction
- * @throws Conflict when the id is taken and `ifExists` is `raise`, or the caller may not see who has it
+ * All of `createThread` that takes no lock.
+ * @param prepare   called when there is no such thread yet
+ * @returns what makes the thread: it throws `Conflict` when the id is taken and `ifExists` is `raise`, or the caller may not
+ *          see who has it
  */
-export async function createThread(
+export async function prepareThread(
   db: Database,
   caller: Caller,
   { threadId = uuidv7(), metadata, ifExists, ttl }: ThreadRequest,
   prepare?: Prepare,
-): Promise<ThreadRow> {
+): Promise<(db: Database) => Promise<ThreadRow>> {
   const asked = { thread_id: threadId, metadata, if_exists: ifExists, ...(ttl && { ttl: ttlValue(ttl) }) }
   const { value, filter } = await caller.authorize("threads:create", asked)
   const isTaken = prepare !== undefined && (await findThread(db, threadId)) !== undefined
   const fill = isTaken ? undefined : await prepare?.(threadId, value.metadata)
-  const created = await insertFilled(db, { threadId, metadata: JSON.stringify(value.metadata), ttl, fill })
-  if (created) return created
-  const existing = ifExists === "do_nothing" ? await findThread(db, threadId, filter) : undefined
-  if (!existing) throw new Conflict("Thread already exists", "thread_exists")
-  return existing
+  return async (tx) => {
+    const created = await insertFilled(tx, { threadId, metadata: JSON.stringify(value.metadata ?? {}), ttl, fill })
+    if (created) return created
+    const existing = ifExists === "do_nothing" ? await findThread(tx, threadId, filter) : undefined
+    if (!existing) throw new Conflict("Thread already exists", "thread_exists")
+    return existing
+  }
 }
 
 interface NewThread {
@@ -164,11 +175,20 @@ async function keepLatest({ db }: Threads, caller: Caller, threadId: string): Pr
   return keepLatestCheckpoints(db, threadId, filter)
 }
 
+/** Copies a thread with all its checkpoints under a new id. */
+export const copyThread = async (db: Database, caller: Caller, threadId: string): Promise<ThreadRow> =>
+  (await prepareCopy(db, caller, threadId))(db)
+
 /**
- * Copies a thread with all its checkpoints under a new id.
+ * Asks whether the caller may copy a thread.
+ * @returns what copies it
  * @throws Conflict  there is no such thread: both of LangGraph's servers answer 409 (agent-server-api §5.7)
  */
-export async function copyThread(db: Database, caller: Caller, threadId: string): Promise<ThreadRow> {
+export async function prepareCopy(
+  db: Database,
+  caller: Caller,
+  threadId: string,
+): Promise<(db: Db) => Promise<ThreadRow>> {
   const { filter } = await caller.authorize("threads:read", { thread_id: threadId })
   const gone = () => new Conflict("Thread not found", "thread_not_found")
   const source = await findThread(db, threadId, filter)
@@ -176,9 +196,11 @@ export async function copyThread(db: Database, caller: Caller, threadId: string)
   const copyId = uuidv7()
   const metadata = { ...JSON.parse(source.metadata), thread_id: copyId }
   const { value } = await caller.authorize("threads:create", { thread_id: copyId, metadata, if_exists: "raise" })
-  const copy = await copyInDatabase(db, threadId, copyId, JSON.stringify(value.metadata))
-  if (!copy) throw gone()
-  return copy
+  return async (tx) => {
+    const copy = await copyInDatabase(tx, threadId, copyId, JSON.stringify(value.metadata ?? {}))
+    if (!copy) throw gone()
+    return copy
+  }
 }
 
 export interface ThreadQuery extends ThreadFilter {

@@ -8,12 +8,12 @@ import { pageHeaders } from "../http/pagination.js"
 import { once } from "../idempotency/once.js"
 import { extract } from "./extract.js"
 import {
-  copyThread,
   countThreads,
-  createThread,
   deleteThread,
   getThread,
   getTtl,
+  prepareCopy,
+  prepareThread,
   pruneThreads,
   searchThreads,
   storageOf,
@@ -63,7 +63,7 @@ function addNewThreadRoutes(api: Api, { db, workers }: ThreadStates): void {
       },
     },
     ({ c, body, bodyText }) =>
-      once(db, { c, bodyText }, async (tx) => {
+      once(db, { c, bodyText }, async () => {
         const request = {
           threadId: body.thread_id ?? undefined,
           metadata: body.metadata ?? {},
@@ -71,7 +71,8 @@ function addNewThreadRoutes(api: Api, { db, workers }: ThreadStates): void {
           ttl: body.ttl ?? undefined,
         }
         const prepare = body.supersteps?.length ? withState(workers, body.supersteps) : undefined
-        return jsonResponse(renderThread(await createThread(tx, callerOf(c), request, prepare)))
+        const create = await prepareThread(db, callerOf(c), request, prepare)
+        return async (tx) => jsonResponse(renderThread(await create(tx)))
       }),
   )
   addRoute(
@@ -85,9 +86,10 @@ function addNewThreadRoutes(api: Api, { db, workers }: ThreadStates): void {
       responses: { ...found, 409: { description: "No such thread" }, ...invalid },
     },
     ({ c, params, bodyText }) =>
-      once(db, { c, bodyText }, async (tx) =>
-        jsonResponse(renderThread(await copyThread(tx, callerOf(c), params.thread_id))),
-      ),
+      once(db, { c, bodyText }, async () => {
+        const copy = await prepareCopy(db, callerOf(c), params.thread_id)
+        return async (tx) => jsonResponse(renderThread(await copy(tx)))
+      }),
   )
 }
 
