@@ -152,6 +152,8 @@ begin
   if _run.status in ('pending', 'running') then
     return 'in_flight';
   end if;
+  -- A new version of the thread: an update of its state that began from these checkpoints begins again (threads/README, T1).
+  update threads t set updated_at = t.updated_at where t.thread_id = _thread_id;
   perform delete_checkpoints_of_run(_thread_id, _run_id);
   delete from runs where run_id = _run_id;
   return 'deleted';

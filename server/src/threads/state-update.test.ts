@@ -8,6 +8,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { createRun } from "../runs/operations.js"
+import { deleteRun } from "../runs/queries.js"
 import { newRun } from "../runs/schema.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
 import type { Reply } from "../workers/port.js"
@@ -90,4 +91,24 @@ test("T1: an update during which another one commits is worked out again", async
 
   assert.equal(asked, 3)
   assert.equal(await checkpointsOf(db, threadId), "13")
+})
+
+test("T1: an update during which a run is deleted is worked out again from what is left", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const threadId = await newThread(db)
+  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: order })
+  server.workers.running.get(runId)?.done()
+  await until(async () => (await getThread(db, anyone, threadId)).status === "idle", { what: "the run is over" })
+  let asked = 0
+  server.workers.answer = async () => {
+    asked += 1
+    if (asked === 1) assert.equal(await deleteRun(db, threadId, runId), "deleted")
+    return made(String(asked))
+  }
+
+  await updateThreadState(server, anyone, threadId, update)
+
+  assert.equal(asked, 2)
+  assert.equal(await checkpointsOf(db, threadId), "2")
 })
