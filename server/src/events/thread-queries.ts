@@ -1,6 +1,6 @@
 /** Statements on the log of a thread: which runs it has, in the order in which they began, and who follows it. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { sql } from "@superstep/toolkit/db/sql"
+import { type Sql, sql } from "@superstep/toolkit/db/sql"
 
 /** Where a run begins in the log of its thread. */
 export interface RunStart {
@@ -11,6 +11,10 @@ export interface RunStart {
 
 /** Before everything that is in a log. */
 export const beginning: RunStart = { runId: "00000000-0000-0000-0000-000000000000", startedAt: "-infinity" }
+
+/** Whoever has the id of a deleted thread now is not to read what happened there: the log outlives the thread for a while. */
+const ofThisThread = (threadId: string): Sql => sql`thread_id = ${threadId}
+  and created_at >= (select t.created_at from threads t where t.thread_id = ${threadId})`
 
 /**
  * The run that began next on a thread. A thread has one running run, whose events are logged before it ends, so the times
@@ -23,7 +27,7 @@ export const nextRunAfter = (
 ): Promise<(RunStart & { readonly seq: number }) | undefined> =>
   db.row(sql`
     select run_id as "runId", created_at::text as "startedAt", seq from run_events e
-    where thread_id = ${threadId} and (created_at, run_id) > (${startedAt}::timestamptz, ${runId}::uuid)
+    where ${ofThisThread(threadId)} and (created_at, run_id) > (${startedAt}::timestamptz, ${runId}::uuid)
       and not exists (select from run_events o where o.run_id = e.run_id and o.seq < e.seq)
     order by created_at, run_id limit 1`)
 
@@ -31,14 +35,14 @@ export const nextRunAfter = (
 export const lastRunStart = (db: Db, threadId: string): Promise<RunStart | undefined> =>
   db.row(sql`
     select run_id as "runId", created_at::text as "startedAt" from run_events
-    where thread_id = ${threadId} order by created_at desc, run_id desc limit 1`)
+    where ${ofThisThread(threadId)} order by created_at desc, run_id desc limit 1`)
 
 /** Where a run of this thread begins; undefined when the log has nothing of it, or it is another thread's. */
 export const runStartOf = (db: Db, threadId: string, runId: string): Promise<RunStart | undefined> =>
   db.row(sql`
     select e.run_id as "runId", e.created_at::text as "startedAt" from run_events e
     where e.run_id = ${runId} and (
-      exists (select from run_events o where o.run_id = ${runId} and o.thread_id = ${threadId})
+      exists (select from run_events where run_id = ${runId} and ${ofThisThread(threadId)})
       or exists (select from runs r where r.run_id = ${runId} and r.thread_id = ${threadId}))
     order by e.seq limit 1`)
 

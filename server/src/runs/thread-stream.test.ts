@@ -284,3 +284,20 @@ test("an unknown thread is 404, an unknown mode 422; a deleted thread's stream e
   assert.deepEqual([noMode.status, noId.status], [422, 422])
   assert.equal(http.server.streams.threads.clients, 0)
 })
+
+test("whoever has the id of a deleted thread now hears nothing of what happened there", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const before = await follow(http, threadId)
+  const old = await say(http, threadId, "secret")
+  await untilEnds(before, 1)
+  await http.send("DELETE", `/threads/${threadId}`)
+  await http.send("POST", "/threads", { thread_id: threadId })
+
+  const streams = [await follow(http, threadId, "", "-"), await follow(http, threadId, "", `${old}:0`)]
+  await say(http, threadId, "new")
+  for (const stream of streams) await untilEnds(stream, 1)
+
+  for (const stream of streams) assert.doesNotMatch(stream.text(), /secret/)
+})
