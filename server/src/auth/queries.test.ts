@@ -52,3 +52,13 @@ test("metadata that jsonb cannot hold is stored as it came and searched as near 
   assert.deepEqual(row?.copy, { ...metadata, nul: "a\ufffdb", half: "\ufffd" })
   assert.equal(await namesOf(db, { pair: "😀" }), "odd")
 })
+
+test("an access filter may hold what jsonb cannot", async () => {
+  await using db = await freshDatabase({ migrations })
+  await addThread(db, { name: "a", owner: "half \ud800", groups: ["\udfff"] })
+  await addThread(db, { name: "b", owner: "half", groups: [] })
+
+  assert.equal(await namesOf(db, { owner: "half \ud800" }), "a")
+  assert.equal(await namesOf(db, { groups: { $contains: "\udfff" } }), "a")
+  assert.equal(await namesOf(db, { owner: { $eq: "half \ud800" } }), "a")
+})

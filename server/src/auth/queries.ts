@@ -1,4 +1,5 @@
 /** Conditions of statements on what users own. */
+import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { FieldCondition, MetadataFilter } from "./metadata-filter.js"
 
@@ -36,10 +37,11 @@ const anyOf = (metadata: Sql, filters: readonly MetadataFilter[]): Sql =>
 // what `$contains` asks; equality of lists and objects needs the second test, since `@>` also finds larger ones.
 function fieldMatches(metadata: Sql, field: string, condition: FieldCondition): Sql {
   if (typeof condition === "object" && condition !== null && "$contains" in condition) {
-    const wanted = JSON.stringify({ [field]: [condition.$contains].flat() })
-    return sql`${metadata} @> ${wanted}::jsonb`
+    return sql`${metadata} @> ${jsonb({ [field]: [condition.$contains].flat() })}`
   }
   const value = typeof condition === "object" && condition !== null && "$eq" in condition ? condition.$eq : condition
-  const wanted = JSON.stringify({ [field]: value })
-  return sql`(${metadata} @> ${wanted}::jsonb and ${metadata} -> ${field} = ${JSON.stringify(value)}::jsonb)`
+  return sql`(${metadata} @> ${jsonb({ [field]: value })} and ${metadata} -> ${field} = ${jsonb(value)})`
 }
+
+// Written as the searchable copy of the metadata is (000006).
+const jsonb = (value: unknown): Sql => sql`${toJsonbText(JSON.stringify(value))}::jsonb`
