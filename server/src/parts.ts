@@ -1,0 +1,102 @@
+/** The parts of an agent server, put together; nothing is started here. */
+import type { Database } from "@superstep/toolkit/db/database"
+import type { Log } from "@superstep/toolkit/log/log"
+import { SourceAnalysis } from "./assistants/source-analysis.js"
+import { checkpointCalls } from "./checkpoints/calls.js"
+import { ClaimWrites } from "./checkpoints/claim-writes.js"
+import type { Config } from "./config.js"
+import { RunStreams } from "./events/run-streams.js"
+import { Gate } from "./gate/gate.js"
+import type { OwnChannel } from "./gate/own-channel.js"
+import { createMetrics } from "./metrics/metrics.js"
+import { type Project, toWorkerProject } from "./project/langgraph-config.js"
+import { defaultsOf, projectWithEnv } from "./project-settings.js"
+import { ClaimLoop } from "./runs/claim-loop.js"
+import { Executor } from "./runs/executor.js"
+import { observeWith } from "./runs/observer.js"
+import { storeCalls } from "./store/calls.js"
+import { embedBy } from "./store/embedder.js"
+import { storeSettings } from "./store/store-settings.js"
+import type { Tracing } from "./tracing/tracing.js"
+import { UiBundles } from "./ui/bundles.js"
+import type { Limits } from "./workers/child.js"
+import { patient } from "./workers/patient-calls.js"
+import { createWorkerPool, usualLimits, type WorkerPool } from "./workers/pool.js"
+
+// How often claims of lost servers are looked for: often enough for a lease of any length.
+const mostSweepMs = 5_000
+const sweepsPerLease = 3
+
+/** What they are made from. */
+export interface Assembly {
+  readonly config: Config
+  readonly db: Database
+  readonly log: Log
+  readonly env: NodeJS.ProcessEnv
+  readonly project: Project
+  readonly channel: OwnChannel
+  readonly tracing: Tracing | undefined
+}
+
+export type Parts = ReturnType<typeof assemble>
+
+/** Makes every part that routes, loops and reloads share. */
+export function assemble({ config, db, log, env, project, channel, tracing }: Assembly) {
+  const leaseMs = config.leaseSeconds * 1000
+  const sweepMs = Math.min(mostSweepMs, leaseMs / sweepsPerLease)
+  const claimer = { serverId: config.serverId, revisionId: config.revisionId ?? null, leaseMs }
+  const streams = new RunStreams({
+    db,
+    log,
+    serverId: claimer.serverId,
+    threadTtlMs: config.resumableTtlSeconds * 1000,
+  })
+  const writes = new ClaimWrites({ db, log })
+  const store = { ...storeSettings(project.store), db, embed: embedBy(() => workers) }
+  const checkpoints = checkpointCalls({ db, writes, beforePut: (runId) => streams.untilLogged(runId) })
+  const workers: WorkerPool = createWorkerPool({
+    project: projectWithEnv(project, config),
+    workers: config.workers,
+    jobsPerWorker: config.jobsPerWorker,
+    python: config.python,
+    handlers: patient({ ...checkpoints, ...storeCalls(store) }),
+    backlog: () => writes.backlog(),
+    serverEnv: env,
+    limits: workerLimits(config),
+    loopback: channel.socketPath,
+    log,
+  })
+  const gate = new Gate({ log, serverEnv: env, limits: workerLimits(config), loopback: channel.socketPath })
+  const sources = new SourceAnalysis({ project: toWorkerProject(project), timeoutMs: config.schemaTimeoutMs, log })
+  const runTimeoutMs = config.runTimeoutSeconds * 1000
+  const metrics = createMetrics()
+  const observer = observeWith([metrics.observer, ...(tracing ? [tracing.observer] : [])])
+  const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs, observer })
+  const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs, graceMs: leaseMs })
+  workers.onFree(() => loop.slotFreed())
+  const ui = new UiBundles(log)
+  return {
+    claimer,
+    streams,
+    workers,
+    store,
+    gate,
+    writes,
+    executor,
+    loop,
+    metrics,
+    tracing,
+    ui,
+    sources,
+    graphDefaults: defaultsOf(project, config),
+  }
+}
+
+// A worker is found to be stalled at a ping, so there must be a few of them within the limit.
+const pingsPerStall = 4
+
+function workerLimits({ workerMemoryMb, workerStalledSeconds }: Config): Partial<Limits> {
+  const stalledMs = workerStalledSeconds * 1000
+  const pingEveryMs = Math.min(usualLimits.pingEveryMs, stalledMs / pingsPerStall)
+  return { memoryMb: workerMemoryMb, stalledMs, pingEveryMs }
+}
