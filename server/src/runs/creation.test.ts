@@ -265,3 +265,19 @@ test("a batch is made whole and in order, or not at all", async () => {
   assert.equal(count, 3)
   assert.equal(await countOf(db), 3)
 })
+
+test("the id of a run whose events are still there is no other run's", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const runId = randomUUID()
+  const chosen = { threadId: undefined, body: body({ run_id: runId, stream_resumable: true }) }
+  await createRun(server, { ...chosen, caller: owner("ann") })
+  server.workers.running.get(runId)?.emit("values", { secret: 1 })
+  server.workers.running.get(runId)?.done()
+  await until(async () => (await countOf(db)) === 0, { what: "nothing of the run is left" })
+  await until(() => db.row(sql`select from run_events where run_id = ${runId} and event = 'end'`), { what: "its end" })
+
+  await assert.rejects(createRun(server, { ...chosen, caller: owner("bob") }), Conflict)
+
+  assert.equal(await countOf(db), 0)
+})

@@ -10,7 +10,7 @@ import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import type { Subscriber } from "../events/run-stream.js"
 import { type Answer, answerOnce, type RequestKey } from "../idempotency/answers.js"
 import type { Runs } from "./parts.js"
-import type { PreparedRun } from "./preparation.js"
+import { type PreparedRun, runIdTaken } from "./preparation.js"
 import { type CreatedRun, insertRun, isThreadVisible, type NewRun, type RunRow } from "./queries.js"
 
 export interface Launch {
@@ -98,7 +98,7 @@ async function insertEach(db: Db, planned: readonly Planned[]): Promise<readonly
   for (const { run, filter } of planned) {
     const created = await insertRun(db, run).catch((error: unknown) => {
       if (!isSqlState(error, sqlState.uniqueViolation, "runs_pkey")) throw error
-      throw new Conflict(`the run id ${run.runId} is taken: choose another one, or none`, "id_taken")
+      throw runIdTaken(run.runId)
     })
     const isHidden =
       filter !== undefined &&

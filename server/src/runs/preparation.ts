@@ -1,6 +1,6 @@
 /** From a request to a row of `runs` that can be inserted: everything that can be said before the thread is locked. */
 import type { Database } from "@superstep/toolkit/db/database"
-import { NotFound } from "@superstep/toolkit/errors/errors"
+import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as uuidv7 } from "uuid"
 import { type Assistant, systemAssistantId } from "../assistants/assistant.js"
 import { type Assistants, resolveAssistant } from "../assistants/operations.js"
@@ -8,11 +8,12 @@ import { findAssistantRow } from "../assistants/queries.js"
 import type { Caller } from "../auth/caller.js"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { hasCheckpoint } from "../checkpoints/queries.js"
+import { lastLoggedSeq } from "../events/queries.js"
 import { findThread } from "../threads/queries.js"
 import { metadataOf } from "../threads/thread.js"
 import { acceptedWebhook } from "../webhooks/url-rules.js"
 import type { Runs } from "./parts.js"
-import type { NewRun } from "./queries.js"
+import { findThreadId, type NewRun } from "./queries.js"
 import { callerFields, checkpointOf, mergeKwargs, mergeMetadata, type RunIds, type ThreadDefaults } from "./request.js"
 import type { NewRunBody } from "./schema.js"
 import { requireRoom } from "./waiting-limit.js"
@@ -35,6 +36,7 @@ export interface PreparedRun {
 /**
  * Asks whether the caller may, and merges what it asks for with its assistant and thread.
  * @throws NotFound   no such assistant or checkpoint, or none that the caller may use
+ * @throws Conflict   the run's id was that of a run which is gone, and whose events are not
  * @throws Forbidden  a rule of the project says no
  * @throws InvalidInput  its webhook can never be called
  */
@@ -46,6 +48,7 @@ export async function prepareRun(runs: Runs, request: RunRequest): Promise<Prepa
   const [assistant, thread] = await Promise.all([
     assistantFor(runs, caller, request.body.assistant_id),
     isStateless ? noDefaults : threadDefaults(db, threadId),
+    requireUnused(db, request.body.run_id),
   ])
   const { body: asked, filter } = await authorized(request, ids, assistant)
   const body = { ...asked, webhook: acceptedWebhook(runs.webhooks, asked.webhook) }
@@ -92,6 +95,15 @@ export async function assistantFor({ db, workers }: Assistants, caller: Caller, 
     `No assistant found for "${name}". Make sure the assistant ID is for a valid assistant or a valid graph ID.`,
   )
 }
+
+/** The log outlives its run for a while: a new run under that id would give its clients what is another's. */
+async function requireUnused(db: Database, runId: string | null | undefined): Promise<void> {
+  if (!runId || (await lastLoggedSeq(db, runId)) < 0 || (await findThreadId(db, runId)) !== undefined) return
+  throw runIdTaken(runId)
+}
+
+export const runIdTaken = (runId: string) =>
+  new Conflict(`the run id ${runId} is taken: choose another one, or none`, "id_taken")
 
 /** What a handler changed in the metadata, and in what the graph gets, is what is stored (agent-server-api §6.2.2). */
 async function authorized({ caller, body }: RunRequest, ids: RunIds, { assistantId }: Assistant) {
