@@ -19,6 +19,7 @@ test("an address is of the world, of a private network, of this machine, or of n
 
 test("an IPv6 address that stands for an IPv4 address is what that one is (W4)", () => {
   all("loopback", "::ffff:127.0.0.1", "::ffff:7f00:1", "64:ff9b::7f00:1", "2002:7f00:1::1", "::127.0.0.1")
+  all("loopback", "::ffff:0:127.0.0.1", "::ffff:0:7f00:1")
   all("private", "::ffff:10.0.0.1", "::ffff:c0a8:1", "64:ff9b::a00:1", "2002:a00:1::")
   all("never", "::ffff:169.254.169.254", "::ffff:0:0", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "64:ff9b:1::1")
   all("public", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1")

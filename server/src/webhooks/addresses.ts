@@ -72,16 +72,18 @@ function groupsOf(address: string): number[] {
   return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after]
 }
 
-/** The IPv4 address that an IPv6 address stands for: mapped, compatible, NAT64 and 6to4. */
+/** The IPv4 address that an IPv6 address stands for: mapped, translated, compatible, NAT64 and 6to4. */
 function embeddedIPv4(groups: readonly number[]): string | undefined {
   const [g0 = 0, g1 = 0, g2 = 0] = groups
   const [high = 0, low = 0] = groups.slice(6)
   const startsWith = (...prefix: number[]) => prefix.every((group, index) => groups[index] === group)
   const isMapped = startsWith(0, 0, 0, 0, 0, 0xffff)
+  // For translators between the two (RFC 2765).
+  const isTranslated = startsWith(0, 0, 0, 0, 0xffff, 0)
   const isNat64 = startsWith(0x64, 0xff9b, 0, 0, 0, 0)
   // `::` and `::1` are addresses of their own.
   const isCompatible = startsWith(0, 0, 0, 0, 0, 0) && high > 0
-  if (isMapped || isNat64 || isCompatible) return dotted(high, low)
+  if (isMapped || isTranslated || isNat64 || isCompatible) return dotted(high, low)
   return g0 === 0x2002 ? dotted(g1, g2) : undefined
 }
 

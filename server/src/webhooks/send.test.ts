@@ -41,6 +41,14 @@ test("a redirect is not followed", async () => {
   assert.equal(target.calls.length, 0)
 })
 
+test("an answer that changes the protocol is none, and ends the call", async () => {
+  await using receiver = await startReceiver((reply) => {
+    reply.socket?.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n")
+  })
+
+  assert.deepEqual(await call(receiver.url), { error: "it closed the connection without an answer" })
+})
+
 test("a reply without an end is read to its bound, and one that stands still for the time of a call", async () => {
   await using endless = await startReceiver((reply) => {
     reply.on("error", () => undefined)

@@ -93,6 +93,8 @@ function callHost(call: Call, signal: AbortSignal): Promise<CallResult> {
       response.on("end", settle).on("error", settle)
     })
     request.on("error", (error) => (settleAnswered ? settleAnswered() : resolve({ error: reasonOf(error, call) })))
+    // An answer that asks for another protocol (101) is neither a response nor an error to Node; after them this says nothing.
+    request.on("close", () => resolve({ error: "it closed the connection without an answer" }))
     request.end(call.body)
   })
 }
