@@ -225,3 +225,31 @@ test("a cron does not fire while it is disabled, nor after its end", async () =>
   assert.equal(over.end_time, "2001-01-01T00:00:00.000Z")
   assert.equal(http.server.workers.started.length, 0)
 })
+
+test("crons that cannot be fired do not keep those behind them from firing", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startHttp(db)
+  // As a fault of ours would: their runs cannot be inserted, and nobody foresaw it.
+  await db.run(sql`alter table runs add constraint no_such_runs check (metadata ->> 'team' is distinct from 'lost')`)
+  const lost = { ...hourly, metadata: { team: "lost" } }
+  for (let n = 0; n < 5; n++) await makeDue(db, (await created(http, lost)).cron_id, "1 hour")
+  const { cron_id } = await created(http, { ...hourly, on_run_completed: "keep" })
+
+  await makeDue(db, cron_id)
+  await startedRuns(http.server, 1)
+
+  assert.equal((await runsOf(db, cron_id)).length, 1)
+  const waiting = await db.rows(sql`select 1 from crons where next_run_date <= now()`)
+  assert.equal(waiting.length, 5)
+})
+
+test("a change may not give a cron a webhook that can never be called", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startHttp(db)
+  const { cron_id } = await created(http)
+
+  const { status, text } = await http.send("PATCH", `/runs/crons/${cron_id}`, { webhook: "ftp://example.com/" })
+
+  assert.equal(status, 422, text)
+  assert.equal(JSON.stringify(await cronOf(http, cron_id)).includes("ftp:"), false)
+})

@@ -99,9 +99,16 @@ export async function getCron({ db }: Crons, caller: Caller, cronId: string): Pr
 
 /**
  * Changes a cron: absent keeps, null takes away, metadata is merged. A change of when it fires counts from now.
- * @throws NotFound  no such cron, or the caller may not see it
+ * @throws NotFound      no such cron, or the caller may not see it
+ * @throws InvalidInput  its webhook can never be called
  */
-export async function updateCron({ db }: Crons, caller: Caller, cronId: string, body: CronPatchBody): Promise<CronRow> {
+export async function updateCron(
+  { db, webhooks }: Crons,
+  caller: Caller,
+  cronId: string,
+  body: CronPatchBody,
+): Promise<CronRow> {
+  acceptedWebhook(webhooks, body.webhook)
   const { value, filter } = await caller.authorize("crons:update", {
     cron_id: cronId,
     schedule: body.schedule ?? null,

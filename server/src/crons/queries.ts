@@ -105,11 +105,16 @@ export interface DueCron extends CronRow {
 }
 
 /** Due crons, the longest due first; none unless servers of this revision may execute runs (CR3). */
-export const findDueCrons = (db: Db, revisionId: string | null, limit: number): Promise<DueCron[]> =>
+export const findDueCrons = (
+  db: Db,
+  revisionId: string | null,
+  { limit, except }: { limit: number; except: readonly string[] },
+): Promise<DueCron[]> =>
   db.rows(sql`
     select ${columns}, next_run_date::text as due, now() as now,
       coalesce(end_time < now() - interval '1 minute', false) as is_over
-    from crons where next_run_date <= now() and may_claim(${revisionId}) order by next_run_date limit ${limit}`)
+    from crons where next_run_date <= now() and may_claim(${revisionId}) and cron_id <> all (${except}::uuid[])
+    order by next_run_date limit ${limit}`)
 
 /** When the next cron is due, in milliseconds from now; undefined when none waits, or none for this revision. */
 export const nextDueMs = async (db: Db, revisionId: string | null): Promise<number | undefined> => {
