@@ -54,13 +54,13 @@ export class RunStream {
     return this.#places.has(subscriber)
   }
 
-  add(subscriber: Subscriber): void {
-    this.#place(subscriber, false)
+  add(subscriber: Subscriber, after = -1): void {
+    this.#place(subscriber, { isReading: false, after })
   }
 
   /** Adds a subscriber that reads the past from the log first; one that is here reads on there, and nothing is held. */
   readPast(subscriber: Subscriber): void {
-    this.#place(subscriber, true)
+    this.#place(subscriber, { isReading: true, after: -1 })
   }
 
   /** The subscriber has nearly all of the past: what comes from now on is kept for it until `release`. */
@@ -107,10 +107,10 @@ export class RunStream {
     }
   }
 
-  #place(subscriber: Subscriber, isReading: boolean): void {
+  #place(subscriber: Subscriber, { isReading, after }: Pick<Place, "isReading" | "after">): void {
     // What waits in this tick was published before: it is not for the newcomer (S3).
     this.#flush()
-    this.#places.set(subscriber, { after: -1, isReading, held: undefined })
+    this.#places.set(subscriber, { after, isReading, held: undefined })
   }
 
   #flush(): void {

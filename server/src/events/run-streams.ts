@@ -139,9 +139,9 @@ export class RunStreams {
     return this.#streams.get(runId)?.wants(event) ?? false
   }
 
-  /** Adds a subscriber to what comes from now on (S1). */
-  subscribe(runId: string, subscriber: Subscriber): void {
-    this.#open(runId).add(subscriber)
+  /** Adds a subscriber to what comes from now on (S1). @param after  events up to this id are not for it */
+  subscribe(runId: string, subscriber: Subscriber, after = -1): void {
+    this.#open(runId).add(subscriber, after)
   }
 
   unsubscribe(runId: string, subscriber: Subscriber): void {

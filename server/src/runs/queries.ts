@@ -91,10 +91,12 @@ export const findStatuses = (db: Db, runIds: readonly string[]): Promise<{ run_i
   db.rows(sql`select run_id, status from runs where run_id = any (${runIds}::uuid[])`)
 
 /** The run that executes on a thread now. */
-export const findRunningRun = async (db: Db, threadId: string): Promise<string | undefined> => {
-  const row = await db.row<{ run_id: string }>(sql`
-    select run_id from runs where thread_id = ${threadId} and status = 'running'`)
-  return row?.run_id
+export const findRunningRun = (db: Db, threadId: string): Promise<RunningRun | undefined> =>
+  db.row(sql`select run_id as "runId", attempt from runs where thread_id = ${threadId} and status = 'running'`)
+
+export interface RunningRun {
+  readonly runId: string
+  readonly attempt: number
 }
 
 export interface NewRun {

@@ -54,7 +54,9 @@ async function followThread(runs: Runs, c: Context, reading: ThreadReading): Pro
   try {
     // It may have been deleted in this moment.
     if (!(await runs.streams.threads.add(threadId, stream))) notFound(threadId)
+    await stream.open()
   } catch (error) {
+    stream.leave()
     client.abandon()
     throw error
   }

@@ -172,6 +172,41 @@ test("a client in the middle of a run gets the rest of it, and then all of the n
   })
 })
 
+test("who joins a run in its middle is not told its beginning when that is logged late", async () => {
+  await withTwoServers(async (one, two, db) => {
+    const threadId = await newThread(one)
+    const runId = await addRun(one, threadId)
+    const run = await executing(runId, one, two)
+    const other = one.server.workers.running.has(runId) ? two : one
+    // The log takes nothing until the other server follows from its empty beginning.
+    let [isLocked, unlock] = [false, () => {}]
+    const lock = db.transaction(async (tx) => {
+      await tx.run(sql`lock table run_events in share mode`)
+      isLocked = true
+      await new Promise<void>((resolve) => {
+        unlock = resolve
+      })
+    })
+    await until(() => isLocked, { what: "the log is locked" })
+    const stream = await follow(other, threadId)
+    await until(() => other.server.streams.followedRuns().includes(runId), { what: "the run is followed" })
+    unlock()
+    await lock
+    await until(
+      () => {
+        run.emit("values", { word: "heard" })
+        return names(stream).includes("values")
+      },
+      { what: "the client hears" },
+    )
+    run.done({ values: "{}" })
+    await untilEnds(stream, 1)
+
+    assert.equal(names(stream).includes("metadata"), false)
+    stream.leave()
+  })
+})
+
 test("runs that wait for each other are told in their order, with errors and what was rolled back", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)

@@ -5,8 +5,11 @@
  * It reads one run at a time: the past from the log, then what comes live, as a client does that joins the run. So a
  * slow reader holds no memory here, and what a client gets is the same wherever the runs execute. The next run is looked
  * for when the log has its beginning (T3). It stops when the client leaves, the thread is gone, or the server stops.
+ *
+ * Where a client without an id begins is settled before it is answered: a run that it creates then is told whole. Of one
+ * that runs at that moment it gets the rest, without the beginning that is logged late for those who come back.
  */
-import { bytesOf, dataOf, type EncodedEvent, resultEvent, stateEvent } from "../events/event.js"
+import { bytesOf, dataOf, type EncodedEvent, firstSeq, resultEvent, stateEvent } from "../events/event.js"
 import { isPublic } from "../events/event-filter.js"
 import type { EventResponse } from "../events/event-response.js"
 import type { Subscriber } from "../events/run-stream.js"
@@ -14,7 +17,7 @@ import { beginning, lastRunStart, nextRunAfter, type RunStart, runStartOf } from
 import type { ThreadClient } from "../events/watched-threads.js"
 import { followElsewhere } from "./follow.js"
 import type { Runs } from "./operations.js"
-import { findRunningRun } from "./queries.js"
+import { findRunningRun, type RunningRun } from "./queries.js"
 
 export const threadStreamModes = ["run_modes", "lifecycle", "state_update"] as const
 export type ThreadStreamMode = (typeof threadStreamModes)[number]
@@ -55,8 +58,10 @@ export class ThreadStream implements ThreadClient {
   #isWoken = false
   /** Ends the waiting for more, or for the end of the run that is being read. */
   #interrupt: () => void = () => undefined
+  /** The run after which it begins, for a client without an id. */
+  #last: RunStart = beginning
   /** A run of which only the rest is read: its beginning may come into the log later. */
-  #joined: string | undefined
+  #joined: RunningRun | undefined
   /** The run that is being read. */
   #part: RunPart | undefined
 
@@ -91,6 +96,16 @@ export class ThreadStream implements ThreadClient {
     this.#interrupt()
   }
 
+  /** Settles where to begin. Call it once, when the thread is watched and before the client is answered. */
+  async open(): Promise<void> {
+    const { db } = this.#runs
+    const { threadId, after } = this.#reading
+    if (after !== undefined) return
+    // In this order: a run that begins between the two questions is the answer to the second.
+    this.#last = (await lastRunStart(db, threadId)) ?? beginning
+    this.#joined = await findRunningRun(db, threadId)
+  }
+
   /** Reads until the client leaves. @throws Unavailable  the database is away: the client is to come back */
   async read(): Promise<void> {
     const { db } = this.#runs
@@ -100,7 +115,7 @@ export class ThreadStream implements ThreadClient {
       this.#isWoken = false
       const next = await nextRunAfter(db, threadId, last)
       if (next === undefined) await this.#untilWoken()
-      else if (next.runId !== this.#joined) await this.#readRun(next.runId, next.seq - 1)
+      else if (next.runId !== this.#joined?.runId) await this.#readRun(next.runId, next.seq - 1)
       last = next ?? last
     }
   }
@@ -115,11 +130,8 @@ export class ThreadStream implements ThreadClient {
       if (start !== undefined) await this.#readRun(after.runId, after.seq)
       return start ?? beginning
     }
-    // In this order: a run that begins between the two questions is the answer to the second.
-    const last = await lastRunStart(db, threadId)
-    this.#joined = await findRunningRun(db, threadId)
-    if (this.#joined !== undefined) await this.#readRun(this.#joined, undefined)
-    return last ?? beginning
+    if (this.#joined !== undefined) await this.#readRun(this.#joined.runId, undefined)
+    return this.#last
   }
 
   /** Gives the client a run to its end. @param after  the last id that it has; undefined for what is to come alone */
@@ -131,7 +143,7 @@ export class ThreadStream implements ThreadClient {
     const part = new RunPart(runId, this.#client, this.#accepts, this.#interrupt)
     this.#part = part
     try {
-      if (after === undefined) streams.subscribe(runId, part)
+      if (after === undefined) streams.subscribe(runId, part, firstSeq(this.#joined?.attempt ?? 1))
       else if (!(await streams.replay(runId, part, after))) return
       const status = await followElsewhere(this.#runs, runId)
       // A run that is over and read from the log has its end there, or on its way; who died before is told of by the sweep.
