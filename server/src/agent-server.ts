@@ -131,7 +131,8 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     await listening.close(1000)
     await gate.stop()
     await channel.close()
-    await tracing?.close()
+    // A collector that is away is no reason to end in disorder.
+    await tracing?.close().catch((err: unknown) => log.warn({ err }, "the last traces could not be sent"))
     await db.close()
   }
   return { listening, graphs: report.graphs, stop }

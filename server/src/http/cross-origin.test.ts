@@ -91,3 +91,9 @@ test("the environment names origins where the project does not, and all origins 
   assert.equal(ofProject.reply("allow-origin"), null)
   assert.deepEqual([all.reply("allow-origin"), all.reply("allow-credentials")], ["*", null])
 })
+
+test("in development every page may call when the project says so, and none may use cookies by that", async () => {
+  const { reply } = await answers({ allow_origins: ["*"], allow_credentials: true }, {}, { isDev: true })
+
+  assert.deepEqual([reply("allow-origin"), reply("allow-credentials")], [origin, null])
+})

@@ -33,7 +33,8 @@ export function crossOrigin({ origins, ...rule }: CrossOrigin): MiddlewareHandle
     allowMethods: [...methods],
     allowHeaders: [...headers],
     exposeHeaders: [...new Set([...alwaysExposed, ...rule.exposed.map((name) => name.toLowerCase())])],
-    credentials: rule.credentials && !isForAll,
+    // In development `*` names each page in its reply, which must not make it one that may use cookies (§13.3).
+    credentials: rule.credentials && !isForAll && !origins.allowed?.includes("*"),
     ...(rule.maxAgeSeconds !== undefined && { maxAge: rule.maxAgeSeconds }),
   })
   return async (c, next) => {

@@ -54,6 +54,9 @@ const http = z.looseObject({
     .optional(),
 })
 
+// What a put may ask for itself (store/schema.ts).
+const mostItemMinutes = 1e9
+
 const store = z.looseObject({
   index: z
     .looseObject({
@@ -67,7 +70,7 @@ const store = z.looseObject({
   ttl: z
     .looseObject({
       refresh_on_read: z.boolean().optional(),
-      default_ttl: z.number().positive().nullish(),
+      default_ttl: z.number().positive().max(mostItemMinutes).nullish(),
       sweep_interval_minutes: z.number().positive().nullish(),
     })
     .optional(),

@@ -92,7 +92,7 @@ function mergeConfig({ ids, assistant, thread, body, origin }: Asked) {
       ...tracerOf(body),
       ...checkpointOf(body),
       // No body may claim what a header must say.
-      ...origin.headers,
+      ...withoutReserved(origin.headers),
       run_id: ids.runId,
       thread_id: ids.threadId,
       graph_id: assistant.graphId,

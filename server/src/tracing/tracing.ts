@@ -12,6 +12,6 @@ export interface Tracing {
   readonly observer: RunObserver
   /** W3C `traceparent` of the request that is being answered: a run keeps it, whichever server executes it. */
   traceparent(): string | undefined
-  /** Sends what is left. */
+  /** Sends what is left. Rejects when the collector does not take it. */
   close(): Promise<void>
 }
