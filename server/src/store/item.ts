@@ -102,7 +102,9 @@ const invalid = (path: readonly string[], message: string): InvalidInput =>
 
 /** A regular expression that the prefixes of matching namespaces satisfy. @throws InvalidInput  for a label that cannot be */
 export function namespacePattern({ matchType, path }: MatchCondition): string {
-  toPrefix(path, matchType)
+  if (Buffer.byteLength(toPrefix(path, matchType)) > mostPlaceBytes) {
+    throw invalid([matchType], `expected at most ${mostPlaceBytes} bytes, since no namespace is longer`)
+  }
   const labels = path.map((label) => (label === "*" ? "[^.]+" : escapeRegExp(label))).join("\\.")
   return matchType === "prefix" ? `^${labels}(\\.|$)` : `(^|\\.)${labels}$`
 }

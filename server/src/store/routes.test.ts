@@ -136,3 +136,17 @@ test("an embedding that cannot be asked fails the put as a conflict", async () =
   assert.match(put.text, /there is no file none\.ts/)
   assert.equal(get.json, null)
 })
+
+test("a prefix or suffix that is longer than any namespace is refused", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  await http.send("PUT", "/store/items", { namespace: Array(100).fill("a"), key: "k", value: {} })
+  const list = (path: object) => http.send("POST", "/store/namespaces", path)
+
+  const longest = Array(900).fill("*")
+  for (const path of [{ prefix: longest }, { suffix: longest }]) assert.equal((await list(path)).status, 200)
+  for (const path of [{ prefix: Array(20_000).fill("*") }, { suffix: Array(20_000).fill("*") }]) {
+    const { status, text } = await list(path)
+    assert.equal(status, 422, text)
+  }
+})
