@@ -41,6 +41,9 @@ export interface Caller {
   authorize<Value extends object>(event: AccessEvent, value: Value): Promise<Permit<Value>>
 }
 
+/** The server's own work for somebody: the graph is told who, and nothing is asked again. */
+export const onBehalfOf = (user: User | undefined): Caller => (user === undefined ? anyone : { ...anyone, user })
+
 /** The caller of a server without access rules, and of the server's own work, such as a cron that fires. */
 export const anyone: Caller = {
   user: undefined,

@@ -46,7 +46,12 @@ function conditionProblem(field: string, condition: unknown): string | undefined
 }
 
 // Postgres can neither hold nor compare it, and an error of the statement would say nothing of the handler.
-const hasNul = (value: unknown): boolean => (JSON.stringify(value) ?? "").includes("\\u0000")
+function hasNul(value: unknown): boolean {
+  if (typeof value === "string") return value.includes("\0")
+  return isNested(value) && Object.entries(value).some(([key, field]) => hasNul(key) || hasNul(field))
+}
+
+const isNested = (value: unknown): value is object => typeof value === "object" && value !== null
 
 const isScalar = (value: unknown): boolean => value === null || ["string", "number", "boolean"].includes(typeof value)
 

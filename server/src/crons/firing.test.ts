@@ -4,8 +4,11 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
+import { onBehalfOf } from "../auth/caller.js"
 import { activate } from "../serving/routes.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
+import { prepareCron } from "./operations.js"
+import { newCron } from "./schema.js"
 import {
   type Cron,
   created,
@@ -39,6 +42,23 @@ test("a due cron creates a stateless run that knows its cron, and nothing is lef
   const { next_run_date } = await cronOf(http, cron.cron_id)
   assert.match(String(next_run_date), /:00:00.000Z$/)
   assert.ok(new Date(String(next_run_date)) > new Date())
+})
+
+test("a cron's runs are told who created it", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startHttp(db)
+  const user = { identity: "ada", display_name: "Ada", is_authenticated: true, permissions: ["plan"] }
+  const create = await prepareCron(http.server, onBehalfOf(user), undefined, newCron.parse(hourly))
+  const cron = await create(db)
+
+  await makeDue(db, cron.cron_id)
+  const [run] = await startedRuns(http.server, 1)
+
+  const { configurable } = JSON.parse(run?.order.config ?? "")
+  assert.deepEqual(configurable.langgraph_auth_user, user)
+  assert.deepEqual(configurable.langgraph_auth_permissions, ["plan"])
+  assert.equal((await http.send("GET", `/runs/crons/${cron.cron_id}`)).text.includes("permissions"), false)
+  run?.done()
 })
 
 test("a cron that keeps its runs leaves their threads", async () => {

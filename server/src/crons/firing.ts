@@ -1,6 +1,6 @@
 /** What happens when a cron is due: its next due time and its run are written together (CR1). */
 import { Conflict, KnownError, NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
-import { anyone } from "../auth/caller.js"
+import { onBehalfOf } from "../auth/caller.js"
 import { createRun, type Runs } from "../runs/operations.js"
 import type { NewRunBody } from "../runs/schema.js"
 import { type DueCron, disableCron, findNeeds, takeDueTime } from "./queries.js"
@@ -24,7 +24,8 @@ export async function fireCron(runs: Runs, cron: DueCron): Promise<void> {
   }
   try {
     const run = await createRun(runs, {
-      caller: anyone,
+      // What it may do was asked when it was created; access rules may change without ending what they once allowed.
+      caller: onBehalfOf(cron.created_by === null ? undefined : JSON.parse(cron.created_by)),
       threadId: cron.thread_id ?? undefined,
       body: bodyOf(cron),
       commitWith: (insert) =>

@@ -82,6 +82,7 @@ export async function prepareCron(
     thread_id: threadId ?? null,
     on_run_completed: threadId === undefined ? (body.on_run_completed ?? "delete") : null,
     user_id: value.user_id,
+    created_by: caller.user ? JSON.stringify(caller.user) : null,
     payload: JSON.stringify({ ...value.payload, metadata }),
     metadata: JSON.stringify(metadata),
     next_run_date: nextRunDate(plan, await databaseNow(db)),

@@ -18,15 +18,18 @@ export const databaseNow = async (db: Db): Promise<Date> => {
   return row.now
 }
 
-export type NewCron = Omit<CronRow, "created_at" | "updated_at" | "disabled_reason">
+export interface NewCron extends Omit<CronRow, "created_at" | "updated_at" | "disabled_reason"> {
+  /** JSON text of the user; null where there are no access rules. */
+  readonly created_by: string | null
+}
 
 export const insertCron = async (db: Db, cron: NewCron): Promise<CronRow> => {
   const row = await db.row<CronRow>(sql`
-    insert into crons (cron_id, assistant_id, thread_id, on_run_completed, end_time, schedule, timezone, user_id, payload,
-      metadata, next_run_date, enabled)
+    insert into crons (cron_id, assistant_id, thread_id, on_run_completed, end_time, schedule, timezone, user_id, created_by,
+      payload, metadata, next_run_date, enabled)
     values (${cron.cron_id}, ${cron.assistant_id}, ${cron.thread_id}, ${cron.on_run_completed}, ${cron.end_time},
-      ${cron.schedule}, ${cron.timezone}, ${cron.user_id}, ${cron.payload}, ${cron.metadata}, ${cron.next_run_date},
-      ${cron.enabled})
+      ${cron.schedule}, ${cron.timezone}, ${cron.user_id}, ${cron.created_by}, ${cron.payload}, ${cron.metadata},
+      ${cron.next_run_date}, ${cron.enabled})
     returning ${columns}`)
   if (!row) throw new Error("a cron was not inserted")
   return row
@@ -97,6 +100,8 @@ export const countCrons = async (db: Db, conditions: CronConditions): Promise<nu
 
 /** A cron that is due. */
 export interface DueCron extends CronRow {
+  /** JSON text of the user who created it; null where there were no access rules. */
+  readonly created_by: string | null
   /** The due time as Postgres writes it, to the microsecond: only who still finds it there fires. */
   readonly due: string
   readonly now: Date
@@ -111,7 +116,7 @@ export const findDueCrons = (
   { limit, except }: { limit: number; except: readonly string[] },
 ): Promise<DueCron[]> =>
   db.rows(sql`
-    select ${columns}, next_run_date::text as due, now() as now,
+    select ${columns}, created_by, next_run_date::text as due, now() as now,
       coalesce(end_time < now() - interval '1 minute', false) as is_over
     from crons where next_run_date <= now() and may_claim(${revisionId}) and cron_id <> all (${except}::uuid[])
     order by next_run_date limit ${limit}`)

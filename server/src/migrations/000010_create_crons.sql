@@ -20,6 +20,8 @@ create table crons (
   metadata json not null,
   searchable_metadata jsonb not null generated always as (searchable_metadata(metadata, null, null)) stored,
   user_id text,
+  -- Who created it, as the access rules told: its runs are told so too.
+  created_by json,
   next_run_date timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
