@@ -40,7 +40,8 @@ export class ClaimLoop {
   /** Whether it may hold runs that need a worker of their own. */
   #mayWaitAlone = true
   #isSweeping = false
-  #isStopped = false
+  /** From the end of `start` to `stop`: what was claimed before would be taken for a former life's, and given back. */
+  #mayClaim = false
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options
@@ -58,13 +59,14 @@ export class ClaimLoop {
     await this.#releaseLost(claimer.serverId)
     this.#sweep = setInterval(() => void this.#sweepLost(), sweepMs)
     this.#sweep.unref()
+    this.#mayClaim = true
     this.wake()
   }
 
   /** There may be work: looks now, or once more when it is looking already. */
   wake(): void {
     this.#isWoken = true
-    if (this.#isStopped) return
+    if (!this.#mayClaim) return
     this.#pass ??= this.#claimAll().finally(() => {
       this.#pass = undefined
       // Somebody called while the pass was on its way out.
@@ -79,7 +81,7 @@ export class ClaimLoop {
 
   /** Claims nothing more; resolves when the pass under way is over. */
   async stop(): Promise<void> {
-    this.#isStopped = true
+    this.#mayClaim = false
     clearInterval(this.#sweep)
     clearTimeout(this.#due)
     await this.#subscription?.close()
@@ -89,7 +91,7 @@ export class ClaimLoop {
   async #claimAll(): Promise<void> {
     const { executor, claimer, log } = this.#options
     try {
-      while (this.#isWoken && !this.#isStopped) {
+      while (this.#isWoken && this.#mayClaim) {
         this.#isWoken = false
         await this.#claimAlone()
         const free = executor.freeSlots()
@@ -99,7 +101,7 @@ export class ClaimLoop {
         for (const claim of claims) executor.execute(claim)
         if (claims.length === free) this.#isWoken = true
       }
-      if (!this.#isStopped) await this.#lookAhead()
+      if (this.#mayClaim) await this.#lookAhead()
     } catch (err) {
       // The next free slot or the sweep tries again.
       this.#mayWait = true
@@ -113,7 +115,7 @@ export class ClaimLoop {
     const { db, executor } = this.#options
     const dueMs = await nextDueMs(db)
     // What became due between the two questions is in neither answer; nor is a run whose row was locked just now.
-    const free = this.#isStopped ? 0 : executor.freeSlots()
+    const free = this.#mayClaim ? executor.freeSlots() : 0
     const late = free === 0 ? [] : await this.#claim({ limit: free, runsAlone: false })
     for (const claim of late) executor.execute(claim)
     this.#mayWait = free === 0 || late.length === free
