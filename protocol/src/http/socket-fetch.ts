@@ -50,6 +50,9 @@ function outgoing(headers: Headers, body: SocketRequest["body"]): Record<string,
   const kept: Record<string, string | string[]> = {}
   for (const [name, value] of headers) if (!ofOneHop.includes(name)) kept[name] = value
   if (body instanceof Uint8Array) kept["content-length"] = String(body.byteLength)
+  // Node ends a streamed body with one more write. A server that closes after its reply may have closed by then, and the
+  // reply would be lost to EPIPE; asked to keep the connection, it leaves the closing to us.
+  kept.connection = "keep-alive"
   return kept
 }
 
