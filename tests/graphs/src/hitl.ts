@@ -23,6 +23,13 @@ export const two = new StateGraph(Answers)
   .addEdge("b", "__end__")
   .compile()
 
+/** Two questions of one node. */
+export const twice = new StateGraph(Answers)
+  .addNode("ask", () => ({ out: [`${interrupt({ q: "first?" })}, ${interrupt({ q: "second?" })}`] }))
+  .addEdge("__start__", "ask")
+  .addEdge("ask", "__end__")
+  .compile()
+
 /** Two questions, one after the other. */
 export const chain = new StateGraph(Answers)
   .addNode("a", () => ({ out: [`a:${interrupt({ q: "a?" })}`] }))

@@ -128,7 +128,9 @@ function decodeWrites(serde: Serde, writes: readonly Write[], lines: readonly st
 async function encodeValue(serde: Serde, value: unknown): Promise<{ type: string; line: string }> {
   const [type, bytes] = await serde.dumpsTyped(value)
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return { type, line: buffer.toString(type === "json" ? "utf8" : "base64") }
+  if (type !== "json") return { type, line: buffer.toString("base64") }
+  // A symbol or a function has no JSON at all, and nothing could read the thread again.
+  return { type, line: buffer.length === 0 ? "null" : buffer.toString("utf8") }
 }
 
 function decodeValue(serde: Serde, type: string, line: string): Promise<unknown> {

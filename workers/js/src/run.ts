@@ -227,6 +227,9 @@ function failureOf({ error }: Problem): Pick<DoneFrame, "error" | "stack"> {
 
 const isGraphDrained = (error: unknown): boolean => error instanceof Error && error.name === "GraphDrained"
 
+// A task that asks for the second time has a write already, its first answer, so LangGraph leaves it out of `next`.
 function stopped(state: StateSnapshot | undefined): "success" | "interrupted" {
-  return state !== undefined && state.next.length > 0 ? "interrupted" : "success"
+  if (state === undefined) return "success"
+  const asks = state.tasks.some(({ interrupts }) => interrupts.length > 0)
+  return asks || state.next.length > 0 ? "interrupted" : "success"
 }
