@@ -116,6 +116,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
 
   const stop = async () => {
     watch?.close()
+    ui.stop()
     stopForgetting()
     await crons.stop()
     await stopSweeping()

@@ -72,18 +72,18 @@ begin
   if not hold_claim(_run_id, _claim_id) then
     return false;
   end if;
-  delete from store s using unnest(_prefixes, _keys, _values) as old (prefix, key, value)
-    where old.value is null and s.prefix = old.prefix and s.key = old.key;
   insert into store (prefix, key, exact_value, value, expires_at, ttl_minutes)
-    select prefix, key, exact_value::json, value::jsonb, now() + make_interval(secs => ttl * 60), ttl
+    select prefix, key, exact_value::json, coalesce(value, '{}')::jsonb, now() + make_interval(secs => ttl * 60), ttl
     from unnest(_prefixes, _keys, _exact_values, _values, _ttls) as new (prefix, key, exact_value, value, ttl)
-    where value is not null
-    -- One order of locks for everybody, so that two batches on the same items do not wait for each other.
+    -- One order of locks for everybody, so that two batches on the same items do not wait for each other. What is to go
+    -- takes part: an item that another batch is just making cannot be locked in any other way.
     order by prefix, key
     on conflict (prefix, key) do update
       set exact_value = excluded.exact_value, value = excluded.value, expires_at = excluded.expires_at,
         ttl_minutes = excluded.ttl_minutes, updated_at = now(),
         created_at = case when store.expires_at <= now() then now() else store.created_at end;
+  delete from store s using unnest(_prefixes, _keys, _values) as old (prefix, key, value)
+    where old.value is null and s.prefix = old.prefix and s.key = old.key;
   return true;
 end
 $$;

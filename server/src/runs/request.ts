@@ -89,10 +89,10 @@ function mergeConfig({ ids, assistant, thread, body, origin }: Asked) {
     recursion_limit: recursion_limit ?? assistant.config.recursion_limit,
     configurable: {
       ...withoutReserved(given),
+      // No body may claim what a header must say, and no header says where a run begins.
+      ...withoutReserved(origin.headers),
       ...tracerOf(body),
       ...checkpointOf(body),
-      // No body may claim what a header must say.
-      ...withoutReserved(origin.headers),
       run_id: ids.runId,
       thread_id: ids.threadId,
       graph_id: assistant.graphId,

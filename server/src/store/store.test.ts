@@ -65,6 +65,24 @@ test("a batch reads what it wrote before", async () => {
   assert.match(results[3].created_at, /^\d{4}-\d\d-\d\dT/)
 })
 
+test("batches that take away what others put wait for each other, and none fails", async () => {
+  await using db = await freshDatabase({ migrations })
+  const fence = await addRunningRun(db)
+  const [a, b] = [put(["both"], "a", { n: 1 }), put(["both"], "b", { n: 1 })]
+  await batch(db, [a, b], fence)
+
+  const rounds = Array.from({ length: 40 }, () => [
+    batch(db, [{ ...b, value: null }, a], fence),
+    batch(db, [{ ...a, value: null }, b], fence),
+  ])
+  const outcomes = await Promise.allSettled(rounds.flat())
+
+  assert.deepEqual(
+    outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [String(outcome.reason)] : [])),
+    [],
+  )
+})
+
 test("S1: a put of a lost claim writes nothing", async () => {
   await using db = await freshDatabase({ migrations })
 

@@ -32,6 +32,7 @@ const builder = fileURLToPath(import.meta.resolve("@superstep/worker-js/build-ui
 
 export class UiBundles {
   readonly #log: Log
+  #building = new AbortController()
   #bundles: Promise<ReadonlyMap<string, Bundle>> = Promise.resolve(new Map())
 
   constructor(log: Log) {
@@ -40,15 +41,25 @@ export class UiBundles {
 
   /** Builds what there is to build; requests wait for it. The bundles before it are given up. */
   build(project: UiProject): void {
+    this.stop()
+    this.#building = new AbortController()
+    const { signal } = this.#building
     if (Object.keys(project.ui).length === 0) {
       this.#bundles = Promise.resolve(new Map())
       return
     }
-    this.#bundles = buildAll(project)
+    this.#bundles = buildAll(project, signal)
     this.#bundles.then(
       (bundles) => this.#log.info({ agents: [...bundles.keys()] }, "UI components were built"),
-      (err: unknown) => this.#log.error({ err }, "UI components could not be built"),
+      (err: unknown) => {
+        if (!signal.aborted) this.#log.error({ err }, "UI components could not be built")
+      },
     )
+  }
+
+  /** Ends a build that is under way; what was built is served on. */
+  stop(): void {
+    this.#building.abort()
   }
 
   /**
@@ -66,11 +77,14 @@ export class UiBundles {
   }
 }
 
-async function buildAll({ folder, ui, shared, env }: UiProject): Promise<ReadonlyMap<string, Bundle>> {
+async function buildAll(
+  { folder, ui, shared, env }: UiProject,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Bundle>> {
   const output = await mkdtemp(join(tmpdir(), "superstep-ui-"))
   try {
     const order = JSON.stringify({ cwd: folder, defs: ui, config: { shared }, output })
-    await runCommand({ argv: [process.execPath, builder, order], cwd: folder, env, timeoutMs })
+    await runCommand({ argv: [process.execPath, builder, order], cwd: folder, env, timeoutMs, signal })
     const agents = Object.keys(ui).map(
       async (agent) => [agent, await readBundle(join(output, "public", agent))] as const,
     )
