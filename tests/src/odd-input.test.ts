@@ -9,6 +9,9 @@ import { oddHeaders, oddQueryValues, oddSegments, oddValues } from "./testing/ma
 import { type Asked, askAll, bodyFor, pathOf, shown, startServer, withField } from "./testing/malformed-requests.js"
 import type { Route } from "./testing/openapi-routes.js"
 
+// Half a minute on a quiet machine and more on a busy one.
+const skip = process.env.SUPERSTEP_WIDE_TESTS !== "1" && "takes a while: .ci/run runs it, or SUPERSTEP_WIDE_TESTS=1"
+
 /** What a schema may allow and nobody means. */
 function* oddRequests(route: Route, ids: Readonly<Record<string, string>>): Generator<Asked> {
   const { method, body, parameters } = route
@@ -31,7 +34,7 @@ function* oddRequests(route: Route, ids: Readonly<Record<string, string>>): Gene
   }
 }
 
-test("nothing that a client may send is a fault of the server", async (t) => {
+test("nothing that a client may send is a fault of the server", { skip }, async (t) => {
   await using db = await freshDatabase()
   const { server, ids, routes } = await startServer(db.uri)
   await using _ = server
