@@ -5,11 +5,11 @@ import { deploy, startRevision, untilEnded } from "./testing/deployments.js"
 import { startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
 
-const auth = `
-import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth"
-
 // Half a minute on a quiet machine and more on a busy one.
 const skip = process.env.SUPERSTEP_WIDE_TESTS !== "1" && "takes a while: .ci/run runs it, or SUPERSTEP_WIDE_TESTS=1"
+
+const auth = `
+import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth"
 
 export const auth = new Auth()
   .authenticate((request) => {
