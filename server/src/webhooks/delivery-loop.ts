@@ -129,6 +129,8 @@ export class DeliveryLoop {
     await recordTry(db, tried)
     const { state, replyStatus: reply_status, failure } = tried
     const fields = { run_id: delivery.run_id, tries: delivery.tries, reply_status, failure }
+    // Until now the loop slept to the end of the time for which the call was held.
+    if (state === "pending") this.wake()
     if (state === "delivered") log.info(fields, "webhook delivered")
     else log.warn(fields, state === "dead" ? "a webhook was given up" : "a webhook will be called again")
   }

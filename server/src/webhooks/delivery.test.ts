@@ -205,6 +205,17 @@ test("a receiver that fails twice gets the same delivery a third time (W2)", asy
   )
 })
 
+test("a failed delivery is tried again in its own time, though nobody tells the loop (W2)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using receiver = await startReceiver((reply, n) => reply.writeHead(n === 1 ? 500 : 200).end())
+  await using http = await startTestHttp(db)
+
+  const { run, runId } = await startRun(http, receiver.url)
+  run.done()
+
+  assert.equal((await delivered(db, runId)).tries, 2)
+})
+
 test("a delivery that failed too often is given up, and one that is gone at once; both can be delivered again by hand", async () => {
   await using db = await freshDatabase({ migrations })
   let status = 503
