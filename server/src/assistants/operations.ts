@@ -4,7 +4,7 @@ import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as uuidv7 } from "uuid"
 import type { Caller } from "../auth/caller.js"
 import type { Page } from "../http/pagination.js"
-import type { Workers } from "../workers/port.js"
+import type { LoadReport, Workers } from "../workers/port.js"
 import {
   type Assistant,
   type AssistantRow,
@@ -34,14 +34,22 @@ export interface Assistants {
 
 /**
  * Finds the assistant that a run names by its id or by its graph's name.
- * @param graphIds  the graphs that are loaded; an assistant of any other graph cannot run
+ * @param report  what is loaded; an assistant of any other graph cannot run
+ * @throws Conflict  its graph did not load, and why
  * @throws NotFound  in the words of the recording `error-unknown-assistant.txt`
  */
-export async function resolveAssistant(db: Db, name: string, graphIds: readonly string[]): Promise<Assistant> {
+export async function resolveAssistant(
+  db: Db,
+  name: string,
+  { graphs: graphIds, failed }: LoadReport,
+): Promise<Assistant> {
   const found = await findAssistant(db, assistantIdOf(name, graphIds))
   // A graph that was loaded a moment ago, or a unit that serves nothing yet, has no row for its assistant.
   const assistant = found ?? (graphIds.includes(name) ? systemAssistant(name) : undefined)
   if (assistant && graphIds.includes(assistant.graphId)) return assistant
+  const refusal = failed.find(({ graphId }) => graphId === (assistant?.graphId ?? name))
+  if (refusal)
+    throw new Conflict(`the graph "${refusal.graphId}" did not load: ${refusal.message}`, "graph_unavailable")
   throw new NotFound(
     `No assistant found for "${name}". Make sure the assistant ID is for a valid assistant or a valid graph ID.`,
   )

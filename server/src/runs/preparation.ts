@@ -87,7 +87,7 @@ export async function prepareRun(runs: Runs, request: RunRequest): Promise<Prepa
  */
 export async function assistantFor({ db, workers }: Assistants, caller: Caller, name: string): Promise<Assistant> {
   const { filter } = await caller.authorize("assistants:read", { assistant_id: name })
-  const assistant = await resolveAssistant(db, name, workers.report().graphs)
+  const assistant = await resolveAssistant(db, name, workers.report())
   const { assistantId, graphId } = assistant
   if (filter === undefined || assistantId === systemAssistantId(graphId)) return assistant
   if (await findAssistantRow(db, assistantId, filter)) return assistant

@@ -1,0 +1,19 @@
+/** Which assistant a run means, and what is said when there is none. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { NotFound } from "@superstep/toolkit/errors/errors"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { migrations } from "../testing/test-server.js"
+import { resolveAssistant } from "./operations.js"
+
+test("a run of a graph that did not load is told why, not that there is none", async () => {
+  await using db = await freshDatabase({ migrations })
+  const report = { graphs: ["whole"], failed: [{ graphId: "broken", message: "SyntaxError: Unexpected token" }] }
+
+  assert.equal((await resolveAssistant(db, "whole", report)).graphId, "whole")
+  await assert.rejects(resolveAssistant(db, "broken", report), {
+    code: "graph_unavailable",
+    message: 'the graph "broken" did not load: SyntaxError: Unexpected token',
+  })
+  await assert.rejects(resolveAssistant(db, "nobody", report), NotFound)
+})
