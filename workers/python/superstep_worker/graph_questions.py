@@ -69,4 +69,5 @@ def _told(tell: Callable[[], Any]) -> Any:
 
 
 def _config_of(question: Frame) -> dict[str, Any]:
-    return json.loads(question.line("config") or b"{}")
+    config: dict[str, Any] = json.loads(question.line("config") or b"{}")
+    return config
