@@ -182,8 +182,9 @@ describe("slow readers", { concurrency: true, skip }, () => {
       counts.seen,
       Array.from({ length: longEvents + 2 }, (_, id) => id),
     )
-    // Reading the past again takes memory of its own, which does not grow with the past.
-    assert.ok(peak - afterwards < mostGrowth, `the server grew by ${mb(peak - afterwards)}`)
+    // Reading the past again takes no more than the run did, give or take; what lies between is when memory is collected.
+    const most = Math.max(whileItRan, afterwards)
+    assert.ok(peak - most < mostGrowth, `the server grew by ${mb(peak - most)}`)
   })
 })
 
