@@ -42,6 +42,7 @@ test("however early or late the server dies, the request has one run when it is 
     }))
     made.push(...requests)
     // Nobody hears the reply.
+    // The server is killed under them: whether one was answered is what the repetition finds out.
     const unheard = requests.map(({ path, key }) => post(server, path, key).catch(() => undefined))
     await sleep(moment)
     await server.kill()

@@ -81,6 +81,7 @@ export class SourceAnalysis implements SourceReader {
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const turn = this.#turn.then(work)
+    // Who asked gets the error; the next in line only waits for the end.
     this.#turn = turn.catch(() => undefined)
     return turn
   }

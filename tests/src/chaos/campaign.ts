@@ -135,6 +135,7 @@ async function untilOver(
 /** Of all threads: also a run whose acknowledgement was lost, which no client knows, comes to its end. */
 async function neverOver({ db }: Installation): Promise<Broken[]> {
   const areOver = async () => (await unfinished(db)).length === 0
+  // What is not over by then is the finding, named by the next line.
   await until(areOver, { what: "everything is over", timeoutMs: patienceMs }).catch(() => undefined)
   return (await unfinished(db)).map((detail) => ({ promise: "lost", detail }))
 }
