@@ -30,6 +30,8 @@ const isShipped = (path) =>
 
 async function stage() {
   await setUp()
+  const missing = missingDependencies()
+  if (missing.length > 0) throw new SetupFailed(missing.join("\n"))
   clean()
   for (const [name, folder] of Object.entries(folders)) stagePackage(name, join(root, folder))
   stagePython()
@@ -38,12 +40,10 @@ async function stage() {
 }
 
 function stagePackage(name, from) {
-  const manifest = JSON.parse(readFileSync(join(from, "package.json"), "utf8"))
-  assertNamed(manifest)
   const files = places.flatMap((place) => filesBelow(join(from, place))).filter(isShipped)
   for (const file of files) stageFile(file, join(lib, name, relative(from, file)))
-  const { version, type } = manifest
-  writeFileSync(join(lib, name, "package.json"), JSON.stringify({ name: manifest.name, version, type, private: true }))
+  const { name: packageName, version, type } = JSON.parse(readFileSync(join(from, "package.json"), "utf8"))
+  writeFileSync(join(lib, name, "package.json"), JSON.stringify({ name: packageName, version, type, private: true }))
 }
 
 /** At the same place beside the server as here, which is how the server finds it. */
@@ -70,15 +70,18 @@ export function withRelativeImports(text, path) {
   })
 }
 
-const own = JSON.parse(readFileSync(join(cli, "package.json"), "utf8"))
+const manifestOf = (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"))
 
 /** The published package is the only one that npm installs, so it must name what all of them need. */
-function assertNamed({ name, dependencies = {}, optionalDependencies = {} }) {
+export function missingDependencies() {
+  const own = manifestOf(folders.cli)
   const named = { ...own.dependencies, ...own.optionalDependencies }
-  const missing = Object.entries({ ...dependencies, ...optionalDependencies })
-    .filter(([guest, version]) => !guest.startsWith("@superstep/") && named[guest] !== version)
-    .map(([guest, version]) => `${guest}@${version}`)
-  if (missing.length > 0) throw new SetupFailed(`cli/package.json must name what ${name} needs: ${missing.join(", ")}`)
+  return Object.values(folders).flatMap((folder) => {
+    const { name, dependencies = {}, optionalDependencies = {} } = manifestOf(folder)
+    return Object.entries({ ...dependencies, ...optionalDependencies })
+      .filter(([guest, version]) => !guest.startsWith("@superstep/") && named[guest] !== version)
+      .map(([guest, version]) => `cli/package.json must name what ${name} needs: ${guest}@${version}`)
+  })
 }
 
 /** npm leaves .gitignore and .npmrc out of any package, so dotfiles travel as `dot-…` (cli/src/project/template.ts). */

@@ -314,3 +314,20 @@ test("who asks for more than the database takes is told to wait (K7)", async () 
   assert.notEqual(wait, undefined)
   assert.equal(writes.backlog(), undefined)
 })
+
+test("a write whose events could not be logged is not made, and what follows it waits for events of its own (D4)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const writes = new ClaimWrites({ db, log })
+  const [run, other] = [await addRun(db), await addRun(db)]
+  const lost = Promise.reject(new DatabaseUnavailable("the events are lost"))
+
+  const saved = writes.putCheckpoint(run, checkpoint(run, "1"), { after: lost })
+  const ended = writes.finish(run, () => ending(run), { after: lost })
+  const neighbour = writes.putCheckpoint(other, checkpoint(other, "1"))
+
+  await assert.rejects(saved, DatabaseUnavailable)
+  await assert.rejects(ended, DatabaseUnavailable)
+  await neighbour
+  assert.deepEqual(await idsOf(db, run), [])
+  assert.equal(await statusOf(db, run), "running")
+})

@@ -13,7 +13,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Db } from "@superstep/toolkit/db/database"
-import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { isPassing } from "@superstep/toolkit/db/unavailable"
 import type { Log } from "@superstep/toolkit/log/log"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import type { CheckpointAddress, NewCheckpoint, PendingWrite } from "./checkpoint.js"
@@ -32,7 +32,7 @@ const companyMs = 3
 
 /** When a write may go out. */
 export interface WriteOrder {
-  /** What must be committed first, such as the events that led to it. */
+  /** What must be committed first, such as the events that led to it. Rejected, nothing of the write happens. */
   readonly after?: Promise<void> | undefined
   /** The graph goes on meanwhile (K6). */
   readonly mayWait?: boolean
@@ -184,7 +184,12 @@ export class ClaimWrites {
       if (item) item.isHeld = false
       this.#schedule(mayWait)
     }
-    if (after) void after.then(release, release)
+    const drop = (error: Error) => {
+      queue.items = queue.items.filter((one) => one !== item)
+      item?.reject(error)
+      this.#schedule(mayWait)
+    }
+    if (after) void after.then(release, drop)
     else this.#schedule(mayWait)
     return { written, isRepeated: () => item?.isRepeated ?? false }
   }
@@ -335,14 +340,6 @@ function refuseAll({ queue, items }: Part, error: Error): void {
   queue.items = []
   refuse({ queue, items: [...items, ...waiting] }, error)
 }
-
-// Appendix A of Postgres' manual: a deadlock or a serialisation failure (class 40), resources that ran out (53), a lock
-// that was not available (55P03).
-const passing = /^(40\w{3}|53\w{3}|55P03)$/
-
-/** Whether trying again may help. */
-const isPassing = (error: unknown): boolean =>
-  error instanceof Unavailable || passing.test(String((error as { code?: unknown }).code))
 
 function refuse({ items }: Part, error: Error): void {
   for (const item of items) item.reject(error)

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
+import type { Sql } from "@superstep/toolkit/db/sql"
+import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
+import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { createLog } from "@superstep/toolkit/log/log"
+import pg from "pg"
 import { EventLog } from "./event-log.js"
 
 const log = createLog({ process: "test", level: "silent" })
@@ -42,4 +46,45 @@ test("whoever appends to a log that is far behind is told to wait until it has c
   await waited
   assert.equal(append(), undefined)
   batches.shift()?.()
+})
+
+test("what a stopping server cannot log is given up for good, and who waits for it is told so (G2, G3)", async () => {
+  let isAway = true
+  const db = {
+    run: async () => {
+      if (isAway) throw new DatabaseUnavailable("the database cannot be reached")
+      return 1
+    },
+  } as unknown as Database
+  const eventLog = new EventLog(db, log)
+  const event = { event: "values", data: Buffer.from("{}") }
+  eventLog.append("r", { seq: 0, ...event })
+  const waiting = eventLog.flushed()
+  const told = assert.rejects(waiting, Unavailable)
+
+  await eventLog.close()
+  isAway = false
+  eventLog.append("r", { seq: 1, ...event })
+
+  await told
+  await assert.rejects(eventLog.flushed(), Unavailable)
+})
+
+test("an event is dropped only when Postgres refuses it, not when it cannot take it now (G3, G4)", async () => {
+  const taken: number[] = []
+  const failures = ["40P01", "40P01", "53100"]
+  const run = async (statement: Sql) => {
+    const code = failures.shift()
+    if (code !== undefined) throw Object.assign(new pg.DatabaseError("not now", 0, "error"), { code })
+    const seqs = statement.render().values[1] as number[]
+    if (seqs.includes(1)) throw Object.assign(new pg.DatabaseError("never", 0, "error"), { code: "22021" })
+    taken.push(...seqs)
+    return seqs.length
+  }
+  const eventLog = new EventLog({ run } as unknown as Database, log)
+
+  for (const seq of [0, 1, 2]) eventLog.append("r", { seq, event: "values", data: Buffer.from("{}") })
+  await eventLog.flushed()
+
+  assert.deepEqual(taken, [0, 2])
 })

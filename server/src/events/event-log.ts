@@ -2,13 +2,16 @@
  * Writes events to the log in Postgres: for resumable runs, and for runs that clients of another server follow.
  *
  * G1 Events of a run are appended in the order of `append`; a batch is one statement, one is under way at a time.
- * G2 `flushed()` resolves when everything that was appended before the call is committed, whatever comes after it.
- * G3 A batch that fails is tried again until the database takes it; `close` gives up after one more try.
- * G4 An event that cannot be written at all is dropped with a word in the log, and holds up nobody else's.
+ * G2 `flushed()` resolves when everything that was appended before the call is committed, whatever comes after it. It
+ *    rejects once that cannot be any more: a checkpoint or an end that waits for it must not be written then.
+ * G3 A batch that fails is tried again until the database takes it. After `close` it is tried once more; when that fails,
+ *    all that waits and all that is still to come is given up.
+ * G4 An event that Postgres refuses for what it is is dropped with a word in the log, and holds up nobody else's.
  * G5 What waits here is bounded: while the log is far behind, whoever appends is told to wait.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Database } from "@superstep/toolkit/db/database"
+import { isPassing } from "@superstep/toolkit/db/unavailable"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { RunEvent } from "./event.js"
@@ -26,7 +29,10 @@ interface Waiter {
   /** How many events must have been dealt with. */
   readonly position: number
   readonly resolve: () => void
+  readonly reject: (error: Error) => void
 }
+
+const givenUp = () => new Unavailable("the server stopped before the events of the run could be logged")
 
 export class EventLog {
   readonly #db: Database
@@ -39,6 +45,7 @@ export class EventLog {
   #waiters: Waiter[] = []
   #writing: Promise<void> | undefined
   #isClosed = false
+  #isGivenUp = false
 
   constructor(db: Database, log: Log) {
     this.#db = db
@@ -47,18 +54,22 @@ export class EventLog {
 
   /** @returns what to wait for before more is appended, when the log is far behind (G5) */
   append(runId: string, { seq, event, data }: RunEvent): Promise<void> | undefined {
+    if (this.#isGivenUp) return undefined
     // The payload is a slice of the socket's buffer: the text is a copy that may be kept.
     this.#waiting.push({ runId, seq, event, data: data.toString("utf8") })
     this.#waitingBytes += data.length
     this.#appended++
     this.#writing ??= this.#write()
-    return this.#waitingBytes > mostWaitingBytes ? this.flushed() : undefined
+    // There is room either way, whether it was committed or given up.
+    return this.#waitingBytes > mostWaitingBytes ? this.flushed().catch(() => undefined) : undefined
   }
 
+  /** @throws Unavailable  when it was given up (G3) */
   flushed(): Promise<void> {
     const position = this.#appended
+    if (this.#isGivenUp) return Promise.reject(givenUp())
     if (this.#done >= position) return Promise.resolve()
-    return new Promise((resolve) => this.#waiters.push({ position, resolve }))
+    return new Promise((resolve, reject) => this.#waiters.push({ position, resolve, reject }))
   }
 
   async close(): Promise<void> {
@@ -71,15 +82,14 @@ export class EventLog {
     await Promise.resolve()
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, batchLength(this.#waiting))
+      const isLastTry = this.#isClosed
       const failure = await this.#append(batch)
       if (failure === undefined) this.#deal(batch.length)
-      else if (!(failure instanceof Unavailable) && !this.#isClosed) await this.#appendSingly(batch)
-      else if (this.#isClosed) break
+      else if (!isPassing(failure)) await this.#appendSingly(batch)
+      else if (isLastTry) this.#giveUp()
       else await sleep(retryDelayMs)
     }
     this.#writing = undefined
-    // After a close nobody will write any more.
-    if (this.#isClosed) this.#deal(this.#waiting.length)
   }
 
   async #append(batch: readonly NewLoggedEvent[]): Promise<unknown> {
@@ -96,7 +106,7 @@ export class EventLog {
   async #appendSingly(batch: readonly NewLoggedEvent[]): Promise<void> {
     for (const event of batch) {
       const failure = await this.#append([event])
-      if (failure instanceof Unavailable) return
+      if (isPassing(failure)) return
       if (failure !== undefined) {
         this.#log.error({ err: failure, run_id: event.runId, seq: event.seq }, "an event cannot be logged: dropped")
       }
@@ -111,6 +121,14 @@ export class EventLog {
     for (const waiter of this.#waiters) (waiter.position <= this.#done ? ready : rest).push(waiter)
     this.#waiters = rest
     for (const { resolve } of ready) resolve()
+  }
+
+  #giveUp(): void {
+    this.#log.error({ events: this.#waiting.length }, "events are given up: their runs are attempted again")
+    this.#isGivenUp = true
+    this.#waiting = []
+    this.#waitingBytes = 0
+    for (const { reject } of this.#waiters.splice(0)) reject(givenUp())
   }
 }
 

@@ -125,6 +125,7 @@ export class RunStreams {
   /**
    * Resolves when every event that a logged run has published so far is committed; undefined for a run without a log.
    * A checkpoint must not commit before the events that led to it, else a crash leaves a hole (architecture D4).
+   * @throws Unavailable  when they never will be: the server stops, and the run is attempted again
    */
   untilLogged(runId: string): Promise<void> | undefined {
     return this.#publishers.get(runId)?.isLogged ? this.#eventLog.flushed() : undefined
@@ -267,7 +268,8 @@ export class RunStreams {
       publish("end", endData(runId, status))
       detach()
       this.#endStream(runId)
-      if (isLogged) await this.#eventLog.flushed()
+      // Given up, the log has said so; the table has this end (B3).
+      if (isLogged) await this.#eventLog.flushed().catch(() => undefined)
     }
     const publisher: Publisher = {
       threadId,

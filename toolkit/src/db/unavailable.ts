@@ -26,6 +26,13 @@ const states = /^(08\w{3}|57P0[123]|53300)$/
 const words =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e(xpired|xceeded))/
 
+// A deadlock or a serialisation failure (class 40), resources that ran out (53), a lock that was not available (55P03).
+const passing = /^(40\w{3}|53\w{3}|55P03)$/
+
+/** Whether the same statement may succeed a little later: nothing is wrong with it. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof Unavailable || (error instanceof pg.DatabaseError && passing.test(error.code ?? ""))
+
 /** The error to throw for one of pg's: `DatabaseUnavailable` with the cause, or the same error. */
 export function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Error)) return error
