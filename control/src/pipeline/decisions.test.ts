@@ -122,9 +122,9 @@ test("a unit that is ready may take over; a graph that does not load says which 
     open_streams: 0,
   }
 
-  assert.equal(judgeReport({ ...report, ready: false }, "r1"), undefined)
-  assert.equal(judgeReport(report, "another"), undefined)
-  assert.equal(judgeReport(report, "r1")?.kind, "next")
+  assert.equal(judgeReport({ ...report, ready: false }, "r1"), false)
+  assert.equal(judgeReport(report, "another"), false)
+  assert.equal(judgeReport(report, "r1"), true)
   const broken = { ...report, failed: [{ graph_id: "chat", message: "no key" }] }
   const refusal = (error: unknown) => error instanceof DeployFailed && error.code === "graph_load_failed"
   assert.throws(() => judgeReport(broken, "r1"), refusal)

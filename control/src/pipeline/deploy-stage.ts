@@ -1,45 +1,51 @@
-/** deploy: start the revision's unit and wait until it could serve. It claims no run and gets no request yet. */
+/** deploy: start the revision's units and wait until all could serve. They claim no run and get no request yet. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { askStatus, type UnitReport } from "../runtimes/unit-client.js"
 import type { PipelineContext } from "./context.js"
 import { DeployFailed } from "./failures.js"
 import { shipUnitLog } from "./log-shipping.js"
-import { recordCrash, type UnitRow } from "./queries.js"
+import { recordCrash, type UnitRow, unitById } from "./queries.js"
 import { backOffMs } from "./restart.js"
-import type { RunStage, StageInput, StageOutcome } from "./stage.js"
-import { ensureUnit, existingUnit, unitAddress, unitSpec } from "./unit.js"
+import type { RunStage, StageInput } from "./stage.js"
+import { ensureUnits, unitAddress, unitSpec } from "./unit.js"
 
 // A unit is ready within a second or so, and this is what a deployer waits for.
 const pollMs = 100
 
 export const runDeploy: RunStage = async (input) => {
-  const { context, revision, deployment, signal } = input
+  const { context, revision, deployment } = input
   context.crashPoint("deploy:begin")
-  const unit = await ensureUnit(context, revision)
+  const units = await ensureUnits(context, revision)
   context.crashPoint("deploy:after-unit-row")
-  await context.runtime.start(await unitSpec(context, unit, revision, deployment))
+  for (const unit of units) await context.runtime.start(await unitSpec(context, unit, revision, deployment))
   context.crashPoint("deploy:after-start")
   const deadline = performance.now() + context.limits.healthMs
+  // They start at the same time; which of them is looked at first does not matter.
+  for (const unit of units) await untilReady(input, unit, deadline)
+  return { kind: "next", status: "DEPLOYING", stage: "switch" }
+}
+
+async function untilReady(input: StageInput, unit: UnitRow, deadline: number): Promise<void> {
+  const { context, revision, signal } = input
   let current = unit
   for (;;) {
     const report = await askStatus(unitAddress(context, unit), signal)
-    const outcome = report && judgeReport(report, revision.revision_id)
-    if (outcome) return outcome
+    if (report && judgeReport(report, revision.revision_id)) return
     if ((await context.runtime.status(unit.unit_id)).state !== "running") current = await restart(input, current)
     await shipUnitLog(context, current)
     if (performance.now() > deadline) throw new DeployFailed("health_timeout", timeoutWords(report, context))
     await sleep(pollMs, undefined, { signal })
-    current = await existingUnit(context.db, revision.revision_id)
+    current = (await unitById(context.db, unit.unit_id)) ?? current
   }
 }
 
 // A unit tells of its auth module and its app as of a graph, by their place in langgraph.json (protocol/unit).
 const wordsFor = (id: string): string => (id === "auth.path" || id === "http.app" ? id : `graph "${id}"`)
 
-/** Pure. @throws DeployFailed  a graph does not load */
-export function judgeReport(report: UnitReport, revisionId: string): StageOutcome | undefined {
-  if (!report.ready || report.revision_id !== revisionId) return undefined
-  if (report.failed.length === 0) return { kind: "next", status: "DEPLOYING", stage: "switch" }
+/** Pure. @returns whether the unit may take over  @throws DeployFailed  a graph does not load */
+export function judgeReport(report: UnitReport, revisionId: string): boolean {
+  if (!report.ready || report.revision_id !== revisionId) return false
+  if (report.failed.length === 0) return true
   const sentences = report.failed.map(({ graph_id, message }) => `${wordsFor(graph_id)} does not load: ${message}`)
   throw new DeployFailed("graph_load_failed", sentences.join("; "))
 }

@@ -37,12 +37,12 @@ const stop = ({ context, revision }: StageInput, unitIds: readonly string[]): Pr
 async function factsOf({ context, revision }: StageInput, units: readonly UnitRow[]): Promise<DrainFacts> {
   const edge = await context.edge.status()
   const looked = units.map(async (unit) => ({ ...unit, isIdle: await isIdle(context, edge, unit) }))
-  const own = units.find(({ revision_id }) => revision_id === revision.revision_id)
+  const serves = units.some(({ revision_id, state }) => revision_id === revision.revision_id && state === "serving")
   return {
     units: await Promise.all(looked),
     revisionId: revision.revision_id,
     deployedMs: await deployedMs(context.db, revision.revision_id),
-    isReplaced: own?.state !== "serving",
+    isReplaced: !serves,
   }
 }
 
@@ -58,17 +58,16 @@ async function isIdle(context: StageInput["context"], edge: EdgeState, unit: Uni
 /** The revision keeps its DEPLOYED, which is final, and says what became of it. */
 async function rollBack(input: StageInput, units: readonly UnitRow[], to: string): Promise<StageOutcome> {
   const { context, revision } = input
-  const failed = units.find(({ revision_id }) => revision_id === revision.revision_id)
-  const previous = units.find(({ unit_id }) => unit_id === to)
-  if (!failed || !previous) throw new Error(`the units of revision ${revision.revision_id} are gone`)
-  const said = `the agent server ended ${failed.crashes} times after it took over`
-  const message = statusMessage("crash_loop", `${said}; revision ${previous.revision_id} serves again`, [])
+  const { revision_id: failed, deployment_id: deploymentId } = revision
+  const crashes = units.filter((unit) => unit.revision_id === failed).reduce((sum, unit) => sum + unit.crashes, 0)
+  const said = `the agent server ended ${crashes} times after it took over`
+  const message = statusMessage("crash_loop", `${said}; revision ${to} serves again`, [])
   await context.db.transaction(async (tx) => {
     await recordReason(tx, revision, { code: "crash_loop", message })
-    await switchBack(tx, failed, previous)
-    await wakePipeline(tx, revision.deployment_id)
+    await switchBack(tx, { deploymentId, failed, previous: to })
+    await wakePipeline(tx, deploymentId)
   })
   await syncEdge(context)
-  context.log.warn({ revision_id: revision.revision_id, to: previous.revision_id }, "revision rolled back")
+  context.log.warn({ revision_id: failed, to }, "revision rolled back")
   return { kind: "next", status: "DEPLOYED", stage: null }
 }

@@ -12,13 +12,21 @@ export function routesOf(
   rows: readonly (RouteRow & { readonly token: string; readonly socketPath: string })[],
   keys: ReadonlyMap<string, readonly string[]>,
 ): Table["routes"] {
-  return rows.map((row) => ({
-    name: row.name,
-    deployment_id: row.deployment_id,
-    revision_id: row.revision_id,
-    keys: [...(keys.get(row.workspace_id) ?? [])],
-    units: [{ unit_id: row.unit_id, socket_path: row.socketPath, token: row.token }],
-  }))
+  const routes = new Map<string, Table["routes"][number]>()
+  for (const row of rows) {
+    const unit = { unit_id: row.unit_id, socket_path: row.socketPath, token: row.token }
+    const { name, deployment_id, revision_id } = row
+    const known = routes.get(deployment_id)
+    const route = known ?? {
+      name,
+      deployment_id,
+      revision_id,
+      keys: [...(keys.get(row.workspace_id) ?? [])],
+      units: [],
+    }
+    routes.set(deployment_id, { ...route, units: [...route.units, unit] })
+  }
+  return [...routes.values()]
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Ends a revision that failed: its reason is stored, its unit ends, and the route is where it was before. */
+/** Ends a revision that failed: its reason is stored, its units end, and the route is where it was before. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { hideSecrets, type LogStream } from "../logs/log-line.js"
 import { appendLogLines, lastLogLines } from "../logs/operations.js"
@@ -9,7 +9,7 @@ import { secretsOfRevision } from "../secrets/operations.js"
 import { CannotOpen } from "../secrets/seal.js"
 import type { PipelineContext } from "./context.js"
 import { statusMessage } from "./failures.js"
-import { setUnitState, unitOfRevision, unitsOfDeployment } from "./queries.js"
+import { stopRevision, unitsOfDeployment, unitsOfRevision } from "./queries.js"
 import { switchBack } from "./switch-back.js"
 
 /** @throws ClaimLost */
@@ -29,7 +29,7 @@ export async function endInFailure(
     const error = { code, message: hide(statusMessage(code, message, said)) }
     await advance(tx, revision, { status, stage: null, error })
     await appendLogLines(tx, id, stream, [{ message: hide(`${status} (${code}): ${message}`), level: "ERROR" }])
-    if (stage !== "drain") await endUnit(tx, id)
+    if (stage !== "drain") await endUnits(tx, revision)
     await wakePipeline(tx, revision.deployment_id)
   })
 }
@@ -45,16 +45,12 @@ async function hidingSecretsOf({ db, key, log }: PipelineContext, revision: Clai
   }
 }
 
-async function endUnit(tx: Db, revisionId: string): Promise<void> {
-  const unit = await unitOfRevision(tx, revisionId)
-  if (unit?.state !== "serving") {
-    if (unit) await setUnitState(tx, unit.unit_id, "stopping")
+async function endUnits(tx: Db, { revision_id: failed, deployment_id: deploymentId }: ClaimedRevision): Promise<void> {
+  const units = await unitsOfRevision(tx, failed)
+  if (!units.some(({ state }) => state === "serving")) {
+    await stopRevision(tx, failed)
     return
   }
-  const units = await unitsOfDeployment(tx, unit.deployment_id)
-  await switchBack(
-    tx,
-    unit,
-    units.find(({ state }) => state === "draining"),
-  )
+  const before = (await unitsOfDeployment(tx, deploymentId)).find(({ state }) => state === "draining")
+  await switchBack(tx, { deploymentId, failed, previous: before?.revision_id })
 }

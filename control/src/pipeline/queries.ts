@@ -44,6 +44,8 @@ export interface UnitRow {
   readonly unit_id: string
   readonly deployment_id: string
   readonly revision_id: string
+  /** 0, 1 … within its revision. */
+  readonly ordinal: number
   readonly state: UnitState
   readonly token_sealed: string
   readonly crashes: number
@@ -56,26 +58,31 @@ export interface UnitRow {
   readonly log_offset: number
 }
 
-const unitColumns = sql`unit_id, deployment_id, revision_id, state, token_sealed, crashes, is_down, log_offset,
+const unitColumns = sql`unit_id, deployment_id, revision_id, ordinal, state, token_sealed, crashes, is_down, log_offset,
   start_after <= now() as may_start, (extract(epoch from now() - start_after) * 1000)::bigint as up_ms,
   (extract(epoch from now() - state_since) * 1000)::bigint as state_ms`
 
 export const addUnit = (
   db: Db,
-  unit: { unitId: string; deploymentId: string; revisionId: string; tokenSealed: string },
+  unit: { unitId: string; deploymentId: string; revisionId: string; ordinal: number; tokenSealed: string },
 ): Promise<number> =>
   db.run(sql`
-    insert into units (unit_id, deployment_id, revision_id, state, token_sealed)
-    values (${unit.unitId}, ${unit.deploymentId}, ${unit.revisionId}, 'starting', ${unit.tokenSealed})
-    on conflict (revision_id) do nothing`)
+    insert into units (unit_id, deployment_id, revision_id, ordinal, state, token_sealed)
+    values (${unit.unitId}, ${unit.deploymentId}, ${unit.revisionId}, ${unit.ordinal}, 'starting', ${unit.tokenSealed})
+    on conflict (revision_id, ordinal) do nothing`)
 
-export const unitOfRevision = (db: Db, revisionId: string): Promise<UnitRow | undefined> =>
-  db.row(sql`select ${unitColumns} from units where revision_id = ${revisionId}`)
+export const unitById = (db: Db, unitId: string): Promise<UnitRow | undefined> =>
+  db.row(sql`select ${unitColumns} from units where unit_id = ${unitId}`)
+
+/** Its replicas, in order. */
+export const unitsOfRevision = (db: Db, revisionId: string): Promise<UnitRow[]> =>
+  db.rows(sql`select ${unitColumns} from units where revision_id = ${revisionId} order by ordinal`)
 
 /** Newest first. */
 export const unitsOfDeployment = (db: Db, deploymentId: string): Promise<UnitRow[]> =>
   db.rows(sql`
-    select ${unitColumns} from units where deployment_id = ${deploymentId} order by created_at desc, unit_id desc`)
+    select ${unitColumns} from units where deployment_id = ${deploymentId}
+    order by created_at desc, revision_id, ordinal`)
 
 export const allUnits = (db: Db): Promise<UnitRow[]> => db.rows(sql`select ${unitColumns} from units`)
 
@@ -84,18 +91,25 @@ export const setUnitState = (db: Db, unitId: string, state: UnitState): Promise<
     update units set state = ${state}, state_since = now() where unit_id = ${unitId} and state <> ${state}`)
 
 /**
- * Makes one unit the serving one; whichever served before drains. In that order: one unit serves a deployment.
- * @throws Error  when the unit is stopping or gone
+ * Makes a revision's units the serving ones; whichever served before drain. In that order: one revision serves a
+ * deployment.
+ * @throws Error  when its units are stopping or gone
  */
-export async function serveWith(tx: Db, deploymentId: string, unitId: string): Promise<void> {
+export async function serveWith(tx: Db, deploymentId: string, revisionId: string): Promise<void> {
   await tx.run(sql`
     update units set state = 'draining', state_since = now()
-    where deployment_id = ${deploymentId} and state = 'serving' and unit_id <> ${unitId}`)
+    where deployment_id = ${deploymentId} and state = 'serving' and revision_id <> ${revisionId}`)
   const served = await tx.run(sql`
     update units set state = 'serving', state_since = now(), crashes = 0, is_down = false
-    where unit_id = ${unitId} and state <> 'stopping'`)
-  if (served === 0) throw new Error(`unit ${unitId} has ended, or is about to`)
+    where revision_id = ${revisionId} and state <> 'stopping'`)
+  if (served === 0) throw new Error(`the units of revision ${revisionId} have ended, or are about to`)
 }
+
+/** Ends all units of a revision. */
+export const stopRevision = (tx: Db, revisionId: string): Promise<number> =>
+  tx.run(sql`
+    update units set state = 'stopping', state_since = now()
+    where revision_id = ${revisionId} and state <> 'stopping'`)
 
 /** Ends units that were draining; one that serves again meanwhile goes on. */
 export const stopDraining = (tx: Db, unitIds: readonly string[]): Promise<number> =>
@@ -220,7 +234,7 @@ export const servingRoutes = (db: Db): Promise<RouteRow[]> =>
   db.rows(sql`
     select d.route_name as name, d.deployment_id, u.revision_id, d.workspace_id, u.unit_id, u.token_sealed
     from units u join deployments d using (deployment_id)
-    where u.state = 'serving' and d.delete_requested_at is null order by d.route_name`)
+    where u.state = 'serving' and d.delete_requested_at is null order by d.route_name, u.ordinal`)
 
 /** Locks the row, so that tables are numbered one after the other. */
 export const lockEdgeTable = (tx: Db): Promise<{ generation: number; content_sha256: string } | undefined> =>

@@ -1,15 +1,18 @@
 /** The way back from a switch. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { serveWith, setActiveRevision, setUnitState, type UnitRow } from "./queries.js"
+import { serveWith, setActiveRevision, stopRevision } from "./queries.js"
 
 /**
- * Ends a unit that serves, and gives its requests and runs back to the one that served before. That one should run, be
+ * Ends the units that serve, and gives their requests and runs back to those that served before. Those should run, be
  * in the edge's table and be active from now on, so the reconciler sees to all three. Belongs into a transaction that
  * holds the revision's claim and wakes the pipeline.
- * @param previous  a draining unit of the same deployment; without one, nobody serves it any more
+ * @param previous  a revision of the same deployment with draining units; without one, nobody serves it any more
  */
-export async function switchBack(tx: Db, failed: UnitRow, previous: UnitRow | undefined): Promise<void> {
-  await setUnitState(tx, failed.unit_id, "stopping")
-  if (previous) await serveWith(tx, previous.deployment_id, previous.unit_id)
-  await setActiveRevision(tx, failed.deployment_id, previous?.revision_id ?? null)
+export async function switchBack(
+  tx: Db,
+  { deploymentId, failed, previous }: { deploymentId: string; failed: string; previous: string | undefined },
+): Promise<void> {
+  await stopRevision(tx, failed)
+  if (previous !== undefined) await serveWith(tx, deploymentId, previous)
+  await setActiveRevision(tx, deploymentId, previous ?? null)
 }

@@ -1,24 +1,23 @@
 /**
- * switch: from one unit to the next. First the new one is made the one that executes runs, then the edge sends it the
- * requests: the other way round, a request for a graph that only the new revision has could be executed by the old one.
- * Runs and streams that the old unit has go on there.
+ * switch: from one revision's units to the next. First the new ones are made those that execute runs, then the edge sends
+ * them the requests: the other way round, a request for a graph that only the new revision has could be executed by an
+ * old one. Runs and streams that the old units have go on there.
  */
 import { holdClaim } from "../revisions/claims.js"
 import { activate } from "../runtimes/unit-client.js"
 import { syncEdge } from "./edge-table.js"
 import { serveWith, setActiveRevision } from "./queries.js"
 import type { RunStage } from "./stage.js"
-import { existingUnit, unitAddress } from "./unit.js"
+import { existingUnits, unitAddress } from "./unit.js"
 
 export const runSwitch: RunStage = async ({ context, revision, signal }) => {
   const { db } = context
   context.crashPoint("switch:begin")
-  const unit = await existingUnit(db, revision.revision_id)
-  await activate(unitAddress(context, unit), signal)
+  for (const unit of await existingUnits(db, revision.revision_id)) await activate(unitAddress(context, unit), signal)
   context.crashPoint("switch:after-activate")
   await db.transaction(async (tx) => {
     await holdClaim(tx, revision)
-    await serveWith(tx, revision.deployment_id, unit.unit_id)
+    await serveWith(tx, revision.deployment_id, revision.revision_id)
   })
   context.crashPoint("switch:before-push")
   await syncEdge(context)

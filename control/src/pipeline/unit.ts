@@ -1,4 +1,4 @@
-/** A revision's unit: its row, its address, and everything that it is started with. */
+/** A revision's units: their rows, their addresses, and everything that they are started with. */
 import { randomBytes } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -12,28 +12,34 @@ import type { UnitAddress } from "../runtimes/unit-client.js"
 import { open, seal } from "../secrets/seal.js"
 import { agentEnvOf } from "./agent-env.js"
 import type { PipelineContext } from "./context.js"
-import { addUnit, type CarriedDeployment, type UnitRow, unitOfRevision } from "./queries.js"
+import { addUnit, type CarriedDeployment, type UnitRow, unitsOfRevision } from "./queries.js"
 import { deploymentDatabaseUri } from "./queue-stage.js"
 
 const contextOf = (unitId: string) => ["unit", unitId] as const
 
-/** The unit of a revision; it is made when it is asked for the first time. */
-export async function ensureUnit(
+/** The units of a revision, as many as it asks for; they are made when they are asked for the first time. */
+export async function ensureUnits(
   { db, key }: PipelineContext,
-  revision: Pick<RevisionRow, "revision_id" | "deployment_id">,
-): Promise<UnitRow> {
-  const unitId = newId()
-  const tokenSealed = seal(key, randomBytes(32).toString("base64url"), contextOf(unitId))
+  revision: Pick<RevisionRow, "revision_id" | "deployment_id" | "source_config">,
+): Promise<UnitRow[]> {
   const { revision_id: revisionId, deployment_id: deploymentId } = revision
-  await addUnit(db, { unitId, deploymentId, revisionId, tokenSealed })
-  return existingUnit(db, revisionId)
+  for (let ordinal = 0; ordinal < replicasOf(revision); ordinal++) {
+    const unitId = newId()
+    const tokenSealed = seal(key, randomBytes(32).toString("base64url"), contextOf(unitId))
+    await addUnit(db, { unitId, deploymentId, revisionId, ordinal, tokenSealed })
+  }
+  return existingUnits(db, revisionId)
 }
 
+/** How many units a revision runs in. Pure. One that may sleep (`min_scale: 0`) has one while it is awake. */
+export const replicasOf = ({ source_config: { resource_spec: spec } }: Pick<RevisionRow, "source_config">): number =>
+  Math.max(1, typeof spec?.min_scale === "number" ? spec.min_scale : 1)
+
 /** @throws Error  when the revision has none */
-export async function existingUnit(db: Db, revisionId: string): Promise<UnitRow> {
-  const unit = await unitOfRevision(db, revisionId)
-  if (!unit) throw new Error(`revision ${revisionId} has no unit`)
-  return unit
+export async function existingUnits(db: Db, revisionId: string): Promise<UnitRow[]> {
+  const units = await unitsOfRevision(db, revisionId)
+  if (units.length === 0) throw new Error(`revision ${revisionId} has no unit`)
+  return units
 }
 
 export const unitToken = (

@@ -15,7 +15,7 @@ import {
   stopDraining,
   stopForgottenUnits,
   type UnitState,
-  unitOfRevision,
+  unitById,
 } from "./queries.js"
 import { crashesAfter } from "./restart.js"
 
@@ -24,14 +24,14 @@ const database = () => freshDatabase({ migrations: fileURLToPath(new URL("../../
 async function addUnitOf(db: Database, deploymentId: string, state: UnitState, stage: Stage | null = null) {
   const revisionId = await addRevision(db, deploymentId, { status: "DEPLOYED", stage })
   const unitId = newId()
-  await addUnit(db, { unitId, deploymentId, revisionId, tokenSealed: "sealed" })
+  await addUnit(db, { unitId, deploymentId, revisionId, ordinal: 0, tokenSealed: "sealed" })
   await setUnitState(db, unitId, state)
   const row = async () => {
-    const unit = await unitOfRevision(db, revisionId)
+    const unit = await unitById(db, unitId)
     assert.ok(unit)
     return unit
   }
-  return { unitId, row }
+  return { unitId, revisionId, row }
 }
 
 test("a unit that serves begins with a clean record, and one that is about to end never serves", async () => {
@@ -41,10 +41,10 @@ test("a unit that serves begins with a clean record, and one that is about to en
   const ending = await addUnitOf(db, deploymentId, "stopping")
   await recordCrash(db, unit.unitId, 1, 0)
 
-  await serveWith(db, deploymentId, unit.unitId)
-  const refused = db.transaction((tx) => serveWith(tx, deploymentId, ending.unitId))
+  await serveWith(db, deploymentId, unit.revisionId)
+  const refused = db.transaction((tx) => serveWith(tx, deploymentId, ending.revisionId))
 
-  await assert.rejects(refused, /has ended, or is about to/)
+  await assert.rejects(refused, /have ended, or are about to/)
   const { state, crashes, is_down } = await unit.row()
   assert.deepEqual({ state, crashes, is_down }, { state: "serving", crashes: 0, is_down: false })
 })

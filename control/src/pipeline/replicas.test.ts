@@ -1,0 +1,78 @@
+/** Several units of one revision, with real processes: control plane, edge, fake units. */
+import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { bareRepository } from "../sources/testing/bare-repository.js"
+import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
+
+let platform: Platform
+let url: string
+before(async () => {
+  platform = await testPlatform()
+  const repository = bareRepository(temporaryFolder())
+  repository.commit(smallProject)
+  url = repository.url
+  await platform.start({ SUPERSTEP_WATCH: "60" })
+})
+after(() => platform[Symbol.asyncDispose]())
+
+const deployThree = async (name: string) => {
+  const ids = await platform.deploy(deploymentOf(url, { name, config: { resource_spec: { min_scale: 3 } } }))
+  const revision = await platform.untilEnded(ids.deploymentId, ids.revisionId)
+  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
+  return ids
+}
+const unitsOf = (revisionId: string) =>
+  platform.db.rows<{ unit_id: string; ordinal: number; state: string }>(sql`
+    select unit_id, ordinal, state from units where revision_id = ${revisionId} order by ordinal`)
+const pidOf = (unitId: string): number =>
+  (JSON.parse(readFileSync(join(platform.home, "units", unitId, "pid.json"), "utf8")) as { pid: number }).pid
+const ask = (name: string) => fetch(`${platform.agentsUrl}/d/${name}/ok`)
+
+test("a revision has as many units as it asks for, and a dead one costs no request", async () => {
+  const { revisionId } = await deployThree("three")
+  const units = await unitsOf(revisionId)
+  assert.deepEqual(
+    units.map(({ ordinal, state }) => ({ ordinal, state })),
+    [0, 1, 2].map((ordinal) => ({ ordinal, state: "serving" })),
+  )
+
+  const killed = units[1]?.unit_id ?? ""
+  const pid = pidOf(killed)
+  process.kill(pid, "SIGKILL")
+  const statuses = new Set<number>()
+  await until(
+    async () => {
+      for (const reply of await Promise.all(Array.from({ length: 10 }, () => ask("three")))) statuses.add(reply.status)
+      return pidOf(killed) !== pid
+    },
+    { what: "the dead one is back" },
+  )
+
+  assert.deepEqual([...statuses], [200])
+})
+
+test("the next revision replaces all of them, and two crashes of any give them back", async () => {
+  const { deploymentId, revisionId } = await deployThree("rolling")
+  const { body } = await platform.call("PATCH", `/v2/deployments/${deploymentId}`, {
+    secrets: [{ name: "FAKE_OKS", value: "4" }],
+    source_config: { resource_spec: { min_scale: 2 } },
+  })
+
+  await platform.untilEnded(deploymentId, body.latest_revision_id)
+  const before = await unitsOf(revisionId)
+  await until(
+    async () => {
+      await Promise.all([ask("rolling"), ask("rolling"), ask("rolling"), ask("rolling")])
+      return (await unitsOf(revisionId)).every(({ state }) => state === "serving")
+    },
+    { what: "the former revision serves again" },
+  )
+
+  assert.deepEqual(new Set(before.map(({ state }) => state)), new Set(["draining"]))
+  await until(async () => (await unitsOf(body.latest_revision_id)).length === 0, { what: "the new ones have ended" })
+})
