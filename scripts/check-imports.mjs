@@ -49,6 +49,7 @@ const concepts = {
   workspaces: ["workspace.ts"],
   secrets: ["secret.ts"],
   logs: ["log-line.ts"],
+  events: ["event.ts"],
 }
 
 /** @returns one of `order`, or undefined for a file that stands beside the layers */
