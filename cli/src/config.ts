@@ -21,6 +21,24 @@ export const settings = {
     describe: "Where the API is reached, when a proxy is in front.",
     schema: z.string().optional(),
   },
+  url: {
+    env: "SUPERSTEP_URL",
+    describe: "Control plane that `deploy`, `logs` and the like speak to; that of the data folder unless set.",
+    schema: z.string().optional(),
+  },
+  apiKey: {
+    env: "SUPERSTEP_API_KEY",
+    describe: "Key to speak to it with; the data folder's own unless set.",
+    schema: z
+      .string()
+      .optional()
+      .transform((text) => (text === undefined || text === "" ? undefined : new Secret(text))),
+  },
+  workspace: {
+    env: "SUPERSTEP_WORKSPACE",
+    describe: "Workspace to work in, for a key that belongs to several.",
+    schema: z.string().optional(),
+  },
   agentsUrl: {
     env: "SUPERSTEP_AGENTS_URL",
     describe: "Where agents are reached, when a proxy is in front.",

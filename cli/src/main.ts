@@ -4,10 +4,16 @@ import { createRequire } from "node:module"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Command, CommanderError } from "commander"
 import { addCommand, type CliCommand, type Context } from "./command.js"
+import { backup, restoreCommand } from "./commands/backup.js"
+import { deploy } from "./commands/deploy.js"
+import { deleteDeployment, list, open, revisions } from "./commands/deployments.js"
 import { dev } from "./commands/dev.js"
 import { doctor } from "./commands/doctor.js"
 import { createKey, listKeys, revokeKey } from "./commands/keys.js"
+import { logs } from "./commands/logs.js"
 import { newProject } from "./commands/new.js"
+import { interrupt, pause, restart, resume, rollback } from "./commands/run-state.js"
+import { listSecrets, setSecret, unsetSecret } from "./commands/secrets.js"
 import { serve } from "./commands/serve.js"
 import { up } from "./commands/up.js"
 import { createWorkspaceCommand, listWorkspacesCommand } from "./commands/workspaces.js"
@@ -19,15 +25,35 @@ const commands: readonly CliCommand[] = [
   newProject,
   dev,
   serve,
+  deploy,
+  list,
+  revisions,
+  logs,
+  open,
+  rollback,
+  interrupt,
+  pause,
+  resume,
+  restart,
+  deleteDeployment,
+  listSecrets,
+  setSecret,
+  unsetSecret,
   createWorkspaceCommand,
   listWorkspacesCommand,
   createKey,
   listKeys,
   revokeKey,
+  backup,
+  restoreCommand,
   doctor,
 ]
 
-const groups = { workspaces: "who shares deployments", keys: "API keys of a workspace or the installation" }
+const groups = {
+  secrets: "environment of a deployment's graphs",
+  workspaces: "who shares deployments",
+  keys: "API keys of a workspace or the installation",
+}
 
 function createProgram(context: Context): Command {
   const { version } = createRequire(import.meta.url)("../package.json") as { version: string }

@@ -8,6 +8,12 @@ export function parsePort(text: string): number {
   throw new InvalidArgumentError("a port is a number from 1 to 65535.")
 }
 
+/** @throws InvalidArgumentError  unless it is a whole number above 0 */
+export function parseCount(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError("expected a whole number above 0.")
+}
+
 export const portOption = (flags: string, description: string, fallback: number): Option =>
   new Option(flags, description).argParser(parsePort).default(fallback)
 

@@ -2,7 +2,6 @@
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { Option } from "commander"
 import type { CliCommand, Context } from "../command.js"
-import { controlApi } from "../first-start/control-api.js"
 import { ensureExample, untilAgentAnswers } from "../first-start/example-deployment.js"
 import { ensureCredentials } from "../first-start/first-credentials.js"
 import { showInstallation, showPostgresRestart, showRestart, showTryIt } from "../first-start/greeting.js"
@@ -16,6 +15,7 @@ import { type Home, openHome } from "../home/home.js"
 import { type Ownership, takeOwnership } from "../home/owner.js"
 import { homeOption, hostOption, portOption } from "../options.js"
 import { withProgress } from "../output/progress.js"
+import { platformApi } from "../platform/api.js"
 import { urlOf } from "../processes/address.js"
 import { createParts, type Parts } from "../processes/parts.js"
 import { assertPortFree } from "../processes/ports.js"
@@ -127,7 +127,8 @@ async function deployExample(
 ): Promise<void> {
   const { err, config } = context
   if (!options.example) return
-  const api = controlApi(credentials)
+  const { url: platformUrl, api_key: apiKey, tenant_id: workspaceId } = credentials
+  const api = platformApi({ url: platformUrl, apiKey, workspaceId })
   const searchPath = config.environment.PATH ?? ""
   const deployment = await ensureExample({ home, api, searchPath })
   if (!deployment) return

@@ -4,11 +4,10 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Home } from "../home/home.js"
 import type { Target } from "../output/try-it.js"
+import type { PlatformApi } from "../platform/api.js"
+import { type Deployment, orNone } from "../platform/deployments.js"
 import { untilAnswers } from "../processes/until-answers.js"
-import type { ControlApi, Deployment, Revision } from "./control-api.js"
 import { ensureExampleRepository, exampleName } from "./example-repository.js"
-
-const pollMs = 100
 
 const markerFile = (home: Home): string => join(home.folder, "example.json")
 
@@ -19,14 +18,17 @@ export async function ensureExample({
   searchPath,
 }: {
   home: Home
-  api: ControlApi
+  api: PlatformApi
   searchPath: string
 }): Promise<Deployment | undefined> {
   const deployed = await readMarker(home)
-  if (deployed) return api.findDeployment(deployed)
+  if (deployed) return orNone(api.send<Deployment>("GET", `/v2/deployments/${deployed}`))
   const repoUrl = await ensureExampleRepository(home, searchPath)
   // The key makes a second attempt after a kill find the deployment of the first.
-  const deployment = await api.createDeployment(exampleRequest(repoUrl), "first-start-example")
+  const deployment = await api.send<Deployment>("POST", "/v2/deployments", {
+    body: exampleRequest(repoUrl),
+    headers: { "idempotency-key": "first-start-example" },
+  })
   await writeFile(markerFile(home), `${JSON.stringify({ deployment_id: deployment.id })}\n`, { flush: true })
   return deployment
 }
@@ -62,27 +64,4 @@ export async function untilAgentAnswers({ url, apiKey }: Target, stopped: Promis
   } finally {
     tooLong.abort()
   }
-}
-
-/** Statuses after which nothing more happens to a revision (control-plane §1.5). */
-const isFinal = (status: string): boolean => /^(DEPLOYED|SKIPPED|INTERRUPTED)$|FAILED/.test(status)
-
-/**
- * Follows the latest revision to its end.
- * @param onStatus  told each new status, the first one too
- * @returns         the revision as it ended; undefined when the signal came first or there is none
- */
-export async function followRevision(
-  api: ControlApi,
-  deployment: Deployment,
-  { signal, onStatus }: { signal: AbortSignal; onStatus: (revision: Revision) => void },
-): Promise<Revision | undefined> {
-  if (deployment.latest_revision_id === null) return undefined
-  for (let seen: string | undefined; !signal.aborted; await sleep(pollMs)) {
-    const revision = await api.readRevision(deployment.id, deployment.latest_revision_id)
-    if (revision.status !== seen) onStatus(revision)
-    seen = revision.status
-    if (isFinal(revision.status)) return revision
-  }
-  return undefined
 }

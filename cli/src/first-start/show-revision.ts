@@ -1,11 +1,11 @@
 /** Shows a revision's way to its end: each status as it changes, one line on a terminal. */
 import type { Output } from "../output/output.js"
 import { seconds } from "../output/progress.js"
-import type { ControlApi, Deployment, Revision } from "./control-api.js"
-import { followRevision } from "./example-deployment.js"
+import type { PlatformApi } from "../platform/api.js"
+import { type Deployment, followRevision, type Revision } from "../platform/deployments.js"
 
 interface Shown {
-  readonly api: ControlApi
+  readonly api: PlatformApi
   readonly deployment: Deployment
   readonly signal: AbortSignal
 }
@@ -21,7 +21,9 @@ export async function showRevision(err: Output, { api, deployment, signal }: Sho
     err.write(colored(err, status))
     isFirst = false
   }
-  const revision = await followRevision(api, deployment, { signal, onStatus })
+  const { id: deploymentId, latest_revision_id: revisionId } = deployment
+  if (revisionId === null) return undefined
+  const revision = await followRevision(api, { deploymentId, revisionId }, { signal, onStatus })
   if (!isFirst) err.line(err.style("dim", `  ${seconds(performance.now() - startedAt)}\n`))
   if (revision?.status.includes("FAILED"))
     err.line(`  ${err.style("red", "✖")} ${revision.status_message ?? revision.status}`)

@@ -21,23 +21,10 @@ export class HomeNotWritable extends KnownError {
   readonly code = "home_not_writable"
 }
 
-/**
- * Makes the folder when it is missing.
- * @throws HomeNotWritable  naming the folder and the option that chooses another
- */
-export async function openHome(path: string): Promise<Home> {
+/** Where everything of a data folder lies; nothing is looked at and nothing made. */
+export function homeAt(path: string): Home {
   const folder = resolve(path)
   const logs = join(folder, "logs")
-  try {
-    // Postgres and deployments of a root process pass through the folder as other users; logs are for its owner.
-    await mkdir(folder, { recursive: true, mode: 0o755 })
-    await mkdir(logs, { recursive: true, mode: 0o700 })
-  } catch (cause) {
-    const reason = (cause as Error).message
-    throw new HomeNotWritable(`the data folder ${folder} cannot be made (${reason}): choose another with --home`, {
-      cause,
-    })
-  }
   const write = (line: string) => appendFileSync(join(logs, "cli.log"), line)
   return {
     folder,
@@ -48,4 +35,24 @@ export async function openHome(path: string): Promise<Home> {
     owner: join(folder, "running.json"),
     log: createLog({ process: "cli", level: "info" }, { write }),
   }
+}
+
+/**
+ * Makes the folder when it is missing.
+ * @throws HomeNotWritable  naming the folder and the option that chooses another
+ */
+export async function openHome(path: string): Promise<Home> {
+  const home = homeAt(path)
+  const { folder, logs } = home
+  try {
+    // Postgres and deployments of a root process pass through the folder as other users; logs are for its owner.
+    await mkdir(folder, { recursive: true, mode: 0o755 })
+    await mkdir(logs, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    const reason = (cause as Error).message
+    throw new HomeNotWritable(`the data folder ${folder} cannot be made (${reason}): choose another with --home`, {
+      cause,
+    })
+  }
+  return home
 }

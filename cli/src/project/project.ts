@@ -8,6 +8,8 @@ export interface Project {
   readonly folder: string
   /** In the order of the file. */
   readonly graphs: readonly string[]
+  /** `env` as the file has it; the server says what it may be. */
+  readonly env: unknown
 }
 
 export class NoProject extends KnownError {
@@ -17,8 +19,8 @@ export class NoProject extends KnownError {
 /** @throws NoProject  when there is no such file, or it is not JSON or names no graph */
 export async function readProject(config: string): Promise<Project> {
   const configPath = resolve(config)
-  const graphs = graphsOf(configPath, await readConfigFile(configPath))
-  return { configPath, folder: dirname(configPath), graphs }
+  const file = parse(configPath, await readConfigFile(configPath))
+  return { configPath, folder: dirname(configPath), graphs: graphsOf(configPath, file), env: field(file, "env") }
 }
 
 async function readConfigFile(path: string): Promise<string> {
@@ -31,9 +33,11 @@ async function readConfigFile(path: string): Promise<string> {
   }
 }
 
-function graphsOf(path: string, text: string): string[] {
-  const config = parse(path, text)
-  const graphs = typeof config === "object" && config !== null && "graphs" in config ? config.graphs : undefined
+const field = (config: unknown, name: string): unknown =>
+  typeof config === "object" && config !== null ? (config as Record<string, unknown>)[name] : undefined
+
+function graphsOf(path: string, config: unknown): string[] {
+  const graphs = field(config, "graphs")
   const names = typeof graphs === "object" && graphs !== null ? Object.keys(graphs) : []
   if (names.length === 0)
     throw new NoProject(`${path} names no graph: it needs "graphs": {"chat": "./src/graph.ts:graph"}`)

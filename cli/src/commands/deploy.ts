@@ -1,0 +1,180 @@
+/** `superstep deploy`: the project in a folder, or a git repository, onto a platform. */
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { basename, join, relative, resolve } from "node:path"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { Option } from "commander"
+import { mb, packProject } from "../archive/pack.js"
+import type { CliCommand } from "../command.js"
+import type { Config } from "../config.js"
+import { type DeployReport, jsonReport, wordsReport } from "../output/deploy-report.js"
+import { type PlatformApi, platformApi } from "../platform/api.js"
+import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
+import { type Deployment, lookUpDeployment } from "../platform/deployments.js"
+import { followToEnd } from "../platform/follow.js"
+import { uploadArchive } from "../platform/upload.js"
+import { readProject } from "../project/project.js"
+import { type ProjectSecrets, readProjectSecrets } from "../project/project-secrets.js"
+
+interface DeployOptions extends ConnectionOptions {
+  readonly name?: string
+  readonly config: string
+  readonly envFile?: string
+  readonly repo?: string
+  readonly ref: string
+  readonly integration?: string
+  readonly installCommand?: string
+  readonly buildCommand?: string
+  readonly type: string
+  readonly wait: boolean
+  readonly verbose?: boolean
+}
+
+export class CannotDeploy extends KnownError {
+  readonly code = "cannot_deploy"
+}
+
+export const deploy: CliCommand<DeployOptions> = {
+  words: "deploy [folder]",
+  summary: "deploy the project in a folder (default: this one), or a git repository",
+  options: [
+    new Option("--name <name>", "name of the deployment (default: that of the folder)"),
+    new Option("--config <path>", "langgraph.json, from the folder").default("langgraph.json"),
+    new Option("--env-file <file>", "secrets, in place of `env` of langgraph.json"),
+    new Option("--repo <url>", "deploy this git repository instead of the folder"),
+    new Option("--ref <ref>", "branch, refs/tags/<tag> or commit, with --repo").default("main"),
+    new Option("--integration <id>", "credentials for the repository, with --repo"),
+    new Option("--install-command <command>", "in place of the lock file's own"),
+    new Option("--build-command <command>", "in place of the script `build`"),
+    new Option("--type <type>", "deployment type of a new deployment").default("dev"),
+    new Option("--no-wait", "do not wait until it is deployed"),
+    new Option("-v, --verbose", "show the build's log"),
+    ...connectionOptions(),
+  ],
+  async run({ args, options, config, out, err }) {
+    const api = platformApi(await connect(options, config))
+    const report = options.json ? jsonReport(out) : wordsReport(out, err)
+    const folder = resolve(args[0] ?? ".")
+    const name = options.name ?? nameOf(options.repo ?? folder)
+    const deployment = options.repo
+      ? await deployRepository(api, { name, options, repoUrl: options.repo, report, config })
+      : await deployFolder(api, { name, options, folder, report, config })
+    if (options.wait) return followToEnd(api, { deployment, report, verbose: options.verbose === true })
+    report.result({
+      deployment_id: deployment.id,
+      revision_id: deployment.latest_revision_id,
+      status: null,
+      url: deployment.source_config.custom_url,
+    })
+  },
+}
+
+interface Deploy {
+  readonly name: string
+  readonly options: DeployOptions
+  readonly report: DeployReport
+  readonly config: Config
+}
+
+/** @returns the deployment with the revision that was made */
+async function deployFolder(
+  api: PlatformApi,
+  { name, options, folder, report, config }: Deploy & { folder: string },
+): Promise<Deployment> {
+  const project = await readProject(join(folder, options.config))
+  const { environment } = config
+  const secrets = readProjectSecrets({ folder: project.folder, env: project.env, environment }, options.envFile)
+  tellReserved(secrets, report)
+  const temporary = await mkdtemp(join(tmpdir(), "superstep-deploy-"))
+  try {
+    const archive = join(temporary, "project.tar.gz")
+    const { files, bytes, links } = await packProject(folder, archive)
+    if (links.length > 0) report.warn(`links are left out: ${links.join(", ")}`)
+    report.step(`packed ${files} files, ${mb(bytes)}`)
+    const deployment = (await lookUpDeployment(api, name)) ?? (await createEmpty(api, { name, options, report }))
+    const source_tarball_path = await uploadArchive(api, deployment.id, archive)
+    report.step("uploaded")
+    const langgraph_config_path = relative(folder, project.configPath).replaceAll("\\", "/")
+    return await api.send<Deployment>("PATCH", `/v2/deployments/${deployment.id}`, {
+      body: {
+        revision_source: "internal_source",
+        source_config: commandsOf(options),
+        source_revision_config: { source_tarball_path, langgraph_config_path },
+        ...sent(secrets),
+      },
+    })
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+  }
+}
+
+/** Of an uploaded source there is nothing to build before the upload, so this makes no revision yet. */
+async function createEmpty(api: PlatformApi, { name, options, report }: Omit<Deploy, "config">): Promise<Deployment> {
+  const body = {
+    name,
+    source: "internal_source",
+    source_config: { deployment_type: options.type },
+    source_revision_config: {},
+    secrets: [],
+  }
+  const deployment = await api.send<Deployment>("POST", "/v2/deployments", { body })
+  report.step(`made the deployment ${name}`)
+  return deployment
+}
+
+async function deployRepository(
+  api: PlatformApi,
+  { name, options, repoUrl, report, config }: Deploy & { repoUrl: string },
+): Promise<Deployment> {
+  const { environment } = config
+  const secrets = readProjectSecrets({ folder: ".", env: undefined, environment }, options.envFile)
+  tellReserved(secrets, report)
+  const source_revision_config = { repo_ref: options.ref, langgraph_config_path: options.config }
+  const known = await lookUpDeployment(api, name)
+  if (known) {
+    if (known.source_config.repo_url !== repoUrl)
+      throw new CannotDeploy(
+        `${name} is deployed from ${known.source_config.repo_url ?? known.source}, which cannot change: choose another --name`,
+      )
+    const body = { source_config: commandsOf(options), source_revision_config, ...sent(secrets) }
+    return api.send<Deployment>("PATCH", `/v2/deployments/${known.id}`, { body })
+  }
+  const source_config = {
+    integration_id: options.integration ?? null,
+    repo_url: repoUrl,
+    deployment_type: options.type,
+    build_on_push: false,
+    ...commandsOf(options),
+  }
+  const body = { name, source: "github", source_config, source_revision_config, secrets: secrets.secrets }
+  const deployment = await api.send<Deployment>("POST", "/v2/deployments", { body })
+  report.step(`made the deployment ${name}`)
+  return deployment
+}
+
+/** What is not named stays as it is. */
+const commandsOf = ({ installCommand, buildCommand }: DeployOptions) => ({
+  ...(installCommand !== undefined && { install_command: installCommand }),
+  ...(buildCommand !== undefined && { build_command: buildCommand }),
+})
+
+/** Without any, those that the deployment has stay. */
+const sent = ({ secrets }: ProjectSecrets) => (secrets.length === 0 ? {} : { secrets })
+
+function tellReserved({ reserved }: ProjectSecrets, report: DeployReport): void {
+  if (reserved.length > 0) report.warn(`the platform sets these itself, they are left out: ${reserved.join(", ")}`)
+}
+
+const longestName = 63
+
+/** A name that the platform takes: lower-case letters, digits and `-`, a letter first. */
+export function nameOf(place: string): string {
+  const last = basename(place.replace(/\.git$/, "").replace(/[/\\]+$/, ""))
+  const slug = last
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^[^a-z]+/, "")
+    .slice(0, longestName)
+    .replace(/-+$/, "")
+  return slug === "" ? "app" : slug
+}

@@ -1,0 +1,68 @@
+/** `rollback`, `interrupt`, `pause`, `resume`, `restart`: what an operator does to a deployment that runs. */
+import { Option } from "commander"
+import type { CliCommand } from "../command.js"
+import { jsonReport, wordsReport } from "../output/deploy-report.js"
+import { platformApi } from "../platform/api.js"
+import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
+import { type Deployment, findDeployment } from "../platform/deployments.js"
+import { followToEnd } from "../platform/follow.js"
+
+export const rollback: CliCommand<ConnectionOptions & { readonly to?: string; readonly wait: boolean }> = {
+  words: "rollback <deployment>",
+  summary: "go back to the revision that served before; nothing is built",
+  options: [
+    new Option("--to <revision>", "to this one (superstep revisions shows the ids)"),
+    new Option("--no-wait", "do not wait until it serves"),
+    ...connectionOptions(),
+  ],
+  async run({ args, options, config, out, err }) {
+    const api = platformApi(await connect(options, config))
+    const { id } = await findDeployment(api, args[0] ?? "")
+    const path =
+      options.to === undefined
+        ? `/v2/deployments/${id}/rollback`
+        : `/v2/deployments/${id}/revisions/${options.to}/redeploy`
+    const deployment = await api.send<Deployment>("POST", path)
+    const report = options.json ? jsonReport(out) : wordsReport(out, err)
+    if (options.wait) return followToEnd(api, { deployment, report })
+    const { latest_revision_id: revision_id, source_config } = deployment
+    report.result({ deployment_id: id, revision_id, status: null, url: source_config.custom_url })
+  },
+}
+
+export const interrupt: CliCommand<ConnectionOptions> = {
+  words: "interrupt <deployment>",
+  summary: "stop the revision that is being built or started",
+  options: connectionOptions(),
+  async run({ args, options, config, out }) {
+    const api = platformApi(await connect(options, config))
+    const { id, name, latest_revision_id } = await findDeployment(api, args[0] ?? "")
+    const revision = await api.send("POST", `/v2/deployments/${id}/revisions/${latest_revision_id}/interrupt`)
+    out.line(options.json ? JSON.stringify(revision) : `${out.style("green", "✔")} ${name} is being interrupted`)
+  },
+}
+
+/** The three differ in a word only. */
+const toRunState = (
+  word: "pause" | "resume" | "restart",
+  summary: string,
+  done: string,
+): CliCommand<ConnectionOptions> => ({
+  words: `${word} <deployment>`,
+  summary,
+  options: connectionOptions(),
+  async run({ args, options, config, out }) {
+    const api = platformApi(await connect(options, config))
+    const { id, name } = await findDeployment(api, args[0] ?? "")
+    const deployment = await api.send<Deployment>("POST", `/v2/deployments/${id}/${word}`)
+    out.line(options.json ? JSON.stringify(deployment) : `${out.style("green", "✔")} ${name} ${done}`)
+  },
+})
+
+export const pause = toRunState("pause", "stop a deployment's agent servers; its data stays", "is being paused")
+export const resume = toRunState("resume", "start them again", "is being started")
+export const restart = toRunState(
+  "restart",
+  "replace a deployment's agent servers, without a lost request",
+  "is being restarted",
+)

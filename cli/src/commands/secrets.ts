@@ -1,0 +1,72 @@
+/** `superstep secrets`: the environment of a deployment's graphs. Values are read, never shown. */
+import { text } from "node:stream/consumers"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { Option } from "commander"
+import type { CliCommand } from "../command.js"
+import { type PlatformApi, platformApi } from "../platform/api.js"
+import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
+import { findDeployment } from "../platform/deployments.js"
+
+interface SecretOptions extends ConnectionOptions {
+  readonly deploy: boolean
+}
+
+export class NoValue extends KnownError {
+  readonly code = "no_value"
+}
+
+const noDeploy = () => new Option("--no-deploy", "let it count from the next revision on")
+
+export const listSecrets: CliCommand<ConnectionOptions> = {
+  words: "secrets list <deployment>",
+  summary: "show their names",
+  options: connectionOptions(),
+  async run({ args, options, config, out }) {
+    const api = platformApi(await connect(options, config))
+    const { id } = await findDeployment(api, args[0] ?? "")
+    const { resources } = await api.send<{ resources: { name: string }[] }>("GET", `/v2/deployments/${id}/secrets`)
+    const names = resources.map(({ name }) => name)
+    if (options.json) return out.line(JSON.stringify(names))
+    for (const name of names) out.line(name)
+  },
+}
+
+export const setSecret: CliCommand<SecretOptions> = {
+  words: "secrets set <deployment> <name>",
+  summary: "set one to what standard input says, and deploy it",
+  options: [noDeploy(), ...connectionOptions()],
+  async run({ args, options, config, out }) {
+    const api = platformApi(await connect(options, config))
+    const { id } = await findDeployment(api, args[0] ?? "")
+    // A value among the words of a command would be in the shell's history and in everybody's list of processes.
+    if (process.stdin.isTTY) throw new NoValue("pipe the value in: superstep secrets set DEPLOYMENT NAME < file")
+    const value = (await text(process.stdin)).replace(/\r?\n$/, "")
+    await change(api, "PUT", { id, name: args[1] ?? "", options, body: { value } })
+    told(out.line, options, { name: args[1], set: true }, `${args[1]} is set`)
+  },
+}
+
+export const unsetSecret: CliCommand<SecretOptions> = {
+  words: "secrets unset <deployment> <name>",
+  summary: "remove one, and deploy without it",
+  options: [noDeploy(), ...connectionOptions()],
+  async run({ args, options, config, out }) {
+    const api = platformApi(await connect(options, config))
+    const { id } = await findDeployment(api, args[0] ?? "")
+    await change(api, "DELETE", { id, name: args[1] ?? "", options })
+    told(out.line, options, { name: args[1], set: false }, `${args[1]} is removed`)
+  },
+}
+
+function change(
+  api: PlatformApi,
+  method: "PUT" | "DELETE",
+  { id, name, options, body }: { id: string; name: string; options: SecretOptions; body?: object },
+): Promise<unknown> {
+  const query = options.deploy ? "" : "?deploy=false"
+  const path = `/v2/deployments/${id}/secrets/${encodeURIComponent(name)}${query}`
+  return api.send(method, path, body ? { body } : {})
+}
+
+const told = (line: (text: string) => void, { json }: SecretOptions, result: object, words: string): void =>
+  line(json ? JSON.stringify(result) : words)

@@ -1,0 +1,87 @@
+/**
+ * A data folder as one file: its databases, what its deployments were built into, and the keys that open its secrets.
+ * The databases are copied while they work; what comes from files is copied after them, so everything that a row names is
+ * there.
+ */
+import { existsSync } from "node:fs"
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { basename, dirname, join } from "node:path"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { copyCluster, placeCluster } from "@superstep/toolkit/postgres/base-backup"
+import { create, extract } from "tar"
+import type { Home } from "./home.js"
+
+// What `up` does not find again by itself. Units, sockets and logs are of the machine that made them.
+const kept = ["artifacts", "uploads", "git", "id", "master.key", "credentials.json", "example.json"]
+const stagingName = "postgres-backup"
+const manifestName = "backup.json"
+const format = 1
+
+export class NoBackup extends KnownError {
+  readonly code = "no_backup"
+}
+
+/**
+ * @param file  where to write; it must not be there yet
+ * @throws NoBackup  when it is
+ */
+export async function backUp({
+  home,
+  superuserUri,
+  file,
+}: {
+  home: Home
+  superuserUri: string
+  file: string
+}): Promise<void> {
+  if (existsSync(file)) throw new NoBackup(`${file} is there already: name another`)
+  const staging = join(home.folder, stagingName)
+  const draft = `${file}.partial`
+  // One that was killed has left its own.
+  await rm(staging, { recursive: true, force: true })
+  try {
+    await copyCluster({ folder: home.postgres, superuserUri, to: staging })
+    const manifest = { format, made_at: new Date().toISOString() }
+    await writeFile(join(staging, manifestName), JSON.stringify(manifest), { mode: 0o600 })
+    const there = kept.filter((name) => existsSync(join(home.folder, name)))
+    await create({ cwd: home.folder, file: draft, gzip: { level: 1 }, mode: 0o600 }, [stagingName, ...there])
+    await chmod(draft, 0o600)
+    await rename(draft, file)
+  } finally {
+    await rm(staging, { recursive: true, force: true })
+    await rm(draft, { force: true })
+  }
+}
+
+/**
+ * Makes a data folder of a file. It appears whole, or not at all.
+ * @throws NoBackup  when the file is none, or the folder has something in it
+ */
+export async function restore({ home, file }: { home: Home; file: string }): Promise<void> {
+  const { folder } = home
+  const there = await readdir(folder).catch(() => [])
+  if (there.length > 0) throw new NoBackup(`${folder} is not empty: choose another with --home, or remove it first`)
+  const draft = join(dirname(folder), `.${basename(folder)}.restoring`)
+  await rm(draft, { recursive: true, force: true })
+  await mkdir(draft, { recursive: true, mode: 0o755 })
+  try {
+    await extract({ cwd: draft, file, preserveOwner: process.getuid?.() === 0, strict: true })
+    await checkManifest(join(draft, stagingName, manifestName), file)
+    await placeCluster(join(draft, stagingName), join(draft, basename(home.postgres)))
+    await rm(join(draft, stagingName), { recursive: true })
+    await rm(folder, { recursive: true, force: true })
+    await rename(draft, folder)
+  } catch (cause) {
+    if (cause instanceof KnownError) throw cause
+    throw new NoBackup(`${file} cannot be restored: ${(cause as Error).message}`, { cause })
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+  }
+}
+
+async function checkManifest(path: string, file: string): Promise<void> {
+  const text = await readFile(path, "utf8").catch(() => undefined)
+  if (text === undefined) throw new NoBackup(`${file} is no backup of Superstep`)
+  if ((JSON.parse(text) as { format: number }).format !== format)
+    throw new NoBackup(`${file} was made by a newer Superstep: restore it with that one`)
+}

@@ -1,0 +1,62 @@
+/** How a deploy tells what it does: sentences for a person, or one JSON object a line for a program. */
+import type { Revision } from "../platform/deployments.js"
+import type { Output } from "./output.js"
+import { seconds } from "./progress.js"
+
+export interface DeployReport {
+  /** Something is done. */
+  step(message: string): void
+  /** Something that whoever deploys should know. */
+  warn(message: string): void
+  status(revision: Revision): void
+  /** A line of the build's log. */
+  log(line: LogLine): void
+  result(outcome: Outcome): void
+}
+
+export interface LogLine {
+  readonly id: string
+  readonly timestamp: string
+  readonly level: string
+  readonly message: string
+}
+
+export interface Outcome {
+  readonly deployment_id: string
+  readonly revision_id: string | null
+  readonly status: string | null
+  readonly url: string | null
+}
+
+/** Events have the names that the official CLI prints with `--json` (control-plane §2.2). */
+export const jsonReport = (out: Output): DeployReport => {
+  const tell = (event: string, fields: object) => out.line(JSON.stringify({ event, ...fields }))
+  return {
+    step: (message) => tell("step", { message }),
+    warn: (message) => tell("warn", { message }),
+    status: ({ id, status, error_code, status_message }) =>
+      tell("status_change", { revision_id: id, status, error_code, status_message }),
+    log: (line) => tell("log", line),
+    result: (outcome) => tell("result", outcome),
+  }
+}
+
+/** Results go to `out`, everything else to `err`. */
+export function wordsReport(out: Output, err: Output): DeployReport {
+  const startedAt = performance.now()
+  return {
+    step: (message) => err.line(`  ${message}`),
+    warn: (message) => err.line(`  ${err.style("yellow", "!")} ${message}`),
+    status: ({ status }) =>
+      err.line(`  ${colored(err, status)}${err.style("dim", `  ${seconds(performance.now() - startedAt)}`)}`),
+    log: (line) => err.line(err.style("dim", `  │ ${line.message}`)),
+    result: ({ status, url }) => {
+      if (url !== null && (status === "DEPLOYED" || status === null)) out.line(url)
+    },
+  }
+}
+
+function colored(err: Output, status: string): string {
+  if (status === "DEPLOYED") return err.style("green", status)
+  return status.includes("FAILED") ? err.style("red", status) : status
+}

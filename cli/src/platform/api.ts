@@ -1,0 +1,110 @@
+/** The control plane's HTTP API as commands use it: any CI job could make the same requests. */
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { createParser } from "eventsource-parser"
+import type { Connection } from "./connection.js"
+
+export class PlatformRefused extends KnownError {
+  readonly code = "platform_refused"
+  readonly status: number
+  constructor(message: string, status: number) {
+    super(message)
+    this.status = status
+  }
+}
+
+export class PlatformAway extends KnownError {
+  readonly code = "platform_away"
+}
+
+export interface Sent {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface ServerEvent {
+  readonly id: string | undefined
+  readonly event: string | undefined
+  readonly data: string
+}
+
+export interface PlatformApi {
+  readonly url: string
+  /**
+   * @returns the reply's JSON; undefined for an empty one
+   * @throws PlatformRefused  with the platform's own sentence; PlatformAway  when nobody answers
+   */
+  send<T>(method: string, path: string, sent?: Sent): Promise<T>
+  /** Server-sent events from now on, until the signal or the platform ends them. */
+  events(path: string, options: { lastEventId?: string | undefined; signal: AbortSignal }): AsyncIterable<ServerEvent>
+}
+
+export function platformApi({ url, apiKey, workspaceId }: Connection): PlatformApi {
+  const identity = { "x-api-key": apiKey, ...(workspaceId !== undefined && { "x-tenant-id": workspaceId }) }
+  const call = async (method: string, path: string, init: RequestInit): Promise<Response> => {
+    const response = await fetch(`${url}${path}`, { method, ...init }).catch((error: unknown) => {
+      if (init.signal?.aborted) throw error
+      throw new PlatformAway(
+        `no platform answers at ${url} (${reasonOf(error)}): start it with superstep up, or name another with --url`,
+      )
+    })
+    if (!response.ok) throw new PlatformRefused(await sentenceOf(response, url), response.status)
+    return response
+  }
+  return {
+    url,
+    async send<T>(method: string, path: string, { body, headers }: Sent = {}) {
+      const json = body === undefined ? {} : { body: JSON.stringify(body) }
+      const response = await call(method, path, {
+        ...json,
+        headers: { ...identity, "content-type": "application/json", ...headers },
+      })
+      const text = await response.text()
+      return (text === "" ? undefined : JSON.parse(text)) as T
+    },
+    async *events(path, { lastEventId, signal }) {
+      const since = lastEventId === undefined ? {} : { "last-event-id": lastEventId }
+      const response = await call("GET", path, {
+        headers: { ...identity, accept: "text/event-stream", ...since },
+        signal,
+      })
+      const waiting: ServerEvent[] = []
+      const parser = createParser({ onEvent: ({ id, event, data }) => waiting.push({ id, event, data }) })
+      const decoder = new TextDecoder()
+      for await (const bytes of response.body ?? []) {
+        parser.feed(decoder.decode(bytes, { stream: true }))
+        yield* waiting.splice(0)
+      }
+    },
+  }
+}
+
+/** The platform's own words where it has some (`detail`, in FastAPI's two forms). */
+async function sentenceOf(response: Response, url: string): Promise<string> {
+  const text = await response.text()
+  if (response.status === 401)
+    return `${url} does not know this API key: put one into SUPERSTEP_API_KEY, or run the command where the platform's data folder is`
+  const detail = detailOf(text)
+  if (typeof detail === "string") return `${detail} (${response.status})`
+  if (Array.isArray(detail)) {
+    const problems = detail.map(
+      ({ loc = [], msg = "" }: { loc?: string[]; msg?: string }) => `${loc.slice(1).join(".")}: ${msg}`,
+    )
+    return `${problems.join("; ")} (${response.status})`
+  }
+  return `${new URL(response.url).pathname} answered ${response.status}: ${text.slice(0, 500)}`
+}
+
+function detailOf(text: string): unknown {
+  try {
+    return (JSON.parse(text) as { detail?: unknown }).detail
+  } catch {
+    // A proxy in between answers in its own words, which are shown as they are.
+    return undefined
+  }
+}
+
+const reasonOf = (error: unknown): string => {
+  const { cause, message } = error as Error
+  const { code } = (cause ?? {}) as { code?: string }
+  return code ?? (cause instanceof Error ? cause.message : message)
+}

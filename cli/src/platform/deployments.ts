@@ -1,0 +1,129 @@
+/** Deployments and revisions by the names that people use for them. */
+import { setTimeout as sleep } from "node:timers/promises"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { type PlatformApi, PlatformRefused } from "./api.js"
+
+export interface Deployment {
+  readonly id: string
+  readonly name: string
+  readonly source: string
+  readonly status: string
+  readonly updated_at: string
+  readonly latest_revision_id: string | null
+  readonly active_revision_id: string | null
+  /** The public address of the agent server is in it (decisions, "Names and settings"). */
+  readonly source_config: { readonly custom_url: string | null; readonly repo_url?: string | null }
+}
+
+export interface Revision {
+  readonly id: string
+  readonly status: string
+  readonly error_code: string | null
+  readonly status_message: string | null
+  readonly trigger: string
+  readonly created_at: string
+  readonly finished_at: string | null
+  readonly source_revision_config: { readonly repo_ref: string | null; readonly repo_commit_sha: string | null }
+}
+
+interface Page<T> {
+  readonly resources: readonly T[]
+  readonly offset: number
+}
+
+export class NoSuchDeployment extends KnownError {
+  readonly code = "no_such_deployment"
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const largestPage = 100
+
+/** @returns undefined when the workspace has none of that name */
+export async function lookUpDeployment(api: PlatformApi, name: string): Promise<Deployment | undefined> {
+  const query = new URLSearchParams({ name_contains: name, limit: "20" })
+  // Exact matches come first (decisions, "Control plane" 6).
+  const { resources } = await api.send<Page<Deployment>>("GET", `/v2/deployments?${query}`)
+  return resources.find((deployment) => deployment.name === name)
+}
+
+/** @throws NoSuchDeployment  naming those there are */
+export async function findDeployment(api: PlatformApi, nameOrId: string): Promise<Deployment> {
+  const found = uuid.test(nameOrId)
+    ? await orNone(api.send<Deployment>("GET", `/v2/deployments/${nameOrId}`))
+    : await lookUpDeployment(api, nameOrId)
+  if (found) return found
+  const names = (await listDeployments(api)).map(({ name }) => name)
+  const there = names.length === 0 ? "there are none yet: superstep deploy makes one" : `there are ${names.join(", ")}`
+  throw new NoSuchDeployment(`no deployment is called ${nameOrId}; ${there}`)
+}
+
+/** All deployments of the workspace, newest first. */
+export const listDeployments = (api: PlatformApi, nameContains?: string): Promise<Deployment[]> =>
+  allOf<Deployment>(api, "/v2/deployments", nameContains === undefined ? {} : { name_contains: nameContains })
+
+/** The newest revisions first. */
+export const listRevisions = async (api: PlatformApi, { id }: Deployment, limit: number): Promise<Revision[]> =>
+  allOf<Revision>(api, `/v2/deployments/${id}/revisions`, {}, limit)
+
+async function allOf<T>(
+  api: PlatformApi,
+  path: string,
+  filter: Readonly<Record<string, string>>,
+  most = Number.POSITIVE_INFINITY,
+): Promise<T[]> {
+  const all: T[] = []
+  for (let offset = 0; all.length < most; ) {
+    const limit = Math.min(largestPage, most - all.length)
+    const query = new URLSearchParams({ ...filter, limit: String(limit), offset: String(offset) })
+    const page = await api.send<Page<T>>("GET", `${path}?${query}`)
+    all.push(...page.resources)
+    if (page.resources.length < limit) break
+    offset = page.offset
+  }
+  return all
+}
+
+export const readRevision = (api: PlatformApi, deploymentId: string, revisionId: string): Promise<Revision> =>
+  api.send("GET", `/v2/deployments/${deploymentId}/revisions/${revisionId}`)
+
+/** @returns undefined for a 404 */
+export async function orNone<T>(reply: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reply
+  } catch (error) {
+    if (error instanceof PlatformRefused && error.status === 404) return undefined
+    throw error
+  }
+}
+
+/** Statuses after which nothing more happens to a revision (control-plane §1.5). */
+export const isFinal = (status: string): boolean => /^(DEPLOYED|SKIPPED|INTERRUPTED)$|FAILED/.test(status)
+
+const pollMs = 200
+
+export interface Following {
+  readonly signal?: AbortSignal
+  /** Told each new status, the first one too. */
+  readonly onStatus: (revision: Revision) => void
+  /** Told each look, for whoever shows more than statuses. */
+  readonly onLook?: (revision: Revision) => Promise<void>
+}
+
+/**
+ * Follows a revision to its end.
+ * @returns the revision as it ended; undefined when the signal came first
+ */
+export async function followRevision(
+  api: PlatformApi,
+  { deploymentId, revisionId }: { deploymentId: string; revisionId: string },
+  { signal, onStatus, onLook }: Following,
+): Promise<Revision | undefined> {
+  for (let seen: string | undefined; signal?.aborted !== true; await sleep(pollMs)) {
+    const revision = await readRevision(api, deploymentId, revisionId)
+    if (revision.status !== seen) onStatus(revision)
+    seen = revision.status
+    await onLook?.(revision)
+    if (isFinal(revision.status)) return revision
+  }
+  return undefined
+}

@@ -1,0 +1,63 @@
+/** Waits for a revision and tells of it, whichever command made it. */
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import type { DeployReport, LogLine } from "../output/deploy-report.js"
+import type { PlatformApi } from "./api.js"
+import { type Deployment, followRevision, type Revision } from "./deployments.js"
+
+/** A revision that did not become what serves; the message has the platform's reason and hint. */
+export class NotDeployed extends KnownError {
+  readonly code = "not_deployed"
+}
+
+interface Followed {
+  readonly deployment: Deployment
+  readonly report: DeployReport
+  /** Shows the build's log as it grows. */
+  readonly verbose?: boolean
+}
+
+const linesAtOnce = 500
+const lastLines = 30
+
+/**
+ * Follows the latest revision of a deployment to its end, and tells the address.
+ * @throws NotDeployed  unless it is deployed, or a newer one took its place
+ */
+export async function followToEnd(api: PlatformApi, { deployment, report, verbose = false }: Followed): Promise<void> {
+  const { id: deploymentId, latest_revision_id: revisionId } = deployment
+  if (revisionId === null) throw new NotDeployed(`${deployment.name} has no revision yet`)
+  let offset: string | null = null
+  const showLog = async ({ id, status }: Revision) => {
+    if (!verbose || status === "CREATING" || status === "QUEUED") return
+    const page = await readBuildLog(api, { deploymentId, revisionId: id, order: "asc", limit: linesAtOnce, offset })
+    for (const line of page.logs) report.log(line)
+    offset = page.next_offset ?? offset
+  }
+  const onStatus = (revision: Revision) => report.status(revision)
+  const revision = await followRevision(api, { deploymentId, revisionId }, { onStatus, onLook: showLog })
+  const { source_config } = await api.send<Deployment>("GET", `/v2/deployments/${deploymentId}`)
+  const status = revision?.status ?? null
+  report.result({ deployment_id: deploymentId, revision_id: revisionId, status, url: source_config.custom_url })
+  if (status === "DEPLOYED" || status === "SKIPPED") return
+  if (status === "BUILD_FAILED" && !verbose) await showLastLines(api, { deploymentId, revisionId }, report)
+  throw new NotDeployed(revision?.status_message ?? `the revision ended as ${status}`)
+}
+
+interface LogPage {
+  readonly logs: readonly LogLine[]
+  readonly next_offset: string | null
+}
+
+const readBuildLog = (
+  api: PlatformApi,
+  { deploymentId, revisionId, ...body }: { deploymentId: string; revisionId: string; [asked: string]: unknown },
+): Promise<LogPage> => api.send("POST", `/v1/projects/${deploymentId}/revisions/${revisionId}/build_logs`, { body })
+
+async function showLastLines(
+  api: PlatformApi,
+  ids: { deploymentId: string; revisionId: string },
+  report: DeployReport,
+): Promise<void> {
+  const { logs } = await readBuildLog(api, { ...ids, order: "desc", limit: lastLines })
+  for (const line of logs.toReversed()) report.log(line)
+}
