@@ -4,8 +4,8 @@ import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import type { ListenAddress } from "@superstep/toolkit/http/listen"
+import { signingSecretPattern } from "@superstep/toolkit/webhooks/signature"
 import { z } from "zod"
-import { signingSecretPattern } from "./webhooks/signature.js"
 
 const wholeNumber = (fallback: number, least = 0) =>
   z

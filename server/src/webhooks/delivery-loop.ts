@@ -6,6 +6,9 @@
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
+import { isDelivered, isHopeless, retryDelayMs } from "@superstep/toolkit/webhooks/retry"
+import type { CallResult } from "@superstep/toolkit/webhooks/send"
+import { webhookHeaders } from "@superstep/toolkit/webhooks/signature"
 import { payloadText } from "./payload.js"
 import {
   type Delivery,
@@ -15,10 +18,9 @@ import {
   type TryResult,
   takeDueDeliveries,
 } from "./queries.js"
-import { isDelivered, isHopeless, retryDelayMs } from "./retry.js"
-import { type CallOwnRoute, type CallResult, callWebhook } from "./send.js"
+import { delaysMs } from "./retry.js"
+import { type CallOwnRoute, callWebhook } from "./send.js"
 import type { WebhookSettings } from "./settings.js"
-import { webhookHeaders } from "./signature.js"
 
 export interface DeliveryOptions {
   readonly db: Database
@@ -167,7 +169,7 @@ function afterTry({ run_id, tries }: Delivery, { status, reply, error }: CallRes
   const result = { runId: run_id, tries, replyStatus: status, reply, failure: failureOf(status, error) }
   if (status !== undefined && isDelivered(status)) return { ...result, state: "delivered", againMs: undefined }
   if (status === undefined && isStopping) return { ...result, state: "pending", againMs: 0 }
-  const againMs = isHopeless(status) ? undefined : retryDelayMs(tries, Math.random())
+  const againMs = isHopeless(status) ? undefined : retryDelayMs(delaysMs, tries, Math.random())
   return { ...result, state: againMs === undefined ? "dead" : "pending", againMs }
 }
 

@@ -7,9 +7,9 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
+import { startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
 import { startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations, startTestServer, type TestServer } from "../testing/test-server.js"
-import { startReceiver } from "./testing/receiver.js"
 
 interface DeliveryRow {
   readonly state: string

@@ -1,10 +1,9 @@
 /** Calls of real receivers. */
 import assert from "node:assert/strict"
-import type { LookupAddress } from "node:dns"
-import type { LookupFunction } from "node:net"
 import { test } from "node:test"
-import { type CallResult, callWebhook, guardedLookup } from "./send.js"
-import { startReceiver } from "./testing/receiver.js"
+import type { CallResult } from "@superstep/toolkit/webhooks/send"
+import { startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
+import { callWebhook } from "./send.js"
 import { testWebhooks } from "./testing/settings.js"
 import type { UrlRules } from "./url-rules.js"
 
@@ -87,24 +86,4 @@ test("an address that may not be called is not connected to, by number and by na
 
   for (const { error } of results) assert.match(error ?? "", /this machine/)
   assert.equal(receiver.calls.length, 0)
-})
-
-/** What a name leads to, one answer after the other. */
-const nameServer = (...answers: LookupAddress[][]): LookupFunction =>
-  ((_name: string, _options: object, done: (error: null, found: LookupAddress[]) => void) =>
-    done(null, answers.length > 1 ? (answers.shift() ?? []) : (answers[0] ?? []))) as LookupFunction
-
-const resolve = (lookup: LookupFunction, options: { all?: boolean } = {}) =>
-  new Promise<unknown>((done) => lookup("evil.example", options, (error, found) => done(error?.message ?? found)))
-
-test("a name that changes its address is judged by the one that is connected to (W4)", async () => {
-  const rules = { ...testWebhooks, allowsLoopback: false }
-  const world = { address: "8.8.8.8", family: 4 }
-  const changing = guardedLookup(rules, nameServer([world], [{ address: "169.254.169.254", family: 4 }]))
-  const mixed = guardedLookup(rules, nameServer([{ address: "::ffff:10.0.0.1", family: 6 }, world]))
-
-  assert.equal(await resolve(changing), "8.8.8.8")
-  assert.match(String(await resolve(changing)), /evil\.example leads nowhere.*169\.254\.169\.254/)
-  assert.deepEqual(await resolve(mixed, { all: true }), [world])
-  assert.match(String(await resolve(guardedLookup(rules, nameServer([])))), /leads nowhere/)
 })

@@ -1,7 +1,7 @@
 /** Which addresses webhooks may go to: what `webhooks.url` of langgraph.json says, and what nobody may (W4). Pure. */
 import { isIP } from "node:net"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
-import { type AddressKind, addressKind } from "./addresses.js"
+import { type AddressKind, addressKind } from "@superstep/toolkit/webhooks/addresses"
 
 export interface UrlRules {
   /** `http.disable_webhooks`: runs are created as if they had none. */
