@@ -117,6 +117,16 @@ export const settings = {
     describe: "Limit of loading all graphs once, in seconds.",
     ...seconds(60),
   },
+  buildMemoryMb: {
+    env: "SUPERSTEP_BUILD_MEMORY_MB",
+    describe: "Memory that a step of a build may use with all it starts, in megabytes.",
+    schema: count.default(4096),
+  },
+  buildDiskMb: {
+    env: "SUPERSTEP_BUILD_DISK_MB",
+    describe: "Disk that a build may fill with its tree, packages and caches, in megabytes.",
+    schema: count.default(8192),
+  },
   healthMs: {
     env: "SUPERSTEP_TIMEOUT_HEALTH",
     describe: "Until a new agent server must be ready, in seconds.",

@@ -148,6 +148,8 @@ const limitsOf = (config: Config): PipelineLimits => ({
   buildMs: config.buildMs,
   silenceMs: config.silenceMs,
   verifyMs: config.verifyMs,
+  memoryMb: config.buildMemoryMb,
+  diskMb: config.buildDiskMb,
   healthMs: config.healthMs,
   verifyRouteMs: 30_000,
   drainMs: config.drainMs,

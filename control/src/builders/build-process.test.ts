@@ -1,91 +1,17 @@
 import assert from "node:assert/strict"
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import test from "node:test"
-import { fileURLToPath } from "node:url"
+import { processTree } from "@superstep/toolkit/exec/process-tree"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { isolatedUser } from "../runtimes/isolation.js"
+import { builderBeside, isolatedUser } from "../runtimes/isolation.js"
 import { buildState, startBuild, stopBuild } from "./build-process.js"
-import { type BuildLogLine, type BuildRequest, type BuildResult, buildFiles } from "./build-request.js"
-import { buildEnvironment } from "./environment.js"
+import { type BuildRequest, buildFiles } from "./build-request.js"
 import type { BuildStep } from "./plan.js"
+import { build, limits, logOf, prepare, step, untilFinished } from "./testing/build.js"
 
-const verifyEntry = fileURLToPath(new URL("../runtimes/testing/fake-verify.js", import.meta.url))
 const isRoot = process.getuid?.() === 0
-
-const project: Readonly<Record<string, string>> = {
-  "langgraph.json": JSON.stringify({ graphs: { chat: "./chat.mjs:graph" } }),
-  "chat.mjs": "export const graph = {}\n",
-}
-
-/** A build of these files, ready to be started. */
-function prepare(
-  files: Readonly<Record<string, string>>,
-  steps: readonly BuildStep[],
-  change: Partial<BuildRequest> = {},
-) {
-  const home = temporaryFolder()
-  const tree = join(home, "tree")
-  for (const [name, content] of Object.entries({ ...project, ...files })) {
-    mkdirSync(dirname(join(tree, name)), { recursive: true })
-    writeFileSync(join(tree, name), content)
-  }
-  const folder = join(home, "build")
-  const cache = join(home, "cache")
-  const base = { ...process.env, DATABASE_URI: "postgres://of-the-platform" }
-  const request: BuildRequest = {
-    tree,
-    configPath: "langgraph.json",
-    artifactFolder: join(home, "artifacts", "abc"),
-    home: join(home, "home"),
-    plan: { steps, notes: ["a note"] },
-    environment: buildEnvironment({ base, execPath: process.execPath, home: join(home, "home"), cache }),
-    limits: { installMs: 30_000, buildMs: 30_000, silenceMs: 30_000, verifyMs: 30_000 },
-    verifyEntry,
-    user: null,
-    ...change,
-  }
-  return { folder, request, cache }
-}
-
-async function build(
-  files: Readonly<Record<string, string>>,
-  steps: readonly BuildStep[],
-  change: Partial<BuildRequest> = {},
-  agentEnv: Record<string, string> = {},
-) {
-  const { folder, request } = prepare(files, steps, change)
-  await startBuild(folder, request, agentEnv)
-  const result = await untilFinished(folder)
-  return { result, request, log: logOf(folder) }
-}
-
-const untilFinished = async (folder: string): Promise<BuildResult> => {
-  const state = await until(
-    async () => {
-      const now = await buildState(folder)
-      assert.notEqual(now.state, "vanished", readFileSync(join(folder, "process.log"), "utf8"))
-      return now.state === "finished" && now
-    },
-    { what: "the build has ended" },
-  )
-  return state.result
-}
-
-const logOf = (folder: string): string =>
-  readFileSync(buildFiles(folder).log, "utf8")
-    .trimEnd()
-    .split("\n")
-    .map((line) => (JSON.parse(line) as BuildLogLine).message)
-    .join("\n")
-
-const step = (name: BuildStep["name"], command: string): BuildStep => ({
-  name,
-  argv: ["sh", "-c", command],
-  folder: "",
-  failure: name === "install" ? "install_failed" : "build_command_failed",
-})
 
 test("a build installs, builds, loads the graphs and publishes what came out, read-only", async () => {
   const files = {
@@ -174,12 +100,12 @@ const failures: readonly (readonly [
     {},
     {},
     "build_command_failed",
-    /could not be started.*ENOENT/,
+    /exit code 127/,
   ],
   [
     "a command that takes too long",
     [step("build", "while true; do echo on; sleep 0.05; done")],
-    { limits: { installMs: 1, buildMs: 300, silenceMs: 30_000, verifyMs: 1 } },
+    { limits: { ...limits, buildMs: 300 } },
     {},
     "build_timeout",
     /took longer than 0\.3 s/,
@@ -187,7 +113,7 @@ const failures: readonly (readonly [
   [
     "a command that says nothing",
     [step("install", "sleep 60")],
-    { limits: { installMs: 30_000, buildMs: 1, silenceMs: 200, verifyMs: 1 } },
+    { limits: { ...limits, silenceMs: 200 } },
     {},
     "build_timeout",
     /printed nothing for 0\.2 s/,
@@ -205,7 +131,7 @@ const failures: readonly (readonly [
   [
     "a graph that never loads",
     [],
-    { limits: { installMs: 1, buildMs: 1, silenceMs: 30_000, verifyMs: 500 } },
+    { limits: { ...limits, verifyMs: 500 } },
     { "chat.mjs": "setInterval(() => {}, 1000)\nawait new Promise(() => {})\n" },
     "graph_load_failed",
     /took longer than 0\.5 s|printed nothing/,
@@ -257,19 +183,19 @@ test("a second start finds the first build and leaves it alone", async () => {
 })
 
 test("a stopped build leaves no process, and a killed one is known to have vanished", async () => {
-  const { folder, request } = prepare({}, [step("build", "echo $$ > ../pid && sleep 60")])
+  const { folder, request } = prepare({}, [step("build", "touch ../runs && sleep 60")])
   await startBuild(folder, request, {})
-  const pidFile = join(dirname(request.tree), "pid")
-  const pid = Number(await until(() => existsSync(pidFile) && readFileSync(pidFile, "utf8"), { what: "the step runs" }))
-  const build = JSON.parse(readFileSync(buildFiles(folder).identity, "utf8")) as { pid: number }
+  const { identity, step: stepFile } = buildFiles(folder)
+  await until(() => existsSync(join(dirname(request.tree), "runs")) && existsSync(stepFile), { what: "the step runs" })
+  const pidIn = (file: string) => (JSON.parse(readFileSync(file, "utf8")) as { pid: number }).pid
+  const { pids } = processTree(pidIn(stepFile))
+  assert.ok(pids.length >= 2, "the step and its command")
 
-  await until(() => existsSync(buildFiles(folder).step), { what: "the step is noted" })
-
-  process.kill(build.pid, "SIGKILL")
+  process.kill(pidIn(identity), "SIGKILL")
   await until(async () => (await buildState(folder)).state === "vanished", { what: "the build has vanished" })
   await stopBuild(folder)
 
-  await until(() => !runs(pid), { what: "its command has ended too" })
+  await until(() => !pids.some(runs), { what: "its commands have ended too" })
 })
 
 const runs = (pid: number): boolean => {
@@ -281,9 +207,12 @@ const runs = (pid: number): boolean => {
   }
 }
 
-test("as root, commands run as the deployment's user, who alone may read the artefact", { skip: !isRoot }, async () => {
-  const user = isolatedUser(4321)
-  const { folder, request } = prepare({}, [step("install", "id -u && touch made")], { user })
+test("as root, commands run as a user of the deployment's group, which alone may read the artefact", {
+  skip: !isRoot,
+}, async () => {
+  const reader = isolatedUser(4321)
+  const user = builderBeside(reader)
+  const { folder, request } = prepare({}, [step("install", "id -u && touch made")], { user, reader })
   chmodSync(dirname(request.tree), 0o777)
   chmodSync(request.tree, 0o777)
 
@@ -293,5 +222,5 @@ test("as root, commands run as the deployment's user, who alone may read the art
   assert.equal(result.outcome, "published", logOf(folder))
   assert.match(logOf(folder), new RegExp(`^${user.uid}$`, "m"))
   const { uid, gid, mode } = statSync(request.artifactFolder)
-  assert.deepEqual({ uid, gid, others: mode & 0o007 }, { uid: 0, gid: user.gid, others: 0 })
+  assert.deepEqual({ uid, gid, others: mode & 0o007 }, { uid: 0, gid: reader.gid, others: 0 })
 })

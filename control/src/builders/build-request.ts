@@ -14,6 +14,10 @@ export interface BuildLimits {
   /** A step that prints nothing for so long is stuck. */
   readonly silenceMs: number
   readonly verifyMs: number
+  /** Of all processes of a step together. */
+  readonly memoryMb: number
+  /** Of the tree, what is installed in it, and what the build keeps beside it. */
+  readonly diskMb: number
 }
 
 export interface BuildRequest {
@@ -25,13 +29,18 @@ export interface BuildRequest {
   readonly artifactFolder: string
   /** A folder for this build alone: `HOME` and temporary files. */
   readonly home: string
+  /** What package managers keep from build to build of the deployment. */
+  readonly packageCache: string
   readonly plan: BuildPlan
+  /** The Node that the project is built for, and that will run it. */
+  readonly nodePath: string
   readonly environment: Readonly<Record<string, string>>
   readonly limits: BuildLimits
   /** The program that loads every graph of a project and says which fail. */
   readonly verifyEntry: string
-  /** The unprivileged user of the deployment, where there is one. */
+  /** Who runs the commands, and who reads the artefact; null where all run as we do. */
   readonly user: OsUser | null
+  readonly reader: OsUser | null
 }
 
 export type BuildResult =

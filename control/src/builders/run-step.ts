@@ -1,15 +1,24 @@
-/** Runs one step of a build in a process group of its own and watches over its time. */
+/**
+ * Runs one step of a build and watches over its time, memory and disk. Whatever ends it, nothing that it started is
+ * left: its namespace ends with it, and else its group and its descendants are killed.
+ */
 import { type ChildProcess, spawn } from "node:child_process"
-import { createInterface } from "node:readline"
+import { constants } from "node:os"
+import { processTree } from "@superstep/toolkit/exec/process-tree"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
+import { floodGate, lineSplitter } from "./bounded-lines.js"
+import { type Confinement, confinedArgv } from "./confinement.js"
+import { diskExcess, type Excess, type StepRoom, watchStep } from "./step-watch.js"
 
 export interface StepCommand {
   readonly argv: readonly [string, ...string[]]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly user: OsUser | null
+  readonly confinement: Confinement
   readonly limitMs: number
   readonly silenceMs: number
+  readonly room: StepRoom
   /** Told the leader of the step's group before it can do anything, so that another process can end it. */
   readonly onStart?: (pid: number) => void
 }
@@ -19,49 +28,69 @@ export type StepEnd =
   | { readonly kind: "killed"; readonly signal: NodeJS.Signals }
   | { readonly kind: "timed out" }
   | { readonly kind: "silent" }
+  | Excess
   | { readonly kind: "not started"; readonly message: string }
 
-/**
- * Whatever ends the step, no process of its group is left.
- * @param onLine  each line of standard output and error, in the order it came
- */
+// A step that prints more than this prints for nobody; its end is kept.
+const flood = { most: 4 * 1024 * 1024, last: 200 }
+
+/** @param onLine  each line of standard output and error, in the order it came; of a flood the beginning and the end */
 export async function runStep(
   command: StepCommand,
   onLine: (line: string) => void,
   signal: AbortSignal,
 ): Promise<StepEnd> {
-  const [program, ...args] = command.argv
+  // A file that reaches this is more than the step may fill.
+  const maxFileMb = command.room.diskMb + 1
+  const [program, ...args] = confinedArgv(command.argv, command.confinement, { user: command.user, maxFileMb })
   const child = spawn(program, args, {
     cwd: command.cwd,
     env: command.env,
-    ...command.user,
+    // In a namespace the change of user comes after its making, which only root may do.
+    ...(command.confinement.isNamespace ? {} : command.user),
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   })
   if (child.pid !== undefined) command.onStart?.(child.pid)
+  const over = new AbortController()
   let early: StepEnd | undefined
   const stop = (end: StepEnd) => {
     early ??= end
-    killGroup(child)
+    killAll(child)
   }
   const limit = setTimeout(() => stop({ kind: "timed out" }), command.limitMs)
   const silence = setTimeout(() => stop({ kind: "silent" }), command.silenceMs)
   const onAbort = () => stop({ kind: "killed", signal: "SIGTERM" })
-  signal.addEventListener("abort", onAbort, { once: true })
-  for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on("line", (line) => {
-      silence.refresh()
-      onLine(line)
-    })
-  }
+  signal.addEventListener("abort", onAbort, { once: true, signal: over.signal })
+  if (child.pid !== undefined) watchStep(child.pid, command.room, stop, over.signal)
+  const endOutput = readOutput(child, () => silence.refresh(), onLine)
   try {
     const end = await untilEnd(child)
-    return early ?? end
+    return early ?? (await diskExcess(command.room)) ?? end
   } finally {
     clearTimeout(limit)
     clearTimeout(silence)
-    signal.removeEventListener("abort", onAbort)
-    killGroup(child)
+    over.abort()
+    // A namespace has ended with its first process, whose number may belong to somebody else by now.
+    if (!command.confinement.isNamespace) killAll(child)
+    endOutput()
+  }
+}
+
+/** @returns passes on what is still held back */
+function readOutput(child: ChildProcess, onOutput: () => void, onLine: (line: string) => void): () => void {
+  const gate = floodGate(onLine, flood)
+  const splitters = [child.stdout, child.stderr].map((stream) => {
+    const splitter = lineSplitter(gate.push)
+    stream?.setEncoding("utf8").on("data", (chunk: string) => {
+      onOutput()
+      splitter.push(chunk)
+    })
+    return splitter
+  })
+  return () => {
+    for (const splitter of splitters) splitter.end()
+    gate.end()
   }
 }
 
@@ -70,7 +99,7 @@ function untilEnd(child: ChildProcess): Promise<StepEnd> {
     child.once("error", ({ message }) => resolve({ kind: "not started", message }))
     // Not "close": something a script left in the background may hold the pipes open for ever.
     child.once("exit", (code, exitSignal) => {
-      const end: StepEnd = exitSignal ? { kind: "killed", signal: exitSignal } : { kind: "exited", code: code ?? 1 }
+      const end = endOf(code, exitSignal)
       const settle = setTimeout(() => resolve(end), drainMs)
       child.once("close", () => {
         clearTimeout(settle)
@@ -83,12 +112,22 @@ function untilEnd(child: ChildProcess): Promise<StepEnd> {
 // The last lines of an ended step are in its pipes; reading them takes no longer than this.
 const drainMs = 1000
 
-function killGroup(child: ChildProcess): void {
+/** A shell tells of the signal that ended its command by 128 and its number. */
+function endOf(code: number | null, signal: NodeJS.Signals | null): StepEnd {
+  const told = Object.entries(constants.signals).find(([, number]) => number + 128 === code)?.[0]
+  if (signal ?? told) return { kind: "killed", signal: signal ?? (told as NodeJS.Signals) }
+  return { kind: "exited", code: code ?? 1 }
+}
+
+/** Descendants first: when their parents are gone, nobody knows any more whose they were. */
+function killAll(child: ChildProcess): void {
   if (child.pid === undefined) return
-  try {
-    process.kill(-child.pid, "SIGKILL")
-  } catch (error) {
-    // Nobody of the group is left.
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+  for (const pid of [...processTree(child.pid).pids, -child.pid]) {
+    try {
+      process.kill(pid, "SIGKILL")
+    } catch (error) {
+      // It has ended by now.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+    }
   }
 }

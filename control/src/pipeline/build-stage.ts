@@ -1,10 +1,11 @@
 /** build: from a tree to an artefact, in a process that outlives us. */
 
 import { execFile } from "node:child_process"
-import { mkdir, rm } from "node:fs/promises"
+import { mkdir, rm, stat } from "node:fs/promises"
 import { basename, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
+import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { artifactId } from "../builders/artifact.js"
 import { type BuildState, buildState, startBuild } from "../builders/build-process.js"
 import { type BuildRequest, type BuildResult, buildFiles } from "../builders/build-request.js"
@@ -15,6 +16,7 @@ import { readProjectFacts } from "../builders/project-facts.js"
 import { removeTree } from "../builders/publish.js"
 import { toolsOnPath } from "../builders/tools.js"
 import { readJson } from "../files/json-file.js"
+import { builderBeside } from "../runtimes/isolation.js"
 import { agentEnvOf } from "./agent-env.js"
 import { fetchTree, isThere, locate } from "./fetch-stage.js"
 import { workFolder } from "./folders.js"
@@ -23,8 +25,8 @@ import { platform } from "./platform.js"
 import { addArtifact, artifactExists } from "./queries.js"
 import type { RunStage, StageInput, StageOutcome } from "./stage.js"
 
-// The build writes files and cannot call us. Four looks a second, and only while it runs.
-const pollMs = 250
+// The build writes files and cannot call us. Ten looks a second cost little, and only while it runs.
+const pollMs = 100
 
 export const runBuild: RunStage = async (input) => {
   const { context, revision } = input
@@ -76,11 +78,13 @@ async function requestOf(input: StageInput, plan: BuildPlan, id: string): Promis
   const { folders, limits, isolation, verifyEntry } = context
   const work = workFolder(folders, revision.revision_id)
   const cache = join(folders.cache, deployment.deployment_id)
-  const user = isolation.user(deployment.uid_offset) ?? null
+  const reader = isolation.user(deployment.uid_offset) ?? null
+  const user = reader && builderBeside(reader)
   await mkdir(cache, { recursive: true, mode: 0o700 })
-  // Install scripts run as the deployment's user, in a tree that is theirs until it is published.
-  if (user) await promisify(execFile)("chown", ["-R", "-h", `${user.uid}:${user.gid}`, work.tree, cache])
-  const { installMs, buildMs, silenceMs, verifyMs } = limits
+  // Install scripts run in a tree that is theirs until it is published.
+  if (user) await giveTo(user, work.tree)
+  if (user && (await stat(cache)).uid !== user.uid) await giveTo(user, cache)
+  const { installMs, buildMs, silenceMs, verifyMs, memoryMb, diskMb } = limits
   return {
     tree: work.tree,
     configPath: configPathOf(revision),
@@ -88,11 +92,18 @@ async function requestOf(input: StageInput, plan: BuildPlan, id: string): Promis
     home: work.home,
     plan,
     environment: buildEnvironment({ base: context.environment, execPath: process.execPath, home: work.home, cache }),
-    limits: { installMs, buildMs, silenceMs, verifyMs },
+    packageCache: cache,
+    nodePath: process.execPath,
+    limits: { installMs, buildMs, silenceMs, verifyMs, memoryMb, diskMb },
     verifyEntry,
     user,
+    reader,
   }
 }
+
+/** `-h`: a link of the tree changes hands itself, never what it points to. */
+const giveTo = ({ uid, gid }: OsUser, folder: string): Promise<unknown> =>
+  promisify(execFile)("chown", ["-R", "-h", `${uid}:${gid}`, folder])
 
 /** Stays with a build until it has ended, and stores its log on the way, from `logOffset` on. */
 async function follow(input: StageInput, logOffset: number): Promise<StageOutcome> {

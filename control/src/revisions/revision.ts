@@ -66,6 +66,8 @@ export type ErrorCode =
   | "install_failed"
   | "build_command_failed"
   | "build_timeout"
+  | "build_oom"
+  | "build_too_big"
   | "graph_load_failed"
   | "crash_loop"
   | "health_timeout"

@@ -12,6 +12,8 @@ import { isReachable } from "@superstep/toolkit/postgres/postgres-user"
 const firstUid = 200_000
 // Numbers are never used twice: a deleted deployment's user may have left files.
 const mostUids = 65_000
+// Above all users of deployments, and below systemd's containers as well.
+const builderDistance = 100_000
 
 export class TooManyDeployments extends KnownError {
   readonly code = "too_many_deployments"
@@ -51,6 +53,12 @@ export function isolatedUser(uidOffset: number): OsUser {
   const uid = firstUid + uidOffset
   return { uid, gid: uid }
 }
+
+/**
+ * Who builds a deployment: a user beside its own, in its group. Install scripts are other people's code, and must not
+ * reach the running agent, whose memory holds its secrets.
+ */
+export const builderBeside = ({ uid, gid }: OsUser): OsUser => ({ uid: uid + builderDistance, gid })
 
 const unreachable = (folder: string, isHome: boolean): string =>
   `deployments are not isolated from each other: other users cannot reach ${folder}. ` +

@@ -1,0 +1,68 @@
+/** Looks how much memory and disk a running step uses. */
+import { execFile } from "node:child_process"
+import { setTimeout as sleep } from "node:timers/promises"
+import { promisify } from "node:util"
+import { processTree } from "@superstep/toolkit/exec/process-tree"
+
+export interface StepRoom {
+  readonly memoryMb: number
+  readonly diskMb: number
+  /** Where the step writes: the tree, its home, the caches. */
+  readonly folders: readonly string[]
+}
+
+export type Excess = { readonly kind: "memory" | "disk"; readonly usedMb: number; readonly limitMb: number }
+
+// A process that allocates as fast as it can gets a few hundred megabytes further between two looks.
+const memoryLookMs = 250
+const diskLookMs = 500
+// Of a large tree the looks must not cost more than the step itself.
+const diskShare = 10
+
+/**
+ * @param leader    the step's first process
+ * @param onExcess  called once for each kind
+ * @param signal    ends the watch
+ */
+export function watchStep(
+  leader: number,
+  room: StepRoom,
+  onExcess: (excess: Excess) => void,
+  signal: AbortSignal,
+): void {
+  const timer = setInterval(() => {
+    const { memoryMb } = processTree(leader)
+    if (memoryMb <= room.memoryMb) return
+    clearInterval(timer)
+    onExcess({ kind: "memory", usedMb: memoryMb, limitMb: room.memoryMb })
+  }, memoryLookMs)
+  signal.addEventListener("abort", () => clearInterval(timer), { once: true })
+  void watchDisk(room, onExcess, signal)
+}
+
+async function watchDisk(room: StepRoom, onExcess: (excess: Excess) => void, signal: AbortSignal): Promise<void> {
+  let waitMs = diskLookMs
+  while (await sleep(waitMs, true, { signal }).catch(() => false)) {
+    const begun = performance.now()
+    const excess = await diskExcess(room)
+    if (signal.aborted) return
+    if (excess) return onExcess(excess)
+    waitMs = Math.max(diskLookMs, (performance.now() - begun) * diskShare)
+  }
+}
+
+/** @returns undefined while the folders hold no more than they may */
+export async function diskExcess({ folders, diskMb }: StepRoom): Promise<Excess | undefined> {
+  const usedMb = await usedDiskMb(folders)
+  return usedMb > diskMb ? { kind: "disk", usedMb, limitMb: diskMb } : undefined
+}
+
+/** Files with several names count once; what vanishes meanwhile counts or not. */
+export async function usedDiskMb(folders: readonly string[]): Promise<number> {
+  const { stdout } = await promisify(execFile)("du", ["-skc", "--", ...folders]).catch(
+    // It ends with 1 when a file went away or cannot be read, and tells the sum of the others.
+    (error: { stdout?: string }) => ({ stdout: error.stdout ?? "" }),
+  )
+  const kilobytes = Number(stdout.trimEnd().split("\n").at(-1)?.split(/\s/)[0])
+  return Number.isNaN(kilobytes) ? 0 : Math.round(kilobytes / 1024)
+}

@@ -1,0 +1,68 @@
+/**
+ * A process and everything that came of it, read from `/proc`; empty where there is none. What was started in the
+ * background has another parent by now, but is still in the group; what left the group is still a descendant.
+ */
+import { readdirSync, readFileSync } from "node:fs"
+
+export interface ProcessTree {
+  readonly pids: readonly number[]
+  /** Memory that these processes alone use: programs and libraries that they share are not counted. In megabytes. */
+  readonly memoryMb: number
+}
+
+interface Entry {
+  readonly pid: number
+  readonly parent: number
+  readonly group: number
+}
+
+/** @param leader  the first process and its group; it may have ended */
+export function processTree(leader: number): ProcessTree {
+  if (process.platform !== "linux") return { pids: [], memoryMb: 0 }
+  const pids = membersOf(leader, allProcesses())
+  const kilobytes = pids.reduce((sum, pid) => sum + memoryKb(textOf(`/proc/${pid}/status`)), 0)
+  return { pids, memoryMb: Math.round(kilobytes / 1024) }
+}
+
+/** Pure. */
+export function membersOf(leader: number, processes: readonly Entry[]): number[] {
+  const members = new Set(
+    processes.filter(({ pid, group }) => pid === leader || group === leader).map(({ pid }) => pid),
+  )
+  for (let before = -1; before !== members.size; ) {
+    before = members.size
+    for (const { pid, parent } of processes) if (members.has(parent)) members.add(pid)
+  }
+  return [...members]
+}
+
+/** Pure. @param status  the text of `/proc/<pid>/status` */
+export function memoryKb(status: string): number {
+  const field = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? Number.NaN)
+  const own = field("RssAnon") + field("RssShmem")
+  // Kernels before 4.5 tell only the whole.
+  return Number.isNaN(own) ? field("VmRSS") || 0 : own
+}
+
+// Files below /proc are made up in memory when they are read, so reading them does not block on a disk.
+function allProcesses(): Entry[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      const stat = textOf(`/proc/${name}/stat`)
+      // The second field is the program's name in brackets and may itself hold blanks and brackets.
+      const [, parent, group] = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+      return stat === "" ? [] : [{ pid: Number(name), parent: Number(parent), group: Number(group) }]
+    })
+}
+
+/** @returns an empty text when the process has ended in the meantime */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "latin1")
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === "ENOENT" || code === "ESRCH") return ""
+    throw error
+  }
+}
