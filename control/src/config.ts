@@ -147,6 +147,17 @@ export const settings = {
     describe: "What an agent server that is stopped has to hand its runs back, in seconds.",
     ...seconds(30),
   },
+  idleMs: {
+    env: "SUPERSTEP_IDLE_MINUTES",
+    describe:
+      "After how many minutes without a request, a run or a cron a deployment sleeps, if its type or `min_scale: 0` allows it; the next request wakes it.",
+    schema: z
+      .string()
+      .regex(/^\d+(\.\d+)?$/, "expected minutes")
+      .transform((minutes) => Number(minutes) * 60_000)
+      .default(15 * 60_000),
+    defaultText: "`15`",
+  },
   stopAllOnExit: {
     env: "SUPERSTEP_STOP_ALL_ON_EXIT",
     describe: "1: a stop signal also ends builds, agents and the edge; else they go on.",

@@ -10,11 +10,12 @@ import { agentsUrlOf, type Config, gitProtocolsOf } from "./config.js"
 import { loadMasterKey, openHome } from "./home.js"
 import type { PipelineContext, PipelineLimits } from "./pipeline/context.js"
 import { crashPoints } from "./pipeline/crash-points.js"
-import { edgeOnThisMachine } from "./pipeline/edge-process.js"
+import { edgeOnThisMachine, wakeSocketOf } from "./pipeline/edge-process.js"
 import { type Folders, foldersOf } from "./pipeline/folders.js"
 import { defaultBuilds, startPipeline } from "./pipeline/pipeline.js"
 import { startReconciler } from "./pipeline/reconciler.js"
 import { stopBuilds } from "./pipeline/stop-builds.js"
+import { listenForWakeCalls } from "./pipeline/wake-socket.js"
 import { freeFormerClaims } from "./revisions/claims.js"
 import { pipelineChannel } from "./revisions/wake-up.js"
 import { decideIsolation } from "./runtimes/isolation.js"
@@ -85,6 +86,8 @@ async function startParts(
 
   const edge = edgeOnThisMachine({ ...config, port: config.agentsPort, folders, environment: input.environment, log })
   await edge.ensure()
+  const stopWakeCalls = await listenForWakeCalls(wakeSocketOf(folders), { db, log })
+  undo.push(stopWakeCalls)
   await freeFormerClaims(db, homeId)
 
   const pipelineContext = { ...context, edge }
@@ -103,6 +106,7 @@ async function startParts(
     isStopping = true
     await listening.close(closeMs)
     await subscription.close()
+    await stopWakeCalls()
     await Promise.all([pipeline.stop(), reconciler.stop()])
     if (all) await stopEverything(pipelineContext, edge.stop)
     await db.close()
@@ -155,6 +159,7 @@ const limitsOf = (config: Config): PipelineLimits => ({
   drainMs: config.drainMs,
   watchMs: config.watchMs,
   stopGraceMs: config.stopGraceMs,
+  idleMs: config.idleMs,
   builds: config.maxBuilds ?? defaultBuilds(),
   keptArtifacts: config.keepArtifacts,
 })

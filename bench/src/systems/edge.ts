@@ -12,7 +12,8 @@ export async function startEdge({ folder, cleanup }: Place, behind: System): Pro
   const key = randomBytes(16).toString("hex")
   const adminSocket = join(folder, "admin.sock")
   const logFile = join(folder, "edge.log")
-  const spec = { host: "127.0.0.1", port: 0, adminSocket, tablePath: join(folder, "routes.json"), graceSeconds: 0 }
+  const files = { adminSocket, tablePath: join(folder, "routes.json"), wakeSocket: join(folder, "wake.sock") }
+  const spec = { host: "127.0.0.1", port: 0, ...files, graceSeconds: 0 }
   const child = startProgram({ ...edgeProcess(spec), logFile }, cleanup)
   const { port } = await until(() => findLogLine(logFile, "edge listens"), { what: "the edge listens" })
   await pushTable(adminSocket, {
@@ -22,6 +23,7 @@ export async function startEdge({ folder, cleanup }: Place, behind: System): Pro
         name: "bench",
         deployment_id: "bench",
         revision_id: "bench",
+        state: "serving",
         keys: [createHash("sha256").update(key).digest("hex")],
         units: [{ unit_id: "bench", socket_path: behind.target.address.socketPath, token: "none" }],
       },

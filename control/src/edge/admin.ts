@@ -11,7 +11,12 @@ import type { Edge } from "./edge.js"
 import { type Table, tableSchema } from "./table.js"
 import { writeTableFile } from "./table-file.js"
 
-const counts = z.object({ requests: z.number(), streams: z.number(), websockets: z.number() })
+const counts = z.object({
+  requests: z.number(),
+  streams: z.number(),
+  websockets: z.number(),
+  idle_ms: z.number().default(0),
+})
 
 export const statusSchema = z.object({ pid: z.number(), generation: z.number(), units: z.record(z.string(), counts) })
 export const takenSchema = z.object({ generation: z.number() })

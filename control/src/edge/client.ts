@@ -41,6 +41,8 @@ export interface EdgeSpec {
   readonly adminSocket: string
   /** Absolute. */
   readonly tablePath: string
+  /** Absolute: where the control plane hears who is to wake up. */
+  readonly wakeSocket: string
   readonly logLevel?: LogLevel
   /** Addresses or networks of reverse proxies in front, by comma. */
   readonly trustedProxies?: string
@@ -56,6 +58,7 @@ export function edgeProcess(spec: EdgeSpec): { argv: [string, ...string[]]; env:
       [settings.listen.env]: `${host}:${spec.port}`,
       [settings.adminSocket.env]: spec.adminSocket,
       [settings.tablePath.env]: spec.tablePath,
+      [settings.wakeSocket.env]: spec.wakeSocket,
       ...(spec.logLevel && { [settings.logLevel.env]: spec.logLevel }),
       ...(spec.trustedProxies && { [settings.trustedProxies.env]: spec.trustedProxies }),
       ...(spec.graceSeconds !== undefined && { [settings.graceSeconds.env]: String(spec.graceSeconds) }),

@@ -61,6 +61,21 @@ export const settings = {
     describe: "Largest request body in bytes.",
     schema: wholeNumber(25 * 1024 * 1024),
   },
+  wakeSocket: {
+    env: "SUPERSTEP_EDGE_WAKE",
+    describe: "Path of the Unix socket where the control plane hears that a sleeping deployment is needed.",
+    schema: path,
+  },
+  holdSeconds: {
+    env: "SUPERSTEP_EDGE_HOLD_SECONDS",
+    describe: "How long a request waits for a deployment that sleeps, in seconds.",
+    schema: wholeNumber(60),
+  },
+  mostHeld: {
+    env: "SUPERSTEP_EDGE_MOST_HELD",
+    describe: "How many requests may wait for deployments that sleep.",
+    schema: wholeNumber(1000),
+  },
   graceSeconds: {
     env: "SUPERSTEP_EDGE_GRACE_SECONDS",
     describe: "How long open requests and streams may go on after a stop signal, in seconds.",

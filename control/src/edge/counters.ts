@@ -1,4 +1,7 @@
-/** Counts what is open on each unit at this moment, whether or not the unit is still in the table. */
+/**
+ * Counts what is open on each unit at this moment, whether or not the unit is still in the table, and remembers when
+ * each was used last.
+ */
 
 export type OpenKind = "requests" | "streams" | "websockets"
 export type OpenCounts = Readonly<Record<OpenKind, number>>
@@ -12,11 +15,15 @@ export interface OpenExchange {
 }
 
 export interface Counters {
-  open(unitId: string, kind: OpenKind): OpenExchange
+  /** @param isUse  whether it keeps the unit from being idle; it does unless told */
+  open(unitId: string, kind: OpenKind, options?: { isUse: boolean }): OpenExchange
   /** Everything that is open on a unit. */
   openOn(unitId: string): number
-  /** By unit: those with something open, and the given ones also when they have nothing. */
-  snapshot(unitIds: readonly string[]): Record<string, OpenCounts>
+  /**
+   * By unit: those with something open, and the given ones also when they have nothing. `idle_ms` is the time since it was
+   * used last, or since the edge started.
+   */
+  snapshot(unitIds: readonly string[]): Record<string, OpenCounts & { readonly idle_ms: number }>
 }
 
 const none: OpenCounts = { requests: 0, streams: 0, websockets: 0 }
@@ -24,6 +31,8 @@ const total = ({ requests, streams, websockets }: OpenCounts): number => request
 
 export function createCounters(): Counters {
   const counts = new Map<string, OpenCounts>()
+  const startedAt = performance.now()
+  const usedAt = new Map<string, number>()
   const of = (unitId: string): OpenCounts => counts.get(unitId) ?? none
 
   const add = (unitId: string, kind: OpenKind, change: 1 | -1): void => {
@@ -32,9 +41,11 @@ export function createCounters(): Counters {
     else counts.delete(unitId)
   }
 
-  const open = (unitId: string, first: OpenKind): OpenExchange => {
+  const open: Counters["open"] = (unitId, first, { isUse } = { isUse: true }) => {
     let kind: OpenKind | undefined = first
+    const noteUse = () => isUse && usedAt.set(unitId, performance.now())
     add(unitId, first, 1)
+    noteUse()
     const becomeStream = () => {
       if (kind !== "requests") return
       add(unitId, "streams", 1)
@@ -45,12 +56,19 @@ export function createCounters(): Counters {
       if (kind === undefined) return
       add(unitId, kind, -1)
       kind = undefined
+      noteUse()
     }
     return { becomeStream, close }
   }
 
-  const snapshot = (unitIds: readonly string[]) =>
-    Object.fromEntries([...new Set([...unitIds, ...counts.keys()])].map((unitId) => [unitId, of(unitId)]))
+  const idleMs = (unitId: string): number =>
+    total(of(unitId)) > 0 ? 0 : Math.round(performance.now() - (usedAt.get(unitId) ?? startedAt))
+
+  const snapshot: Counters["snapshot"] = (unitIds) => {
+    const shown = new Set([...unitIds, ...counts.keys()])
+    for (const unitId of usedAt.keys()) if (!shown.has(unitId)) usedAt.delete(unitId)
+    return Object.fromEntries([...shown].map((unitId) => [unitId, { ...of(unitId), idle_ms: idleMs(unitId) }]))
+  }
 
   return { open, openOn: (unitId) => total(of(unitId)), snapshot }
 }

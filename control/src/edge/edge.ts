@@ -5,8 +5,10 @@
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Config } from "./config.js"
 import { type Counters, createCounters } from "./counters.js"
+import { createHolding, type Holding } from "./holding.js"
 import { indexTable, type RoutingTable, type Table } from "./table.js"
 import { createUnitConnections, type UnitConnections } from "./unit-connections.js"
+import { askToWake } from "./wake-client.js"
 
 /** Most bytes of all headers of a request, and of an answer. */
 export const maxHeaderBytes = 64 * 1024
@@ -16,6 +18,7 @@ export interface Edge {
   readonly log: Log
   readonly counters: Counters
   readonly connections: UnitConnections
+  readonly holding: Holding
   /** The table of this moment. */
   readonly table: RoutingTable
   /** Every request that arrives from now on uses this table; what is under way goes on. */
@@ -25,8 +28,15 @@ export interface Edge {
 export function createEdge({ config, log, table }: { config: Config; log: Log; table: Table }): Edge {
   const connections = createUnitConnections()
   let current = indexTable(table)
+  const holding = createHolding({
+    holdMs: config.holdSeconds * 1000,
+    mostHeld: config.mostHeld,
+    wake: (deploymentId) => askToWake(config.wakeSocket, deploymentId),
+    log,
+  })
   return {
     config,
+    holding,
     log,
     counters: createCounters(),
     connections,
@@ -36,6 +46,7 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
     swapTable: (next) => {
       current = indexTable(next)
       connections.keepOnly(current.units)
+      holding.release(current.isHeld)
     },
   }
 }

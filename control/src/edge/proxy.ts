@@ -12,9 +12,10 @@ import { callerOf } from "./caller.js"
 import type { Edge } from "./edge.js"
 import { hasBody, isEventStream, requestHeaders, requestIdOf, responseHeaders } from "./headers.js"
 import { type Reached, reachUnit } from "./reach-unit.js"
-import { brokenOff, internalError, type Refusal, tooLarge, unreachable } from "./refusal.js"
-import { discardRest, refuse } from "./replies.js"
+import { brokenOff, internalError, type Refusal, tooLarge } from "./refusal.js"
+import { answerForSleeper, discardRest, refuse } from "./replies.js"
 import type { Route } from "./table.js"
+import { isHealthCheck } from "./target.js"
 
 /** One request of the world, from its head to the end of its answer. */
 interface Visit {
@@ -43,12 +44,16 @@ async function serve(visit: Visit): Promise<void> {
   if ("refusal" in admission) return refuse(request, response, admission.refusal, requestId)
 
   const { route, target } = admission
+  const isUse = !isHealthCheck(target.path)
+  // Who watches over a deployment would never let it sleep.
+  if (!isUse && route.state === "held") return answerForSleeper(response, route, requestId)
   const gone = new AbortController()
   response.once("close", () => gone.abort())
   const caller = callerOf(edge, request)
   const reached = await reachUnit(edge, {
     route,
     kind: "requests",
+    isUse,
     gone: gone.signal,
     head: (unit) => ({
       agent: edge.connections.agentFor(unit),
@@ -57,8 +62,9 @@ async function serve(visit: Visit): Promise<void> {
       headers: requestHeaders(headers, { caller, prefix: target.prefix, requestId, unitToken: unit.token }),
     }),
   })
-  if (reached) return carry(visit, route, reached)
-  if (!gone.signal.aborted) giveUp(visit, unreachable(route.name))
+  if (!reached || gone.signal.aborted) return
+  if ("refusal" in reached) giveUp(visit, reached.refusal)
+  else carry(visit, route, reached)
 }
 
 function carry(visit: Visit, route: Route, { request: upstream, exchange, unit }: Reached): void {

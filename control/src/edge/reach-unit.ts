@@ -2,12 +2,14 @@
  * Finds a unit that takes a request.
  * E1 a request is sent at most once: only where connecting failed, so that nothing was sent, is another unit tried.
  * E2 a unit that is not in the table of the moment gets nothing.
+ * E3 a request for a deployment that sleeps waits, in `holding.ts`, and wakes it.
  */
 import { type ClientRequest, request as httpRequest, type RequestOptions } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { OpenExchange, OpenKind } from "./counters.js"
 import { type Edge, maxHeaderBytes } from "./edge.js"
 import { pickUnit } from "./pick-unit.js"
+import { paused, type Refusal, unreachable } from "./refusal.js"
 import type { Route, Unit } from "./table.js"
 
 // A unit that crashed is back at its path within this time, as long as its graphs load quickly; longer would only pile
@@ -18,6 +20,8 @@ const pauseMs = 20
 export interface Wanted {
   readonly route: Route
   readonly kind: OpenKind
+  /** A health check does not keep a deployment from its sleep. */
+  readonly isUse: boolean
   /** The request as this unit shall get it: its token is among the headers. */
   readonly head: (unit: Unit) => RequestOptions
   /** The caller has left. */
@@ -31,23 +35,30 @@ export interface Reached {
   readonly exchange: OpenExchange
 }
 
-/** @returns undefined when no unit could be reached in the time, or the caller left */
-export async function reachUnit(edge: Edge, wanted: Wanted): Promise<Reached | undefined> {
-  const deadline = performance.now() + patienceMs
+/** @returns undefined when the caller left */
+export async function reachUnit(edge: Edge, wanted: Wanted): Promise<Reached | { refusal: Refusal } | undefined> {
+  const { name } = wanted.route
+  let deadline = performance.now() + patienceMs
   const tried = new Set<string>()
   while (!wanted.gone.aborted) {
-    const unit = pickUnit(
-      unitsNow(edge, wanted.route).filter(({ unit_id }) => !tried.has(unit_id)),
-      edge.counters.openOn,
-      Math.random,
-    )
+    const route = routeNow(edge, wanted.route)
+    if (route?.state === "paused") return { refusal: paused(name) }
+    if (route?.state === "held") {
+      const refusal = await edge.holding.wait(route, wanted.gone)
+      if (refusal) return { refusal }
+      deadline = performance.now() + patienceMs
+      tried.clear()
+      continue
+    }
+    const units = (route?.units ?? []).filter(({ unit_id }) => !tried.has(unit_id))
+    const unit = pickUnit(units, edge.counters.openOn, Math.random)
     if (unit) {
       const reached = await connect(edge, unit, wanted)
       if (reached) return reached
       tried.add(unit.unit_id)
       continue
     }
-    if (performance.now() >= deadline) return undefined
+    if (performance.now() >= deadline) return { refusal: unreachable(name) }
     await sleep(pauseMs)
     tried.clear()
   }
@@ -58,14 +69,14 @@ export async function reachUnit(edge: Edge, wanted: Wanted): Promise<Reached | u
  * The table may have been swapped while we waited. A name that meanwhile belongs to another deployment is not the one
  * that the caller's key was good for.
  */
-function unitsNow(edge: Edge, admitted: Route): readonly Unit[] {
+function routeNow(edge: Edge, admitted: Route): Route | undefined {
   const route = edge.table.find(admitted.name)
-  return route?.deployment_id === admitted.deployment_id ? route.units : []
+  return route?.deployment_id === admitted.deployment_id ? route : undefined
 }
 
-async function connect(edge: Edge, unit: Unit, { kind, head, gone }: Wanted): Promise<Reached | undefined> {
+async function connect(edge: Edge, unit: Unit, { kind, isUse, head, gone }: Wanted): Promise<Reached | undefined> {
   const request = httpRequest({ socketPath: unit.socket_path, maxHeaderSize: maxHeaderBytes, ...head(unit) })
-  const exchange = edge.counters.open(unit.unit_id, kind)
+  const exchange = edge.counters.open(unit.unit_id, kind, { isUse })
   const leave = () => request.destroy()
   gone.addEventListener("abort", leave, { once: true })
   try {

@@ -1,7 +1,7 @@
 /** What the edge answers itself, in the words of LangGraph's clients: they read `detail`. Pure. */
 
 export interface Refusal {
-  readonly status: 400 | 401 | 404 | 413 | 500 | 502 | 503
+  readonly status: 400 | 401 | 404 | 413 | 429 | 500 | 502 | 503
   readonly code: string
   readonly detail: string
   /** Seconds after which trying again may work. */
@@ -35,6 +35,35 @@ export const unreachable = (name: string): Refusal => ({
   status: 503,
   code: "unavailable",
   detail: `the agent at /d/${name} cannot be reached at the moment: nothing was done, try again`,
+  retryAfterSeconds: 1,
+})
+
+/** Its owner paused it: trying again does not help. */
+export const paused = (name: string): Refusal => ({
+  status: 503,
+  code: "paused",
+  detail: `the deployment at /d/${name} is paused: resume it with POST /v2/deployments/{deployment_id}/resume`,
+})
+
+/** It slept, was told to wake up, and has not. Nothing was sent. */
+export const stillAsleep = (name: string): Refusal => ({
+  status: 503,
+  code: "waking",
+  detail: `the agent at /d/${name} was asleep and is not awake yet: nothing was done, try again`,
+  retryAfterSeconds: 5,
+})
+
+export const tooManyHeld = (name: string): Refusal => ({
+  status: 503,
+  code: "waking",
+  detail: `the agent at /d/${name} is waking up, and too many requests wait for it: nothing was done, try again`,
+  retryAfterSeconds: 2,
+})
+
+export const tooManyRequests = (name: string, perSecond: number): Refusal => ({
+  status: 429,
+  code: "rate_limited",
+  detail: `the deployment at /d/${name} takes ${perSecond} requests a second: try again in a moment`,
   retryAfterSeconds: 1,
 })
 

@@ -2,6 +2,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { type Refusal, renderRefusal } from "./refusal.js"
+import type { Route } from "./table.js"
 
 // Long enough for a caller to stop sending and read the answer.
 const lingerMs = 2000
@@ -11,6 +12,13 @@ export function refuse(request: IncomingMessage, response: ServerResponse, refus
   response.writeHead(status, headers)
   response.end(body)
   discardRest(request)
+}
+
+/** A deployment that sleeps is well: the first request that means it wakes it. */
+export function answerForSleeper(response: ServerResponse, route: Route, requestId: string): void {
+  const headers = { "content-type": "application/json", "x-revision-id": route.revision_id, "x-request-id": requestId }
+  response.writeHead(200, { ...headers, "access-control-allow-origin": "*" })
+  response.end(JSON.stringify({ ok: true }))
 }
 
 /**

@@ -108,7 +108,12 @@ test("P1: a caller that leaves a stream ends the unit's request", async () => {
   const reader = response.body?.getReader()
   assert.ok(reader)
   await readNext(reader)
-  assert.deepEqual((await edgeStatus(setup.edge.adminSocket)).units.u1, { requests: 0, streams: 1, websockets: 0 })
+  assert.deepEqual((await edgeStatus(setup.edge.adminSocket)).units.u1, {
+    requests: 0,
+    streams: 1,
+    websockets: 0,
+    idle_ms: 0,
+  })
 
   leave.abort()
 

@@ -54,7 +54,7 @@ test("tables are swapped under open streams and steady requests without one fail
   assert.deepEqual(failures, [])
   assert.deepEqual(await Promise.all(afterAck.map((response) => response.text())), ["u2", "u2", "u2"])
   const { units } = await edgeStatus(setup.edge.adminSocket)
-  assert.deepEqual(units.u1, { requests: 0, streams: 1, websockets: 0 })
+  assert.deepEqual(units.u1, { requests: 0, streams: 1, websockets: 0, idle_ms: 0 })
   finish.open()
   assert.equal(await readNext(reader), "data: u1 2\n\n")
   assert.equal(await readNext(reader), undefined)

@@ -18,6 +18,10 @@ const route = z.object({
   revision_id: z.string().min(1),
   /** SHA-256 of each key that may call, in hex. An empty list lets nobody in. */
   keys: z.array(z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 in lower-case hex")),
+  /** serving: requests go to its units; held: they wait until it is awake; paused: they are refused. */
+  state: z.enum(["serving", "held", "paused"]).default("serving"),
+  /** More requests than this within a second are refused; without it, none are. */
+  max_requests_per_second: z.number().positive().optional(),
   units: z.array(unit),
 })
 
@@ -45,16 +49,20 @@ export interface RoutingTable {
   readonly generation: number
   /** The route that answers below `/d/<name>`. */
   find(name: string): Route | undefined
+  /** Whether requests for this deployment wait. */
+  isHeld(deploymentId: string): boolean
   /** Every unit that gets new requests. */
   readonly units: readonly Unit[]
 }
 
 export function indexTable(table: Table): RoutingTable {
   const byName = new Map(table.routes.map((entry) => [entry.name, entry]))
+  const held = new Set(table.routes.filter(({ state }) => state === "held").map((entry) => entry.deployment_id))
   return {
     table,
     generation: table.generation,
     find: (name) => byName.get(name),
+    isHeld: (deploymentId) => held.has(deploymentId),
     units: table.routes.flatMap(({ units }) => units),
   }
 }

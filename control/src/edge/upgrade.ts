@@ -11,7 +11,7 @@ import { callerOf } from "./caller.js"
 import type { Edge } from "./edge.js"
 import { hasBody, requestHeaders, requestIdOf, responseHeaders } from "./headers.js"
 import { type Reached, reachUnit } from "./reach-unit.js"
-import { brokenOff, internalError, malformed, unreachable } from "./refusal.js"
+import { brokenOff, internalError, malformed } from "./refusal.js"
 import { refuseOnSocket, renderHead } from "./replies.js"
 import type { Route } from "./table.js"
 
@@ -55,6 +55,7 @@ async function shakeHands(handshake: Handshake): Promise<void> {
   const reached = await reachUnit(edge, {
     route,
     kind: "websockets",
+    isUse: true,
     gone: gone.signal,
     head: ({ token }) => ({
       agent: false,
@@ -66,8 +67,9 @@ async function shakeHands(handshake: Handshake): Promise<void> {
       },
     }),
   })
-  if (reached) return carry(handshake, route, reached)
-  if (!gone.signal.aborted) refuseOnSocket(socket, unreachable(route.name), requestId)
+  if (!reached || gone.signal.aborted) return
+  if ("refusal" in reached) refuseOnSocket(socket, reached.refusal, requestId)
+  else carry(handshake, route, reached)
 }
 
 function carry(handshake: Handshake, route: Route, { request: upstream, exchange, unit }: Reached): void {

@@ -3,7 +3,12 @@
 alter table units
   -- 0, 1 … within its revision.
   add column ordinal integer not null default 0,
-  -- Database connections that it may use; those of a unit that sleeps are free for others.
+  -- Whether it may be sent requests once it serves: false from before it is stopped (its deployment sleeps or is paused,
+  -- or it is restarted) until it is ready again. One that crashed keeps its true, since it is back in a moment.
+  add column is_ready boolean not null default true,
+  -- Of its deployment, when it was started last.
+  add column restart_generation integer not null default 0,
+  -- Database connections that it may use; those of a unit that is stopped are free for others.
   add column connections integer not null default 0,
   -- When it was last seen to be of use: its deployment sleeps when that is long ago.
   add column active_at timestamptz not null default now();

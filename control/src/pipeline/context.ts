@@ -23,7 +23,7 @@ export interface Edge {
 
 export interface EdgeState {
   readonly generation: number
-  readonly units: Readonly<Record<string, { requests: number; streams: number; websockets: number }>>
+  readonly units: Readonly<Record<string, { requests: number; streams: number; websockets: number; idle_ms: number }>>
 }
 
 export interface PipelineLimits extends BuildLimits {
@@ -37,6 +37,8 @@ export interface PipelineLimits extends BuildLimits {
   readonly watchMs: number
   /** What a stopped unit has to hand its runs back. */
   readonly stopGraceMs: number
+  /** After how long a deployment that nobody uses sleeps, if it may. */
+  readonly idleMs: number
   /** How many builds may run at once. */
   readonly builds: number
   /** How many DEPLOYED revisions of a deployment keep their artefact. */

@@ -59,19 +59,28 @@ test("drain: the second crash of a watched unit rolls back, one crash or a late 
   assert.equal(crashed(5, 60_001), "done")
 })
 
-const actions: readonly (readonly [Parameters<typeof actionFor>, ReturnType<typeof actionFor>])[] = [
-  [[{ state: "starting", is_down: false, may_start: true }, "exited"], "leave"],
-  [[{ state: "serving", is_down: false, may_start: true }, "running"], "activate"],
-  [[{ state: "draining", is_down: false, may_start: true }, "running"], "leave"],
-  [[{ state: "serving", is_down: false, may_start: true }, "exited"], "note crash"],
-  [[{ state: "serving", is_down: true, may_start: false }, "exited"], "leave"],
-  [[{ state: "serving", is_down: true, may_start: true }, "exited"], "start"],
-  [[{ state: "serving", is_down: false, may_start: true }, "absent"], "start"],
-  [[{ state: "draining", is_down: false, may_start: true }, "exited"], "leave"],
-  [[{ state: "stopping", is_down: false, may_start: true }, "running"], "stop"],
+const fit = { is_wanted: true, is_outdated: false, is_ready: true, is_down: false, may_start: true } as const
+const actions: readonly (readonly [...Parameters<typeof actionFor>, ReturnType<typeof actionFor>])[] = [
+  [{ ...fit, state: "starting" }, "exited", "leave"],
+  [{ ...fit, state: "serving" }, "running", "activate"],
+  [{ ...fit, state: "draining" }, "running", "leave"],
+  [{ ...fit, state: "serving" }, "exited", "note crash"],
+  [{ ...fit, state: "serving", is_down: true, may_start: false }, "exited", "leave"],
+  [{ ...fit, state: "serving", is_down: true }, "exited", "start"],
+  [{ ...fit, state: "serving" }, "absent", "start"],
+  [{ ...fit, state: "draining" }, "exited", "leave"],
+  [{ ...fit, state: "stopping" }, "running", "stop"],
+  [{ ...fit, state: "serving", is_wanted: false }, "running", "suspend"],
+  [{ ...fit, state: "draining", is_wanted: false }, "running", "suspend"],
+  [{ ...fit, state: "serving", is_wanted: false }, "absent", "leave"],
+  [{ ...fit, state: "serving", is_wanted: false }, "exited", "leave"],
+  [{ ...fit, state: "serving", is_outdated: true }, "running", "restart"],
+  [{ ...fit, state: "serving", is_ready: false }, "running", "let in"],
+  [{ ...fit, state: "serving", is_ready: false }, "absent", "start"],
 ]
-for (const [[row, status], action] of actions) {
-  test(`a ${row.state} unit whose process is ${status}${row.is_down ? ", known to be down" : ""}: ${action}`, () => {
+for (const [row, status, action] of actions) {
+  const facts = Object.entries(row).filter(([name, value]) => fit[name as keyof typeof fit] !== value)
+  test(`a unit ${JSON.stringify(Object.fromEntries(facts))} whose process is ${status}: ${action}`, () => {
     assert.equal(actionFor(row, status), action)
   })
 }
@@ -160,6 +169,8 @@ test("a route knows the keys of its own workspace only", () => {
     workspace_id: "w1",
     unit_id: "u",
     token_sealed: "x",
+    is_ready: true,
+    is_paused: false,
   }
   const keys = new Map([
     ["w1", ["a"]],
@@ -173,8 +184,15 @@ test("a route knows the keys of its own workspace only", () => {
       revision_id: "r",
       keys: ["a"],
       units: [{ unit_id: "u", socket_path: "/s", token: "t" }],
+      state: "serving",
     },
   ])
+  const other = { ...row, unit_id: "u2", token: "t2", socketPath: "/s2", is_ready: false }
+  const stateOf = (...rows: Parameters<typeof routesOf>[0]) =>
+    routesOf(rows, keys).map(({ state, units }) => [state, units.map(({ unit_id }) => unit_id)])
+  assert.deepEqual(stateOf({ ...row, token: "t", socketPath: "/s" }, other), [["serving", ["u"]]])
+  assert.deepEqual(stateOf(other), [["held", []]])
+  assert.deepEqual(stateOf({ ...other, is_paused: true }), [["paused", []]])
 })
 
 test("sockets have short paths, wherever the data folder is", () => {

@@ -34,6 +34,9 @@ const pollMs = 50
 // A little more than the grace that the edge itself gives to what is open.
 const stopMs = 12_000
 
+/** Where the edge says who is to wake up. */
+export const wakeSocketOf = (folders: Folders): string => join(folders.run, "wake.sock")
+
 /** The edge that belongs to a data folder. */
 export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   const { folders, host, port, log } = options
@@ -88,7 +91,8 @@ async function start(options: EdgeOptions, { adminSocket, outputFile }: EdgeFile
   // One former log is kept; what is in the new one is this process's.
   await rename(outputFile, `${outputFile}.1`).catch(ignoreMissing)
   const tablePath = join(folders.edge, "table.json")
-  const { argv, env } = edgeProcess({ host, port, adminSocket, tablePath, logLevel, trustedProxies })
+  const wakeSocket = wakeSocketOf(folders)
+  const { argv, env } = edgeProcess({ host, port, adminSocket, tablePath, wakeSocket, logLevel, trustedProxies })
   return spawnDetached({ argv, cwd: folders.edge, env: { PATH: environment.PATH ?? "", ...env }, outputFile })
 }
 

@@ -14,17 +14,12 @@ export function routesOf(
 ): Table["routes"] {
   const routes = new Map<string, Table["routes"][number]>()
   for (const row of rows) {
-    const unit = { unit_id: row.unit_id, socket_path: row.socketPath, token: row.token }
     const { name, deployment_id, revision_id } = row
-    const known = routes.get(deployment_id)
-    const route = known ?? {
-      name,
-      deployment_id,
-      revision_id,
-      keys: [...(keys.get(row.workspace_id) ?? [])],
-      units: [],
-    }
-    routes.set(deployment_id, { ...route, units: [...route.units, unit] })
+    const unit = { unit_id: row.unit_id, socket_path: row.socketPath, token: row.token }
+    const units = [...(routes.get(deployment_id)?.units ?? []), ...(row.is_ready ? [unit] : [])]
+    const state = row.is_paused ? "paused" : units.length === 0 ? "held" : "serving"
+    const allowed = [...(keys.get(row.workspace_id) ?? [])]
+    routes.set(deployment_id, { name, deployment_id, revision_id, keys: allowed, units, state })
   }
   return [...routes.values()]
 }

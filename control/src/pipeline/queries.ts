@@ -14,10 +14,11 @@ export interface CarriedDeployment {
   readonly database_name: string | null
   readonly database_password_sealed: string | null
   readonly uid_offset: number
+  readonly desired_run_state: "running" | "paused"
 }
 
 const deploymentColumns = sql`deployment_id, workspace_id, route_name, status, active_revision_id, database_name,
-  database_password_sealed, uid_offset`
+  database_password_sealed, uid_offset, desired_run_state`
 
 export const deploymentById = (db: Db, deploymentId: string): Promise<CarriedDeployment | undefined> =>
   db.row(sql`select ${deploymentColumns} from deployments where deployment_id = ${deploymentId}`)
@@ -48,6 +49,8 @@ export interface UnitRow {
   readonly ordinal: number
   readonly state: UnitState
   readonly token_sealed: string
+  /** Whether it may be sent requests once it serves. */
+  readonly is_ready: boolean
   readonly crashes: number
   /** How long ago it was last to be started, in milliseconds; as long as it runs, about how long it has been up. */
   readonly up_ms: number
@@ -58,7 +61,7 @@ export interface UnitRow {
   readonly log_offset: number
 }
 
-const unitColumns = sql`unit_id, deployment_id, revision_id, ordinal, state, token_sealed, crashes, is_down, log_offset,
+const unitColumns = sql`unit_id, deployment_id, revision_id, ordinal, state, token_sealed, is_ready, crashes, is_down, log_offset,
   start_after <= now() as may_start, (extract(epoch from now() - start_after) * 1000)::bigint as up_ms,
   (extract(epoch from now() - state_since) * 1000)::bigint as state_ms`
 
@@ -67,8 +70,9 @@ export const addUnit = (
   unit: { unitId: string; deploymentId: string; revisionId: string; ordinal: number; tokenSealed: string },
 ): Promise<number> =>
   db.run(sql`
-    insert into units (unit_id, deployment_id, revision_id, ordinal, state, token_sealed)
-    values (${unit.unitId}, ${unit.deploymentId}, ${unit.revisionId}, ${unit.ordinal}, 'starting', ${unit.tokenSealed})
+    insert into units (unit_id, deployment_id, revision_id, ordinal, state, token_sealed, restart_generation)
+    select ${unit.unitId}::uuid, deployment_id, ${unit.revisionId}::uuid, ${unit.ordinal}, 'starting',
+      ${unit.tokenSealed}, restart_generation from deployments where deployment_id = ${unit.deploymentId}
     on conflict (revision_id, ordinal) do nothing`)
 
 export const unitById = (db: Db, unitId: string): Promise<UnitRow | undefined> =>
@@ -84,7 +88,35 @@ export const unitsOfDeployment = (db: Db, deploymentId: string): Promise<UnitRow
     select ${unitColumns} from units where deployment_id = ${deploymentId}
     order by created_at desc, revision_id, ordinal`)
 
-export const allUnits = (db: Db): Promise<UnitRow[]> => db.rows(sql`select ${unitColumns} from units`)
+/** A unit with what its deployment's owner and the need for it ask of it. */
+export interface WatchedUnit extends UnitRow {
+  /** Its process should run. */
+  readonly is_wanted: boolean
+  /** It should be restarted, and it is its turn: one replica after the other. */
+  readonly is_outdated: boolean
+}
+
+export const allUnits = (db: Db): Promise<WatchedUnit[]> =>
+  db.rows(sql`
+    with watched as (
+      select units.*, d.restart_generation as wanted_generation,
+        units.state = 'starting' or (d.desired_run_state = 'running' and (s.deployment_id is null or s.is_waking)) as is_wanted
+      from units join deployments d using (deployment_id) left join sleeps s using (deployment_id))
+    select ${unitColumns}, is_wanted, state = 'serving' and restart_generation < wanted_generation and not exists (
+      select from units o where o.revision_id = watched.revision_id and o.unit_id <> watched.unit_id
+        and (not o.is_ready or (o.ordinal < watched.ordinal and o.restart_generation < watched.wanted_generation))
+    ) as is_outdated
+    from watched`)
+
+/** Its requests wait from now on, or go to the other replicas. @returns 0 when they did so before */
+export const holdBack = (db: Db, unitId: string): Promise<number> =>
+  db.run(sql`update units set is_ready = false where unit_id = ${unitId} and is_ready`)
+
+/** It gets requests from now on, and its deployment is awake. */
+export async function letIn(tx: Db, unit: Pick<UnitRow, "unit_id" | "deployment_id">): Promise<void> {
+  await tx.run(sql`update units set is_ready = true, active_at = now() where unit_id = ${unit.unit_id}`)
+  await tx.run(sql`delete from sleeps where deployment_id = ${unit.deployment_id} and is_waking`)
+}
 
 export const setUnitState = (db: Db, unitId: string, state: UnitState): Promise<number> =>
   db.run(sql`
@@ -100,9 +132,11 @@ export async function serveWith(tx: Db, deploymentId: string, revisionId: string
     update units set state = 'draining', state_since = now()
     where deployment_id = ${deploymentId} and state = 'serving' and revision_id <> ${revisionId}`)
   const served = await tx.run(sql`
-    update units set state = 'serving', state_since = now(), crashes = 0, is_down = false
+    update units set state = 'serving', state_since = now(), active_at = now(), crashes = 0, is_down = false
     where revision_id = ${revisionId} and state <> 'stopping'`)
   if (served === 0) throw new Error(`the units of revision ${revisionId} have ended, or are about to`)
+  // Its units run; or they did before it slept, and are started again.
+  await tx.run(sql`delete from sleeps where deployment_id = ${deploymentId}`)
 }
 
 /** Ends all units of a revision. */
@@ -141,7 +175,9 @@ export const recordCrash = (db: Db, unitId: string, crashes: number, backOffMs: 
     where unit_id = ${unitId}`)
 
 export const recordStart = (db: Db, unitId: string): Promise<number> =>
-  db.run(sql`update units set is_down = false where unit_id = ${unitId}`)
+  db.run(sql`
+    update units set is_down = false, restart_generation = d.restart_generation
+    from deployments d where d.deployment_id = units.deployment_id and unit_id = ${unitId}`)
 
 export const recordUnitLog = (tx: Db, unitId: string, offset: number): Promise<number> =>
   tx.run(sql`update units set log_offset = ${offset} where unit_id = ${unitId}`)
@@ -220,7 +256,7 @@ export const removeOldLogLines = (db: Db, keptDays: { build: number; deploy: num
     delete from log_lines where at < now() - interval '1 day' *
       case stream when 'build' then ${keptDays.build}::int else ${keptDays.deploy}::int end`)
 
-/** Everything that the edge has to know, one row for each unit that serves. */
+/** Everything that the edge has to know, one row for each unit that serves. One that is not ready gets no requests. */
 export interface RouteRow {
   readonly name: string
   readonly deployment_id: string
@@ -228,11 +264,14 @@ export interface RouteRow {
   readonly workspace_id: string
   readonly unit_id: string
   readonly token_sealed: string
+  readonly is_ready: boolean
+  readonly is_paused: boolean
 }
 
 export const servingRoutes = (db: Db): Promise<RouteRow[]> =>
   db.rows(sql`
-    select d.route_name as name, d.deployment_id, u.revision_id, d.workspace_id, u.unit_id, u.token_sealed
+    select d.route_name as name, d.deployment_id, u.revision_id, d.workspace_id, u.unit_id, u.token_sealed, u.is_ready,
+      d.desired_run_state = 'paused' as is_paused
     from units u join deployments d using (deployment_id)
     where u.state = 'serving' and d.delete_requested_at is null order by d.route_name, u.ordinal`)
 

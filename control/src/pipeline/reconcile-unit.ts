@@ -7,52 +7,69 @@ import { shipUnitLog } from "./log-shipping.js"
 import {
   deploymentById,
   executesRuns,
+  holdBack,
   recordCrash,
   recordStart,
   removeUnit,
   revisionOfUnit,
   type UnitRow,
+  type WatchedUnit,
 } from "./queries.js"
 import { backOffMs, crashesAfter } from "./restart.js"
+import { letInWhenReady, stopForNow, suspend } from "./suspend-unit.js"
 import { unitAddress, unitSpec } from "./unit.js"
 
-export type UnitAction = "leave" | "activate" | "note crash" | "start" | "stop"
+export type UnitAction = "leave" | "activate" | "let in" | "note crash" | "start" | "restart" | "suspend" | "stop"
+
+type Facts = Pick<WatchedUnit, "state" | "may_start" | "is_down" | "is_wanted" | "is_outdated" | "is_ready">
 
 /**
  * Pure. A starting unit is the pipeline's own business. A draining one that has ended is not started again: what it
  * had not finished waits in the queue, where the serving one takes it.
  */
-export function actionFor(
-  unit: Pick<UnitRow, "state" | "may_start" | "is_down">,
-  status: UnitStatus["state"],
-): UnitAction {
+export function actionFor(unit: Facts, status: UnitStatus["state"]): UnitAction {
   if (unit.state === "starting") return "leave"
   if (unit.state === "stopping") return "stop"
+  if (!unit.is_wanted) return status === "running" ? "suspend" : "leave"
   if (unit.state === "draining") return "leave"
-  if (status === "running") return "activate"
+  if (status === "running") {
+    if (unit.is_outdated) return "restart"
+    return unit.is_ready ? "activate" : "let in"
+  }
   if (status === "exited" && !unit.is_down) return "note crash"
   return unit.may_start ? "start" : "leave"
 }
 
-export async function reconcileUnit(context: PipelineContext, unit: UnitRow): Promise<void> {
-  const { db, runtime, log } = context
-  const { unit_id: unitId } = unit
-  switch (actionFor(unit, (await runtime.status(unitId)).state)) {
+export async function reconcileUnit(context: PipelineContext, unit: WatchedUnit): Promise<void> {
+  const { db, runtime } = context
+  switch (actionFor(unit, (await runtime.status(unit.unit_id)).state)) {
     case "leave":
       return
     case "activate":
       return ensureActive(context, unit)
-    case "note crash": {
-      const crashes = crashesAfter(unit)
-      await recordCrash(db, unitId, crashes, backOffMs(crashes))
-      log.warn({ unit_id: unitId, revision_id: unit.revision_id, crashes }, "unit ended by itself")
-      return
-    }
+    case "let in":
+      return letInWhenReady(context, unit)
+    case "note crash":
+      return noteCrash(context, unit)
     case "start":
-      return startAgain(context, unit)
+      await startAgain(context, unit)
+      return unit.is_ready ? undefined : letInWhenReady(context, unit)
+    case "restart":
+      await holdBack(db, unit.unit_id)
+      await stopForNow(context, unit)
+      await startAgain(context, unit)
+      return letInWhenReady(context, unit)
+    case "suspend":
+      return suspend(context, unit)
     case "stop":
       return end(context, unit)
   }
+}
+
+async function noteCrash({ db, log }: PipelineContext, unit: UnitRow): Promise<void> {
+  const crashes = crashesAfter(unit)
+  await recordCrash(db, unit.unit_id, crashes, backOffMs(crashes))
+  log.warn({ unit_id: unit.unit_id, revision_id: unit.revision_id, crashes }, "unit ended by itself")
 }
 
 /**

@@ -7,9 +7,10 @@
 import { readdir } from "node:fs/promises"
 import { stopBuild } from "../builders/build-process.js"
 import { removeTree } from "../builders/publish.js"
-import type { PipelineContext } from "./context.js"
+import type { PipelineContext, PipelineLimits } from "./context.js"
 import { deleteNext } from "./deletion.js"
 import { syncEdge } from "./edge-table.js"
+import { lookForSleepers } from "./fall-asleep.js"
 import { workFolder } from "./folders.js"
 import { shipUnitLog } from "./log-shipping.js"
 import {
@@ -18,7 +19,7 @@ import {
   revisionsInBuild,
   stopForgottenUnits,
   stopForsakenUnits,
-  type UnitRow,
+  type WatchedUnit,
 } from "./queries.js"
 import { reconcileUnit } from "./reconcile-unit.js"
 import { repeated } from "./repeated.js"
@@ -29,6 +30,10 @@ const passMs = 5000
 const unitsMs = 1000
 const retentionMs = 3_600_000
 
+// Often enough for a cron that wakes its deployment (`wakeLeadMs`), seldom enough to cost nothing.
+const longestSleepLookMs = 5000
+const sleepMsOf = ({ idleMs }: PipelineLimits): number => Math.min(longestSleepLookMs, Math.max(100, idleMs / 4))
+
 export interface Reconciler {
   wake(): void
   stop(): Promise<void>
@@ -38,15 +43,17 @@ export function startReconciler(context: PipelineContext): Reconciler {
   const units = unitWatch(context)
   const passes = repeated(() => reconcile(context), passMs)
   const looks = repeated(units.look, unitsMs)
+  const sleepers = repeated(() => attempt(context, "sleep", () => lookForSleepers(context)), sleepMsOf(context.limits))
   const retention = repeated(() => attempt(context, "retention", () => removeWhatIsOld(context)), retentionMs)
   retention.wake()
+  sleepers.wake()
   return {
     wake: () => {
       passes.wake()
       looks.wake()
     },
     stop: async () => {
-      await Promise.all([passes.stop(), looks.stop(), retention.stop()])
+      await Promise.all([passes.stop(), looks.stop(), retention.stop(), sleepers.stop()])
       await units.idle()
     },
   }
@@ -70,7 +77,7 @@ export async function reconcile(context: PipelineContext): Promise<void> {
 /** Looks after every unit, at one thing a unit at a time: one that takes long over its end holds up no other. */
 function unitWatch(context: PipelineContext) {
   const busy = new Map<string, Promise<void>>()
-  const lookAfter = async (unit: UnitRow) => {
+  const lookAfter = async (unit: WatchedUnit) => {
     await attempt(context, "unit", () => reconcileUnit(context, unit))
     // Of the others, the pipeline ships a starting one's log, and the end of a unit its last lines.
     if (unit.state !== "serving" && unit.state !== "draining") return

@@ -47,7 +47,10 @@ export const unitToken = (
   unit: { unit_id: string; token_sealed: string },
 ): Secret => new Secret(open(key, unit.token_sealed, contextOf(unit.unit_id)))
 
-export const unitAddress = (context: PipelineContext, unit: UnitRow): UnitAddress => ({
+export const unitAddress = (
+  context: PipelineContext,
+  unit: Pick<UnitRow, "unit_id" | "token_sealed">,
+): UnitAddress => ({
   socketPath: context.runtime.socketPath(unit.unit_id),
   token: unitToken(context, unit),
 })

@@ -7,9 +7,10 @@ const answersThatConvince = 3
 const pollMs = 50
 
 export const runVerify: RunStage = async (input) => {
-  const { context, revision } = input
+  const { context, revision, deployment } = input
   context.crashPoint("verify:begin")
-  if (!(await answersWithRevision(input))) {
+  // A paused deployment answers nobody; its revision is ready for when it is resumed.
+  if (deployment.desired_run_state === "running" && !(await answersWithRevision(input))) {
     // Its end gives the route back (`endInFailure`).
     const limit = context.limits.verifyRouteMs / 1000
     throw new DeployFailed("health_timeout", `the public address did not answer with this revision within ${limit} s`)

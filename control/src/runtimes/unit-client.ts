@@ -30,6 +30,18 @@ export async function askStatus(address: UnitAddress, signal?: AbortSignal): Pro
   return statusSchema.parse(JSON.parse(reply.body))
 }
 
+const idleSchema = z.object({ is_idle: z.boolean(), next_due_ms: z.number().nullable() })
+
+export type IdleReport = z.infer<typeof idleSchema>
+
+/** @returns whether it has nothing to do, and when that ends; undefined while it does not answer */
+export async function askIdle(address: UnitAddress): Promise<IdleReport | undefined> {
+  const reply = await ask(address, "GET", "/internal/idle").catch(undefinedIfUnreachable)
+  if (!reply || reply.status >= 500) return undefined
+  if (reply.status !== 200) throw new Error(`the unit answered whether it is idle with ${reply.status}: ${reply.body}`)
+  return idleSchema.parse(JSON.parse(reply.body))
+}
+
 /**
  * Makes the unit's revision the one that executes runs. Repeating it is fine.
  * @throws Error  when the unit does not answer or refuses

@@ -10,6 +10,23 @@ export const setServingRevision = (db: Db, revisionId: string): Promise<number> 
       on conflict (is_only_row) do update set revision_id = excluded.revision_id)
     select pg_notify('runs_pending', ''), pg_notify('serving_changed', '')`)
 
+/**
+ * Whether nothing waits or executes, and when that ends by itself: the time until the first cron, delayed run or delivery
+ * of a webhook is due.
+ * @returns `next_due_ms` in milliseconds from now
+ */
+export const idleness = async (db: Db): Promise<{ is_idle: boolean; next_due_ms: number | null }> => {
+  const row = await db.row<{ is_idle: boolean; next_due_ms: number | null }>(sql`
+    select not exists (select from runs where status = 'running')
+        and not exists (select from runs where status = 'pending' and not_before <= now()) as is_idle,
+      extract(epoch from least(
+        (select min(next_run_date) from crons),
+        (select min(not_before) from runs where status = 'pending' and not_before > now()),
+        (select min(next_try_at) from webhook_deliveries)) - now())::float8 * 1000 as next_due_ms`)
+  if (!row) throw new Error("a question without a table has an answer")
+  return row
+}
+
 /** Whether servers of this revision may claim; one without a revision always may. */
 export const isServing = async (db: Db, revisionId: string | null): Promise<boolean> => {
   const row = await db.row<{ may: boolean }>(sql`select may_claim(${revisionId}) as may`)

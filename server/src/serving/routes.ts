@@ -7,7 +7,7 @@ import type { RunStreams } from "../events/run-streams.js"
 import type { Gate } from "../gate/gate.js"
 import type { Executor } from "../runs/executor.js"
 import type { Workers } from "../workers/port.js"
-import { isServing, setServingRevision } from "./queries.js"
+import { idleness, isServing, setServingRevision } from "./queries.js"
 
 export interface Unit {
   readonly db: Database
@@ -36,6 +36,10 @@ export function addUnitRoutes(app: Api, unit: Unit): void {
       running_runs: executor.running,
       open_streams: streams.openStreams,
     })
+  })
+  app.get("/internal/idle", async (c) => {
+    const { is_idle: isIdle, next_due_ms } = await idleness(db)
+    return c.json({ is_idle: isIdle && executor.running === 0 && streams.openStreams === 0, next_due_ms })
   })
   app.post("/internal/activate", async () => {
     await activate(unit)

@@ -18,6 +18,7 @@ export const route = (name: string, units: readonly Unit[], change: Partial<Rout
   deployment_id: `deployment-of-${name}`,
   revision_id: "revision-1",
   keys: [sha256(key)],
+  state: "serving",
   units: [...units],
   ...change,
 })
@@ -27,6 +28,7 @@ export interface RunningEdge extends AsyncDisposable {
   readonly url: string
   readonly adminSocket: string
   readonly tablePath: string
+  readonly wakeSocket: string
   readonly process: ChildProcess
   take(table: Table): Promise<void>
   /** Tells whether a log line has this message. */
@@ -37,7 +39,11 @@ export interface RunningEdge extends AsyncDisposable {
 
 /** Starts an edge whose files are in `folder`, and waits until it listens. */
 export async function startEdge(folder: string, env: Record<string, string> = {}): Promise<RunningEdge> {
-  const files = { adminSocket: join(folder, "admin.sock"), tablePath: join(folder, "routes.json") }
+  const files = {
+    adminSocket: join(folder, "admin.sock"),
+    tablePath: join(folder, "routes.json"),
+    wakeSocket: join(folder, "wake.sock"),
+  }
   const spec = edgeProcess({ host: "127.0.0.1", port: 0, ...files })
   const [program, ...args] = spec.argv
   const child = spawn(program, args, { env: { ...spec.env, ...env }, stdio: ["ignore", "pipe", "inherit"] })

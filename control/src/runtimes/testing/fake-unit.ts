@@ -2,7 +2,8 @@
  * A unit for tests that speaks protocol/unit without agents, a database or workers. What it does wrong is told by the
  * environment of the user's code: FAKE_EXIT_AT=start ends it, FAKE_OKS=<number> ends it after so many answers of
  * /ok in all its lives, FAKE_FAILED=<message> fails a graph,
- * FAKE_NEVER_READY=1 keeps it starting, FAKE_BUSY=<file> makes it busy as long as that file exists.
+ * FAKE_NEVER_READY=1 keeps it starting, FAKE_BUSY=<file> makes it busy as long as that file exists, FAKE_DUE_MS=<number>
+ * has a cron due in so long.
  */
 import { appendFileSync, existsSync, rmSync, statSync } from "node:fs"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -54,6 +55,11 @@ const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
     say("activated")
     reply(response, 204)
   },
+  "/internal/idle": (response) =>
+    reply(response, 200, {
+      is_idle: !isBusy(),
+      next_due_ms: agentEnv.FAKE_DUE_MS === undefined ? null : Number(agentEnv.FAKE_DUE_MS),
+    }),
   "/env": (response) =>
     reply(response, 200, { agent: agentEnv, own: Object.keys(process.env).sort(), uid: process.getuid?.() }),
 }

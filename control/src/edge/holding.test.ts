@@ -1,0 +1,105 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import test from "node:test"
+import { until } from "@superstep/toolkit/testing/until"
+import { edgeWithUnit, readBody, route, withKey } from "./testing/harness.js"
+
+/** An edge whose one deployment sleeps, and a control plane that notes who is to wake up. */
+async function sleepingEdge(env: Record<string, string> = {}) {
+  const setup = await edgeWithUnit(async (request, response) => {
+    response.end(await readBody(request))
+  }, env)
+  await setup.edge.take({ generation: 2, routes: [route("chat", [], { state: "held" })] })
+  const calls: string[] = []
+  const control = createServer((request, response) => {
+    calls.push(`${request.method} ${request.url}`)
+    response.writeHead(204).end()
+  })
+  const hear = async () => {
+    control.listen(setup.edge.wakeSocket)
+    await once(control, "listening")
+  }
+  const wake = () => setup.edge.take({ generation: 3, routes: [route("chat", [setup.unit.unit])] })
+  const dispose = async () => {
+    control.close()
+    await setup[Symbol.asyncDispose]()
+  }
+  return { ...setup, calls, hear, wake, [Symbol.asyncDispose]: dispose }
+}
+
+const post = (url: string, body: string, signal: AbortSignal | null = null) =>
+  fetch(`${url}/runs/stream`, { method: "POST", headers: withKey, body, signal })
+
+test("requests for a deployment that sleeps wait, wake it once, and are answered", async () => {
+  await using setup = await sleepingEdge()
+  await setup.hear()
+
+  const waiting = ["one", "two", "three"].map((body) => post(setup.chat, body))
+  await until(() => setup.calls.length > 0, { what: "the control plane is told" })
+  await setup.wake()
+
+  const answers = await Promise.all(waiting)
+  assert.deepEqual(await Promise.all(answers.map((answer) => answer.text())), ["one", "two", "three"])
+  assert.deepEqual(setup.calls, ["POST /wake/deployment-of-chat"])
+})
+
+test("a control plane that was away hears of it when it is back", async () => {
+  await using setup = await sleepingEdge()
+
+  const waiting = post(setup.chat, "patient")
+  await until(() => setup.edge.hasLogged("the control plane could not be told to wake a deployment"), { what: "a try" })
+  await setup.hear()
+  await until(() => setup.calls.length > 0, { what: "it is told" })
+  await setup.wake()
+
+  assert.equal(await (await waiting).text(), "patient")
+})
+
+test("nobody waits too long, and not too many do; who leaves makes room", async () => {
+  await using setup = await sleepingEdge({ SUPERSTEP_EDGE_MOST_HELD: "1", SUPERSTEP_EDGE_HOLD_SECONDS: "3" })
+  await setup.hear()
+  const leaver = new AbortController()
+  const left = post(setup.chat, "leaves", leaver.signal)
+  await until(() => setup.calls.length === 1, { what: "the first one waits" })
+
+  const refused = await post(setup.chat, "one too many")
+  leaver.abort()
+  await assert.rejects(left)
+  const late = await until(
+    async () => {
+      const answer = await post(setup.chat, "late")
+      const body = (await answer.json()) as { code: string; detail: string }
+      return /too many/.test(body.detail) ? undefined : { status: answer.status, ...body }
+    },
+    { what: "there is room" },
+  )
+
+  assert.equal(refused.status, 503)
+  assert.equal(refused.headers.get("retry-after"), "2")
+  assert.deepEqual([late.status, late.code], [503, "waking"])
+  assert.match(late.detail, /not awake yet/)
+})
+
+test("a health check neither waits nor wakes anybody, and a request without a key does not either", async () => {
+  await using setup = await sleepingEdge()
+  await setup.hear()
+
+  const health = await fetch(`${setup.chat}/ok`)
+  const stranger = await fetch(`${setup.chat}/threads`)
+
+  assert.deepEqual([health.status, await health.json()], [200, { ok: true }])
+  assert.equal(health.headers.get("x-revision-id"), "revision-1")
+  assert.equal(stranger.status, 401)
+  assert.deepEqual(setup.calls, [])
+})
+
+test("a paused deployment says so at once", async () => {
+  await using setup = await sleepingEdge()
+  await setup.edge.take({ generation: 3, routes: [route("chat", [], { state: "paused" })] })
+
+  const answer = await post(setup.chat, "x")
+
+  assert.equal(answer.status, 503)
+  assert.equal(((await answer.json()) as { code: string }).code, "paused")
+})

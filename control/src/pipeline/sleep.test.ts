@@ -1,0 +1,143 @@
+/** Sleep, pause and restart, with real processes: control plane, edge, fake units. */
+import assert from "node:assert/strict"
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { wakePipeline } from "../revisions/wake-up.js"
+import { bareRepository } from "../sources/testing/bare-repository.js"
+import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
+
+const settings = { SUPERSTEP_IDLE_MINUTES: "0.01" }
+let platform: Platform
+let url: string
+before(async () => {
+  platform = await testPlatform()
+  const repository = bareRepository(temporaryFolder())
+  repository.commit(smallProject)
+  url = repository.url
+  await platform.start(settings)
+})
+after(() => platform[Symbol.asyncDispose]())
+
+const deploy = async (name: string, type: string, secrets: Record<string, string> = {}) => {
+  const ids = await platform.deploy(deploymentOf(url, { name, config: { deployment_type: type }, secrets }))
+  const revision = await platform.untilEnded(ids.deploymentId, ids.revisionId)
+  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
+  return ids.deploymentId
+}
+const pidFile = async (deploymentId: string) => {
+  const row = await platform.db.row<{ unit_id: string }>(sql`
+    select unit_id from units where deployment_id = ${deploymentId} and state = 'serving'`)
+  return join(platform.home, "units", row?.unit_id ?? "none", "pid.json")
+}
+const isAsleep = async (deploymentId: string) => {
+  const rows = await platform.db.rows(sql`
+    select from sleeps where deployment_id = ${deploymentId} and not is_waking`)
+  return rows.length === 1
+}
+const sleeps = async (deploymentId: string) =>
+  (await isAsleep(deploymentId)) && !existsSync(await pidFile(deploymentId))
+const untilAsleep = (deploymentId: string) => until(() => sleeps(deploymentId), { what: "it sleeps" })
+const ask = (name: string, path = "/env") =>
+  fetch(`${platform.agentsUrl}/d/${name}${path}`, { headers: { "x-api-key": platform.apiKey } })
+const change = async (deploymentId: string, statement: ReturnType<typeof sql>) => {
+  await platform.db.run(sql`update deployments set ${statement} where deployment_id = ${deploymentId}`)
+  await wakePipeline(platform.db, deploymentId)
+}
+
+test("a deployment that nobody uses sleeps, and the first requests wake it", async () => {
+  const deploymentId = await deploy("sleepy", "dev_free")
+  await untilAsleep(deploymentId)
+
+  assert.equal((await ask("sleepy", "/ok")).status, 200)
+  assert.equal(await sleeps(deploymentId), true)
+  const replies = await Promise.all(Array.from({ length: 5 }, () => ask("sleepy")))
+
+  assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
+  await untilAsleep(deploymentId)
+})
+
+test("one that works does not sleep, nor does one of a type that never does", async () => {
+  const busy = join(temporaryFolder(), "busy")
+  writeFileSync(busy, "")
+  const always = await deploy("always", "dev")
+  const working = await deploy("working", "dev_zero", { FAKE_BUSY: busy })
+  // Of two that fell silent at the same time, this one is seen to sleep.
+  await untilAsleep(await deploy("measure", "dev_zero"))
+
+  assert.equal(await isAsleep(working), false)
+  assert.equal(await isAsleep(always), false)
+  rmSync(busy)
+  await untilAsleep(working)
+})
+
+test("what is due wakes a deployment before its time", async () => {
+  // Its unit always says that something is due in 22 s: it sleeps for two of them.
+  const deploymentId = await deploy("punctual", "dev_free_zero", { FAKE_DUE_MS: "22000" })
+  await untilAsleep(deploymentId)
+
+  await until(async () => existsSync(await pidFile(deploymentId)), { what: "it is awake without a request" })
+})
+
+test("a request waits for a control plane that is away, and a sleeper that is deployed anew is awake", async () => {
+  const deploymentId = await deploy("held", "dev_free")
+  await untilAsleep(deploymentId)
+  await platform.kill()
+
+  const waiting = ask("held")
+  await platform.start(settings)
+  assert.equal((await waiting).status, 200)
+
+  await untilAsleep(deploymentId)
+  const { body } = await platform.call("PATCH", `/v2/deployments/${deploymentId}`, {
+    secrets: [{ name: "NEXT", value: "1" }],
+  })
+  const revision = await platform.untilEnded(deploymentId, body.latest_revision_id)
+  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
+})
+
+test("a paused deployment has no process and says so; it is deployed to and resumed", async () => {
+  const deploymentId = await deploy("paused", "dev")
+  await change(deploymentId, sql`desired_run_state = 'paused'`)
+  await until(async () => !existsSync(await pidFile(deploymentId)), { what: "its unit has ended" })
+
+  const refused = await ask("paused")
+  assert.deepEqual([refused.status, ((await refused.json()) as { code: string }).code], [503, "paused"])
+  const { body } = await platform.call("PATCH", `/v2/deployments/${deploymentId}`, {
+    secrets: [{ name: "NEXT", value: "2" }],
+  })
+  assert.equal((await platform.untilEnded(deploymentId, body.latest_revision_id)).status, "DEPLOYED")
+
+  await change(deploymentId, sql`desired_run_state = 'running'`)
+  const reply = await until(
+    async () => {
+      const answer = await ask("paused")
+      return answer.status === 200 && ((await answer.json()) as { agent: Record<string, string> })
+    },
+    { what: "it answers again" },
+  )
+  assert.equal(reply.agent.NEXT, "2")
+})
+
+test("a restart replaces the process and costs no request", async () => {
+  const deploymentId = await deploy("restarted", "dev")
+  const file = await pidFile(deploymentId)
+  const pid = () => (existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { pid: number }).pid : undefined)
+  const before = pid()
+  const statuses = new Set<number>()
+
+  await change(deploymentId, sql`restart_generation = restart_generation + 1`)
+  await until(
+    async () => {
+      for (const reply of await Promise.all([ask("restarted"), ask("restarted")])) statuses.add(reply.status)
+      return pid() !== undefined && pid() !== before
+    },
+    { what: "another process answers" },
+  )
+
+  assert.equal((await ask("restarted")).status, 200)
+  assert.deepEqual([...statuses], [200])
+})

@@ -1,0 +1,48 @@
+/** Where the edge says that a deployment which sleeps is needed (protocol/edge, "Wake socket"). */
+import { once } from "node:events"
+import { rm } from "node:fs/promises"
+import { createServer, type Server } from "node:http"
+import type { Database } from "@superstep/toolkit/db/database"
+import type { Log } from "@superstep/toolkit/log/log"
+import { wakeDeployment } from "./sleep-queries.js"
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/**
+ * Listens where only this user may connect. A control plane that is started while another one stops takes the path over.
+ * @returns how to end it
+ */
+export async function listenForWakeCalls(
+  path: string,
+  { db, log }: { db: Database; log: Log },
+): Promise<() => Promise<void>> {
+  const server = createServer((request, response) => {
+    const [, deploymentId = ""] = /^\/wake\/([^/]+)$/.exec(request.url ?? "") ?? []
+    const answer = (status: number) => response.writeHead(status).end()
+    if (request.method !== "POST" || !uuid.test(deploymentId)) return answer(404)
+    wakeDeployment(db, deploymentId).then(
+      () => answer(204),
+      (err: unknown) => {
+        log.warn({ err, deployment_id: deploymentId }, "a deployment could not be woken")
+        answer(503)
+      },
+    )
+  })
+  await rm(path, { force: true })
+  await listenPrivately(server, path)
+  return async () => {
+    const closed = once(server, "close")
+    server.close()
+    server.closeAllConnections()
+    await closed
+  }
+}
+
+async function listenPrivately(server: Server, path: string): Promise<void> {
+  const listening = once(server, "listening")
+  // Node binds a path within this call, so no other file is made under this mask.
+  const mask = process.umask(0o177)
+  server.listen(path)
+  process.umask(mask)
+  await listening
+}
