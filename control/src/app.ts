@@ -1,4 +1,5 @@
 /** The control plane's API: one line a domain, served at the root and below `/api-host` (control-plane §1.1). */
+import { BlockList } from "node:net"
 import type { Database } from "@superstep/toolkit/db/database"
 import { TooLarge, Unavailable } from "@superstep/toolkit/errors/errors"
 import { errorHandler } from "@superstep/toolkit/http/errors"
@@ -16,6 +17,7 @@ import { addIntegrationRoutes } from "./integrations/routes.js"
 import { addLogRoutes } from "./logs/routes.js"
 import { addRevisionRoutes } from "./revisions/routes.js"
 import type { MasterKey } from "./secrets/seal.js"
+import { addKeyRoutes } from "./workspaces/routes.js"
 
 export interface AppOptions {
   readonly db: Database
@@ -27,6 +29,9 @@ export interface AppOptions {
   readonly gitProtocols: readonly GitProtocol[]
   /** Answers 503 while it says true; the default never does. */
   readonly isStopping?: () => boolean
+  /** Reverse proxies whose X-Forwarded headers are believed; none, unless said. */
+  readonly trustedProxies?: BlockList
+  readonly keyFailuresPerMinute?: number
 }
 
 // Room for 500 secrets of ordinary size; archives do not travel through these routes.
@@ -36,11 +41,14 @@ const maxBodyBytes = 1024 * 1024
 export function createApp(options: AppOptions): Hono {
   const { db, log, isStopping = () => false } = options
   const api = createApi()
-  for (const version of ["/v1/*", "/v2/*"]) api.use(version, authenticate(db))
+  const { trustedProxies = new BlockList(), keyFailuresPerMinute = 100 } = options
+  const entrance = authenticate({ db, trustedProxies, keyFailuresPerMinute })
+  for (const version of ["/v1/*", "/v2/*"]) api.use(version, entrance)
   addDeploymentRoutes(api, options)
   addRevisionRoutes(api, options)
   addLogRoutes(api, options)
   addIntegrationRoutes(api, options)
+  addKeyRoutes(api, options)
   addReference(api, db)
 
   const app = new Hono()

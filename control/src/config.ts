@@ -4,6 +4,7 @@ import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
 import type { GitProtocol } from "./deployments/repository.js"
+import { networks } from "./edge/config.js"
 
 const protocols = ["https", "ssh", "http", "file", "git"] as const satisfies readonly GitProtocol[]
 
@@ -58,7 +59,19 @@ export const settings = {
   trustedProxies: {
     env: "SUPERSTEP_TRUSTED_PROXIES",
     describe: "Addresses or networks, by comma, of reverse proxies whose X-Forwarded headers are believed.",
-    schema: z.string().default(""),
+    schema: z
+      .string()
+      .default("")
+      .superRefine((text, context) => {
+        for (const { message } of networks.safeParse(text).error?.issues ?? []) {
+          context.addIssue({ code: "custom", message })
+        }
+      }),
+  },
+  keyFailuresPerMinute: {
+    env: "SUPERSTEP_KEY_FAILURES",
+    describe: "How many wrong API keys an address may try in a minute before it gets 429.",
+    schema: count.default(100),
   },
   databaseUri: {
     env: "DATABASE_URI",
@@ -95,6 +108,25 @@ export const settings = {
     env: "SUPERSTEP_KEEP_ARTIFACTS",
     describe: "How many deployed revisions of a deployment keep what they were built into.",
     schema: count.default(5),
+  },
+  keepEventsDays: {
+    env: "SUPERSTEP_KEEP_EVENTS",
+    describe: "How many days events and calls of webhooks are kept.",
+    schema: count.default(30),
+  },
+  keepMetricsHours: {
+    env: "SUPERSTEP_KEEP_METRICS",
+    describe: "How many hours samples of units and traffic are kept.",
+    schema: count.default(24),
+  },
+  webhookPrivateNetworks: {
+    env: "SUPERSTEP_WEBHOOK_PRIVATE_NETWORKS",
+    describe: "1 to let webhooks go to private networks, such as 10.0.0.0/8.",
+    schema: z
+      .enum(["0", "1"])
+      .default("0")
+      .transform((flag) => flag === "1"),
+    defaultText: "`0`",
   },
   sourceMs: {
     env: "SUPERSTEP_TIMEOUT_SOURCE",

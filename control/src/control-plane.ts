@@ -7,6 +7,7 @@ import { listen } from "@superstep/toolkit/http/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import { createApp } from "./app.js"
 import { agentsUrlOf, type Config, gitProtocolsOf } from "./config.js"
+import { networks } from "./edge/config.js"
 import { loadMasterKey, openHome } from "./home.js"
 import type { PipelineContext, PipelineLimits } from "./pipeline/context.js"
 import { crashPoints } from "./pipeline/crash-points.js"
@@ -80,6 +81,8 @@ async function startParts(
     agentsUrl: agentsUrlOf(config),
     gitProtocols: gitProtocolsOf(config),
     isStopping: () => isStopping,
+    trustedProxies: networks.parse(config.trustedProxies),
+    keyFailuresPerMinute: config.keyFailuresPerMinute,
   })
   const listening = await listen(app.fetch, { host: config.host, port: config.port })
   undo.push(() => listening.close(0))

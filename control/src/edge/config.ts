@@ -17,7 +17,8 @@ const address = z.string("expected host:port").transform((text, context) => {
   return z.NEVER
 })
 
-const networks = z
+/** A list of addresses and networks, by comma. */
+export const networks = z
   .string()
   .default("")
   .transform((text, context) => {

@@ -210,6 +210,20 @@ alter table api_keys
   -- To the minute: it is written when the last note is older.
   add column last_used_at timestamptz;
 
+create function record_key() returns trigger language plpgsql as $$
+begin
+  insert into events (workspace_id, type, data) values (new.workspace_id,
+    case when new.revoked_at is null then 'key.created' else 'key.revoked' end,
+    jsonb_build_object('api_key_id', new.api_key_id, 'name', new.name, 'prefix', new.prefix, 'scopes', new.scopes));
+  return null;
+end $$;
+-- A key of the whole installation belongs to no workspace that could be told.
+create trigger key_is_recorded_new after insert on api_keys
+  for each row when (new.workspace_id is not null) execute function record_key();
+create trigger key_is_recorded after update of revoked_at on api_keys
+  for each row when (new.workspace_id is not null and old.revoked_at is null and new.revoked_at is not null)
+  execute function record_key();
+
 create table unit_samples (
   deployment_id uuid not null references deployments on delete cascade,
   at timestamptz not null,

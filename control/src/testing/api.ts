@@ -81,7 +81,7 @@ async function workspaceWithKey(db: Database, name: string) {
 
 async function readReply(response: Response): Promise<Reply> {
   const text = await response.text()
-  const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false
+  const isJson = response.headers.get("content-type")?.startsWith("application/json") && text !== ""
   assert.ok(response.headers.has("x-request-id"), "every reply has a request id")
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
 }

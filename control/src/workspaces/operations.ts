@@ -1,6 +1,6 @@
 /** Makes workspaces and keys, and tells who a caller is. Used by the API, the CLI and the first start. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
-import { Conflict, Forbidden, NotFound, Unauthenticated } from "@superstep/toolkit/errors/errors"
+import { Conflict, Forbidden, InvalidInput, NotFound, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
 import { wakeRoutes } from "../revisions/wake-up.js"
 import {
@@ -14,7 +14,7 @@ import {
   workspaceById,
   workspaceByName,
 } from "./queries.js"
-import { type ApiKey, type Caller, isUuid, keyHash, newKey, type Workspace } from "./workspace.js"
+import { type ApiKey, type Caller, isUuid, keyHash, newKey, type Scope, type Workspace } from "./workspace.js"
 
 /** @throws Conflict  the name is taken */
 export async function createWorkspace(db: Db, name: string): Promise<Workspace> {
@@ -32,17 +32,28 @@ export interface CreatedKey {
   readonly clearKey: string
 }
 
+export interface WantedKey {
+  /** null for a key of the whole installation, whose callers name a workspace with each request. */
+  readonly workspaceId: string | null
+  readonly name: string
+  /** Everything, unless said. */
+  readonly scopes?: readonly Scope[] | undefined
+  /** Never, unless said. */
+  readonly expiresAt?: Date | undefined
+}
+
 /**
- * @param workspaceId  null for a key of the whole installation, whose callers name a workspace with each request
- * @throws NotFound    there is no such workspace
+ * @throws NotFound      there is no such workspace
+ * @throws InvalidInput  it would have expired already
  */
-export async function createApiKey(
-  db: Db,
-  { workspaceId, name }: { workspaceId: string | null; name: string },
-): Promise<CreatedKey> {
+export async function createApiKey(db: Db, wanted: WantedKey): Promise<CreatedKey> {
+  const { workspaceId, name, scopes = ["admin"], expiresAt = null } = wanted
   if (workspaceId !== null) await findWorkspace(db, workspaceId)
+  if (expiresAt !== null && expiresAt.getTime() <= Date.now()) {
+    throw new InvalidInput([{ path: ["body", "expires_at"], message: "is in the past", type: "value_error" }])
+  }
   const { clearKey, prefix, sha256 } = newKey()
-  const key = await insertApiKey(db, { id: newId(), workspaceId, name, prefix, sha256 })
+  const key = await insertApiKey(db, { id: newId(), workspaceId, name, prefix, sha256, scopes, expiresAt })
   if (!key) throw new Error("the new key was not stored")
   await wakeRoutes(db)
   return { key, clearKey }
@@ -50,10 +61,11 @@ export async function createApiKey(
 
 /**
  * Ends a key: requests that begin after this one get a 401.
- * @throws NotFound  no key in force has this id
+ * @param workspaceId  whose key it must be; without it any, also one of the installation
+ * @throws NotFound    no key that was not revoked has this id
  */
-export async function revokeApiKey(db: Db, apiKeyId: string): Promise<void> {
-  const ended = isUuid(apiKeyId) ? await revokeKey(db, apiKeyId) : 0
+export async function revokeApiKey(db: Db, apiKeyId: string, workspaceId: string | null = null): Promise<void> {
+  const ended = isUuid(apiKeyId) ? await revokeKey(db, apiKeyId, workspaceId) : 0
   if (ended === 0) throw new NotFound(`API key ID ${apiKeyId} not found.`)
   await wakeRoutes(db)
 }
@@ -73,7 +85,7 @@ export async function findWorkspace(db: Db, workspaceId: string): Promise<Worksp
  * Tells who asks (K1–K4). A tenant that does not exist and one of other people get the same answer, so that ids
  * cannot be tried out.
  * @param tenantId  as the header said; undefined when there was none
- * @throws Unauthenticated  no key, an unknown one, or one that was revoked
+ * @throws Unauthenticated  no key, an unknown one, or one that was revoked or has expired
  * @throws Forbidden        the key has no rights on that workspace, or does not say which one it means
  * @see control-plane §1.1; the CLIs look for "requires workspace specification"
  */
@@ -89,7 +101,7 @@ export async function findCaller(db: Db, clearKey: string | undefined, tenantId:
   if (workspaceId === null || (key.workspace_id !== null && key.workspace_id !== workspaceId)) {
     throw new Forbidden("This key has no rights on the workspace that X-Tenant-Id names")
   }
-  return { workspaceId, apiKeyId: key.api_key_id }
+  return { workspaceId, apiKeyId: key.api_key_id, keyPrefix: key.prefix, scopes: key.scopes }
 }
 
 export interface FirstCredentials {

@@ -1,7 +1,7 @@
 /** The tables `workspaces` and `api_keys`. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import type { ApiKey, Workspace } from "./workspace.js"
+import type { ApiKey, Scope, Workspace } from "./workspace.js"
 
 /** @returns undefined when the name is taken */
 export const insertWorkspace = (db: Db, workspaceId: string, name: string): Promise<Workspace | undefined> =>
@@ -22,42 +22,65 @@ export const allWorkspaces = (db: Db): Promise<Workspace[]> =>
 export const lockFirstStart = (tx: Db): Promise<number> =>
   tx.run(sql`lock table workspaces in share row exclusive mode`)
 
-export const insertApiKey = (
-  db: Db,
-  key: { id: string; workspaceId: string | null; name: string; prefix: string; sha256: string },
-): Promise<ApiKey | undefined> =>
-  db.row(sql`
-    insert into api_keys (api_key_id, workspace_id, name, prefix, sha256)
-    values (${key.id}, ${key.workspaceId}, ${key.name}, ${key.prefix}, ${key.sha256})
-    returning api_key_id, workspace_id, name, prefix, created_at, revoked_at`)
+export interface NewApiKey {
+  readonly id: string
+  readonly workspaceId: string | null
+  readonly name: string
+  readonly prefix: string
+  readonly sha256: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAt: Date | null
+}
 
-/** @returns how many keys it ended: 0 when there is none with this id, or it had ended before */
-export const revokeKey = (db: Db, apiKeyId: string): Promise<number> =>
-  db.run(sql`update api_keys set revoked_at = now() where api_key_id = ${apiKeyId} and revoked_at is null`)
+const keyColumns = sql`
+  api_key_id, workspace_id, name, prefix, scopes, created_at, expires_at, revoked_at, last_used_at`
+
+export const insertApiKey = (db: Db, key: NewApiKey): Promise<ApiKey | undefined> =>
+  db.row(sql`
+    insert into api_keys (api_key_id, workspace_id, name, prefix, sha256, scopes, expires_at)
+    values (${key.id}, ${key.workspaceId}, ${key.name}, ${key.prefix}, ${key.sha256}, ${key.scopes}, ${key.expiresAt})
+    returning ${keyColumns}`)
+
+/**
+ * @param workspaceId  whose key it must be; null for any
+ * @returns how many keys it ended: 0 when there is none with this id, or it had ended before
+ */
+export const revokeKey = (db: Db, apiKeyId: string, workspaceId: string | null): Promise<number> =>
+  db.run(sql`
+    update api_keys set revoked_at = now()
+    where api_key_id = ${apiKeyId} and revoked_at is null 
+      and (${workspaceId}::uuid is null or workspace_id = ${workspaceId})`)
 
 export interface PresentedKey {
   readonly api_key_id: string
   readonly workspace_id: string | null
+  readonly prefix: string
+  readonly scopes: readonly Scope[]
   /** The workspace that the caller named, if there is one with this id. */
   readonly named_workspace_id: string | null
 }
 
-/** A key that is in force, together with the workspace that came with it. */
+const inForce = sql`revoked_at is null and (expires_at is null or expires_at > now())`
+
+/** A key that is in force, together with the workspace that came with it. Notes its use, once a minute at most. */
 export const presentedKey = (db: Db, sha256: string, tenantId: string | null): Promise<PresentedKey | undefined> =>
   db.row(sql`
-    select k.api_key_id, k.workspace_id, w.workspace_id as named_workspace_id
+    with used as (
+      update api_keys set last_used_at = now()
+      where sha256 = ${sha256} and ${inForce} and coalesce(last_used_at < now() - interval '1 minute', true))
+    select k.api_key_id, k.workspace_id, k.prefix, k.scopes, w.workspace_id as named_workspace_id
     from api_keys k left join workspaces w on w.workspace_id = ${tenantId}
-    where k.sha256 = ${sha256} and k.revoked_at is null`)
+    where k.sha256 = ${sha256} and ${inForce}`)
 
 /** Hashes of all keys that may call the agents of a workspace: its own and the installation's. */
 export const keyHashes = async (db: Db, workspaceId: string): Promise<string[]> => {
   const rows = await db.rows<{ sha256: string }>(sql`
     select sha256 from api_keys
-    where (workspace_id = ${workspaceId} or workspace_id is null) and revoked_at is null order by sha256`)
+    where (workspace_id = ${workspaceId} or workspace_id is null) and ${inForce} order by sha256`)
   return rows.map(({ sha256 }) => sha256)
 }
 
 export const keysOf = (db: Db, workspaceId: string | null): Promise<ApiKey[]> =>
   db.rows(sql`
-    select api_key_id, workspace_id, name, prefix, created_at, revoked_at from api_keys
+    select ${keyColumns} from api_keys
     where workspace_id is not distinct from ${workspaceId} order by created_at, api_key_id`)

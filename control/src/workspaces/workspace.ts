@@ -14,14 +14,27 @@ export interface ApiKey {
   readonly name: string
   /** The key's first characters, to recognise it by. */
   readonly prefix: string
+  readonly scopes: readonly Scope[]
   readonly created_at: Date
+  readonly expires_at: Date | null
   readonly revoked_at: Date | null
+  /** To the minute; calls of agents do not count. */
+  readonly last_used_at: Date | null
 }
+
+/** What a key may do. Every key may read; `admin` may do everything (K5). */
+export const scopes = ["read", "deploy", "secrets", "admin"] as const
+export type Scope = (typeof scopes)[number]
+
+export const mayDo = (held: readonly Scope[], needed: Scope): boolean =>
+  needed === "read" || held.includes(needed) || held.includes("admin")
 
 /** Who asks: the workspace that every query of the request is confined to. */
 export interface Caller {
   readonly workspaceId: string
   readonly apiKeyId: string
+  readonly keyPrefix: string
+  readonly scopes: readonly Scope[]
 }
 
 export interface NewKey {

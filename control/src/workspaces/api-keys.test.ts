@@ -1,0 +1,135 @@
+import assert from "node:assert/strict"
+import { BlockList } from "node:net"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { keyHashes } from "./queries.js"
+
+const make = async (api: TestApi, body: object = {}) => {
+  const reply = await api.call("POST", "/v2/api-keys", { body: { name: "ci", ...body } })
+  assert.equal(reply.status, 201, reply.text)
+  return reply.body as { id: string; key: string; prefix: string }
+}
+const as = (key: string) => ({ headers: { "x-api-key": key } })
+
+test("a key is shown once, works, tells when it was used, and ends (K6, K8)", async () => {
+  await using api = await startApi()
+
+  const { id, key, prefix } = await make(api, { scopes: ["deploy"] })
+  const works = await api.call("GET", "/v2/deployments", as(key))
+  const { body } = await api.call("GET", "/v2/api-keys")
+  const revoked = await api.call("DELETE", `/v2/api-keys/${id}`)
+  const after = await api.call("GET", "/v2/deployments", as(key))
+  const again = await api.call("DELETE", `/v2/api-keys/${id}`)
+
+  const listed = body.resources.find((it: { id: string }) => it.id === id)
+  assert.deepEqual([works.status, revoked.status, after.status, again.status], [200, 204, 401, 404])
+  assert.ok(key.startsWith(prefix) && listed.last_used_at)
+  assert.deepEqual([listed.scopes, "key" in listed], [["deploy"], false])
+  const kept = await api.db.rows(
+    sql`select to_jsonb(e)::text as t from events e union all select to_jsonb(k)::text from api_keys k`,
+  )
+  assert.equal(JSON.stringify(kept).includes(key), false)
+  const told = await api.db.rows<{ type: string }>(sql`
+    select type from events where data ->> 'api_key_id' = ${id} order by seq`)
+  assert.deepEqual(
+    told.map(({ type }) => type),
+    ["key.created", "key.revoked"],
+  )
+})
+
+test("a key that has expired is refused, also by the agents; one that would be born so is 422 (K6)", async () => {
+  await using api = await startApi()
+  const { id, key } = await make(api, { expires_at: new Date(Date.now() + 3_600_000).toISOString() })
+  const before = await keyHashes(api.db, api.workspaceId)
+
+  await api.db.run(sql`update api_keys set expires_at = now() - interval '1 second' where api_key_id = ${id}`)
+  const late = await api.call("GET", "/v2/deployments", as(key))
+  const past = await api.call("POST", "/v2/api-keys", { body: { name: "x", expires_at: "2001-01-01T00:00:00Z" } })
+
+  assert.deepEqual([late.status, past.status], [401, 422])
+  assert.equal((await keyHashes(api.db, api.workspaceId)).length, before.length - 1)
+})
+
+test("keys of another workspace and of the installation are neither seen nor ended (K4)", async () => {
+  await using api = await startApi()
+  const { id } = await make(api)
+  const org = await api.db.row<{ api_key_id: string }>(sql`select api_key_id from api_keys where workspace_id is null`)
+
+  const foreign = await api.callAsOther("DELETE", `/v2/api-keys/${id}`)
+  const installation = await api.call("DELETE", `/v2/api-keys/${org?.api_key_id}`)
+  const { body } = await api.callAsOther("GET", "/v2/api-keys")
+
+  assert.deepEqual([foreign.status, installation.status], [404, 404])
+  assert.equal(
+    body.resources.some((it: { id: string }) => it.id === id),
+    false,
+  )
+})
+
+test("malformed keys are refused with their places and change nothing", async () => {
+  await using api = await startApi()
+  const wrong = [
+    {},
+    { name: "" },
+    { name: "a", scopes: [] },
+    { name: "a", scopes: ["root"] },
+    { name: "a", expires_at: "soon" },
+  ]
+
+  const replies = await Promise.all(wrong.map((body) => api.call("POST", "/v2/api-keys", { body })))
+
+  assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([422]))
+  assert.equal((await api.call("GET", "/v2/api-keys")).body.resources.length, 1)
+})
+
+/** What each kind of key gets, by route; 403 `scope_missing` or anything else. */
+test("every route asks for its scope, at the root and below /api-host, also by HEAD (K5)", async () => {
+  await using api = await startApi()
+  const keys: Record<string, string> = {}
+  for (const scope of ["read", "deploy", "secrets", "admin"]) keys[scope] = (await make(api, { scopes: [scope] })).key
+  const { body: document } = await api.call("GET", "/openapi.json")
+  const routes = Object.entries(document.paths as Record<string, object>).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
+  )
+  const needsOf = ({ method, path }: { method: string; path: string }) => {
+    if (/^\/v2\/(api-keys|audit-log|webhooks)/.test(path)) return "admin"
+    if (method === "GET" || path.endsWith("_logs")) return "read"
+    if (/\/secrets/.test(path)) return "secrets"
+    return /^\/v[12]\/(integrations|listeners)/.test(path) ? "admin" : "deploy"
+  }
+  const refusal = async (key: string, method: string, path: string) => {
+    const id = "00000000-0000-4000-8000-000000000000"
+    const { status, text } = await api.call(method, path.replaceAll(/\{\w+\}/g, id), as(keys[key] ?? ""))
+    return status === 403 && (method === "HEAD" || text.includes("scope_missing"))
+  }
+
+  for (const route of routes.filter(({ path }) => /^\/v[12]\//.test(path) && !/\/webhook$/.test(path))) {
+    const needed = needsOf(route)
+    for (const key of Object.keys(keys)) {
+      const isRefused = !(needed === "read" || key === needed || key === "admin")
+      for (const prefix of ["", "/api-host"]) {
+        const said = await refusal(key, route.method, prefix + route.path)
+        assert.equal(said, isRefused, `${key} asks ${route.method} ${prefix}${route.path}`)
+      }
+    }
+  }
+  assert.equal(await refusal("read", "HEAD", "/v2/api-keys"), true)
+})
+
+test("who tries many wrong keys gets 429; a right key and a missing one do not (K7)", async () => {
+  await using api = await startApi({ keyFailuresPerMinute: 3, trustedProxies: new BlockList() })
+
+  const wrong = []
+  for (let n = 0; n < 5; n++) wrong.push(await api.call("GET", "/v2/deployments", as(`ssk_wrong${n}`)))
+  const right = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
+  const none = await api.call("GET", "/v2/deployments", as(""))
+
+  assert.deepEqual(
+    wrong.map(({ status }) => status),
+    [401, 401, 401, 429, 429],
+  )
+  assert.ok(Number(wrong[4]?.headers.get("retry-after")) > 0)
+  assert.equal(wrong[4]?.body.code, "too_many_requests")
+  assert.deepEqual([right.status, none.status], [201, 401])
+})

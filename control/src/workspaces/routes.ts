@@ -1,0 +1,91 @@
+/** HTTP for a workspace's API keys. Keys of the installation are made and ended with the `superstep` command only. */
+import { z } from "@hono/zod-openapi"
+import type { Database } from "@superstep/toolkit/db/database"
+import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import type { Log } from "@superstep/toolkit/log/log"
+import { uuid } from "../http/fields.js"
+import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
+import { pageOf, pageQuery, pageReply, sendPage } from "../http/page.js"
+import { createApiKey, listApiKeys, revokeApiKey } from "./operations.js"
+import { createdKeyReply, keyBody, keyFields, keyReply, renderKey } from "./schema.js"
+
+interface KeyRoutes {
+  readonly db: Database
+  readonly log: Log
+}
+
+export function addKeyRoutes(api: Api, options: KeyRoutes): void {
+  addList(api, options)
+  addCreate(api, options)
+  addRevoke(api, options)
+}
+
+function addList(api: Api, { db }: KeyRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/v2/api-keys",
+      summary: "Lists the workspace's API keys, oldest first, also revoked ones.",
+      query: z.object(pageQuery),
+      responses: { 200: { description: "a page of keys", schema: pageReply(keyReply) } },
+    },
+    async ({ c, query }) => {
+      const page = pageOf(query)
+      const keys = await listApiKeys(db, c.get("caller").workspaceId)
+      const resources = keys.slice(page.offset, page.offset + page.limit).map(renderKey)
+      return sendPage(c, page, { resources, total: keys.length })
+    },
+  )
+}
+
+/** No `Idempotency-Key` here: to repeat the reply, the key itself would have to be kept. */
+function addCreate(api: Api, { db, log }: KeyRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/v2/api-keys",
+      summary: "Makes an API key of the workspace; it is shown once.",
+      body: keyBody,
+      responses: {
+        201: { description: "the key", schema: createdKeyReply },
+        422: { description: "the body is malformed" },
+      },
+    },
+    async ({ c, body, bodyText }) => {
+      tellIgnored(c, ignoredFields(JSON.parse(bodyText), keyFields))
+      const wanted = {
+        workspaceId: c.get("caller").workspaceId,
+        name: body.name,
+        scopes: body.scopes ?? undefined,
+        expiresAt: body.expires_at ? new Date(body.expires_at) : undefined,
+      }
+      const { key, clearKey } = await db.transaction((tx) => createApiKey(tx, wanted))
+      log.info({ api_key_id: key.api_key_id }, "API key created")
+      return c.json({ ...renderKey(key), key: clearKey }, 201)
+    },
+  )
+}
+
+function addRevoke(api: Api, { db, log }: KeyRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "delete",
+      path: "/v2/api-keys/{api_key_id}",
+      summary: "Revokes an API key: requests from now on get a 401.",
+      params: z.object({ api_key_id: uuid }),
+      responses: {
+        204: { description: "revoked" },
+        404: { description: "the workspace has no such key, or it was revoked before" },
+      },
+    },
+    async ({ c, params }) => {
+      const { workspaceId } = c.get("caller")
+      await db.transaction((tx) => revokeApiKey(tx, params.api_key_id, workspaceId))
+      log.info({ api_key_id: params.api_key_id }, "API key revoked")
+      return c.body(null, 204)
+    },
+  )
+}

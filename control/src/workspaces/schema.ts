@@ -1,0 +1,44 @@
+/** What requests and replies about API keys look like. */
+import { z } from "@hono/zod-openapi"
+import { text } from "../http/fields.js"
+import { type ApiKey, scopes } from "./workspace.js"
+
+export const keyFields = {
+  name: text.min(1).max(255),
+  scopes: z
+    .array(z.enum(scopes))
+    .min(1)
+    .nullish()
+    .openapi({ description: "all may read; admin, the default, may do everything" }),
+  expires_at: z.iso
+    .datetime({ offset: true })
+    .nullish()
+    .openapi({ description: "from then on the key is refused; never, unless said" }),
+}
+export const keyBody = z.object(keyFields)
+
+export const keyReply = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    prefix: z.string().openapi({ description: "the key's first characters" }),
+    scopes: z.array(z.enum(scopes)),
+    created_at: z.iso.datetime(),
+    expires_at: z.iso.datetime().nullable(),
+    revoked_at: z.iso.datetime().nullable(),
+    last_used_at: z.iso.datetime().nullable().openapi({ description: "to the minute; calls of agents do not count" }),
+  })
+  .openapi("ApiKey")
+
+export const createdKeyReply = keyReply.extend({ key: z.string().openapi({ description: "never shown again" }) })
+
+export const renderKey = (key: ApiKey) => ({
+  id: key.api_key_id,
+  name: key.name,
+  prefix: key.prefix,
+  scopes: key.scopes,
+  created_at: key.created_at,
+  expires_at: key.expires_at,
+  revoked_at: key.revoked_at,
+  last_used_at: key.last_used_at,
+})
