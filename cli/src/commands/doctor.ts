@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process"
+import { statfs } from "node:fs/promises"
 import { promisify } from "node:util"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { CliCommand } from "../command.js"
 import type { Config } from "../config.js"
+import { readCredentials } from "../home/credentials.js"
 import { startHomeDatabase } from "../home/database.js"
 import { type Home, openHome } from "../home/home.js"
 import { isOwned, takeOwnership } from "../home/owner.js"
@@ -47,9 +49,35 @@ async function gitFinding(): Promise<Finding> {
 /** A running installation has its ports and its Postgres already. */
 async function installationFindings(home: Home, config: Config): Promise<Finding[]> {
   const writable = { ok: true, words: `data folder ${home.folder}` }
-  if (await isOwned(home)) return [writable, { ok: true, words: "Superstep runs on it" }]
+  const space = await spaceFinding(home)
+  if (await isOwned(home)) return [writable, space, { ok: true, words: "Superstep runs on it" }, await apiFinding(home)]
   const ports = await Promise.all([portFinding(8900, "--port"), portFinding(8901, "--agents-port")])
-  return [writable, ...ports, await databaseFinding(home, config)]
+  return [writable, space, ...ports, await databaseFinding(home, config)]
+}
+
+// An agent with its packages takes about 200 MB, and Postgres needs room to work.
+const leastBytes = 2 * 1024 ** 3
+
+async function spaceFinding({ folder }: Home): Promise<Finding> {
+  const { bavail, bsize } = await statfs(folder)
+  const words = `${(Number(bavail * bsize) / 1024 ** 3).toFixed(1)} GB free below it`
+  return bavail * bsize >= leastBytes ? { ok: true, words } : { ok: false, words: `only ${words}: make room` }
+}
+
+const patienceMs = 5000
+
+/** A control plane that does not answer although its program runs is being restarted, or stands still. */
+async function apiFinding(home: Home): Promise<Finding> {
+  const credentials = await readCredentials(home)
+  if (!credentials) return { ok: false, words: "it is not up yet: it has made no credentials" }
+  const { url } = credentials
+  try {
+    const { status } = await fetch(`${url}/health`, { signal: AbortSignal.timeout(patienceMs) })
+    if (status === 200) return { ok: true, words: `the control plane answers at ${url}` }
+    return { ok: false, words: `the control plane at ${url} answers ${status}: see ${home.logs}` }
+  } catch (error) {
+    return { ok: false, words: `the control plane does not answer at ${url} (${messageOf(error)}): see ${home.logs}` }
+  }
 }
 
 async function portFinding(port: number, option: string): Promise<Finding> {
