@@ -6,6 +6,7 @@ import { settings as control } from "@superstep/control/config"
 import { settings as edge } from "@superstep/control/edge/config"
 import { settings as server } from "@superstep/server/config"
 import { describeSettings, type Settings } from "@superstep/toolkit/config/settings"
+import { settings as cli } from "superstep/config"
 
 const page = new URL("../../docs/settings.md", import.meta.url)
 
@@ -28,6 +29,7 @@ const reference = `${[
     server,
   ),
   section("Edge", "Set by the control plane for the edge that it starts.", edge),
+  section("Command line", "Read by every command of `superstep`; options go before them.", cli),
 ].join("\n\n")}\n`
 
 test("the settings reference says what the processes read", async () => {
