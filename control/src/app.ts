@@ -8,12 +8,16 @@ import { createApi } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
 import { Hono } from "hono"
 import { bodyLimit } from "hono/body-limit"
+import { addDeploymentActions } from "./deployments/action-routes.js"
 import type { GitProtocol } from "./deployments/repository.js"
+import type { ResourceTiers } from "./deployments/resource-tiers.js"
+import { addRevisionActions } from "./deployments/revision-routes.js"
 import { addDeploymentRoutes } from "./deployments/routes.js"
 import { authenticate } from "./http/authenticate.js"
 import { addReference } from "./http/reference.js"
 import { requestId } from "./http/request-id.js"
 import { addIntegrationRoutes } from "./integrations/routes.js"
+import { addListenerRoutes } from "./listeners/routes.js"
 import { addLogRoutes } from "./logs/routes.js"
 import { addRevisionRoutes } from "./revisions/routes.js"
 import type { MasterKey } from "./secrets/seal.js"
@@ -27,6 +31,8 @@ export interface AppOptions {
   /** Where the edge is reached from outside, such as `http://127.0.0.1:8901`. */
   readonly agentsUrl: string
   readonly gitProtocols: readonly GitProtocol[]
+  /** What the names of sizes mean. */
+  readonly resourceTiers: ResourceTiers
   /** Answers 503 while it says true; the default never does. */
   readonly isStopping?: () => boolean
   /** Reverse proxies whose X-Forwarded headers are believed; none, unless said. */
@@ -45,10 +51,13 @@ export function createApp(options: AppOptions): Hono {
   const entrance = authenticate({ db, trustedProxies, keyFailuresPerMinute })
   for (const version of ["/v1/*", "/v2/*"]) api.use(version, entrance)
   addDeploymentRoutes(api, options)
+  addDeploymentActions(api, options)
   addRevisionRoutes(api, options)
+  addRevisionActions(api, options)
   addLogRoutes(api, options)
   addIntegrationRoutes(api, options)
   addKeyRoutes(api, options)
+  addListenerRoutes(api, options)
   addReference(api, db)
 
   const app = new Hono()

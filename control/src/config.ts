@@ -4,6 +4,7 @@ import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
 import type { GitProtocol } from "./deployments/repository.js"
+import { resourceTiersOf, resourceTiersSchema } from "./deployments/resource-tiers.js"
 import { networks } from "./edge/config.js"
 
 const protocols = ["https", "ssh", "http", "file", "git"] as const satisfies readonly GitProtocol[]
@@ -32,6 +33,15 @@ const count = z
   .transform(Number)
 const text = z.string().optional()
 const url = z.url({ protocol: /^https?$/, message: "expected an http or https address" }).optional()
+
+function parsedJson(text: string, ctx: z.RefinementCtx): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    ctx.addIssue({ code: "custom", message: "expected JSON" })
+    return z.NEVER
+  }
+}
 
 export const settings = {
   home: {
@@ -99,6 +109,13 @@ export const settings = {
       .optional(),
   },
   masterKeyFile: { env: "SUPERSTEP_MASTER_KEY_FILE", describe: "File that holds that key.", schema: text },
+  resourceTiers: {
+    env: "SUPERSTEP_RESOURCE_TIERS",
+    describe:
+      'What the names of sizes mean, as JSON: `{"compute": {"DEDICATED_S": {"cpu": 1, "memory_mb": 1024}}, "database": {}}`.',
+    schema: z.string().transform(parsedJson).pipe(resourceTiersSchema).optional().transform(resourceTiersOf),
+    defaultText: "a table of its own",
+  },
   maxBuilds: {
     env: "SUPERSTEP_MAX_BUILDS",
     describe: "Builds at once; half the processors unless set.",

@@ -80,6 +80,7 @@ async function startParts(
     key: context.key,
     agentsUrl: agentsUrlOf(config),
     gitProtocols: gitProtocolsOf(config),
+    resourceTiers: config.resourceTiers,
     isStopping: () => isStopping,
     trustedProxies: networks.parse(config.trustedProxies),
     keyFailuresPerMinute: config.keyFailuresPerMinute,

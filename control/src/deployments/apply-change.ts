@@ -11,11 +11,19 @@ import { type DeploymentRow, deploymentById, updateDesired } from "./queries.js"
 export interface Change {
   readonly sourceConfig?: SourceConfig
   readonly sourceRevisionConfig?: SourceRevisionConfig
-  readonly displayName?: string
+  /** Null takes it away. */
+  readonly displayName?: string | null
+  /** The whole set, in which the mask keeps a value; an empty one takes all away. */
   readonly secrets?: readonly SecretValue[]
+  /** A version of the secrets that an earlier revision pins, in place of `secrets`. */
+  readonly secretsVersion?: number
   readonly source?: Source
   /** Why a revision is made; none is without it. */
   readonly trigger?: Trigger
+  /** Who asks for it, such as `api_key:<id>`; the platform itself when nobody is named. */
+  readonly actor?: string
+  /** The revision that the new one repeats. */
+  readonly repeats?: string
 }
 
 /**
@@ -24,24 +32,30 @@ export interface Change {
  */
 export async function applyChange(tx: Db, key: MasterKey, row: DeploymentRow, change: Change): Promise<DeploymentRow> {
   const { workspace_id: workspaceId, deployment_id: deploymentId } = row
-  const owner = { workspaceId, deploymentId }
-  const secretsVersion = change.secrets?.length
-    ? await replaceSecrets(tx, { key, owner, current: row.secrets_version, secrets: change.secrets })
-    : row.secrets_version
   const desired = {
     sourceConfig: change.sourceConfig ?? row.source_config,
     sourceRevisionConfig: change.sourceRevisionConfig ?? row.source_revision_config,
-    secretsVersion,
+    secretsVersion: await secretsVersionOf(tx, key, row, change),
   }
   const source = change.source ?? row.latest_source ?? row.source
-  const { trigger } = change
-  const revision = trigger && (await addRevision(tx, { deploymentId, trigger, source, ...desired }))
+  const { trigger, actor, repeats } = change
+  const revision = trigger && (await addRevision(tx, { deploymentId, trigger, actor, repeats, source, ...desired }))
   await updateDesired(tx, deploymentId, {
     ...desired,
-    displayName: change.displayName ?? row.display_name,
+    displayName: change.displayName === undefined ? row.display_name : change.displayName,
     latestRevisionId: revision?.revision_id ?? row.latest_revision_id,
   })
   const changed = await deploymentById(tx, workspaceId, deploymentId)
   if (!changed) throw new Error(`deployment ${deploymentId} went away while it was held`)
   return changed
+}
+
+/** The version 0 has no secrets, and never will. */
+async function secretsVersionOf(tx: Db, key: MasterKey, row: DeploymentRow, change: Change): Promise<number> {
+  const current = row.secrets_version
+  const { secrets, secretsVersion = current } = change
+  if (secrets === undefined) return secretsVersion
+  if (secrets.length === 0) return 0
+  const owner = { workspaceId: row.workspace_id, deploymentId: row.deployment_id }
+  return replaceSecrets(tx, { key, owner, current, secrets })
 }

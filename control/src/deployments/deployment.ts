@@ -110,6 +110,29 @@ export function withDefaults(source: Source, config: SourceConfig): SourceConfig
   }
 }
 
+/** With defaults. Only a ready-made image answers on an address of its own; for the others it is ours to tell (D3). */
+export const settled = (source: Source, config: SourceConfig): SourceConfig =>
+  withDefaults(source, source === "external_docker" ? config : { ...config, custom_url: null })
+
+export const agentEnvironments = ["development", "staging", "production"] as const
+export type AgentEnvironment = (typeof agentEnvironments)[number]
+
+/** The record of an agent that other tools keep; it has one deployment an environment (control-plane §1.3). */
+export interface Agent {
+  readonly id: string
+  readonly environment: AgentEnvironment
+}
+
+/** The name of a deployment that came without one. */
+export function nameOfAgent(agent: Agent | undefined): string {
+  if (!agent) throw new Error("a deployment without an agent has a name")
+  const slug = agent.id
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, 40)
+  return `agent-${slug}-${agent.environment}`.replaceAll(/-{2,}/g, "-")
+}
+
 /** A path below the agents' address, one for each deployment of the installation. */
 export const publicUrl = (agentsUrl: string, routeName: string): string =>
   `${agentsUrl.replace(/\/+$/, "")}/d/${routeName}`

@@ -88,6 +88,7 @@ test("a deployment that was created reads back with every field", async () => {
     is_preview: false,
     agent_id: null,
     agent_environment: null,
+    run_state: "running",
   })
   assert.deepEqual(read.body, { ...post, id, latest_revision_id, created_at, updated_at })
   assert.equal(read.headers.get("etag"), '"2"')

@@ -2,7 +2,10 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
-import type { DeploymentStatus, DeploymentType, Source, SourceConfig } from "./deployment.js"
+import type { Agent, AgentEnvironment, DeploymentStatus, DeploymentType, Source, SourceConfig } from "./deployment.js"
+
+/** What the owner wants of the machines; they follow. */
+export type RunState = "running" | "paused"
 
 export interface DeploymentRow {
   readonly deployment_id: string
@@ -18,6 +21,10 @@ export interface DeploymentRow {
   readonly latest_revision_id: string | null
   readonly active_revision_id: string | null
   readonly version: number
+  readonly desired_run_state: RunState
+  readonly restart_generation: number
+  readonly agent_id: string | null
+  readonly agent_environment: AgentEnvironment | null
   readonly created_at: Date
   readonly updated_at: Date
   readonly delete_requested_at: Date | null
@@ -57,11 +64,21 @@ export const idOfName = async (db: Db, workspaceId: string, name: string): Promi
   return row?.deployment_id
 }
 
+/** The deployment of an agent's environment. */
+export const idOfAgent = async (db: Db, workspaceId: string, agent: Agent): Promise<string | undefined> => {
+  const row = await db.row<{ deployment_id: string }>(sql`
+    select deployment_id from deployments
+    where workspace_id = ${workspaceId} and agent_id = ${agent.id} and agent_environment = ${agent.environment}
+      and delete_requested_at is null`)
+  return row?.deployment_id
+}
+
 export interface NewDeployment {
   readonly deploymentId: string
   readonly workspaceId: string
   readonly name: string
   readonly routeName: string
+  readonly agent: Agent | undefined
   readonly source: Source
   readonly sourceConfig: SourceConfig
   readonly sourceRevisionConfig: SourceRevisionConfig
@@ -74,19 +91,21 @@ export const lockNames = (tx: Db, workspaceId: string): Promise<number> =>
 
 /**
  * A row that conflicts has used up its `uid_offset`, and those are few: what is known to be taken is not tried.
- * @returns false when the name or the route's name is taken; waits for others who are taking it
+ * @returns false when the name, the route's name or the agent's environment is taken; waits for others who are taking it
  */
 export const insertDeployment = async (tx: Db, it: NewDeployment): Promise<boolean> => {
   const inserted = await tx.run(sql`
     insert into deployments (deployment_id, workspace_id, name, route_name, source, integration_id, source_config,
-      source_revision_config, status)
+      source_revision_config, agent_id, agent_environment, status)
     select ${it.deploymentId}::uuid, ${it.workspaceId}::uuid, ${it.name}, ${it.routeName}, ${it.source},
       ${it.sourceConfig.integration_id}::uuid, ${JSON.stringify(it.sourceConfig)}::jsonb,
-      ${JSON.stringify(it.sourceRevisionConfig)}::jsonb, 'AWAITING_DATABASE'
+      ${JSON.stringify(it.sourceRevisionConfig)}::jsonb, ${it.agent?.id ?? null}, ${it.agent?.environment ?? null},
+      'AWAITING_DATABASE'
     where not exists (
       select 1 from deployments
       where delete_requested_at is null and (
-        route_name = ${it.routeName} or (workspace_id = ${it.workspaceId} and name = ${it.name})
+        route_name = ${it.routeName} or (workspace_id = ${it.workspaceId} and (name = ${it.name}
+          or (agent_id = ${it.agent?.id ?? null} and agent_environment = ${it.agent?.environment ?? null})))
       ))
     on conflict do nothing`)
   return inserted > 0
@@ -110,6 +129,23 @@ export const updateDesired = (tx: Db, deploymentId: string, desired: DesiredStat
       version = version + 1, updated_at = now()
     where deployment_id = ${deploymentId}`)
 
+export const setDesiredRunState = (
+  tx: Db,
+  { workspaceId, deploymentId }: { workspaceId: string; deploymentId: string },
+  runState: RunState,
+): Promise<number> =>
+  tx.run(sql`
+    update deployments set desired_run_state = ${runState}, version = version + 1, updated_at = now()
+    where workspace_id = ${workspaceId} and deployment_id = ${deploymentId} and desired_run_state <> ${runState}`)
+
+export const askForRestart = (
+  tx: Db,
+  { workspaceId, deploymentId }: { workspaceId: string; deploymentId: string },
+): Promise<number> =>
+  tx.run(sql`
+    update deployments set restart_generation = restart_generation + 1, version = version + 1, updated_at = now()
+    where workspace_id = ${workspaceId} and deployment_id = ${deploymentId}`)
+
 /** Marks for deletion: the name is free, lists hide it, and the pipeline removes what it has. */
 export const markForDeletion = (tx: Db, deploymentId: string, status: DeploymentStatus): Promise<number> =>
   tx.run(sql`
@@ -124,6 +160,8 @@ export interface DeploymentFilter {
   readonly status?: DeploymentStatus | undefined
   readonly deploymentType?: DeploymentType | undefined
   readonly deploymentIds?: readonly string[] | undefined
+  readonly agentId?: string | undefined
+  readonly agentEnvironment?: AgentEnvironment | undefined
 }
 
 /** Those that are being deleted are hidden unless a status is asked for (CP-D9). */
@@ -134,6 +172,8 @@ function conditions(filter: DeploymentFilter): Sql {
   where.push(filter.status ? sql`d.status = ${filter.status}` : sql`d.delete_requested_at is null`)
   if (filter.deploymentType) where.push(sql`d.source_config ->> 'deployment_type' = ${filter.deploymentType}`)
   if (filter.deploymentIds) where.push(sql`d.deployment_id = any(${filter.deploymentIds}::uuid[])`)
+  if (filter.agentId) where.push(sql`d.agent_id = ${filter.agentId}`)
+  if (filter.agentEnvironment) where.push(sql`d.agent_environment = ${filter.agentEnvironment}`)
   return joinSql(where, " and ")
 }
 

@@ -32,8 +32,9 @@ export const renderDeployment = (row: DeploymentRow, agentsUrl: string): z.input
   active_revision_id: row.active_revision_id,
   image_version: null,
   is_preview: false,
-  agent_id: null,
-  agent_environment: null,
+  agent_id: row.agent_id,
+  agent_environment: row.agent_environment,
+  run_state: row.desired_run_state,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })

@@ -1,48 +1,54 @@
-/** HTTP for deployments: parse, call an operation, render. */
+/** HTTP for deployments: parse, call an operation, render. What is done to one beyond a PATCH is in `action-routes.ts`. */
 import { z } from "@hono/zod-openapi"
-import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
-import type { Log } from "@superstep/toolkit/log/log"
-import type { Context } from "hono"
-import { uuid } from "../http/fields.js"
-import { answerOnce } from "../http/idempotency.js"
-import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
+import { actorOf } from "../http/authenticate.js"
+import { ignoredFieldsOf, tellIgnored } from "../http/ignored-fields.js"
 import { pageOf, pageReply, sendPage } from "../http/page.js"
-import type { DeploymentRules } from "./operations.js"
-import { createDeployment, deleteDeployment, findDeployment, listDeployments, patchDeployment } from "./operations.js"
-import type { DeploymentRow } from "./queries.js"
-import { etagOf, renderDeployment } from "./render.js"
 import {
+  answerWithDeployment,
+  changeRefusals,
+  type DeploymentRoutes,
+  ifMatch,
+  notFound,
+  onePath,
+  oneReply,
+  show,
+} from "./answer.js"
+import { patchDeployment } from "./change.js"
+import { knownParts } from "./fields.js"
+import {
+  countFree,
+  createDeployment,
+  deleteDeployment,
+  deleteDeployments,
+  findDeployment,
+  listDeployments,
+} from "./operations.js"
+import { renderDeployment } from "./render.js"
+import {
+  bulkDeleteQuery,
+  bulkDeleteReply,
   createBody,
   createFields,
   deleteQuery,
   deploymentReply,
-  knownParts,
   listQuery,
   patchBody,
   patchFields,
 } from "./schema.js"
 
-export interface DeploymentRoutes extends DeploymentRules {
-  readonly db: Database
-  readonly log: Log
-  /** Where the edge is reached from outside, without a path. */
-  readonly agentsUrl: string
-}
-
-const onePath = { path: "/v2/deployments/{deployment_id}", params: z.object({ deployment_id: uuid }) } as const
-const notFound = { 404: { description: "the workspace has no such deployment" } } as const
-const oneReply = { description: "the deployment", schema: deploymentReply } as const
-
 export function addDeploymentRoutes(api: Api, options: DeploymentRoutes): void {
   addCreate(api, options)
   addList(api, options)
+  addBulkDelete(api, options)
+  // Before the deployments' own addresses, of which it would be one.
+  addFreeCount(api, options)
   addRead(api, options)
   addPatch(api, options)
   addDelete(api, options)
 }
 
-function addCreate(api: Api, { db, log, agentsUrl, ...rules }: DeploymentRoutes): void {
+function addCreate(api: Api, options: DeploymentRoutes): void {
   addRoute(
     api,
     {
@@ -53,29 +59,26 @@ function addCreate(api: Api, { db, log, agentsUrl, ...rules }: DeploymentRoutes)
       responses: {
         201: oneReply,
         400: { description: "a rule of the source or a reserved name forbids it" },
-        409: { description: "the name is taken; `conflicting_id` has it" },
+        409: { description: "the name or the agent's environment is taken; `conflicting_id` has it" },
         422: { description: "the body is malformed" },
       },
     },
-    async ({ c, body, bodyText }) => {
-      const { workspaceId } = c.get("caller")
+    ({ c, body, bodyText }) => {
+      const caller = c.get("caller")
+      const { agent_id: id, agent_environment: environment } = body
       const wanted = {
-        name: body.name,
+        name: body.name ?? undefined,
+        agent: id && environment ? { id, environment } : undefined,
         source: body.source,
         sourceConfig: body.source_config ?? {},
         sourceRevisionConfig: body.source_revision_config ?? {},
         secrets: body.secrets ?? [],
+        actor: actorOf(caller),
       }
-      tellIgnored(c, ignoredFields(JSON.parse(bodyText), createFields, knownParts))
-      return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
-        const row = await createDeployment(tx, rules, workspaceId, wanted)
-        const ids = { deployment_id: row.deployment_id, revision_id: row.latest_revision_id }
-        return {
-          status: 201,
-          body: show(c, row, agentsUrl),
-          committed: () => log.info(ids, "deployment created"),
-        }
-      })
+      tellIgnored(c, ignoredFieldsOf(bodyText, createFields, knownParts))
+      return answerWithDeployment(options, { c, bodyText, status: 201, done: "deployment created" }, (tx) =>
+        createDeployment(tx, options, caller.workspaceId, wanted),
+      )
     },
   )
 }
@@ -103,10 +106,25 @@ function addList(api: Api, { db, agentsUrl }: DeploymentRoutes): void {
         status: query.status,
         deploymentType: query.deployment_type,
         deploymentIds: query.deployment_ids,
+        agentId: query.agent_id,
+        agentEnvironment: query.agent_environment,
       }
       const { rows, total } = await listDeployments(db, filter, page)
       return sendPage(c, page, { resources: rows.map((row) => renderDeployment(row, agentsUrl)), total })
     },
+  )
+}
+
+function addFreeCount(api: Api, { db }: DeploymentRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/v2/deployments/free-count",
+      summary: "Counts the workspace's deployments of the free types.",
+      responses: { 200: { description: "how many there are", schema: z.object({ count: z.int() }) } },
+    },
+    async ({ c }) => c.json({ count: await countFree(db, c.get("caller").workspaceId) }),
   )
 }
 
@@ -119,7 +137,7 @@ function addRead(api: Api, { db, agentsUrl }: DeploymentRoutes): void {
   )
 }
 
-function addPatch(api: Api, { db, log, agentsUrl, ...rules }: DeploymentRoutes): void {
+function addPatch(api: Api, options: DeploymentRoutes): void {
   addRoute(
     api,
     {
@@ -130,32 +148,28 @@ function addPatch(api: Api, { db, log, agentsUrl, ...rules }: DeploymentRoutes):
       responses: {
         200: oneReply,
         400: { description: "a field is fixed, or a rule of the source forbids it" },
-        ...notFound,
-        409: { description: "it is being deleted" },
-        412: { description: "`If-Match` names another version" },
+        ...changeRefusals,
         422: { description: "the body is malformed" },
       },
     },
-    async ({ c, params, body, bodyText }) => {
-      const { workspaceId } = c.get("caller")
+    ({ c, params, body, bodyText }) => {
+      const caller = c.get("caller")
+      const ids = { workspaceId: caller.workspaceId, deploymentId: params.deployment_id }
       const patch = {
         sourceConfig: body.source_config ?? {},
         sourceRevisionConfig: body.source_revision_config ?? {},
-        secrets: body.secrets ?? [],
+        secrets: body.secrets ?? undefined,
+        secretsMode: body.secrets_mode ?? undefined,
         displayName: body.display_name ?? undefined,
+        unset: body.unset ?? undefined,
         revisionSource: body.revision_source ?? undefined,
         expectedVersions: ifMatch(c),
+        actor: actorOf(caller),
       }
-      if (bodyText.trim() !== "") tellIgnored(c, ignoredFields(JSON.parse(bodyText), patchFields, knownParts))
-      return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
-        const row = await patchDeployment(tx, rules, { workspaceId, deploymentId: params.deployment_id }, patch)
-        const ids = { deployment_id: row.deployment_id, revision_id: row.latest_revision_id }
-        return {
-          status: 200,
-          body: show(c, row, agentsUrl),
-          committed: () => log.info(ids, "deployment changed"),
-        }
-      })
+      tellIgnored(c, ignoredFieldsOf(bodyText, patchFields, knownParts))
+      return answerWithDeployment(options, { c, bodyText, status: 200, done: "deployment changed" }, (tx) =>
+        patchDeployment(tx, options, ids, patch),
+      )
     },
   )
 }
@@ -185,17 +199,27 @@ function addDelete(api: Api, { db, log }: DeploymentRoutes): void {
   )
 }
 
-function show(c: Context, row: DeploymentRow, agentsUrl: string) {
-  c.header("etag", etagOf(row))
-  return renderDeployment(row, agentsUrl)
-}
-
-/** The versions that `If-Match` names; undefined for `*` or no header. What is no version of ours matches nothing. */
-function ifMatch(c: Context): number[] | undefined {
-  const header = c.req.header("if-match")?.trim()
-  if (!header || header === "*") return undefined
-  return header.split(",").flatMap((tag) => {
-    const version = /^\s*"(\d{1,9})"\s*$/.exec(tag)?.[1]
-    return version === undefined ? [] : [Number(version)]
-  })
+function addBulkDelete(api: Api, { db, log }: DeploymentRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "delete",
+      path: "/v2/deployments",
+      summary: "Marks several deployments for deletion.",
+      query: bulkDeleteQuery,
+      responses: {
+        200: { description: "all of them are marked", schema: bulkDeleteReply },
+        207: { description: "some are not, and why", schema: bulkDeleteReply },
+        422: { description: "no ids, more than 100, or one that is none" },
+      },
+    },
+    async ({ c, query }) => {
+      const wanted = { workspaceId: c.get("caller").workspaceId, deploymentIds: query.deployment_ids }
+      const results = await db.transaction((tx) => deleteDeployments(tx, wanted, { force: query.force ?? false }))
+      for (const { id, status } of results) {
+        if (status === 204) log.info({ deployment_id: id }, "deployment marked for deletion")
+      }
+      return c.json({ results }, results.every(({ status }) => status === 204) ? 200 : 207)
+    },
+  )
 }

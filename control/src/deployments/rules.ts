@@ -46,7 +46,6 @@ function misplaced(source: Source, config: SourceConfig, revision: SourceRevisio
     ...(config.repo_url && source !== "github" ? [inSourceConfig("repo_url", "belongs to github sources")] : []),
     ...(revision.repo_ref && source !== "github" ? [inRevisionConfig("repo_ref", "belongs to github sources")] : []),
     ...(revision.image_uri && !isImage ? [inRevisionConfig("image_uri", "belongs to sources that are images")] : []),
-    ...(config.listener_id ? [inSourceConfig("listener_id", `Listener ID ${config.listener_id} not found.`)] : []),
   ]
 }
 

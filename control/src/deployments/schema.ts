@@ -1,98 +1,12 @@
-/** What the requests and replies of deployments look like. Both spellings of the config path become one here. */
+/** What the requests and replies of deployments look like. */
 import { z } from "@hono/zod-openapi"
-import { commandProblem } from "../builders/command-problem.js"
-import { commaSeparated, optionalParameter, storageProblem, text, trueOrFalse, uuid } from "../http/fields.js"
+import { commaSeparated, optionalParameter, text, trueOrFalse, uuid } from "../http/fields.js"
 import { pageQuery } from "../http/page.js"
 import { sourceRevisionConfigReply } from "../revisions/schema.js"
-import { deploymentStatuses, deploymentTypes, sources } from "./deployment.js"
-import { configPathProblem, imageUriProblem, refProblem } from "./repository.js"
-
-const checked = (problemOf: (value: string) => string | undefined) =>
-  z.string().superRefine((value, ctx) => {
-    const problem = storageProblem(value) ?? problemOf(value)
-    if (problem) ctx.addIssue({ code: "custom", message: problem })
-  })
-
-const count = z.int().min(0).nullish()
-const number = z.number().min(0).nullish()
-const resourceSpec = z
-  .looseObject({
-    min_scale: count,
-    max_scale: count,
-    cpu: z.number().min(0.1).max(8).nullish(),
-    cpu_limit: z.number().min(0.1).max(16).nullish(),
-    memory_mb: number,
-    memory_limit_mb: number,
-  })
-  .superRefine((value, ctx) => {
-    const problem = storageProblem(value)
-    if (problem) ctx.addIssue({ code: "custom", message: problem })
-  })
-
-// Only an address that a browser opens: it is shown to people as the deployment's URL.
-const webUrl = z.url({ protocol: /^https?$/, message: "expected an http or https URL" })
-
-const sourceConfigFields = {
-  integration_id: uuid.nullish(),
-  repo_url: text.nullish(),
-  deployment_type: z.enum(deploymentTypes).nullish(),
-  build_on_push: z.boolean().nullish(),
-  custom_url: webUrl.nullish(),
-  resource_spec: resourceSpec.nullish(),
-  listener_id: uuid.nullish(),
-  listener_config: z.object({ k8s_namespace: text.nullable() }).nullish(),
-  install_command: checked(commandProblem).nullish(),
-  build_command: checked(commandProblem).nullish(),
-  template_id: text.nullish(),
-}
-
-const sourceRevisionConfigFields = {
-  repo_ref: checked(refProblem).nullish(),
-  langgraph_config_path: checked(configPathProblem).nullish(),
-  graph_config_path: checked(configPathProblem)
-    .nullish()
-    .openapi({ description: "another spelling of langgraph_config_path" }),
-  image_uri: checked(imageUriProblem).nullish(),
-  source_tarball_path: text.nullish(),
-}
-
-const sourceRevisionConfig = z
-  .object(sourceRevisionConfigFields)
-  .superRefine(({ langgraph_config_path: one, graph_config_path: other }, ctx) => {
-    if (one && other && one !== other) {
-      const message = `differs from langgraph_config_path (${one}): send one of the two`
-      ctx.addIssue({ code: "custom", path: ["graph_config_path"], message })
-    }
-  })
-  .transform(({ graph_config_path, ...config }) => ({
-    ...config,
-    langgraph_config_path: config.langgraph_config_path ?? graph_config_path,
-  }))
-
-/** The names of the fields inside the two configs, for telling which were ignored. */
-export const knownParts = {
-  source_config: Object.keys(sourceConfigFields),
-  source_revision_config: Object.keys(sourceRevisionConfigFields),
-}
-
-// Linux refuses a longer variable when a process starts (MAX_ARG_STRLEN is 128 KiB, name included).
-const maxSecretLength = 100_000
-
-const secret = z.object({
-  name: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,254}$/, "expected the name of an environment variable"),
-  value: text.max(maxSecretLength),
-})
-
-const secretReferences = z
-  .array(z.unknown())
-  .max(0, "names Secrets of Kubernetes, which this installation does not run on: send the values as secrets")
-
-const sharedFields = {
-  source_config: z.object(sourceConfigFields).nullish(),
-  source_revision_config: sourceRevisionConfig.nullish(),
-  secrets: z.array(secret).max(500).nullish(),
-  secret_references: secretReferences.nullish(),
-}
+import { unsettable } from "./change.js"
+import { agentEnvironments, deploymentStatuses, deploymentTypes, sources } from "./deployment.js"
+import { changeFields, configFields, secrets } from "./fields.js"
+import { resourceTierNames } from "./resource-tiers.js"
 
 /** Lower-case letters, digits and dashes; it starts with a letter and is part of a public URL (CP-D2). */
 const deploymentName = z
@@ -102,14 +16,28 @@ const deploymentName = z
     "expected at most 63 lower-case letters, digits and dashes, a letter first and no dash last",
   )
 
-export const createFields = { name: deploymentName, source: z.enum(sources), ...sharedFields }
-export const createBody = z.object(createFields)
+export const createFields = {
+  name: deploymentName.nullish().openapi({ description: "required, unless agent_id is given" }),
+  source: z.enum(sources),
+  ...configFields,
+  secrets: secrets.nullish(),
+  agent_id: text.min(1).max(255).nullish(),
+  agent_environment: z.enum(agentEnvironments).nullish(),
+}
+
+export const createBody = z.object(createFields).superRefine(({ name, agent_id, agent_environment }, ctx) => {
+  const required = (field: string) => ctx.addIssue({ code: "custom", path: [field], message: "this field is required" })
+  if (!name && !agent_id) required("name")
+  if (agent_id && !agent_environment) required("agent_environment")
+  if (agent_environment && !agent_id) required("agent_id")
+})
 
 export const patchFields = {
-  ...sharedFields,
+  ...changeFields,
   display_name: text.min(1).max(255).nullish(),
   revision_source: z.enum(["internal_docker", "internal_source"]).nullish(),
   tracked_packages: z.array(z.string()).nullish(),
+  unset: z.array(z.enum(unsettable)).nullish().openapi({ description: "what to clear, since nulls leave as is" }),
 }
 export const patchBody = z.object(patchFields)
 
@@ -123,12 +51,41 @@ export const listQuery = z.object({
   image_version: optionalParameter(text),
   remote_reconciled: optionalParameter(trueOrFalse),
   tag_value_ids: optionalParameter(commaSeparated).openapi({ description: "ids with commas" }),
+  agent_id: optionalParameter(text),
+  agent_environment: optionalParameter(z.enum(agentEnvironments)),
 })
 
 export const deleteQuery = z.object({
   delete_tracing_project: optionalParameter(trueOrFalse),
   force: optionalParameter(trueOrFalse).openapi({ description: "only for one that is being deleted already" }),
 })
+
+export const bulkDeleteQuery = z.object({
+  deployment_ids: commaSeparated
+    .pipe(z.array(uuid).min(1).max(100))
+    .openapi({ description: "at most 100 ids with commas" }),
+  ...deleteQuery.shape,
+})
+
+export const bulkDeleteReply = z.object({
+  results: z.array(z.object({ id: z.string(), status: z.int(), detail: z.string().nullable() })),
+})
+
+export const resourceTiersFields = {
+  compute_tier: z.enum(resourceTierNames).nullish(),
+  database_tier: z.enum(resourceTierNames).nullish(),
+}
+export const resourceTiersBody = z
+  .object(resourceTiersFields)
+  .refine(({ compute_tier, database_tier }) => compute_tier || database_tier, "expected compute_tier or database_tier")
+
+export const deploymentTierFields = { deployment_type: z.enum(deploymentTypes) }
+export const deploymentTierBody = z.object(deploymentTierFields)
+
+export const rollbackFields = {
+  revision_id: uuid.nullish().openapi({ description: "the last good one before the one that serves, unless given" }),
+}
+export const rollbackBody = z.object(rollbackFields)
 
 const nullableText = z.string().nullable()
 
@@ -165,6 +122,7 @@ export const deploymentReply = z
     is_preview: z.boolean(),
     agent_id: nullableText,
     agent_environment: nullableText,
+    run_state: z.enum(["running", "paused"]).openapi({ description: "what its owner wants" }),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
   })

@@ -58,3 +58,6 @@ async function counted<T>(failures: KeyFailures, c: Context, proxies: BlockList,
     throw new TooManyRequests("too many requests with an invalid API key: wait, then send a valid one", waitMs)
   }
 }
+
+/** The caller as revisions and logs name them. */
+export const actorOf = ({ apiKeyId }: Caller): string => `api_key:${apiKeyId}`

@@ -44,8 +44,8 @@ test("a wrong method is 405 and names the right ones; an unknown path is 404", a
   await using api = await startApi()
   const id = "00000000-0000-4000-8000-000000000000"
   const wrong: [method: string, path: string, allow: string][] = [
-    ["PUT", "/v2/deployments", "GET, POST, HEAD"],
-    ["DELETE", "/api-host/v2/deployments", "GET, POST, HEAD"],
+    ["PUT", "/v2/deployments", "DELETE, GET, POST, HEAD"],
+    ["PATCH", "/api-host/v2/deployments", "DELETE, GET, POST, HEAD"],
     ["POST", `/v2/deployments/${id}`, "DELETE, GET, PATCH, HEAD"],
     ["PATCH", `/v2/deployments/${id}/revisions/${id}`, "GET, HEAD"],
     ["GET", `/v1/projects/${id}/deploy_logs`, "POST"],
@@ -98,7 +98,7 @@ test("health, the document and the page need no key", async () => {
   assert.deepEqual(health.body, { status: "ok" })
   const { paths, openapi } = document.body
   assert.equal(openapi, "3.1.0")
-  assert.deepEqual(Object.keys(paths["/v2/deployments"]).sort(), ["get", "post"])
+  assert.deepEqual(Object.keys(paths["/v2/deployments"]).sort(), ["delete", "get", "post"])
   assert.deepEqual(Object.keys(paths["/v2/deployments/{deployment_id}"]).sort(), ["delete", "get", "patch"])
   assert.ok(paths["/v2/deployments/{deployment_id}/revisions/{revision_id}"].get)
   assert.match(page.headers.get("content-type") ?? "", /^text\/html/)

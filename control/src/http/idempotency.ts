@@ -10,7 +10,7 @@ import type { Context } from "hono"
 import { answeredRequest, forgetOldKeys, storeReply, takeIdempotencyKey } from "./queries.js"
 
 export interface Answer {
-  readonly status: 200 | 201
+  readonly status: 200 | 201 | 202
   readonly body: object
   /** Called when the effect is stored, and not for a repeated request: the place to log it. */
   readonly committed: () => void
@@ -60,7 +60,7 @@ function keyOf(c: Context): string | undefined {
 /** Both addresses of the API are one: a retry may come through the other. */
 const fingerprint = (c: Context, bodyText: string): string =>
   createHash("sha256")
-    .update(`${c.req.method} ${c.req.path.replace(/^\/api-host/, "")}\n${bodyText}`)
+    .update(`${c.req.method} ${c.req.path.replace(/^\/api-host/, "")}${new URL(c.req.url).search}\n${bodyText}`)
     .digest("hex")
 
 async function repeated(tx: Db, { workspaceId, key, sha256 }: { workspaceId: string; key: string; sha256: string }) {

@@ -27,6 +27,13 @@ export function ignoredFields(
   return [...top, ...inside]
 }
 
+/** The same of a body as it came; an empty one has none. */
+export const ignoredFieldsOf = (
+  bodyText: string,
+  known: z.ZodRawShape,
+  parts?: Readonly<Record<string, readonly string[]>>,
+): string[] => (bodyText.trim() === "" ? [] : ignoredFields(JSON.parse(bodyText), known, parts))
+
 /** Names the fields in the reply, if there are any. */
 export function tellIgnored(c: Context, names: readonly string[]): void {
   if (names.length > 0) c.header("x-ignored-fields", names.slice(0, maxNames).map(plain).join(", "))

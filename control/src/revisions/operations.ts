@@ -1,7 +1,8 @@
 /** Adds revisions and finds them. Whoever changes a deployment goes through `deployments/operations.ts`. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { NotFound } from "@superstep/toolkit/errors/errors"
+import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
+import { interruptRevision } from "./claims.js"
 import {
   countRevisions,
   findRevisions,
@@ -10,7 +11,9 @@ import {
   type RevisionFilter,
   type RevisionRow,
   revisionById,
+  type SeenRevision,
 } from "./queries.js"
+import { isFinal } from "./revision.js"
 import { wakePipeline } from "./wake-up.js"
 
 /**
@@ -28,10 +31,33 @@ export async function addRevision(tx: Db, spec: Omit<NewRevision, "revisionId">)
 export async function findRevision(
   db: Db,
   ids: { workspaceId: string; deploymentId: string; revisionId: string },
-): Promise<RevisionRow> {
+): Promise<SeenRevision> {
   const revision = await revisionById(db, ids)
   if (!revision) throw new NotFound(`Revision ID ${ids.revisionId} not found.`)
   return revision
+}
+
+/**
+ * Ends a revision that somebody does not want any more (control-plane §6.3, rule 5). Whoever works on it stops a moment
+ * later. One that was interrupted before is answered as it is.
+ * @throws NotFound
+ * @throws Conflict  it has ended, or requests reach it already
+ */
+export async function interrupt(
+  tx: Db,
+  ids: { workspaceId: string; deploymentId: string; revisionId: string },
+): Promise<SeenRevision> {
+  const revision = await findRevision(tx, ids)
+  if (revision.status === "INTERRUPTED") return revision
+  if (!(await interruptRevision(tx, ids.revisionId))) {
+    const { status } = await findRevision(tx, ids)
+    const words = isFinal(status)
+      ? `Revision ID ${ids.revisionId} has ended as ${status}`
+      : `Revision ID ${ids.revisionId} takes requests already: roll back instead`
+    throw new Conflict(words, "not_interruptible")
+  }
+  await wakePipeline(tx, ids.deploymentId)
+  return findRevision(tx, ids)
 }
 
 /** A page of a deployment's revisions, newest first. */
@@ -39,7 +65,7 @@ export async function listRevisions(
   db: Db,
   filter: RevisionFilter,
   page: { limit: number; offset: number },
-): Promise<{ rows: RevisionRow[]; total: number }> {
+): Promise<{ rows: SeenRevision[]; total: number }> {
   const [rows, total] = await Promise.all([findRevisions(db, filter, page), countRevisions(db, filter)])
   return { rows, total }
 }

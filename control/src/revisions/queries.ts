@@ -18,12 +18,23 @@ export interface RevisionRow {
   readonly commit_sha: string | null
   readonly commit: { readonly sha: string; readonly message: string; readonly author: string } | null
   readonly artifact_id: string | null
+  readonly actor: string | null
+  /** The revision that this one repeats; never one that is itself a repetition. */
+  readonly repeats_revision_id: string | null
+  /** When each stage first began, by stage. */
+  readonly stage_started_at: Readonly<Partial<Record<Stage, string>>>
   readonly error_code: ErrorCode | null
   readonly status_message: string | null
   readonly created_at: Date
   readonly updated_at: Date
   readonly started_at: Date | null
   readonly finished_at: Date | null
+}
+
+/** A revision as readers see it. */
+export interface SeenRevision extends RevisionRow {
+  /** Of the units that serve with it; null when none does. */
+  readonly health: "healthy" | "down" | null
 }
 
 export interface NewRevision {
@@ -34,28 +45,56 @@ export interface NewRevision {
   readonly sourceConfig: SourceConfig
   readonly sourceRevisionConfig: SourceRevisionConfig
   readonly secretsVersion: number
+  readonly actor?: string | undefined
+  /** The revision of the same deployment that this one repeats. */
+  readonly repeats?: string | undefined
 }
 
 /** Adds a revision behind the others of its deployment, whose row the caller holds: else two would get one number. */
 export const insertRevision = (tx: Db, revision: NewRevision): Promise<RevisionRow | undefined> =>
   tx.row(sql`
+    with before as (select * from revisions where deployment_id = ${revision.deploymentId})
     insert into revisions (revision_id, deployment_id, seq, status, stage, trigger, source, source_config,
-      source_revision_config, secrets_version)
-    select ${revision.revisionId}, ${revision.deploymentId}, coalesce(max(seq), 0) + 1, 'CREATING', 'queue',
-      ${revision.trigger}, ${revision.source}, ${JSON.stringify(revision.sourceConfig)}::jsonb,
-      ${JSON.stringify(revision.sourceRevisionConfig)}::jsonb, ${revision.secretsVersion}
-    from revisions where deployment_id = ${revision.deploymentId}
+      source_revision_config, secrets_version, actor, repeats_revision_id)
+    select ${revision.revisionId}, ${revision.deploymentId}, (select coalesce(max(seq), 0) + 1 from before), 'CREATING',
+      'queue', ${revision.trigger}, ${revision.source}, ${JSON.stringify(revision.sourceConfig)}::jsonb,
+      ${JSON.stringify(revision.sourceRevisionConfig)}::jsonb, ${revision.secretsVersion}, ${revision.actor ?? null},
+      (select coalesce(repeats_revision_id, revision_id) from before where revision_id = ${revision.repeats ?? null})
     returning *`)
 
 const ofDeployment = (workspaceId: string, deploymentId: string) => sql`
   from revisions r join deployments d using (deployment_id)
   where d.workspace_id = ${workspaceId} and d.deployment_id = ${deploymentId}`
 
+// A unit that ended by itself waits for its restart, and others may serve meanwhile.
+const seen = sql`r.*, (
+  select case when bool_or(not u.is_down) then 'healthy' else 'down' end
+  from units u where u.revision_id = r.revision_id and u.state = 'serving' having count(*) > 0) as health`
+
 export const revisionById = (
   db: Db,
   { workspaceId, deploymentId, revisionId }: { workspaceId: string; deploymentId: string; revisionId: string },
-): Promise<RevisionRow | undefined> =>
-  db.row(sql`select r.* ${ofDeployment(workspaceId, deploymentId)} and r.revision_id = ${revisionId}`)
+): Promise<SeenRevision | undefined> =>
+  db.row(sql`select ${seen} ${ofDeployment(workspaceId, deploymentId)} and r.revision_id = ${revisionId}`)
+
+/** Those that the pipeline still works on, newest first; one that drains is done for those who wait for it. */
+export const unfinishedRevisions = (tx: Db, workspaceId: string, deploymentId: string): Promise<RevisionRow[]> =>
+  tx.rows(sql`
+    select r.* ${ofDeployment(workspaceId, deploymentId)} and r.stage <> 'drain' order by r.seq desc`)
+
+/**
+ * What to go back to: the newest that served well before the one that serves now. When that one itself repeats an
+ * earlier one, before that: going back twice leads back twice.
+ */
+export const lastGoodRevision = (tx: Db, workspaceId: string, deploymentId: string): Promise<RevisionRow | undefined> =>
+  tx.row(sql`
+    select r.* from deployments d
+    join revisions r using (deployment_id)
+    left join revisions active on active.revision_id = d.active_revision_id
+    left join revisions origin on origin.revision_id = coalesce(active.repeats_revision_id, active.revision_id)
+    where d.workspace_id = ${workspaceId} and d.deployment_id = ${deploymentId}
+      and r.status = 'DEPLOYED' and r.error_code is null and (origin.seq is null or r.seq < origin.seq)
+    order by r.seq desc limit 1`)
 
 export interface RevisionFilter {
   readonly workspaceId: string
@@ -73,8 +112,8 @@ export const findRevisions = (
   db: Db,
   filter: RevisionFilter,
   { limit, offset }: { limit: number; offset: number },
-): Promise<RevisionRow[]> =>
-  db.rows(sql`select r.* ${filtered(filter)} order by r.seq desc limit ${limit} offset ${offset}`)
+): Promise<SeenRevision[]> =>
+  db.rows(sql`select ${seen} ${filtered(filter)} order by r.seq desc limit ${limit} offset ${offset}`)
 
 export const countRevisions = async (db: Db, filter: RevisionFilter): Promise<number> => {
   const row = await db.row<{ total: number }>(sql`select count(*) as total ${filtered(filter)}`)

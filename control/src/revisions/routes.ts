@@ -1,4 +1,4 @@
-/** HTTP for revisions: reading them. They come into being with a deployment's POST and PATCH. */
+/** HTTP for revisions: reading them. What makes and ends them is in `deployments/revision-routes.ts`. */
 import { z } from "@hono/zod-openapi"
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
@@ -50,6 +50,29 @@ export function addRevisionRoutes(api: Api, { db }: { db: Db }): void {
       await findDeployment(db, workspaceId, params.deployment_id)
       const ids = { workspaceId, deploymentId: params.deployment_id, revisionId: params.revision_id }
       return c.json(renderRevision(await findRevision(db, ids)))
+    },
+  )
+
+  // The first version's lists are bare, and their entries short (control-plane §1.7).
+  const projectRevision = z.object({ id: z.string(), status: z.string(), status_message: z.string().nullable() })
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/v1/projects/{deployment_id}/revisions",
+      summary: "Lists a deployment's revisions the way clients of the first version expect them.",
+      params: z.object({ deployment_id: uuid }),
+      query: z.object(pageQuery),
+      responses: {
+        200: { description: "revisions, newest first", schema: z.array(projectRevision) },
+        404: { description: "the workspace has no such deployment" },
+      },
+    },
+    async ({ c, params, query }) => {
+      const { workspaceId } = c.get("caller")
+      await findDeployment(db, workspaceId, params.deployment_id)
+      const { rows } = await listRevisions(db, { workspaceId, deploymentId: params.deployment_id }, pageOf(query))
+      return c.json(rows.map(({ revision_id: id, status, status_message }) => ({ id, status, status_message })))
     },
   )
 }

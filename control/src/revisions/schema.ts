@@ -1,7 +1,7 @@
 /** What a revision looks like in a reply. */
 import { z } from "@hono/zod-openapi"
-import type { RevisionRow } from "./queries.js"
-import type { SourceRevisionConfig } from "./revision.js"
+import type { SeenRevision } from "./queries.js"
+import { type SourceRevisionConfig, type Stage, stages } from "./revision.js"
 
 export const sourceRevisionConfigReply = z.object({
   repo_ref: z.string().nullable(),
@@ -20,6 +20,13 @@ export const revisionReply = z
     source: z.string(),
     source_revision_config: sourceRevisionConfigReply,
     trigger: z.string(),
+    actor: z.string().nullable().openapi({ description: "who asked for it; null when the platform did" }),
+    repeats_revision_id: z.string().nullable().openapi({ description: "what a redeploy or rollback brought back" }),
+    health: z
+      .enum(["healthy", "down"])
+      .nullable()
+      .openapi({ description: "of the units that serve; null when none does" }),
+    duration_ms_by_stage: z.record(z.string(), z.int()),
     error_code: z.string().nullable(),
     status_message: z.string().nullable(),
     commit: z.object({ sha: z.string(), message: z.string(), author: z.string() }).nullable(),
@@ -37,13 +44,32 @@ export const renderSourceRevisionConfig = (config: SourceRevisionConfig, commitS
   repo_commit_sha: commitSha ?? config.repo_commit_sha,
 })
 
-export const renderRevision = (row: RevisionRow): z.input<typeof revisionReply> => ({
+const ms = (at: string): number => new Date(at).getTime()
+
+/** How long each stage took that has ended, from its first beginning to that of the next. Pure. */
+export function durationsByStage(
+  startedAt: Readonly<Partial<Record<Stage, string>>>,
+  finishedAt: Date | null,
+): Record<string, number> {
+  const begun = stages.flatMap((stage) => (startedAt[stage] === undefined ? [] : [{ stage, at: ms(startedAt[stage]) }]))
+  const durations = begun.flatMap(({ stage, at }, index) => {
+    const end = begun[index + 1]?.at ?? finishedAt?.getTime()
+    return end === undefined || end < at ? [] : [[stage, Math.round(end - at)] as const]
+  })
+  return Object.fromEntries(durations)
+}
+
+export const renderRevision = (row: SeenRevision): z.input<typeof revisionReply> => ({
   id: row.revision_id,
   deployment_id: row.deployment_id,
   status: row.status,
   source: row.source,
   source_revision_config: renderSourceRevisionConfig(row.source_revision_config, row.commit_sha),
   trigger: row.trigger,
+  actor: row.actor,
+  repeats_revision_id: row.repeats_revision_id,
+  health: row.health,
+  duration_ms_by_stage: durationsByStage(row.stage_started_at, row.finished_at),
   error_code: row.error_code,
   status_message: row.status_message,
   commit: row.commit,

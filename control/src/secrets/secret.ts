@@ -31,7 +31,7 @@ const reservedNames: ReadonlySet<string> = new Set([
 export const isReserved = (name: string): boolean => reservedNames.has(name) || name.startsWith("SUPERSTEP_")
 
 /** Names that are given more than once: which of the values is meant cannot be known. */
-export function repeatedNames(secrets: readonly SecretValue[]): Problem[] {
+export function repeatedNames(secrets: readonly { readonly name: string }[]): Problem[] {
   const seen = new Set<string>()
   return secrets.flatMap(({ name }, index) => {
     if (!seen.has(name)) {

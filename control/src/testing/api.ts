@@ -6,6 +6,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { type AppOptions, createApp } from "../app.js"
+import { defaultResourceTiers } from "../deployments/resource-tiers.js"
 import { type MasterKey, masterKey } from "../secrets/seal.js"
 import { createApiKey, createWorkspace } from "../workspaces/operations.js"
 
@@ -49,6 +50,7 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
     log: createLog({ process: "control", level: "silent" }),
     agentsUrl: "http://agents.test:8901",
     gitProtocols: ["https", "ssh"],
+    resourceTiers: defaultResourceTiers,
     ...options,
   })
   const one = await workspaceWithKey(db, "one")

@@ -1,0 +1,62 @@
+/** What the routes of deployments have in common: the address, the reply, its ETag. */
+import { z } from "@hono/zod-openapi"
+import type { Database, Db } from "@superstep/toolkit/db/database"
+import type { Log } from "@superstep/toolkit/log/log"
+import type { Context } from "hono"
+import { uuid } from "../http/fields.js"
+import { answerOnce } from "../http/idempotency.js"
+import type { DeploymentRules } from "./operations.js"
+import type { DeploymentRow } from "./queries.js"
+import { etagOf, renderDeployment } from "./render.js"
+import type { ResourceTiers } from "./resource-tiers.js"
+import { deploymentReply } from "./schema.js"
+
+export interface DeploymentRoutes extends DeploymentRules {
+  readonly db: Database
+  readonly log: Log
+  /** Where the edge is reached from outside, without a path. */
+  readonly agentsUrl: string
+  readonly resourceTiers: ResourceTiers
+}
+
+export const onePath = {
+  path: "/v2/deployments/{deployment_id}",
+  params: z.object({ deployment_id: uuid }),
+} as const
+export const notFound = { 404: { description: "the workspace has no such deployment" } } as const
+export const oneReply = { description: "the deployment", schema: deploymentReply } as const
+/** What every change of a deployment may be refused with. */
+export const changeRefusals = {
+  ...notFound,
+  409: { description: "it is being deleted" },
+  412: { description: "`If-Match` names another version" },
+} as const
+
+export function show(c: Context, row: DeploymentRow, agentsUrl: string) {
+  c.header("etag", etagOf(row))
+  return renderDeployment(row, agentsUrl)
+}
+
+/** The versions that `If-Match` names; undefined for `*` or no header. What is no version of ours matches nothing. */
+export function ifMatch(c: Context): number[] | undefined {
+  const header = c.req.header("if-match")?.trim()
+  if (!header || header === "*") return undefined
+  return header.split(",").flatMap((tag) => {
+    const version = /^\s*"(\d{1,9})"\s*$/.exec(tag)?.[1]
+    return version === undefined ? [] : [Number(version)]
+  })
+}
+
+/** Does something to a deployment, once for an idempotency key, and answers with what became of it. */
+export function answerWithDeployment(
+  { db, log, agentsUrl }: Pick<DeploymentRoutes, "db" | "log" | "agentsUrl">,
+  { c, bodyText, status, done }: { c: Context; bodyText: string; status: 200 | 201; done: string },
+  work: (tx: Db) => Promise<DeploymentRow>,
+): Promise<Response> {
+  const { workspaceId } = c.get("caller")
+  return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
+    const row = await work(tx)
+    const ids = { deployment_id: row.deployment_id, revision_id: row.latest_revision_id }
+    return { status, body: show(c, row, agentsUrl), committed: () => log.info(ids, done) }
+  })
+}

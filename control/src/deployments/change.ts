@@ -1,0 +1,220 @@
+/** Changes deployments on the wish of a caller; each is one transaction that holds the row (D4). */
+import type { Db } from "@superstep/toolkit/db/database"
+import { Conflict, InvalidInput, Refused } from "@superstep/toolkit/errors/errors"
+import { interruptRevision } from "../revisions/claims.js"
+import { findRevision } from "../revisions/operations.js"
+import { type SeenRevision, unfinishedRevisions } from "../revisions/queries.js"
+import type { SourceRevisionConfig } from "../revisions/revision.js"
+import { applyChange, type Change } from "./apply-change.js"
+import {
+  type DeploymentType,
+  nextRevisionConfig,
+  overlay,
+  type Partially,
+  type Source,
+  type SourceConfig,
+  saysSomething,
+  settled,
+  startsWithARevision,
+} from "./deployment.js"
+import { type DeploymentIds, holdForChange } from "./hold.js"
+import type { DeploymentRules } from "./operations.js"
+import type { DeploymentRow } from "./queries.js"
+import { type ResourceTier, type ResourceTiers, tierResources } from "./resource-tiers.js"
+import { checkSource, checkTarball, checkUnchanged } from "./rules.js"
+import { nextSecrets, type SecretChange, type SecretsMode } from "./secret-changes.js"
+
+/** What nulls cannot clear can be named for it (CP-D7). */
+export const unsettable = ["display_name", "source_config.custom_url"] as const
+export type Unsettable = (typeof unsettable)[number]
+
+/** What every change may bring. */
+interface WantedState {
+  readonly sourceConfig: Partially<SourceConfig>
+  readonly sourceRevisionConfig: Partially<SourceRevisionConfig>
+  /** Absent: they stay as they are. */
+  readonly secrets?: readonly SecretChange[] | undefined
+  readonly secretsMode?: SecretsMode | undefined
+  /** How the revision's code got here, when not by the deployment's own source. */
+  readonly revisionSource?: Source | undefined
+  /** The `If-Match` header's versions; undefined when any will do. */
+  readonly expectedVersions?: readonly number[] | undefined
+  /** Who asks, such as `api_key:<id>`. */
+  readonly actor?: string
+}
+
+export interface PatchDeployment extends WantedState {
+  readonly displayName?: string | undefined
+  readonly unset?: readonly Unsettable[] | undefined
+}
+
+/**
+ * Changes a deployment. A revision follows when its code, secrets or resources change (D2), and exists before this
+ * returns: the example client takes the newest revision right after (control-plane §2.1, trap a).
+ * @throws NotFound | Conflict | PreconditionFailed | InvalidInput | Refused
+ */
+export async function patchDeployment(
+  tx: Db,
+  rules: DeploymentRules,
+  ids: DeploymentIds,
+  patch: PatchDeployment,
+): Promise<DeploymentRow> {
+  const deployment = await holdForChange(tx, ids, patch.expectedVersions)
+  const namesCode = saysSomething(patch.sourceRevisionConfig)
+  const next = nextState(deployment, rules, patch, namesCode)
+  const asksForRevision =
+    namesCode || next.secrets !== undefined || saysSomething({ resource_spec: patch.sourceConfig.resource_spec })
+  return applyChange(tx, rules.key, deployment, {
+    ...next,
+    ...cleared(next, patch),
+    ...(asksForRevision && startsWithARevision(next.source, next.sourceRevisionConfig) && { trigger: "patch" }),
+  })
+}
+
+/** @throws InvalidInput  a field is set and unset at once */
+function cleared(next: { sourceConfig: SourceConfig }, { displayName, unset = [], sourceConfig }: PatchDeployment) {
+  const given: readonly Unsettable[] = [
+    ...(displayName === undefined ? [] : (["display_name"] as const)),
+    ...(saysSomething({ url: sourceConfig.custom_url }) ? (["source_config.custom_url"] as const) : []),
+  ]
+  const both = unset.filter((field) => given.includes(field))
+  if (both.length > 0) {
+    const message = `${both.join(", ")} cannot be set and unset at once`
+    throw new InvalidInput([{ path: ["body", "unset"], message, type: "value_error" }])
+  }
+  const name = unset.includes("display_name") ? null : displayName
+  return {
+    ...(name !== undefined && { displayName: name }),
+    ...(unset.includes("source_config.custom_url") && { sourceConfig: { ...next.sourceConfig, custom_url: null } }),
+  }
+}
+
+/** What to do about a revision that is in progress: refuse as the original does, or (CP-D8). */
+export const onConflicts = ["queue", "supersede"] as const
+export type OnConflict = (typeof onConflicts)[number]
+
+/**
+ * Makes a revision, always: what is not named is as before, and the branch is looked at anew.
+ * @throws NotFound | PreconditionFailed | InvalidInput
+ * @throws Conflict  one is in progress, whose id `conflicting_id` has, and nothing is said about that
+ * @throws Refused   there is nothing to build yet
+ */
+export async function createRevision(
+  tx: Db,
+  rules: DeploymentRules,
+  ids: DeploymentIds,
+  wanted: WantedState & { readonly onConflict: OnConflict | undefined },
+): Promise<SeenRevision> {
+  const deployment = await holdForChange(tx, ids, wanted.expectedVersions)
+  await makeWay(tx, ids, wanted.onConflict)
+  const next = nextState(deployment, rules, wanted, true)
+  if (!startsWithARevision(next.source, next.sourceRevisionConfig)) {
+    const words = "there is nothing to build yet: send an image_uri or a source_tarball_path"
+    throw new Refused(words, "nothing_to_build")
+  }
+  const changed = await applyChange(tx, rules.key, deployment, { ...next, trigger: "api" })
+  return findRevision(tx, { ...ids, revisionId: changed.latest_revision_id ?? "" })
+}
+
+async function makeWay(tx: Db, ids: DeploymentIds, onConflict: OnConflict | undefined): Promise<void> {
+  const unfinished = await unfinishedRevisions(tx, ids.workspaceId, ids.deploymentId)
+  const [newest] = unfinished
+  if (newest && onConflict === undefined) {
+    const words = `Revision ID ${newest.revision_id} is in progress: wait for it, or send ?on_conflict=queue or supersede`
+    throw new Conflict(words, "revision_in_progress", { conflicting_id: newest.revision_id })
+  }
+  if (onConflict !== "supersede") return
+  // One that is past the point of no return finishes, and the new one comes after it.
+  for (const { revision_id } of unfinished) await interruptRevision(tx, revision_id)
+}
+
+type NextState = Required<Pick<Change, "source" | "sourceConfig" | "sourceRevisionConfig">> & Change
+
+/** @param namesCode  the branch is looked at anew */
+function nextState(
+  deployment: DeploymentRow,
+  rules: DeploymentRules,
+  wanted: WantedState,
+  namesCode: boolean,
+): NextState {
+  checkUnchanged(deployment.source_config, wanted.sourceConfig)
+  checkTarball(wanted.sourceRevisionConfig)
+  const next = {
+    source: sourceOfNext(deployment, wanted),
+    sourceConfig: settled(deployment.source, overlay(deployment.source_config, wanted.sourceConfig)),
+    sourceRevisionConfig: namesCode
+      ? nextRevisionConfig(deployment.source_revision_config, wanted.sourceRevisionConfig)
+      : deployment.source_revision_config,
+  }
+  checkNext(deployment, next, rules)
+  const secrets = nextSecrets(deployment.secret_names, { secrets: wanted.secrets, mode: wanted.secretsMode })
+  return {
+    ...next,
+    ...(secrets !== undefined && { secrets }),
+    ...(wanted.actor !== undefined && { actor: wanted.actor }),
+  }
+}
+
+function checkNext(
+  deployment: DeploymentRow,
+  next: { source: Source; sourceConfig: SourceConfig; sourceRevisionConfig: SourceRevisionConfig },
+  { gitProtocols }: DeploymentRules,
+): void {
+  if (next.source === deployment.source) {
+    // `deployment_type` cannot change any more; only a new deployment is refused for it.
+    const sourceConfig = { ...next.sourceConfig, deployment_type: null }
+    checkSource(next.source, sourceConfig, next.sourceRevisionConfig, gitProtocols)
+  } else if (!startsWithARevision(next.source, next.sourceRevisionConfig)) {
+    const message = "needs what it was made of: an image_uri or a source_tarball_path"
+    throw new InvalidInput([{ path: ["body", "revision_source"], message, type: "value_error" }])
+  }
+}
+
+/** A new ref goes back to the deployment's repository; anything else stays with what the latest revision was made of. */
+function sourceOfNext(deployment: DeploymentRow, wanted: WantedState): Source {
+  if (wanted.revisionSource) return wanted.revisionSource
+  return wanted.sourceRevisionConfig.repo_ref ? deployment.source : (deployment.latest_source ?? deployment.source)
+}
+
+/**
+ * Lays the presets of a tier over the resources; a revision carries them out.
+ * @throws NotFound | Conflict | PreconditionFailed
+ */
+export async function setResourceTiers(
+  tx: Db,
+  rules: DeploymentRules & { readonly resourceTiers: ResourceTiers },
+  ids: DeploymentIds,
+  wanted: {
+    readonly computeTier?: ResourceTier | undefined
+    readonly databaseTier?: ResourceTier | undefined
+    readonly expectedVersions?: readonly number[] | undefined
+    readonly actor?: string
+  },
+): Promise<DeploymentRow> {
+  const deployment = await holdForChange(tx, ids, wanted.expectedVersions)
+  const resource_spec = { ...deployment.source_config.resource_spec, ...tierResources(rules.resourceTiers, wanted) }
+  return patchDeployment(tx, rules, ids, {
+    sourceConfig: { resource_spec },
+    sourceRevisionConfig: {},
+    ...(wanted.actor !== undefined && { actor: wanted.actor }),
+  })
+}
+
+/**
+ * Moves a deployment to another type; it makes no revision.
+ * @throws NotFound | Conflict | PreconditionFailed
+ * @throws Refused  images have no type
+ */
+export async function setDeploymentType(
+  tx: Db,
+  rules: DeploymentRules,
+  ids: DeploymentIds,
+  wanted: { readonly type: DeploymentType; readonly expectedVersions?: readonly number[] | undefined },
+): Promise<DeploymentRow> {
+  const deployment = await holdForChange(tx, ids, wanted.expectedVersions)
+  if (deployment.source === "external_docker") {
+    throw new Refused("deployment_type does not apply to external_docker deployments")
+  }
+  const sourceConfig = { ...deployment.source_config, deployment_type: wanted.type }
+  return applyChange(tx, rules.key, deployment, { sourceConfig })
+}

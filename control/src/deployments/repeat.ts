@@ -1,0 +1,77 @@
+/**
+ * Brings an earlier revision back as a new one. It has that one's code, down to the commit, its secrets and its
+ * resources, and is what later changes start from; what makes no revision, such as `build_on_push`, stays as it is now.
+ */
+import type { Db } from "@superstep/toolkit/db/database"
+import { Conflict } from "@superstep/toolkit/errors/errors"
+import { findRevision } from "../revisions/operations.js"
+import { lastGoodRevision, type RevisionRow } from "../revisions/queries.js"
+import { applyChange } from "./apply-change.js"
+import { type DeploymentIds, holdForChange } from "./hold.js"
+import type { DeploymentRules } from "./operations.js"
+import type { DeploymentRow } from "./queries.js"
+
+interface Asked {
+  readonly expectedVersions?: readonly number[] | undefined
+  /** Who asks, such as `api_key:<id>`. */
+  readonly actor?: string
+}
+
+/**
+ * Makes a new revision of an old one. Its artefact is used again, so nothing is built unless it is gone.
+ * @throws NotFound | Conflict | PreconditionFailed
+ */
+export async function redeploy(
+  tx: Db,
+  rules: DeploymentRules,
+  ids: DeploymentIds & { readonly revisionId: string },
+  asked: Asked,
+): Promise<DeploymentRow> {
+  const deployment = await holdForChange(tx, ids, asked.expectedVersions)
+  const revision = await findRevision(tx, ids)
+  return repeat(tx, rules, deployment, { revision, trigger: "redeploy", asked })
+}
+
+/**
+ * Goes back to a revision that served: the one that is named, else the last good one before the one that serves now.
+ * @throws NotFound | PreconditionFailed
+ * @throws Conflict  there is none to go back to, or the named one never served
+ */
+export async function rollBack(
+  tx: Db,
+  rules: DeploymentRules,
+  ids: DeploymentIds,
+  asked: Asked & { readonly revisionId?: string | undefined },
+): Promise<DeploymentRow> {
+  const deployment = await holdForChange(tx, ids, asked.expectedVersions)
+  const revision = asked.revisionId
+    ? await findRevision(tx, { ...ids, revisionId: asked.revisionId })
+    : await lastGoodRevision(tx, ids.workspaceId, ids.deploymentId)
+  if (!revision) {
+    throw new Conflict("no earlier revision has served: there is nothing to go back to", "nothing_to_roll_back_to")
+  }
+  if (revision.status !== "DEPLOYED") {
+    const words = `Revision ID ${revision.revision_id} is ${revision.status} and never served: name one that is DEPLOYED`
+    throw new Conflict(words, "never_served")
+  }
+  return repeat(tx, rules, deployment, { revision, trigger: "rollback", asked })
+}
+
+async function repeat(
+  tx: Db,
+  { key }: DeploymentRules,
+  deployment: DeploymentRow,
+  { revision, trigger, asked }: { revision: RevisionRow; trigger: "redeploy" | "rollback"; asked: Asked },
+): Promise<DeploymentRow> {
+  const { resource_spec, install_command, build_command } = revision.source_config
+  const config = revision.source_revision_config
+  return applyChange(tx, key, deployment, {
+    source: revision.source,
+    sourceConfig: { ...deployment.source_config, resource_spec, install_command, build_command },
+    sourceRevisionConfig: { ...config, repo_commit_sha: revision.commit_sha ?? config.repo_commit_sha },
+    secretsVersion: revision.secrets_version,
+    repeats: revision.revision_id,
+    trigger,
+    ...(asked.actor !== undefined && { actor: asked.actor }),
+  })
+}

@@ -1,0 +1,48 @@
+/**
+ * Pauses, resumes and restarts: what the owner wants of the machines, which `pipeline/` brings there. None of it makes
+ * a revision.
+ */
+import type { Db } from "@superstep/toolkit/db/database"
+import { Conflict } from "@superstep/toolkit/errors/errors"
+import { wakePipeline } from "../revisions/wake-up.js"
+import { type DeploymentIds, deploymentNotFound, holdForChange } from "./hold.js"
+import { askForRestart, type DeploymentRow, deploymentById, type RunState, setDesiredRunState } from "./queries.js"
+
+/**
+ * Says whether a deployment should run. Saying what is so already changes nothing.
+ * @throws NotFound | Conflict | PreconditionFailed
+ */
+export async function setRunState(
+  tx: Db,
+  ids: DeploymentIds,
+  wanted: { readonly runState: RunState; readonly expectedVersions?: readonly number[] | undefined },
+): Promise<DeploymentRow> {
+  await holdForChange(tx, ids, wanted.expectedVersions)
+  await setDesiredRunState(tx, ids, wanted.runState)
+  return woken(tx, ids)
+}
+
+/**
+ * Asks for new processes of what serves.
+ * @throws NotFound | PreconditionFailed
+ * @throws Conflict  it is paused, or being deleted
+ */
+export async function restart(
+  tx: Db,
+  ids: DeploymentIds,
+  { expectedVersions }: { readonly expectedVersions?: readonly number[] | undefined },
+): Promise<DeploymentRow> {
+  const deployment = await holdForChange(tx, ids, expectedVersions)
+  if (deployment.desired_run_state === "paused") {
+    throw new Conflict(`Deployment ID ${ids.deploymentId} is paused: resume it`, "paused")
+  }
+  await askForRestart(tx, ids)
+  return woken(tx, ids)
+}
+
+async function woken(tx: Db, ids: DeploymentIds): Promise<DeploymentRow> {
+  await wakePipeline(tx, ids.deploymentId)
+  const changed = await deploymentById(tx, ids.workspaceId, ids.deploymentId)
+  if (!changed) throw deploymentNotFound(ids.deploymentId)
+  return changed
+}

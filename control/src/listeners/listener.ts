@@ -1,0 +1,17 @@
+/** What a listener is: an agent in another data plane that asks the control plane for work. Pure. */
+export interface ComputeConfig {
+  readonly k8s_namespaces: readonly string[] | null
+}
+
+export interface Listener {
+  readonly listener_id: string
+  readonly workspace_id: string
+  readonly compute_type: "k8s"
+  /** Which cluster it looks after. */
+  readonly compute_id: string
+  readonly compute_config: ComputeConfig
+  /** Of its program, as it said. */
+  readonly version: string | null
+  readonly created_at: Date
+  readonly updated_at: Date
+}

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+
+let api: TestApi
+before(async () => {
+  api = await startApi()
+})
+after(() => api[Symbol.asyncDispose]())
+
+const body = (compute_id: string) => ({
+  compute_type: "k8s",
+  compute_id,
+  compute_config: { k8s_namespaces: ["agents"] },
+})
+
+test("a listener is registered, read, changed, listed and forgotten", async () => {
+  const made = await api.call("POST", "/v2/listeners", { body: body("cluster-1") })
+  const path = `/v2/listeners/${made.body.id}`
+  const changed = await api.call("PATCH", path, { body: { version: "1.2", compute_config: null } })
+  const read = await api.call("GET", path)
+  const list = await api.call("GET", "/v2/listeners")
+  const foreign = await api.callAsOther("GET", path)
+  const deleted = await api.call("DELETE", path)
+
+  assert.equal(made.status, 201, made.text)
+  assert.deepEqual([made.body.version, made.body.compute_config], [null, { k8s_namespaces: ["agents"] }])
+  assert.equal(changed.status, 200)
+  assert.deepEqual([changed.body.version, changed.body.compute_config], ["1.2", made.body.compute_config])
+  assert.deepEqual(read.body, changed.body)
+  assert.deepEqual(list.body, { resources: [read.body], offset: 1 })
+  assert.equal(foreign.status, 404)
+  assert.equal(foreign.body.detail, `Listener ID ${made.body.id} not found.`)
+  assert.deepEqual([deleted.status, (await api.call("GET", path)).status], [204, 404])
+})
+
+test("a workspace has one listener for each cluster, and others have theirs (L1)", async () => {
+  const replies = await Promise.all([1, 2, 3].map(() => api.call("POST", "/v2/listeners", { body: body("twice") })))
+  const other = await api.callAsOther("POST", "/v2/listeners", { body: body("twice") })
+
+  const made = replies.find(({ status }) => status === 201)
+  const refused = replies.filter(({ status }) => status === 409)
+  assert.equal(refused.length, 2)
+  for (const reply of refused) assert.equal(reply.body.conflicting_id, made?.body.id)
+  assert.equal(other.status, 201)
+})
+
+test("a deployment for a listener is refused clearly, and an unknown listener is a mistake (L2)", async () => {
+  const { body: own } = await api.call("POST", "/v2/listeners", { body: body("own") })
+  const { body: foreign } = await api.callAsOther("POST", "/v2/listeners", { body: body("foreign") })
+  const deploy = (listener_id: string) => {
+    const example = exampleDeployment("remote")
+    return api.call("POST", "/v2/deployments", {
+      body: { ...example, source_config: { ...example.source_config, listener_id } },
+    })
+  }
+
+  const refused = await deploy(own.id)
+  const unknown = await deploy(foreign.id)
+
+  assert.deepEqual([refused.status, refused.body.code], [400, "listener_unsupported"])
+  assert.equal(unknown.status, 422)
+  assert.equal((await api.call("GET", "/v2/deployments")).body.resources.length, 0)
+})
+
+test("malformed listeners are 422", async () => {
+  const example = body("odd")
+  const bodies = [
+    {},
+    { ...example, compute_type: "docker" },
+    { ...example, compute_id: "" },
+    { ...example, compute_id: "a\u0000" },
+    { ...example, compute_config: null },
+    { ...example, compute_config: { k8s_namespaces: "agents" } },
+  ]
+  for (const odd of bodies) {
+    assert.equal((await api.call("POST", "/v2/listeners", { body: odd })).status, 422, JSON.stringify(odd))
+  }
+})
