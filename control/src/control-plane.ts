@@ -88,7 +88,13 @@ async function startParts(
   const listening = await listen(app.fetch, { host: config.host, port: config.port })
   undo.push(() => listening.close(0))
 
-  const edge = edgeOnThisMachine({ ...config, port: config.agentsPort, folders, environment: input.environment, log })
+  const edge = edgeOnThisMachine({
+    ...config,
+    port: config.agentsPort,
+    folders,
+    environment: input.environment,
+    log,
+  })
   await edge.ensure()
   const stopWakeCalls = await listenForWakeCalls(wakeSocketOf(folders), { db, log })
   undo.push(stopWakeCalls)

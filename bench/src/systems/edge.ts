@@ -26,6 +26,7 @@ export async function startEdge({ folder, cleanup }: Place, behind: System): Pro
         state: "serving",
         keys: [createHash("sha256").update(key).digest("hex")],
         units: [{ unit_id: "bench", socket_path: behind.target.address.socketPath, token: "none" }],
+        standby: [],
       },
     ],
   })

@@ -5,6 +5,7 @@
 import { join } from "node:path"
 import { readJson } from "@superstep/control/files/json-file"
 import { foldersOf } from "@superstep/control/pipeline/folders"
+import { retiredEdges } from "@superstep/control/pipeline/retired-edges"
 import { stopBuilds } from "@superstep/control/pipeline/stop-builds"
 import { processRuntime } from "@superstep/control/runtimes/process"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
@@ -37,6 +38,7 @@ export function agentsOf(home: Home): Agents {
     stop: async (graceMs) => {
       const identity = await edge()
       if (identity) await stopProcess(identity, { graceMs })
+      await retiredEdges({ folders, drainMs: 0, log: home.log }).stop(graceMs)
       const units = await runtime.list()
       await Promise.all([...units.map((unitId) => runtime.stop(unitId, { graceMs })), stopBuilds(folders)])
     },

@@ -8,6 +8,7 @@ import { errorHandler } from "@superstep/toolkit/http/errors"
 import { addRoute, createApi } from "@superstep/toolkit/http/route"
 import { z } from "zod"
 import type { Edge } from "./edge.js"
+import type { Succession } from "./succession.js"
 import { type Table, tableSchema } from "./table.js"
 import { writeTableFile } from "./table-file.js"
 
@@ -21,7 +22,17 @@ const counts = z.object({
 export const statusSchema = z.object({ pid: z.number(), generation: z.number(), units: z.record(z.string(), counts) })
 export const takenSchema = z.object({ generation: z.number() })
 
-export function adminApp(edge: Edge) {
+const successor = z.object({
+  /** Program and arguments of an edge that listens on descriptor 3, and its whole environment. */
+  argv: z.tuple([z.string()], z.string()),
+  env: z.record(z.string(), z.string()),
+  cwd: z.string().startsWith("/"),
+  output_file: z.string().startsWith("/"),
+})
+export const startedSchema = z.object({ pid: z.number() })
+export type Successor = z.infer<typeof successor>
+
+export function adminApp(edge: Edge, succession: Succession) {
   const api = createApi()
   api.onError(errorHandler({ log: edge.log, detail: "list" }))
   const take = tableTaker(edge)
@@ -53,6 +64,31 @@ export function adminApp(edge: Edge) {
       return c.json({ pid: process.pid, generation: edge.table.generation, units })
     },
   )
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/successor",
+      summary: "Start an edge that listens on the same socket",
+      body: successor,
+      responses: { 201: { description: "it was started", schema: startedSchema } },
+    },
+    async ({ c, body: { output_file: outputFile, ...command } }) =>
+      c.json({ pid: await succession.start({ ...command, outputFile }) }, 201),
+  )
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/retire",
+      summary: "Leave new connections to the successor, and end when nothing is open any more",
+      responses: { 202: { description: "it ends by itself" } },
+    },
+    ({ c }) => {
+      succession.retire()
+      return c.body(null, 202)
+    },
+  )
   return api
 }
 
@@ -77,8 +113,8 @@ function tableTaker(edge: Edge): (table: Table) => Promise<void> {
 }
 
 /** Listens where only this user may connect: who can send a table decides where every request goes. */
-export async function listenForAdmin(edge: Edge): Promise<Server> {
-  const server = createAdaptorServer({ fetch: adminApp(edge).fetch }) as Server
+export async function listenForAdmin(edge: Edge, succession: Succession): Promise<Server> {
+  const server = createAdaptorServer({ fetch: adminApp(edge, succession).fetch }) as Server
   await rm(edge.config.adminSocket, { force: true })
   const listening = once(server, "listening")
   // Node binds a path within this call, so no other file is made under this mask.

@@ -5,8 +5,9 @@ import { fileURLToPath } from "node:url"
 import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
 import type { LogLevel } from "@superstep/toolkit/log/log"
 import type { z } from "zod"
-import { statusSchema, takenSchema } from "./admin.js"
+import { type Successor, startedSchema, statusSchema, takenSchema } from "./admin.js"
 import { settings } from "./config.js"
+import { successorDescriptor } from "./succession.js"
 import type { Table } from "./table.js"
 
 export type EdgeStatus = z.infer<typeof statusSchema>
@@ -31,6 +32,30 @@ export async function edgeStatus(adminSocket: string): Promise<EdgeStatus> {
   const { status, body } = await ask(adminSocket, "GET", "/status")
   if (status !== 200) throw new Error(`the edge answered ${status}: ${body}`)
   return statusSchema.parse(JSON.parse(body))
+}
+
+/**
+ * Lets an edge start its successor, which answers on the admin socket and the table file of its own environment.
+ * @returns  the successor's pid; undefined when the edge is of a release that knows no succession
+ * @throws Unavailable  the edge does not answer
+ */
+export async function startSuccessor(
+  adminSocket: string,
+  { argv, env }: ReturnType<typeof edgeProcess>,
+  place: { readonly cwd: string; readonly outputFile: string },
+): Promise<number | undefined> {
+  const listening = { ...env, [settings.listenDescriptor.env]: String(successorDescriptor) }
+  const wanted: Successor = { argv, env: listening, cwd: place.cwd, output_file: place.outputFile }
+  const { status, body } = await ask(adminSocket, "POST", "/successor", JSON.stringify(wanted))
+  if (status === 404) return undefined
+  if (status !== 201) throw new Error(`the edge refused to start its successor with ${status}: ${body}`)
+  return startedSchema.parse(JSON.parse(body)).pid
+}
+
+/** Tells an edge that its successor has taken over. @throws Unavailable  it does not answer */
+export async function retireEdge(adminSocket: string): Promise<void> {
+  const { status, body } = await ask(adminSocket, "POST", "/retire")
+  if (status !== 202) throw new Error(`the edge refused to retire with ${status}: ${body}`)
 }
 
 export interface EdgeSpec {

@@ -42,6 +42,11 @@ function addNetwork(list: BlockList, entry: string): boolean {
 
 export const settings = {
   listen: { env: "SUPERSTEP_EDGE_LISTEN", describe: "host:port where agents answer.", schema: address },
+  listenDescriptor: {
+    env: "SUPERSTEP_EDGE_LISTEN_FD",
+    describe: "Descriptor of a listening socket that another edge passed on; then nothing is bound.",
+    schema: z.string().regex(/^\d+$/, "expected a number").transform(Number).optional(),
+  },
   adminSocket: {
     env: "SUPERSTEP_EDGE_ADMIN",
     describe: "Path of the Unix socket over which the control plane sends the table.",

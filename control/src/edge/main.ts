@@ -1,4 +1,5 @@
 /** Starts the edge. SIGTERM and SIGINT end it: open requests and streams go on for a grace, then it exits 0. */
+import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { AddressInUse, bind } from "@superstep/toolkit/http/listen"
@@ -7,15 +8,22 @@ import { listenForAdmin } from "./admin.js"
 import { readConfig } from "./config.js"
 import { createEdge } from "./edge.js"
 import { createEdgeServer } from "./server.js"
+import { successionOf } from "./succession.js"
 import { readTableFile } from "./table-file.js"
 
 async function main(): Promise<void> {
   const config = readConfig()
   const log = createLog({ process: "edge", level: config.logLevel })
   const edge = createEdge({ config, log, table: await readTableFile(config.tablePath, log) })
-  const { server, close } = createEdgeServer(edge)
-  await bind(server, config.listen)
-  const admin = await listenForAdmin(edge)
+  const edgeServer = createEdgeServer(edge)
+  const { server, close } = edgeServer
+  if (config.listenDescriptor === undefined) await bind(server, config.listen)
+  else await once(server.listen({ fd: config.listenDescriptor }), "listening")
+  const succession = successionOf(edgeServer, () => {
+    log.info({}, "edge has handed over")
+    process.exit(0)
+  })
+  const admin = await listenForAdmin(edge, succession)
   const { address, port } = server.address() as AddressInfo
   log.info({ host: address, port, generation: edge.table.generation }, "edge listens")
 

@@ -50,8 +50,7 @@ export async function reachUnit(edge: Edge, wanted: Wanted): Promise<Reached | {
       tried.clear()
       continue
     }
-    const units = (route?.units ?? []).filter(({ unit_id }) => !tried.has(unit_id))
-    const unit = pickUnit(units, edge.counters.openOn, Math.random)
+    const unit = pickAmong(edge, route ? [route.units, route.standby] : [], tried)
     if (unit) {
       const reached = await connect(edge, unit, wanted)
       if (reached) return reached
@@ -61,6 +60,16 @@ export async function reachUnit(edge: Edge, wanted: Wanted): Promise<Reached | {
     if (performance.now() >= deadline) return { refusal: unreachable(name) }
     await sleep(pauseMs)
     tried.clear()
+  }
+  return undefined
+}
+
+/** A unit that was not tried yet; one that stands by only when all others were. */
+function pickAmong(edge: Edge, ranks: readonly (readonly Unit[])[], tried: ReadonlySet<string>): Unit | undefined {
+  for (const units of ranks) {
+    const left = units.filter(({ unit_id }) => !tried.has(unit_id))
+    const unit = pickUnit(left, edge.counters.openOn, Math.random)
+    if (unit) return unit
   }
   return undefined
 }

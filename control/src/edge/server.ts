@@ -11,6 +11,8 @@ const keepAliveMs = 75_000
 
 export interface EdgeServer {
   readonly server: Server
+  /** From now on each answer is the last of its connection. */
+  endConnections(): void
   /** Stops accepting and waits until everything open has ended, at most `graceMs`; then cuts. */
   close(graceMs: number): Promise<void>
 }
@@ -26,9 +28,12 @@ export function createEdgeServer(edge: Edge): EdgeServer {
   })
   // Node forgets a connection once it is upgraded, so we remember it.
   const upgraded = new Set<Duplex>()
+  let isClosing = false
+  let isLastAnswer = false
   server.on("request", (request, response) => {
+    if (isLastAnswer) response.shouldKeepAlive = false
     // Once the server is closing, a kept-alive connection whose answer has ended must go too.
-    response.once("close", () => setImmediate(() => server.listening || server.closeIdleConnections()))
+    response.once("close", () => setImmediate(() => isClosing && server.closeIdleConnections()))
     void proxyRequest(edge, request, response)
   })
   server.on("upgrade", (request, socket, early) => {
@@ -37,7 +42,12 @@ export function createEdgeServer(edge: Edge): EdgeServer {
     void proxyUpgrade(edge, request, socket, early)
   })
 
+  const endConnections = () => {
+    isLastAnswer = true
+  }
   const close = async (graceMs: number): Promise<void> => {
+    isClosing = true
+    // Called too when the server has retired before: then it has closed, and ends with its last connection.
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     const cut = setTimeout(() => {
       server.closeAllConnections()
@@ -47,5 +57,5 @@ export function createEdgeServer(edge: Edge): EdgeServer {
     clearTimeout(cut)
     edge.connections.destroy()
   }
-  return { server, close }
+  return { server, endConnections, close }
 }

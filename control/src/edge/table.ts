@@ -23,6 +23,8 @@ const route = z.object({
   /** More requests than this within a second are refused; without it, none are. */
   max_requests_per_second: z.number().positive().optional(),
   units: z.array(unit),
+  /** Asked when none of `units` can be reached: the units that served before, as long as the new ones are watched. */
+  standby: z.array(unit).default([]),
 })
 
 export const tableSchema = z
@@ -51,7 +53,7 @@ export interface RoutingTable {
   find(name: string): Route | undefined
   /** Whether requests for this deployment wait. */
   isHeld(deploymentId: string): boolean
-  /** Every unit that gets new requests. */
+  /** Every unit that may get new requests. */
   readonly units: readonly Unit[]
 }
 
@@ -63,6 +65,6 @@ export function indexTable(table: Table): RoutingTable {
     generation: table.generation,
     find: (name) => byName.get(name),
     isHeld: (deploymentId) => held.has(deploymentId),
-    units: table.routes.flatMap(({ units }) => units),
+    units: table.routes.flatMap(({ units, standby }) => [...units, ...standby]),
   }
 }

@@ -161,30 +161,34 @@ test("a line of our own log is taken apart, any other is kept as it stands", () 
   for (const line of ["plain", '{"a":1}', "{broken", ""]) assert.deepEqual(parseLine(line), { message: line })
 })
 
-test("a route knows the keys of its own workspace only", () => {
+test("a route knows the keys of its own workspace only, and the unit that stands by", () => {
   const row = {
     name: "chat",
     deployment_id: "d",
     revision_id: "r",
     workspace_id: "w1",
     unit_id: "u",
+    state: "serving" as const,
     token_sealed: "x",
     is_ready: true,
     is_paused: false,
   }
+  const former = { ...row, unit_id: "old", revision_id: "r0", state: "draining" as const }
   const keys = new Map([
     ["w1", ["a"]],
     ["w2", ["b"]],
   ])
 
-  assert.deepEqual(routesOf([{ ...row, token: "t", socketPath: "/s" }], keys), [
+  const placed = [row, former].map((it) => ({ ...it, token: "t", socketPath: `/${it.unit_id}` }))
+  assert.deepEqual(routesOf(placed, keys), [
     {
       name: "chat",
       deployment_id: "d",
       revision_id: "r",
       keys: ["a"],
-      units: [{ unit_id: "u", socket_path: "/s", token: "t" }],
+      units: [{ unit_id: "u", socket_path: "/u", token: "t" }],
       state: "serving",
+      standby: [{ unit_id: "old", socket_path: "/old", token: "t" }],
     },
   ])
   const other = { ...row, unit_id: "u2", token: "t2", socketPath: "/s2", is_ready: false }

@@ -1,5 +1,9 @@
-/** The edge as a process of its own: started once, found again after a restart, started again when it has died. */
-import { mkdir, rename, rm } from "node:fs/promises"
+/**
+ * The edge as a process of its own: started once, found again after a restart, started again when it has died, and
+ * replaced without a cut when it is of another release or has other settings (edge/succession.ts, S1–S3).
+ */
+import { createHash } from "node:crypto"
+import { mkdir, readFile, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
@@ -7,11 +11,12 @@ import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec
 import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import type { Log, LogLevel } from "@superstep/toolkit/log/log"
-import { edgeProcess, edgeStatus, pushTable } from "../edge/client.js"
+import { edgeProcess, edgeStatus, pushTable, startSuccessor } from "../edge/client.js"
 import { readJson, writeJson } from "../files/json-file.js"
 import { readLines } from "../files/read-lines.js"
 import type { Edge } from "./context.js"
 import type { Folders } from "./folders.js"
+import { openTogether, retiredEdges } from "./retired-edges.js"
 
 export interface EdgeOptions {
   readonly folders: Folders
@@ -21,6 +26,8 @@ export interface EdgeOptions {
   readonly trustedProxies: string
   readonly environment: NodeJS.ProcessEnv
   readonly log: Log
+  /** How long an edge that was replaced may go on with what is open. */
+  readonly drainMs: number
 }
 
 export interface EdgeProcess extends Edge {
@@ -30,7 +37,7 @@ export interface EdgeProcess extends Edge {
 
 // An edge listens after a tenth of a second; a busy machine takes longer.
 const startMs = 15_000
-const pollMs = 50
+const pollMs = 20
 // A little more than the grace that the edge itself gives to what is open.
 const stopMs = 12_000
 
@@ -40,11 +47,12 @@ export const wakeSocketOf = (folders: Folders): string => join(folders.run, "wak
 /** The edge that belongs to a data folder. */
 export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   const { folders, host, port, log } = options
-  const adminSocket = join(folders.run, "edge.sock")
-  const identityFile = join(folders.edge, "pid.json")
-  const outputFile = join(folders.edge, "out.log")
-
+  const files = edgeFiles(folders)
+  const { adminSocket, identityFile } = files
   const address = `${host}:${port}`
+  const retired = retiredEdges(options)
+  // One thing at a time: nobody pushes to an edge that is being replaced, and nobody starts a second one.
+  const inTurn = oneAfterTheOther()
 
   const find = async (): Promise<EdgeIdentity | undefined> => {
     const identity = await readJson<EdgeIdentity>(identityFile)
@@ -52,58 +60,132 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   }
 
   const ensure = async (): Promise<void> => {
+    await retired.lookAfter()
+    const command = await commandOf(options, files)
     const running = await find()
-    if (running?.address === address) return
-    // It was started with other settings.
-    if (running) await stop()
-    // One whose identity was never written down, because we were killed right then, still answers.
-    const pid = await edgeStatus(adminSocket).then((status) => status.pid, undefinedIfUnavailable)
-    const identity = pid === undefined ? await start(options, { adminSocket, outputFile }) : await identify(pid)
-    if (identity) await writeJson(identityFile, { ...identity, address } satisfies EdgeIdentity)
-    await untilAnswering(identity, { adminSocket, outputFile })
-    log.info({ pid: identity?.pid, host, port }, "edge runs")
+    if (running?.address === address && running.command === command.hash) return
+    // Another address is another socket.
+    if (running && running.address !== address) await stopProcess(running, { graceMs: stopMs })
+    const successor = running?.address === address ? await succeed(running, command) : undefined
+    const identity = successor ?? (await adopt()) ?? (await start(options, files, command))
+    await untilAnswering(identity, files)
+    // Written before its predecessor retires: whoever is killed in between tells that one again.
+    if (running && successor) await retired.add(running)
+    await writeJson(identityFile, { ...identity, address, command: command.hash } satisfies EdgeIdentity)
+    if (successor) await retired.lookAfter()
+    log.info({ pid: identity.pid, host, port, replaced: running?.pid }, "edge runs")
+  }
+
+  /** One whose identity was never written down, because we were killed right then, still answers. */
+  const adopt = async (): Promise<ProcessIdentity | undefined> => {
+    const status = await edgeStatus(adminSocket).catch(undefinedIfUnavailable)
+    return status && identify(status.pid)
+  }
+
+  /**
+   * The successor answers on the admin socket, so the former's is moved away first.
+   * @returns undefined when the former could not start one and was ended
+   */
+  const succeed = async (former: EdgeIdentity, command: EdgeCommand): Promise<ProcessIdentity | undefined> => {
+    const begun = await edgeStatus(adminSocket).catch(undefinedIfUnavailable)
+    if (begun && begun.pid !== former.pid) return identify(begun.pid)
+    const formerSocket = retired.socketOf(former)
+    await rename(adminSocket, formerSocket).catch(ignoreMissing)
+    const place = { cwd: folders.edge, outputFile: files.outputFile }
+    const pid = await startSuccessor(formerSocket, command, place).catch(undefinedIfUnavailable)
+    if (pid !== undefined) return (await identify(pid)) ?? Promise.reject(new Unavailable("the new edge ended at once"))
+    log.warn({ pid: former.pid }, "the edge cannot start its successor: it is ended first")
+    await stopProcess(former, { graceMs: stopMs })
+    await rm(formerSocket, { force: true })
+    return undefined
   }
 
   const stop = async (): Promise<void> => {
     const identity = await find()
-    if (identity) await stopProcess(identity, { graceMs: stopMs })
+    await Promise.all([identity && stopProcess(identity, { graceMs: stopMs }), retired.stop(stopMs)])
     await rm(identityFile, { force: true })
   }
+  const push: Edge["push"] = async (table) => {
+    const taken = await pushTable(adminSocket, table)
+    await retired.push(table)
+    return taken
+  }
+  const status = async () => openTogether(await edgeStatus(adminSocket), await retired.statuses())
+  return {
+    url: urlOf(host, port),
+    push: (table) => inTurn(() => push(table)),
+    status: () => inTurn(status),
+    ensure: () => inTurn(ensure),
+    stop: () => inTurn(stop),
+  }
+}
+
+function urlOf(host: string, port: number): string {
   const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host
-  const url = `http://${name.includes(":") ? `[${name}]` : name}:${port}`
-  const push: Edge["push"] = (table) => pushTable(adminSocket, table)
-  return { url, push, status: () => edgeStatus(adminSocket), ensure, stop }
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`
+}
+
+function oneAfterTheOther() {
+  let last: Promise<unknown> = Promise.resolve()
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const done = last.then(work)
+    // The next in line does not care how this one ended; its own caller is told.
+    last = done.catch(() => undefined)
+    return done
+  }
 }
 
 interface EdgeIdentity extends ProcessIdentity {
   /** Where it was told to listen, `host:port`. */
   readonly address: string
+  /** Of the release and all settings it was started with. */
+  readonly command: string
 }
 
 interface EdgeFiles {
   readonly adminSocket: string
+  readonly identityFile: string
   readonly outputFile: string
+  readonly tablePath: string
 }
 
-async function start(options: EdgeOptions, { adminSocket, outputFile }: EdgeFiles): Promise<ProcessIdentity> {
-  const { folders, host, port, logLevel, trustedProxies, environment } = options
+const edgeFiles = ({ run, edge }: Folders): EdgeFiles => ({
+  adminSocket: join(run, "edge.sock"),
+  identityFile: join(edge, "pid.json"),
+  outputFile: join(edge, "out.log"),
+  tablePath: join(edge, "table.json"),
+})
+
+type EdgeCommand = ReturnType<typeof edgeProcess> & { readonly hash: string }
+
+const packageFile = new URL("../../package.json", import.meta.url)
+
+async function commandOf(options: EdgeOptions, { adminSocket, tablePath }: EdgeFiles): Promise<EdgeCommand> {
+  const { host, port, logLevel, trustedProxies, environment } = options
+  const wakeSocket = wakeSocketOf(options.folders)
+  const { argv, env: own } = edgeProcess({ host, port, adminSocket, tablePath, wakeSocket, logLevel, trustedProxies })
+  const env = { PATH: environment.PATH ?? "", ...own }
+  // A release may be put in the place of the former one, and so may Node.
+  const { version } = JSON.parse(await readFile(packageFile, "utf8")) as { version: string }
+  const content = JSON.stringify([version, process.version, argv, env])
+  return { argv, env, hash: createHash("sha256").update(content).digest("hex") }
+}
+
+async function start(
+  { folders }: EdgeOptions,
+  { outputFile }: EdgeFiles,
+  { argv, env }: EdgeCommand,
+): Promise<ProcessIdentity> {
   await mkdir(folders.edge, { recursive: true, mode: 0o700 })
   // One former log is kept; what is in the new one is this process's.
   await rename(outputFile, `${outputFile}.1`).catch(ignoreMissing)
-  const tablePath = join(folders.edge, "table.json")
-  const wakeSocket = wakeSocketOf(folders)
-  const { argv, env } = edgeProcess({ host, port, adminSocket, tablePath, wakeSocket, logLevel, trustedProxies })
-  return spawnDetached({ argv, cwd: folders.edge, env: { PATH: environment.PATH ?? "", ...env }, outputFile })
+  return spawnDetached({ argv, cwd: folders.edge, env, outputFile })
 }
 
-async function untilAnswering(
-  identity: ProcessIdentity | undefined,
-  { adminSocket, outputFile }: EdgeFiles,
-): Promise<void> {
+async function untilAnswering(identity: ProcessIdentity, { adminSocket, outputFile }: EdgeFiles): Promise<void> {
   const deadline = performance.now() + startMs
   while ((await edgeStatus(adminSocket).catch(undefinedIfUnavailable)) === undefined) {
-    const isGone = identity === undefined || !(await isAlive(identity))
-    if (isGone || performance.now() > deadline) {
+    if (!(await isAlive(identity)) || performance.now() > deadline) {
       const { lines } = await readLines(outputFile, 0)
       throw new Unavailable(`the edge does not start: ${lines.slice(-3).join(" ")}`)
     }

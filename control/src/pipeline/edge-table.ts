@@ -7,22 +7,29 @@ import type { PipelineContext } from "./context.js"
 import { lockEdgeTable, type RouteRow, saveEdgeTable, servingRoutes } from "./queries.js"
 import { unitToken } from "./unit.js"
 
+type PlacedRow = RouteRow & { readonly token: string; readonly socketPath: string }
+
 /** Pure. @param keys  hashes of the keys that may call, by workspace */
-export function routesOf(
-  rows: readonly (RouteRow & { readonly token: string; readonly socketPath: string })[],
-  keys: ReadonlyMap<string, readonly string[]>,
-): Table["routes"] {
+export function routesOf(rows: readonly PlacedRow[], keys: ReadonlyMap<string, readonly string[]>): Table["routes"] {
   const routes = new Map<string, Table["routes"][number]>()
-  for (const row of rows) {
+  for (const row of rows.filter(({ state }) => state === "serving")) {
     const { name, deployment_id, revision_id } = row
-    const unit = { unit_id: row.unit_id, socket_path: row.socketPath, token: row.token }
-    const units = [...(routes.get(deployment_id)?.units ?? []), ...(row.is_ready ? [unit] : [])]
-    const state = row.is_paused ? "paused" : units.length === 0 ? "held" : "serving"
-    const allowed = [...(keys.get(row.workspace_id) ?? [])]
-    routes.set(deployment_id, { name, deployment_id, revision_id, keys: allowed, units, state })
+    const ofDeployment = rows.filter((it) => it.deployment_id === deployment_id)
+    const units = ofDeployment.filter(({ state, is_ready }) => state === "serving" && is_ready).map(unitOf)
+    routes.set(deployment_id, {
+      name,
+      deployment_id,
+      revision_id,
+      keys: [...(keys.get(row.workspace_id) ?? [])],
+      units,
+      standby: ofDeployment.filter(({ state }) => state === "draining").map(unitOf),
+      state: row.is_paused ? "paused" : units.length === 0 ? "held" : "serving",
+    })
   }
   return [...routes.values()]
 }
+
+const unitOf = (row: PlacedRow) => ({ unit_id: row.unit_id, socket_path: row.socketPath, token: row.token })
 
 /**
  * Pushes the table when its content is new or the edge has an older one. When this returns, every new request goes
@@ -46,7 +53,7 @@ async function currentTable(context: PipelineContext, edgeGeneration: number): P
   return context.db.transaction(async (tx) => {
     // Locked first: of two who read and number at once, the later number has the later content.
     const saved = await lockEdgeTable(tx)
-    const rows = await servingRoutes(tx)
+    const rows = await servingRoutes(tx, context.limits.watchMs)
     const keys = new Map<string, readonly string[]>()
     for (const { workspace_id } of rows) {
       if (!keys.has(workspace_id)) keys.set(workspace_id, await keyHashes(tx, workspace_id))

@@ -256,24 +256,37 @@ export const removeOldLogLines = (db: Db, keptDays: { build: number; deploy: num
     delete from log_lines where at < now() - interval '1 day' *
       case stream when 'build' then ${keptDays.build}::int else ${keptDays.deploy}::int end`)
 
-/** Everything that the edge has to know, one row for each unit that serves. One that is not ready gets no requests. */
+/**
+ * Everything that the edge has to know, one row for each unit that serves or stands by. One that is not ready gets no
+ * requests.
+ */
 export interface RouteRow {
   readonly name: string
   readonly deployment_id: string
   readonly revision_id: string
   readonly workspace_id: string
   readonly unit_id: string
+  readonly state: UnitState
   readonly token_sealed: string
   readonly is_ready: boolean
   readonly is_paused: boolean
 }
 
-export const servingRoutes = (db: Db): Promise<RouteRow[]> =>
+/**
+ * The units that serve, and of each deployment the one that served before, as long as the new one is watched.
+ * @param watchMs  from a revision's DEPLOYED on, in milliseconds
+ */
+export const servingRoutes = (db: Db, watchMs: number): Promise<RouteRow[]> =>
   db.rows(sql`
-    select d.route_name as name, d.deployment_id, u.revision_id, d.workspace_id, u.unit_id, u.token_sealed, u.is_ready,
-      d.desired_run_state = 'paused' as is_paused
+    select d.route_name as name, d.deployment_id, u.revision_id, d.workspace_id, u.unit_id, u.state, u.token_sealed,
+      u.is_ready, d.desired_run_state = 'paused' as is_paused
     from units u join deployments d using (deployment_id)
-    where u.state = 'serving' and d.delete_requested_at is null order by d.route_name, u.ordinal`)
+    where d.delete_requested_at is null and (u.state = 'serving' or u.state = 'draining' and u.revision_id = (
+      select old.revision_id from units old join revisions r using (deployment_id)
+      where old.deployment_id = u.deployment_id and old.state = 'draining' and r.stage in ('switch', 'verify', 'drain')
+        and (r.finished_at is null or r.finished_at > now() - ${watchMs} * interval '1 millisecond')
+      order by old.created_at desc, old.revision_id limit 1))
+    order by d.route_name, u.ordinal, u.unit_id`)
 
 /** Locks the row, so that tables are numbered one after the other. */
 export const lockEdgeTable = (tx: Db): Promise<{ generation: number; content_sha256: string } | undefined> =>

@@ -18,6 +18,8 @@ export interface DetachedCommand {
   readonly user?: OsUser | undefined
   /** Standard output and error are appended to this file. A pipe would break when its reader dies. */
   readonly outputFile: string
+  /** Open descriptors of ours that the process gets as its 3, 4 and so on. */
+  readonly extraDescriptors?: readonly number[] | undefined
 }
 
 /**
@@ -26,7 +28,8 @@ export interface DetachedCommand {
  * @returns  its identity; it may have ended already
  * @throws   the system's error when the program cannot be started (ENOENT, EACCES)
  */
-export async function spawnDetached({ argv, cwd, env, user, outputFile }: DetachedCommand): Promise<ProcessIdentity> {
+export async function spawnDetached(command: DetachedCommand): Promise<ProcessIdentity> {
+  const { argv, cwd, env, user, outputFile, extraDescriptors = [] } = command
   const [program, ...args] = argv
   await using output = await open(outputFile, "a", 0o640)
   const child = spawn(program, args, {
@@ -34,7 +37,7 @@ export async function spawnDetached({ argv, cwd, env, user, outputFile }: Detach
     env,
     ...user,
     detached: true,
-    stdio: ["ignore", output.fd, output.fd],
+    stdio: ["ignore", output.fd, output.fd, ...extraDescriptors],
   })
   child.unref()
   if (child.pid !== undefined) return identifyNewChild(child.pid)

@@ -20,6 +20,7 @@ export const route = (name: string, units: readonly Unit[], change: Partial<Rout
   keys: [sha256(key)],
   state: "serving",
   units: [...units],
+  standby: [],
   ...change,
 })
 

@@ -1,0 +1,141 @@
+/** An edge is replaced by one with other settings, or of another release, while requests and streams go on. */
+import assert from "node:assert/strict"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { mkdir } from "node:fs/promises"
+import { Agent, request as httpRequest, type IncomingMessage } from "node:http"
+import { join } from "node:path"
+import { text } from "node:stream/consumers"
+import test from "node:test"
+import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { createLog, type LogLevel } from "@superstep/toolkit/log/log"
+import { freePort } from "@superstep/toolkit/testing/free-port"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { gate, route, startUnit, withKey } from "../edge/testing/harness.js"
+import { edgeOnThisMachine } from "./edge-process.js"
+import { foldersOf } from "./folders.js"
+
+async function setUp() {
+  const finish = gate()
+  const folder = temporaryFolder()
+  const unit = await startUnit(folder, "u1", async (request, response) => {
+    if (request.url !== "/stream") return void response.end("answer")
+    response.writeHead(200, { "content-type": "text/event-stream" })
+    response.write("data: 1\n\n")
+    await finish.passed
+    response.end("data: 2\n\n")
+  })
+  const folders = foldersOf(folder)
+  await mkdir(folders.run, { recursive: true })
+  const port = await freePort()
+  const log = createLog({ process: "test", level: "silent" })
+  const edge = (change: { logLevel?: LogLevel; drainMs?: number } = {}) =>
+    edgeOnThisMachine({
+      folders,
+      host: "127.0.0.1",
+      port,
+      logLevel: "info",
+      trustedProxies: "",
+      environment: process.env,
+      log,
+      drainMs: 60_000,
+      ...change,
+    })
+  const identity = () => JSON.parse(readFileSync(join(folders.edge, "pid.json"), "utf8")) as ProcessIdentity
+  const dispose = async () => {
+    await edge().stop()
+    await unit.close()
+  }
+  return { folders, unit, edge, identity, finish, [Symbol.asyncDispose]: dispose }
+}
+
+test("an edge hands over under requests and a stream: none fails, none is cut, and the former ends after them", async () => {
+  await using setup = await setUp()
+  const { edge, unit, folders } = setup
+  await edge().ensure()
+  await edge().push({ generation: 1, routes: [route("chat", [unit.unit])] })
+  const former = setup.identity()
+  const chat = `${edge().url}/d/chat`
+  const patient = new Agent({ keepAlive: true })
+  const events = (await send(`${chat}/stream`, patient))[Symbol.asyncIterator]()
+  const nextEvent = async () => (await events.next()).value?.toString()
+  assert.equal(await nextEvent(), "data: 1\n\n")
+  let isOver = false
+  const answers: string[] = []
+  const keepAsking = async (agent: Agent) => {
+    while (!isOver) answers.push(await ask(`${chat}/x`, agent).catch((error: unknown) => String(error)))
+    agent.destroy()
+  }
+  const callers = [true, true, false, false].map((keepAlive) => keepAsking(new Agent({ keepAlive, maxSockets: 1 })))
+
+  const next = edge({ logLevel: "debug" })
+  await next.ensure()
+  const [seen, asked] = [answers.length, answers.length + 50]
+  await until(() => answers.length > asked, { what: "requests are answered after the hand-over" })
+  await next.push({ generation: 2, routes: [route("chat", [unit.unit])] })
+  const open = (await next.status()).units.u1
+  isOver = true
+  await Promise.all(callers)
+
+  assert.ok(seen > 0)
+  assert.deepEqual([...new Set(answers)], ["200 answer"])
+  assert.notEqual(setup.identity().pid, former.pid)
+  assert.equal(open?.streams, 1, "what the former still carries is not counted")
+  assert.ok(await isAlive(former))
+  setup.finish.open()
+  assert.equal(await nextEvent(), "data: 2\n\n")
+  assert.equal(await nextEvent(), undefined)
+  // Its connection was told to stay open when the stream began, and its client may still use it.
+  patient.destroy()
+  await until(async () => !(await isAlive(former)), { what: "the former edge has ended" })
+  await next.ensure()
+  assert.deepEqual(readdirSync(join(folders.edge, "retired")), [])
+  assert.ok(!existsSync(join(folders.run, `edge-${former.pid}.sock`)))
+})
+
+test("an edge that is as it should be is kept, and one that was killed is started again with its table", async () => {
+  await using setup = await setUp()
+  const { edge, unit } = setup
+  await edge().ensure()
+  await edge().push({ generation: 7, routes: [route("chat", [unit.unit])] })
+  const first = setup.identity()
+
+  await edge().ensure()
+  assert.equal(setup.identity().pid, first.pid)
+  process.kill(first.pid, "SIGKILL")
+  await until(async () => !(await isAlive(first)), { what: "it is dead" })
+  const again = edge()
+  await Promise.all([again.ensure(), again.ensure()])
+
+  assert.notEqual(setup.identity().pid, first.pid)
+  assert.equal((await edge().status()).generation, 7)
+  assert.equal(await ask(`${edge().url}/d/chat/x`, new Agent()), "200 answer")
+})
+
+test("an edge that hands over for too long is ended, and so is each when the installation stops", async () => {
+  await using setup = await setUp()
+  const { edge, unit } = setup
+  await edge().ensure()
+  await edge().push({ generation: 1, routes: [route("chat", [unit.unit])] })
+  const stream = await fetch(`${edge().url}/d/chat/stream`, { headers: withKey })
+  const former = setup.identity()
+  await edge({ logLevel: "debug" }).ensure()
+  assert.ok(await isAlive(former))
+
+  await edge({ logLevel: "debug", drainMs: -1 }).ensure()
+
+  assert.ok(!(await isAlive(former)))
+  await assert.rejects(stream.text())
+  setup.finish.open()
+})
+
+async function ask(url: string, agent: Agent): Promise<string> {
+  const response = await send(url, agent)
+  return `${response.statusCode} ${await text(response)}`
+}
+
+function send(url: string, agent: Agent): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    httpRequest(url, { agent, headers: withKey }, resolve).once("error", reject).end()
+  })
+}
