@@ -91,6 +91,12 @@ export const settings = {
       .startsWith("postgres", "expected a postgres:// address")
       .transform((uri) => new Secret(uri)),
   },
+  databaseConnections: {
+    env: "SUPERSTEP_DATABASE_CONNECTIONS",
+    describe:
+      "Most database connections of all agents together; unless set, what the server's `max_connections` leaves after 20 for the platform.",
+    schema: count.optional(),
+  },
   gitProtocols: {
     env: "SUPERSTEP_GIT_PROTOCOLS",
     describe: "What git may fetch with, by comma: https, ssh; also http, file, git while SUPERSTEP_HOST is loopback.",

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { fileURLToPath } from "node:url"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
+import { inspectServer, type ServerFacts } from "@superstep/toolkit/db/inspect-server"
 import { migrate } from "@superstep/toolkit/db/migrate"
 import { listen } from "@superstep/toolkit/http/listen"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -51,28 +52,38 @@ export async function startControlPlane(input: {
   const folders = foldersOf(config.home)
   const homeId = await openHome(folders)
   const uri = config.databaseUri.reveal()
+  const server = await inspectServer(uri)
   await migrate({ uri, folder: migrations, log })
   const db = openDatabase({ uri, log })
   const undo: (() => Promise<unknown>)[] = [() => db.close()]
   try {
-    return await startParts(input, { folders, homeId, db, undo })
+    return await startParts(input, { folders, homeId, server, db, undo })
   } catch (error) {
     for (const step of undo.toReversed()) await step()
     throw error
   }
 }
 
+/** What the parts stand on. */
+interface Foundation {
+  readonly folders: Folders
+  readonly homeId: string
+  readonly server: ServerFacts
+  readonly db: Database
+  /** Gets what has to be ended, in the order in which it began. */
+  readonly undo: (() => Promise<unknown>)[]
+}
+
 /**
  * The port comes first: one that is in use leaves nothing running. What is asked from then on works against the
  * database, where the pipeline finds it.
- * @param undo  gets what has to be ended, in the order in which it began
  */
 async function startParts(
   input: Parameters<typeof startControlPlane>[0],
-  { folders, homeId, db, undo }: { folders: Folders; homeId: string; db: Database; undo: (() => Promise<unknown>)[] },
+  { folders, homeId, server, db, undo }: Foundation,
 ): Promise<ControlPlane> {
   const { config, log } = input
-  const context = await createContext({ ...input, folders, db })
+  const context = await createContext({ ...input, folders, server, db })
   let isStopping = false
   const app = createApp({
     db,
@@ -131,9 +142,10 @@ async function createContext(input: {
   readonly log: Log
   readonly programs: Programs
   readonly folders: Folders
+  readonly server: ServerFacts
   readonly db: Database
 }): Promise<Omit<PipelineContext, "edge">> {
-  const { config, environment, log, programs, folders, db } = input
+  const { config, environment, log, programs, folders, server, db } = input
   const isolation = await decideIsolation(folders.home, [process.execPath, programs.server, programs.verify])
   if (isolation.warning) log.warn({}, isolation.warning)
   return {
@@ -151,13 +163,17 @@ async function createContext(input: {
       isolation,
       environment,
     }),
-    limits: limitsOf(config),
+    limits: limitsOf(config, server),
     verifyEntry: programs.verify,
     crashPoint: crashPoints(config.crashAt),
   }
 }
 
-const limitsOf = (config: Config): PipelineLimits => ({
+// The control plane's own pool, its migrations, and the work on roles and databases.
+const ownConnections = 20
+
+const limitsOf = (config: Config, server: ServerFacts): PipelineLimits => ({
+  connections: config.databaseConnections ?? Math.max(0, server.mostConnections - ownConnections),
   installMs: config.installMs,
   buildMs: config.buildMs,
   silenceMs: config.silenceMs,

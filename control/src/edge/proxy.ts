@@ -46,7 +46,7 @@ async function serve(visit: Visit): Promise<void> {
   const { route, target } = admission
   const isUse = !isHealthCheck(target.path)
   // Who watches over a deployment would never let it sleep.
-  if (!isUse && route.state === "held") return answerForSleeper(response, route, requestId)
+  if (!isUse && (route.state === "held" || route.state === "full")) return answerForSleeper(response, route, requestId)
   const gone = new AbortController()
   response.once("close", () => gone.abort())
   const caller = callerOf(edge, request)

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import type { OpenExchange, OpenKind } from "./counters.js"
 import { type Edge, maxHeaderBytes } from "./edge.js"
 import { pickUnit } from "./pick-unit.js"
-import { paused, type Refusal, unreachable } from "./refusal.js"
+import { noRoom, paused, type Refusal, unreachable } from "./refusal.js"
 import type { Route, Unit } from "./table.js"
 
 // A unit that crashed is back at its path within this time, as long as its graphs load quickly; longer would only pile
@@ -43,6 +43,7 @@ export async function reachUnit(edge: Edge, wanted: Wanted): Promise<Reached | {
   while (!wanted.gone.aborted) {
     const route = routeNow(edge, wanted.route)
     if (route?.state === "paused") return { refusal: paused(name) }
+    if (route?.state === "full") return { refusal: noRoom(name) }
     if (route?.state === "held") {
       const refusal = await edge.holding.wait(route, wanted.gone)
       if (refusal) return { refusal }

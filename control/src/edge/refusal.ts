@@ -45,6 +45,14 @@ export const paused = (name: string): Refusal => ({
   detail: `the deployment at /d/${name} is paused: resume it with POST /v2/deployments/{deployment_id}/resume`,
 })
 
+/** It sleeps, and the machine or the database has no room for it until another one sleeps or ends. */
+export const noRoom = (name: string): Refusal => ({
+  status: 503,
+  code: "capacity",
+  detail: `the agent at /d/${name} sleeps and cannot be woken: the platform has no room for it at the moment`,
+  retryAfterSeconds: 10,
+})
+
 /** It slept, was told to wake up, and has not. Nothing was sent. */
 export const stillAsleep = (name: string): Refusal => ({
   status: 503,

@@ -18,8 +18,11 @@ const route = z.object({
   revision_id: z.string().min(1),
   /** SHA-256 of each key that may call, in hex. An empty list lets nobody in. */
   keys: z.array(z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 in lower-case hex")),
-  /** serving: requests go to its units; held: they wait until it is awake; paused: they are refused. */
-  state: z.enum(["serving", "held", "paused"]).default("serving"),
+  /**
+   * serving: requests go to its units; held: they wait until it is awake; paused, and full (it sleeps,
+   * and there is no room to wake it): they are refused.
+   */
+  state: z.enum(["serving", "held", "paused", "full"]).default("serving"),
   /** More requests than this within a second are refused; without it, none are. */
   max_requests_per_second: z.number().positive().optional(),
   units: z.array(unit),

@@ -27,5 +27,7 @@ create table sleeps (
   -- When the first cron or delayed run is due, a little earlier; null when none is.
   wake_at timestamptz,
   -- It was woken, and no unit is ready yet.
-  is_waking boolean not null default false
+  is_waking boolean not null default false,
+  -- There was no room for it when it was woken: until then nobody need ask again.
+  refused_until timestamptz
 );

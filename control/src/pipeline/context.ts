@@ -39,6 +39,8 @@ export interface PipelineLimits extends BuildLimits {
   readonly stopGraceMs: number
   /** After how long a deployment that nobody uses sleeps, if it may. */
   readonly idleMs: number
+  /** How many database connections all units may have together. */
+  readonly connections: number
   /** How many builds may run at once. */
   readonly builds: number
   /** How many DEPLOYED revisions of a deployment keep their artefact. */

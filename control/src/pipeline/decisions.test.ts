@@ -172,6 +172,7 @@ test("a route knows the keys of its own workspace only, and the unit that stands
     token_sealed: "x",
     is_ready: true,
     is_paused: false,
+    is_refused: false,
   }
   const former = { ...row, unit_id: "old", revision_id: "r0", state: "draining" as const }
   const keys = new Map([
@@ -196,7 +197,8 @@ test("a route knows the keys of its own workspace only, and the unit that stands
     routesOf(rows, keys).map(({ state, units }) => [state, units.map(({ unit_id }) => unit_id)])
   assert.deepEqual(stateOf({ ...row, token: "t", socketPath: "/s" }, other), [["serving", ["u"]]])
   assert.deepEqual(stateOf(other), [["held", []]])
-  assert.deepEqual(stateOf({ ...other, is_paused: true }), [["paused", []]])
+  assert.deepEqual(stateOf({ ...other, is_refused: true }), [["full", []]])
+  assert.deepEqual(stateOf({ ...other, is_paused: true, is_refused: true }), [["paused", []]])
 })
 
 test("sockets have short paths, wherever the data folder is", () => {

@@ -1,6 +1,8 @@
 /** deploy: start the revision's units and wait until all could serve. They claim no run and get no request yet. */
 import { setTimeout as sleep } from "node:timers/promises"
+import type { UnitSpec } from "../runtimes/port.js"
 import { askStatus, type UnitReport } from "../runtimes/unit-client.js"
+import { NoConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
 import { DeployFailed } from "./failures.js"
 import { shipUnitLog } from "./log-shipping.js"
@@ -13,16 +15,25 @@ import { ensureUnits, unitAddress, unitSpec } from "./unit.js"
 const pollMs = 100
 
 export const runDeploy: RunStage = async (input) => {
-  const { context, revision, deployment } = input
+  const { context, revision } = input
   context.crashPoint("deploy:begin")
   const units = await ensureUnits(context, revision)
   context.crashPoint("deploy:after-unit-row")
-  for (const unit of units) await context.runtime.start(await unitSpec(context, unit, revision, deployment))
+  for (const unit of units) await context.runtime.start(await specOf(input, unit))
   context.crashPoint("deploy:after-start")
   const deadline = performance.now() + context.limits.healthMs
   // They start at the same time; which of them is looked at first does not matter.
   for (const unit of units) await untilReady(input, unit, deadline)
   return { kind: "next", status: "DEPLOYING", stage: "switch" }
+}
+
+async function specOf({ context, revision, deployment }: StageInput, unit: UnitRow): Promise<UnitSpec> {
+  try {
+    return await unitSpec(context, unit, revision, deployment)
+  } catch (error) {
+    if (error instanceof NoConnections) throw new DeployFailed("capacity", error.message)
+    throw error
+  }
 }
 
 async function untilReady(input: StageInput, unit: UnitRow, deadline: number): Promise<void> {
@@ -53,7 +64,8 @@ export function judgeReport(report: UnitReport, revisionId: string): boolean {
 // Enough to tell a bad moment from a bad program; a program that ends at once is not waited for (control-plane §6.3).
 const crashesThatFail = 3
 
-async function restart({ context, revision, deployment, signal }: StageInput, unit: UnitRow): Promise<UnitRow> {
+async function restart(input: StageInput, unit: UnitRow): Promise<UnitRow> {
+  const { context, signal } = input
   const crashes = unit.crashes + 1
   await recordCrash(context.db, unit.unit_id, crashes, 0)
   if (crashes >= crashesThatFail) {
@@ -61,7 +73,7 @@ async function restart({ context, revision, deployment, signal }: StageInput, un
     throw new DeployFailed("crash_loop", `the agent server ended ${crashes} times before it was ready`)
   }
   await sleep(backOffMs(crashes), undefined, { signal })
-  await context.runtime.start(await unitSpec(context, unit, revision, deployment))
+  await context.runtime.start(await specOf(input, unit))
   return { ...unit, crashes }
 }
 

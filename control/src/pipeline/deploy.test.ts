@@ -77,7 +77,7 @@ test("a deployment cannot use up the connections of the database server", async 
   const role = await platform.db.row(sql`
     select rolconnlimit from pg_roles where rolname = ${`superstep_${deploymentId.replaceAll("-", "")}`}`)
 
-  assert.deepEqual(role, { rolconnlimit: 40 })
+  assert.deepEqual(role, { rolconnlimit: 16 })
 })
 
 test("the same commit is not built twice", async () => {

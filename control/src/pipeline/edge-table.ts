@@ -23,13 +23,19 @@ export function routesOf(rows: readonly PlacedRow[], keys: ReadonlyMap<string, r
       keys: [...(keys.get(row.workspace_id) ?? [])],
       units,
       standby: ofDeployment.filter(({ state }) => state === "draining").map(unitOf),
-      state: row.is_paused ? "paused" : units.length === 0 ? "held" : "serving",
+      state: stateOf(row, units.length),
     })
   }
   return [...routes.values()]
 }
 
 const unitOf = (row: PlacedRow) => ({ unit_id: row.unit_id, socket_path: row.socketPath, token: row.token })
+
+function stateOf({ is_paused, is_refused }: RouteRow, units: number): Table["routes"][number]["state"] {
+  if (is_paused) return "paused"
+  if (units > 0) return "serving"
+  return is_refused ? "full" : "held"
+}
 
 /**
  * Pushes the table when its content is new or the edge has an older one. When this returns, every new request goes

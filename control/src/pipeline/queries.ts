@@ -145,6 +145,50 @@ export const stopRevision = (tx: Db, revisionId: string): Promise<number> =>
     update units set state = 'stopping', state_since = now()
     where revision_id = ${revisionId} and state <> 'stopping'`)
 
+/** Whoever holds this gives out connections; the end of the transaction lets the next one. */
+export const lockConnections = (tx: Db): Promise<number> => tx.run(sql`select pg_advisory_xact_lock(${connectionLock})`)
+
+// Any constant of our own.
+const connectionLock = 7_283_116
+
+export interface ConnectionUse {
+  /** Of the unit itself. */
+  readonly own: number
+  /** Of all units, and of all units of its deployment. */
+  readonly used: number
+  readonly of_deployment: number
+  readonly database_name: string | null
+  /** What its revision asks for (`db_max_connections`). */
+  readonly most: number | null
+}
+
+export const connectionUse = async (
+  tx: Db,
+  { unit_id, deployment_id }: Pick<UnitRow, "unit_id" | "deployment_id">,
+): Promise<ConnectionUse> => {
+  const row = await tx.row<ConnectionUse>(sql`
+    select u.connections as own, d.database_name, (select sum(connections) from units) as used,
+      (select sum(connections) from units where deployment_id = ${deployment_id}) as of_deployment,
+      case jsonb_typeof(r.source_config -> 'resource_spec' -> 'db_max_connections') when 'number'
+        then (r.source_config -> 'resource_spec' ->> 'db_max_connections')::float8::int end as most
+    from units u join deployments d using (deployment_id) join revisions r using (revision_id)
+    where u.unit_id = ${unit_id}`)
+  if (!row) throw new Error(`unit ${unit_id} is gone`)
+  return row
+}
+
+export const setConnections = (db: Db, unitId: string, connections: number): Promise<number> =>
+  db.run(sql`update units set connections = ${connections} where unit_id = ${unitId}`)
+
+/** It cannot be started now: it is tried again later, and whoever waits for its deployment is told. */
+export async function putOff(tx: Db, unit: Pick<UnitRow, "unit_id" | "deployment_id">, againMs: number): Promise<void> {
+  await tx.run(sql`
+    update units set start_after = now() + ${againMs} * interval '1 millisecond' where unit_id = ${unit.unit_id}`)
+  await tx.run(sql`
+    update sleeps set is_waking = false, refused_until = now() + ${againMs} * interval '1 millisecond'
+    where deployment_id = ${unit.deployment_id}`)
+}
+
 /** Ends units that were draining; one that serves again meanwhile goes on. */
 export const stopDraining = (tx: Db, unitIds: readonly string[]): Promise<number> =>
   tx.run(sql`
@@ -270,6 +314,8 @@ export interface RouteRow {
   readonly token_sealed: string
   readonly is_ready: boolean
   readonly is_paused: boolean
+  /** It could not be woken a moment ago, since there is no room for it. */
+  readonly is_refused: boolean
 }
 
 /**
@@ -279,8 +325,8 @@ export interface RouteRow {
 export const servingRoutes = (db: Db, watchMs: number): Promise<RouteRow[]> =>
   db.rows(sql`
     select d.route_name as name, d.deployment_id, u.revision_id, d.workspace_id, u.unit_id, u.state, u.token_sealed,
-      u.is_ready, d.desired_run_state = 'paused' as is_paused
-    from units u join deployments d using (deployment_id)
+      u.is_ready, d.desired_run_state = 'paused' as is_paused, coalesce(s.refused_until > now(), false) as is_refused
+    from units u join deployments d using (deployment_id) left join sleeps s using (deployment_id)
     where d.delete_requested_at is null and (u.state = 'serving' or u.state = 'draining' and u.revision_id = (
       select old.revision_id from units old join revisions r using (deployment_id)
       where old.deployment_id = u.deployment_id and old.state = 'draining' and r.stage in ('switch', 'verify', 'drain')

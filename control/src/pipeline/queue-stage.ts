@@ -15,9 +15,6 @@ export const runQueue: RunStage = async ({ context, deployment }) => {
   return { kind: "next", status: "AWAITING_BUILD", stage: "fetch" }
 }
 
-// Several units at a time, of which all but one drain; one deployment must not use up the server's connections.
-const connectionLimit = 40
-
 /** The password is stored before the role gets it: a process that dies in between leaves nothing that cannot be opened. */
 async function provision({ db, key }: PipelineContext, deployment: CarriedDeployment): Promise<void> {
   const id = deployment.deployment_id
@@ -26,7 +23,8 @@ async function provision({ db, key }: PipelineContext, deployment: CarriedDeploy
   const named = await deploymentById(db, id)
   const database = named && databaseOf(key, named)
   if (!database) return
-  const owner = { password: database.password.reveal(), connectionLimit }
+  // None until a unit of it is started, which gets its share then (connections.ts).
+  const owner = { password: database.password.reveal(), connectionLimit: 0 }
   await createDatabase({ adminUri: db.uri, name: database.name, owner })
   await markReady(db, id)
 }

@@ -2,12 +2,15 @@
 import { wakePipeline } from "../revisions/wake-up.js"
 import type { UnitStatus } from "../runtimes/port.js"
 import { activate, askStatus } from "../runtimes/unit-client.js"
+import { NoConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
+import { syncEdge } from "./edge-table.js"
 import { shipUnitLog } from "./log-shipping.js"
 import {
   deploymentById,
   executesRuns,
   holdBack,
+  putOff,
   recordCrash,
   recordStart,
   removeUnit,
@@ -90,9 +93,24 @@ async function startAgain(context: PipelineContext, unit: UnitRow): Promise<void
   const revision = await revisionOfUnit(context.db, unit.unit_id)
   const deployment = await deploymentById(context.db, unit.deployment_id)
   if (!revision || !deployment) return
+  const spec = await unitSpec(context, unit, revision, deployment).catch((error: unknown) => {
+    if (!(error instanceof NoConnections)) throw error
+    return refuse(context, unit, error)
+  })
+  if (!spec) return
   await recordStart(context.db, unit.unit_id)
-  await context.runtime.start(await unitSpec(context, unit, revision, deployment))
+  await context.runtime.start(spec)
   context.log.info({ unit_id: unit.unit_id, revision_id: unit.revision_id }, "unit started again")
+}
+
+// Long enough for another one to fall asleep.
+const againMs = 10_000
+
+/** Whoever waits for it is told at once, instead of after a minute. */
+async function refuse(context: PipelineContext, unit: UnitRow, err: NoConnections): Promise<undefined> {
+  await context.db.transaction((tx) => putOff(tx, unit, againMs))
+  await syncEdge(context)
+  context.log.warn({ err, unit_id: unit.unit_id, deployment_id: unit.deployment_id }, "unit cannot be started")
 }
 
 async function end(context: PipelineContext, unit: UnitRow): Promise<void> {

@@ -7,7 +7,7 @@ import { askIdle, askStatus } from "../runtimes/unit-client.js"
 import type { PipelineContext } from "./context.js"
 import { syncEdge } from "./edge-table.js"
 import { shipUnitLog } from "./log-shipping.js"
-import { holdBack, letIn, type UnitRow, unitById } from "./queries.js"
+import { holdBack, letIn, setConnections, type UnitRow, unitById } from "./queries.js"
 import { wakeDeployment } from "./sleep-queries.js"
 import { unitAddress } from "./unit.js"
 
@@ -35,6 +35,7 @@ async function cameToLife(context: PipelineContext, unit: UnitRow): Promise<bool
 export async function stopForNow(context: PipelineContext, unit: UnitRow): Promise<void> {
   await syncEdge(context)
   await context.runtime.stop(unit.unit_id, { graceMs: context.limits.stopGraceMs })
+  await setConnections(context.db, unit.unit_id, 0)
   const now = await unitById(context.db, unit.unit_id)
   if (now) await shipUnitLog(context, now)
 }

@@ -11,6 +11,7 @@ import type { UnitSpec } from "../runtimes/port.js"
 import type { UnitAddress } from "../runtimes/unit-client.js"
 import { open, seal } from "../secrets/seal.js"
 import { agentEnvOf } from "./agent-env.js"
+import { besidesPool, takeConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
 import { addUnit, type CarriedDeployment, type UnitRow, unitsOfRevision } from "./queries.js"
 import { deploymentDatabaseUri } from "./queue-stage.js"
@@ -55,7 +56,10 @@ export const unitAddress = (
   token: unitToken(context, unit),
 })
 
-/** What the runtime needs to start a unit, at any time of its life. */
+/**
+ * What the runtime needs to start a unit, at any time of its life.
+ * @throws NoConnections  there is no room for it
+ */
 export async function unitSpec(
   context: PipelineContext,
   unit: UnitRow,
@@ -68,6 +72,7 @@ export async function unitSpec(
   const configPath = revision.source_revision_config.langgraph_config_path ?? "langgraph.json"
   const config = parseProjectConfig(await readFile(join(artifactFolder, configPath), "utf8"), configPath)
   const agentEnv = await agentEnvOf(context, revision, config.env)
+  const connections = await takeConnections(context, unit)
   return {
     unitId: unit.unit_id,
     deploymentId: deployment.deployment_id,
@@ -76,6 +81,7 @@ export async function unitSpec(
     configPath,
     uidOffset: deployment.uid_offset,
     token: unitToken(context, unit),
+    poolSize: connections - besidesPool,
     databaseUri: deploymentDatabaseUri(key, db.uri, deployment),
     agentEnv: Object.fromEntries(Object.entries(agentEnv).map(([name, value]) => [name, new Secret(value)])),
     memoryMb: memoryMbOf(revision),

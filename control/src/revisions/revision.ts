@@ -71,6 +71,7 @@ export type ErrorCode =
   | "graph_load_failed"
   | "crash_loop"
   | "health_timeout"
+  | "capacity"
   | "db_unreachable"
   | "secret_missing"
   | "crash_loop_guard"

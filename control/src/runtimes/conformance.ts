@@ -27,6 +27,7 @@ export function runtimeConformance(name: string, prepare: () => RuntimeUnderTest
     uidOffset: 77,
     token,
     databaseUri: new Secret("postgres://unit@localhost/unit"),
+    poolSize: 4,
     agentEnv: Object.fromEntries(Object.entries(agentEnv).map(([key, value]) => [key, new Secret(value)])),
     memoryMb: 400,
   })

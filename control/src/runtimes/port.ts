@@ -22,6 +22,8 @@ export interface UnitSpec {
   /** What every request to it must carry. */
   readonly token: Secret
   readonly databaseUri: Secret
+  /** How many connections its pool may have. */
+  readonly poolSize: number
   /** The environment of the user's code: what `langgraph.json` sets, overlaid by the deployment's secrets. */
   readonly agentEnv: Readonly<Record<string, Secret>>
   /** The limit of JavaScript's heap is derived from it. */

@@ -38,6 +38,7 @@ const spec = (artifactFolder: string) => ({
   uidOffset: 1,
   token: new Secret("t"),
   databaseUri: new Secret("postgres://unit"),
+  poolSize: 7,
   agentEnv: { MODEL_KEY: new Secret("k") },
   memoryMb: 400,
 })
@@ -60,6 +61,7 @@ test("a unit gets its own database and secrets, and none of the platform's (R4)"
     SUPERSTEP_CONFIG: "/a/agent/langgraph.json",
     SUPERSTEP_LISTEN: "unix:/r/1/u.sock",
     SUPERSTEP_REVISION_ID: "r1",
+    LANGGRAPH_POSTGRES_POOL_MAX_SIZE: "7",
     SUPERSTEP_SERVER_ID: "0190a1b2-0000-7000-8000-000000000001",
     SUPERSTEP_SETTINGS_FILE: "/u/1/tmp/settings.json",
   })

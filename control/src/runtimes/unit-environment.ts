@@ -60,6 +60,7 @@ export function unitEnvironment(spec: UnitSpec, place: UnitPlace, base: NodeJS.P
     SUPERSTEP_CONFIG: join(spec.artifactFolder, spec.configPath),
     SUPERSTEP_LISTEN: `unix:${place.socketPath}`,
     SUPERSTEP_SERVER_ID: spec.unitId,
+    LANGGRAPH_POSTGRES_POOL_MAX_SIZE: String(spec.poolSize),
     SUPERSTEP_REVISION_ID: spec.revisionId,
     [settingsFileVariable]: place.settingsFile,
   }

@@ -119,6 +119,7 @@ export const sqlState = {
   uniqueViolation: "23505",
   foreignKeyViolation: "23503",
   undefinedTable: "42P01",
+  undefinedObject: "42704",
   duplicateObject: "42710",
   duplicateDatabase: "42P04",
   insufficientPrivilege: "42501",

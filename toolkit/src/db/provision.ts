@@ -54,6 +54,24 @@ export async function dropDatabase({ adminUri, name }: { adminUri: string; name:
   })
 }
 
+/** Sets how many sessions a role may have at a time. A role that is not there is fine: its database is being removed. */
+export async function limitConnections({
+  adminUri,
+  name,
+  limit,
+}: {
+  adminUri: string
+  name: string
+  limit: number
+}): Promise<void> {
+  await asAdmin(adminUri, async (client) => {
+    await takeTurns(client, name)
+    await client
+      .query(`alter role ${quoted(name)} connection limit ${Math.trunc(limit)}`)
+      .catch(ignoring(sqlState.undefinedObject))
+  })
+}
+
 // Any constant of our own. Two that change one role at once would fail with "tuple concurrently updated".
 const provisionLock = 7_283_115
 

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { startTestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+
+test("a unit is idle when no run waits or executes, and tells when the first cron or delayed run is due", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "r1" })
+  const token = { "x-superstep-unit": "sesame" }
+  const send = (path: string, body: object) => http.send("POST", path, body, token)
+  await http.send("POST", "/internal/activate", undefined, token)
+  const idle = async () =>
+    (await http.send("GET", "/internal/idle", undefined, token)).json as {
+      is_idle: boolean
+      next_due_ms: number | null
+    }
+  assert.deepEqual(await idle(), { is_idle: true, next_due_ms: null })
+
+  await send("/runs", { assistant_id: "agent", input: {} })
+  const run = await until(() => http.server.workers.started[0], { what: "the run to start" })
+  const busy = await idle()
+  run.done()
+  await until(async () => (await idle()).is_idle, { what: "it is idle again" })
+
+  assert.equal(busy.is_idle, false)
+  await send("/runs/crons", { assistant_id: "agent", schedule: "0 0 1 1 *", input: {} })
+  const cron = (await idle()).next_due_ms ?? 0
+  await send("/runs", { assistant_id: "agent", input: {}, after_seconds: 3600 })
+  const delayed = await idle()
+
+  assert.ok(cron > 0)
+  assert.equal(delayed.is_idle, true)
+  assert.ok((delayed.next_due_ms ?? 0) > 3_000_000 && (delayed.next_due_ms ?? 0) <= 3_600_000)
+})

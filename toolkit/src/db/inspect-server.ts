@@ -1,0 +1,85 @@
+/** What a Postgres server is and lets us do: asked once, before anything is built on it. */
+import type pg from "pg"
+import { KnownError } from "../errors/errors.js"
+import { MissingPrivilege } from "./provision.js"
+import { identifier } from "./sql.js"
+import { withClient } from "./with-client.js"
+
+/** The server is too old, or what answers is no server but a pooler that breaks sessions apart. */
+export class UnsupportedServer extends KnownError {
+  readonly code = "unsupported_server"
+}
+
+export interface ServerFacts {
+  /** Such as 17. */
+  readonly majorVersion: number
+  /** Connections that roles like ours may open, all together. */
+  readonly mostConnections: number
+}
+
+// The oldest that its makers still mend; none of our statements needs a newer one.
+const oldestMajor = 15
+
+/**
+ * @param uri  of a role that is to make databases and roles
+ * @throws UnsupportedServer  naming what it is and what would do
+ * @throws MissingPrivilege   with the statement that gives the role what it lacks
+ */
+export async function inspectServer(uri: string): Promise<ServerFacts> {
+  return withClient(uri, async (client) => {
+    await refusePooler(uri, client)
+    const { rows } = await client.query<Facts>(factsQuery)
+    const [facts] = rows
+    if (!facts) throw new Error("a question without a table has an answer")
+    if (facts.major < oldestMajor) {
+      const wish = `use ${oldestMajor} or newer, or leave DATABASE_URI out to get the embedded one`
+      throw new UnsupportedServer(`the database server is Postgres ${facts.major}: ${wish}`)
+    }
+    if (!facts.may_provision) throw new MissingPrivilege(privilegeWords(facts.role))
+    return { majorVersion: facts.major, mostConnections: facts.connections }
+  })
+}
+
+interface Facts {
+  readonly major: number
+  readonly connections: number
+  readonly role: string
+  readonly may_provision: boolean
+}
+
+// `reserved_connections` is new in 16.
+const factsQuery = `
+  select current_setting('server_version_num')::int / 10000 as major,
+    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+      - coalesce(current_setting('reserved_connections', true)::int, 0) as connections,
+    rolname as role, rolsuper or (rolcreatedb and rolcreaterole) as may_provision
+  from pg_roles where rolname = current_user`
+
+/**
+ * Two sessions that are open at the same time have a server process each. A pooler that gives each transaction whichever
+ * is free (PgBouncer's pool_mode transaction or statement) shows the same one in both. Behind it, LISTEN hears nothing
+ * and an advisory lock is somebody else's.
+ */
+async function refusePooler(uri: string, first: pg.Client): Promise<void> {
+  const one = await backendOf(first)
+  const two = await withClient(uri, backendOf)
+  if (one !== two) return
+  throw new UnsupportedServer(
+    "DATABASE_URI leads to a pooler that shares sessions (such as PgBouncer with pool_mode = transaction): LISTEN and " +
+      "advisory locks do not work through it. Name the server itself, or a pool with pool_mode = session",
+  )
+}
+
+async function backendOf(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid")
+  return rows[0]?.pid ?? 0
+}
+
+function privilegeWords(role: string): string {
+  const name = identifier(role).render().text
+  return (
+    `the database role ${name} may not make databases and roles, and each deployment gets its own. As a superuser, run: ` +
+    `alter role ${name} createdb createrole; or make one for Superstep: ` +
+    "create role superstep login createdb createrole password '…'; create database superstep owner superstep;"
+  )
+}
