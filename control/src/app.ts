@@ -9,6 +9,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { Hono } from "hono"
 import { bodyLimit } from "hono/body-limit"
 import { addDeploymentActions } from "./deployments/action-routes.js"
+import { addGithubRepositories } from "./deployments/github-routes.js"
 import type { GitProtocol } from "./deployments/repository.js"
 import type { ResourceTiers } from "./deployments/resource-tiers.js"
 import { addRevisionActions } from "./deployments/revision-routes.js"
@@ -57,6 +58,7 @@ export function createApp(options: AppOptions): Hono {
   addLogRoutes(api, options)
   addIntegrationRoutes(api, options)
   addKeyRoutes(api, options)
+  addGithubRepositories(api, options)
   addListenerRoutes(api, options)
   addReference(api, db)
 

@@ -4,6 +4,7 @@ import { commandProblem } from "../builders/command-problem.js"
 import { storageProblem, text, uuid } from "../http/fields.js"
 import { deploymentTypes } from "./deployment.js"
 import { configPathProblem, imageUriProblem, refProblem } from "./repository.js"
+import { resourceSpec } from "./resource-spec.js"
 import { secretsModes } from "./secret-changes.js"
 
 const checked = (problemOf: (value: string) => string | undefined) =>
@@ -13,22 +14,6 @@ const checked = (problemOf: (value: string) => string | undefined) =>
   })
 
 export const configPath = checked(configPathProblem)
-
-const count = z.int().min(0).nullish()
-const number = z.number().min(0).nullish()
-const resourceSpec = z
-  .looseObject({
-    min_scale: count,
-    max_scale: count,
-    cpu: z.number().min(0.1).max(8).nullish(),
-    cpu_limit: z.number().min(0.1).max(16).nullish(),
-    memory_mb: number,
-    memory_limit_mb: number,
-  })
-  .superRefine((value, ctx) => {
-    const problem = storageProblem(value)
-    if (problem) ctx.addIssue({ code: "custom", message: problem })
-  })
 
 // Only an address that a browser opens: it is shown to people as the deployment's URL.
 const webUrl = z.url({ protocol: /^https?$/, message: "expected an http or https URL" })
@@ -91,6 +76,7 @@ const secretChanges = z
 const secretReferences = z
   .array(z.unknown())
   .max(0, "names Secrets of Kubernetes, which this installation does not run on: send the values as secrets")
+  .openapi({ type: "array", maxItems: 0, items: { type: "object" } })
 
 /** What a new deployment and a change of one may say alike. */
 export const configFields = {

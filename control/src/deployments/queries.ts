@@ -193,3 +193,18 @@ export const countDeployments = async (db: Db, filter: DeploymentFilter): Promis
   )
   return row?.total ?? 0
 }
+
+export interface UsedRepository {
+  readonly repo_url: string
+  readonly repo_ref: string | null
+}
+
+/** What the deployments of an integration are made of, each repository once, with the ref of its latest deployment. */
+export const repositoriesOf = (db: Db, workspaceId: string, integrationId: string): Promise<UsedRepository[]> =>
+  db.rows(sql`
+    select distinct on (repo_url) source_config ->> 'repo_url' as repo_url,
+      source_revision_config ->> 'repo_ref' as repo_ref
+    from deployments
+    where workspace_id = ${workspaceId} and integration_id = ${integrationId} and delete_requested_at is null
+      and source_config ->> 'repo_url' is not null
+    order by repo_url, created_at desc`)

@@ -6,6 +6,7 @@ import { sourceRevisionConfigReply } from "../revisions/schema.js"
 import { unsettable } from "./change.js"
 import { agentEnvironments, deploymentStatuses, deploymentTypes, sources } from "./deployment.js"
 import { changeFields, configFields, secrets } from "./fields.js"
+import { resourceSpecReply } from "./resource-spec.js"
 import { resourceTierNames } from "./resource-tiers.js"
 
 /** Lower-case letters, digits and dashes; it starts with a letter and is part of a public URL (CP-D2). */
@@ -96,7 +97,7 @@ const sourceConfigReply = z.object({
   deployment_type: z.enum(deploymentTypes).nullable(),
   build_on_push: z.boolean().nullable(),
   custom_url: z.string().openapi({ description: "where the deployment answers" }),
-  resource_spec: z.record(z.string(), z.unknown()).nullable(),
+  resource_spec: resourceSpecReply.nullable(),
   listener_id: nullableText,
   listener_config: z.object({ k8s_namespace: nullableText }).nullable(),
   install_command: nullableText,
@@ -114,7 +115,7 @@ export const deploymentReply = z
     source_config: sourceConfigReply,
     source_revision_config: sourceRevisionConfigReply,
     secrets: z.array(z.object({ name: z.string(), value: z.string() })),
-    secret_references: z.array(z.unknown()),
+    secret_references: z.array(z.object({ name: z.string(), secret_name: z.string(), secret_key: z.string() })),
     status: z.enum(deploymentStatuses),
     latest_revision_id: nullableText,
     active_revision_id: nullableText,

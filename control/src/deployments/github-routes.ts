@@ -1,0 +1,65 @@
+/**
+ * The repositories of an integration, the way GitHub clients expect them (control-plane §1.3). An integration of ours is
+ * credentials for a host and knows no list, so these are the repositories that its deployments are made of.
+ */
+import { createHash } from "node:crypto"
+import { z } from "@hono/zod-openapi"
+import type { Db } from "@superstep/toolkit/db/database"
+import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import { uuid } from "../http/fields.js"
+import { findIntegration } from "../integrations/operations.js"
+import { repositoriesOf, type UsedRepository } from "./queries.js"
+
+const githubRepository = z.object({
+  host_integration_id: z.string(),
+  id: z.int(),
+  name: z.string(),
+  owner: z.string(),
+  url: z.string(),
+  default_branch: z.string().openapi({ description: "what its latest deployment follows" }),
+})
+
+export function addGithubRepositories(api: Api, { db }: { readonly db: Db }): void {
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/v1/integrations/github/{integration_id}/repos",
+      summary: "Lists the repositories that deployments of an integration are made of.",
+      params: z.object({ integration_id: uuid }),
+      responses: {
+        200: { description: "every repository", schema: z.array(githubRepository) },
+        404: { description: "the workspace has no such integration" },
+      },
+    },
+    async ({ c, params }) => {
+      const { workspaceId } = c.get("caller")
+      await findIntegration(db, workspaceId, params.integration_id)
+      const used = await repositoriesOf(db, workspaceId, params.integration_id)
+      return c.json(used.map((it) => renderRepository(params.integration_id, it)))
+    },
+  )
+}
+
+/** Pure. `https://host/owner/name.git` and `git@host:owner/name.git` alike. */
+export function renderRepository(
+  integrationId: string,
+  { repo_url: url, repo_ref }: UsedRepository,
+): z.input<typeof githubRepository> {
+  const path = url.replace(/^\w+:\/\/[^/]*\//, "").replace(/^[^/]*@[^:/]*:/, "")
+  const parts = path
+    .replace(/\/+$/, "")
+    .replace(/\.git$/, "")
+    .split("/")
+  return {
+    host_integration_id: integrationId,
+    id: stableNumber(url),
+    name: parts.at(-1) ?? "",
+    owner: parts.slice(0, -1).join("/"),
+    url,
+    default_branch: repo_ref ?? "main",
+  }
+}
+
+/** GitHub numbers its repositories; ours get a number that stays the same, and that JSON keeps exactly. */
+const stableNumber = (text: string): number => createHash("sha256").update(text).digest().readUIntBE(0, 6)

@@ -1,0 +1,85 @@
+/** The control plane's document is valid OpenAPI, whole, and lacks nothing of the original's (control-plane §2.6, C6). */
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import { Validator } from "@seriousme/openapi-schema-validator"
+import { startApi, type TestApi } from "@superstep/control/testing/api"
+import { bodySchema, type Document, fieldOf, operationsOf, replySchema, type Schema } from "./document.js"
+import {
+  promisedBodies,
+  promisedOperations,
+  promisedParameters,
+  promisedReplies,
+  promisedValues,
+} from "./promised-api.js"
+
+let api: TestApi
+let document: Document
+before(async () => {
+  api = await startApi()
+  document = (await api.call("GET", "/openapi.json", { headers: { "x-api-key": "" } })).body
+})
+after(() => api[Symbol.asyncDispose]())
+
+const operation = (name: string) => {
+  const found = operationsOf(document).get(name)
+  assert.ok(found, `${name} is missing`)
+  return found
+}
+
+test("the document is valid OpenAPI 3.1, the same at the root and below /api-host, with a page beside it", async () => {
+  const { valid, errors } = await new Validator().validate(structuredClone(document) as never)
+
+  assert.deepEqual([valid, errors], [true, undefined])
+  assert.deepEqual((await api.call("GET", "/api-host/openapi.json")).body, document)
+  for (const path of ["/docs", "/redoc", "/api-host/docs", "/api-host/redoc"]) {
+    const page = await api.call("GET", path, { headers: { "x-api-key": "" } })
+    assert.equal(page.status, 200, path)
+    for (const listed of Object.keys(document.paths)) assert.ok(page.text.includes(listed), `${path}: ${listed}`)
+  }
+})
+
+test("every operation has a name of its own, a tag, and one shape for every failure", () => {
+  const operations = operationsOf(document)
+
+  assert.ok(operations.size > 25)
+  assert.equal(new Set([...operations.values()].map(({ operationId }) => operationId)).size, operations.size)
+  for (const [name, { responses, tags }] of operations) {
+    assert.ok(tags[0], name)
+    for (const [status, reply] of Object.entries(responses)) {
+      const schema = reply.content?.["application/json"]?.schema as Schema | undefined
+      if (Number(status) >= 400) assert.equal(schema?.$ref, "#/components/schemas/Error", `${name} ${status}`)
+    }
+  }
+})
+
+test("every operation of the original is there, with its statuses", () => {
+  for (const [name, statuses] of promisedOperations) {
+    const listed = Object.keys(operation(name).responses)
+    for (const status of statuses) assert.ok(listed.includes(String(status)), `${name} lacks ${status}`)
+  }
+})
+
+test("no parameter and no field of the original is missing", () => {
+  const lacking = (promised: typeof promisedBodies, schemaOf: typeof bodySchema) =>
+    Object.entries(promised).flatMap(([name, fields]) => {
+      const schema = schemaOf(operation(name))
+      return fields.filter((field) => !fieldOf(document, schema, field)).map((field) => `${name}: ${field}`)
+    })
+  const parameters = Object.entries(promisedParameters).flatMap(([name, wanted]) => {
+    const listed = operation(name).parameters?.map((parameter) => parameter.name) ?? []
+    return wanted.filter((parameter) => !listed.includes(parameter)).map((parameter) => `${name}: ?${parameter}`)
+  })
+
+  assert.deepEqual(parameters, [])
+  assert.deepEqual(lacking(promisedBodies, bodySchema), [])
+  assert.deepEqual(lacking(promisedReplies, replySchema), [])
+})
+
+test("enumerations have every value of the original", () => {
+  const schema = replySchema(operation("GET /v2/deployments/{deployment_id}"))
+
+  for (const [field, values] of Object.entries(promisedValues)) {
+    const listed = JSON.stringify(fieldOf(document, schema, field))
+    for (const value of values) assert.ok(listed.includes(`"${value}"`), `${field} lacks ${value}`)
+  }
+})
