@@ -1,5 +1,5 @@
 /** Settings of the control plane. */
-import { resolve } from "node:path"
+import { delimiter, resolve } from "node:path"
 import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
@@ -126,6 +126,16 @@ export const settings = {
     env: "SUPERSTEP_MAX_BUILDS",
     describe: "Builds at once; half the processors unless set.",
     schema: count.optional(),
+  },
+  nodeDirs: {
+    env: "SUPERSTEP_NODE_DIRS",
+    describe:
+      "Folders by colon with other versions of Node, for projects that ask for one; those of nvm, fnm, volta, mise, asdf and n are known.",
+    schema: z
+      .string()
+      .transform((folders) => folders.split(delimiter).filter((folder) => folder !== ""))
+      .default([]),
+    defaultText: "",
   },
   keepArtifacts: {
     env: "SUPERSTEP_KEEP_ARTIFACTS",

@@ -7,6 +7,7 @@ import { migrate } from "@superstep/toolkit/db/migrate"
 import { listen } from "@superstep/toolkit/http/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import { createApp } from "./app.js"
+import { installedNodes } from "./builders/installed-nodes.js"
 import { agentsUrlOf, type Config, gitProtocolsOf } from "./config.js"
 import { networks } from "./edge/config.js"
 import { loadMasterKey, openHome } from "./home.js"
@@ -164,6 +165,7 @@ async function createContext(input: {
       environment,
     }),
     limits: limitsOf(config, server),
+    nodes: installedNodes(config.nodeDirs, environment),
     verifyEntry: programs.verify,
     crashPoint: crashPoints(config.crashAt),
   }

@@ -6,6 +6,7 @@
 import { join } from "node:path"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import type { ErrorCode } from "../revisions/revision.js"
+import type { NodeProgram } from "./choose-node.js"
 import type { BuildPlan } from "./plan.js"
 
 export interface BuildLimits {
@@ -32,8 +33,10 @@ export interface BuildRequest {
   /** What package managers keep from build to build of the deployment. */
   readonly packageCache: string
   readonly plan: BuildPlan
-  /** The Node that the project is built for, and that will run it. */
-  readonly nodePath: string
+  /** Sentences for the log. */
+  readonly notes: readonly string[]
+  /** What the project is built for, and what will run it. */
+  readonly node: NodeProgram
   readonly environment: Readonly<Record<string, string>>
   readonly limits: BuildLimits
   /** The program that loads every graph of a project and says which fail. */

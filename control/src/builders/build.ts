@@ -18,7 +18,7 @@ export async function build(context: BuildContext): Promise<BuildResult> {
   const { request, writeLine } = context
   const begun = performance.now()
   await prepareHome(request)
-  for (const note of request.plan.notes) writeLine(note, "WARNING")
+  for (const note of request.notes) writeLine(note, "WARNING")
   const input = { ...context, room: roomOf(request), confinement: await findConfinement(request.environment) }
   if (request.plan.steps.length > 0) await keepCacheSmall(request, writeLine)
   for (const step of request.plan.steps) await runPlanned(step, input)

@@ -15,15 +15,15 @@ const folder = (path: string, lockFiles: LockFile[] = [], change: Partial<Packag
   lockFiles,
   package: change ? { ...aPackage, ...change } : undefined,
 })
-const project = (folders: ProjectFacts["folders"], nodeMajor?: number): ProjectFacts => ({
-  config: { graphs: { chat: "./chat.ts" }, nodeMajor, env: {} },
+const project = (folders: ProjectFacts["folders"]): ProjectFacts => ({
+  config: { graphs: { chat: "./chat.ts" }, nodeMajor: undefined, env: {} },
   folders,
 })
 const nothingAsked = { installCommand: null, buildCommand: null }
-const toolchain = { nodeMajor: 22, tools: new Set(["npm"]) }
+const npmOnly = new Set(["npm"])
 const shown = ({ steps }: BuildPlan) => steps.map((step) => `${step.folder || "."}: ${step.argv.join(" ")}`)
 const planOf = (facts: ProjectFacts, wishes = nothingAsked, tools: readonly string[] = ["npm"]) =>
-  shown(planBuild(facts, wishes, { nodeMajor: 22, tools: new Set(tools) }))
+  shown(planBuild(facts, wishes, new Set(tools)))
 
 const managers: readonly (readonly [LockFile[], Partial<PackageFacts>, string[], string])[] = [
   [[], {}, [], "npm install --no-audit --no-fund"],
@@ -76,7 +76,7 @@ test("a project in a folder of its own is installed there", () => {
 test("commands of the deployment replace ours: install at the root, build beside langgraph.json", () => {
   const wishes = { installCommand: "npm ci && npm run prepare", buildCommand: "npm run compile" }
 
-  const { steps } = planBuild(project([folder(""), folder("agent", [], { hasBuildScript: true })]), wishes, toolchain)
+  const { steps } = planBuild(project([folder(""), folder("agent", [], { hasBuildScript: true })]), wishes, npmOnly)
 
   assert.deepEqual(
     steps.map(({ argv, folder, failure }) => ({ argv, folder, failure })),
@@ -91,18 +91,6 @@ for (const bad of ['"', "`", "\\", "\n", "\r", "\t", "|", ";", "$", ">", "<", "a
   test(`a command with ${JSON.stringify(bad)} is refused`, () => {
     const wishes = { installCommand: `npm ci ${bad}`, buildCommand: null }
     const refusal = (error: unknown) => error instanceof BuildFailed && error.code === "config_invalid"
-    assert.throws(() => planBuild(project([folder("")]), wishes, toolchain), refusal)
+    assert.throws(() => planBuild(project([folder("")]), wishes, npmOnly), refusal)
   })
 }
-
-test("a newer Node than asked for is used with a note, an older one is an error", () => {
-  const notes = (facts: ProjectFacts) => planBuild(facts, nothingAsked, toolchain).notes
-  const refusal = (error: unknown) => error instanceof BuildFailed && error.code === "node_version_unsupported"
-
-  assert.deepEqual(notes(project([folder("")], 22)), [])
-  assert.match(notes(project([folder("")], 20)).join(), /asks for Node 20; Node 22 is used/)
-  assert.match(notes(project([folder("", [], { enginesNode: ">=20.19" })])).join(), /engines.*20/)
-  assert.throws(() => notes(project([folder("")], 24)), refusal)
-  assert.throws(() => notes(project([folder("", [], { enginesNode: "^24.1" })])), refusal)
-  assert.throws(() => notes(project([folder("")], 18)), refusal)
-})

@@ -16,8 +16,6 @@ export interface BuildStep {
 
 export interface BuildPlan {
   readonly steps: readonly BuildStep[]
-  /** Sentences for the build log. */
-  readonly notes: readonly string[]
 }
 
 export interface BuildWishes {
@@ -25,22 +23,16 @@ export interface BuildWishes {
   readonly buildCommand: string | null
 }
 
-export interface Toolchain {
-  readonly nodeMajor: number
-  /** Which of `npm`, `yarn`, `pnpm`, `bun` are on the path. */
-  readonly tools: ReadonlySet<string>
-}
-
 /**
- * @throws BuildFailed  `node_version_unsupported`; `config_invalid` for a command with characters it may not have
+ * @param tools         which of `npm`, `yarn`, `pnpm`, `bun` are on the path
+ * @throws BuildFailed  `config_invalid` for a command with characters it may not have
  * @see    control-plane §3.2: install at the root, build where `langgraph.json` is
  */
-export function planBuild(facts: ProjectFacts, wishes: BuildWishes, toolchain: Toolchain): BuildPlan {
+export function planBuild(facts: ProjectFacts, wishes: BuildWishes, tools: ReadonlySet<string>): BuildPlan {
   const folder = installFolder(facts.folders)
-  const notes = checkNodeVersion(facts, toolchain.nodeMajor)
-  const tool = installTool(folder, toolchain.tools)
+  const tool = installTool(folder, tools)
   const steps = [installStep(wishes, folder, tool), buildStep(wishes, facts, tool)]
-  return { steps: steps.filter((step) => step !== undefined), notes }
+  return { steps: steps.filter((step) => step !== undefined) }
 }
 
 function installStep({ installCommand }: BuildWishes, folder: FolderFacts, tool: InstallTool): BuildStep | undefined {
@@ -76,34 +68,4 @@ function shell(name: string, command: string): readonly [string, ...string[]] {
   const problem = commandProblem(command)
   if (problem) throw new BuildFailed("config_invalid", `${name} ${problem}`)
   return ["sh", "-c", command]
-}
-
-// The oldest that Superstep itself runs on.
-const oldestNode = 20
-
-/** A newer Node runs what an older one was asked for; the log says so. The other way round is an error. */
-function checkNodeVersion({ config, folders }: ProjectFacts, ours: number): string[] {
-  const fromEngines = folders
-    .map((folder) => folder.package?.enginesNode)
-    .map(majorWanted)
-    .findLast((major) => major !== undefined)
-  const wanted = config.nodeMajor ?? fromEngines
-  if (wanted === undefined || wanted === ours) return []
-  const origin = config.nodeMajor === undefined ? '"engines" of package.json' : '"node_version"'
-  if (wanted > ours) {
-    throw new BuildFailed(
-      "node_version_unsupported",
-      `${origin} asks for Node ${wanted}, and Superstep runs on Node ${ours}: start it with Node ${wanted}, or lower the version`,
-    )
-  }
-  if (wanted < oldestNode && config.nodeMajor !== undefined) {
-    throw new BuildFailed("node_version_unsupported", `${origin} asks for Node ${wanted}: the oldest is ${oldestNode}`)
-  }
-  return [`${origin} asks for Node ${wanted}; Node ${ours} is used, the version that Superstep runs on`]
-}
-
-/** The lowest major that a range such as `>=22`, `^20.19` or `24.x` allows, where it is that simple. */
-function majorWanted(range: string | undefined): number | undefined {
-  const [, major] = range?.match(/^\s*(?:>=|\^|~|=|v)?\s*v?(\d+)/) ?? []
-  return major === undefined ? undefined : Number(major)
 }

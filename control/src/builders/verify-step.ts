@@ -13,7 +13,7 @@ export async function verify({ request, agentEnv, ...input }: BuildInput): Promi
   const { verifyMs } = request.limits
   const env = { ...agentEnv, ...request.environment }
   const configFile = join(request.tree, request.configPath)
-  const argv = [request.nodePath, request.verifyEntry, configFile, resultFile] as const
+  const argv = [request.node.path, request.verifyEntry, configFile, resultFile] as const
   const limits = { limitMs: verifyMs, silenceMs: verifyMs }
   const command = { argv, cwd: dirname(configFile), env, user: request.user, ...limits, onStart, confinement, room }
   const end = await runStep(command, writeLine, signal)

@@ -2,27 +2,29 @@
 
 import { execFile } from "node:child_process"
 import { mkdir, rm, stat } from "node:fs/promises"
-import { basename, join } from "node:path"
+import { basename, delimiter, dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { artifactId } from "../builders/artifact.js"
 import { type BuildState, buildState, startBuild } from "../builders/build-process.js"
 import { type BuildRequest, type BuildResult, buildFiles } from "../builders/build-request.js"
+import { chooseNode, type NodeChoice, type NodeProgram, wishedNode } from "../builders/choose-node.js"
 import { buildEnvironment } from "../builders/environment.js"
 import { BuildFailed } from "../builders/failure.js"
 import { type BuildPlan, planBuild } from "../builders/plan.js"
-import { readProjectFacts } from "../builders/project-facts.js"
+import { type ProjectFacts, readProjectFacts } from "../builders/project-facts.js"
 import { removeTree } from "../builders/publish.js"
 import { toolsOnPath } from "../builders/tools.js"
 import { readJson } from "../files/json-file.js"
 import { builderBeside } from "../runtimes/isolation.js"
 import { agentEnvOf } from "./agent-env.js"
+import { addArtifact, artifactExists } from "./artifact-queries.js"
+import type { PipelineContext } from "./context.js"
 import { fetchTree, isThere, locate } from "./fetch-stage.js"
 import { workFolder } from "./folders.js"
 import { logBuild, shipBuildLog } from "./log-shipping.js"
-import { platform } from "./platform.js"
-import { addArtifact, artifactExists } from "./queries.js"
+import { platformOf } from "./platform.js"
 import type { RunStage, StageInput, StageOutcome } from "./stage.js"
 
 // The build writes files and cannot call us. Ten looks a second cost little, and only while it runs.
@@ -35,12 +37,12 @@ export const runBuild: RunStage = async (input) => {
   const state = await buildState(work.build)
   if (state.state === "running" || state.state === "finished") return follow(input, revision.build_log_offset)
   const treeHash = await ensureTree(input, state)
-  const { plan, id, env } = await planOf(input, treeHash)
-  if (await artifactIsPublished(input, id)) {
+  const planned = await planOf(input, treeHash)
+  if (await artifactIsPublished(input, planned.id)) {
     await logBuild(input, ["nothing has changed since this was built: the artefact is used again"])
-    return finish(input, id)
+    return finish(input, planned.id)
   }
-  await startBuild(work.build, await requestOf(input, plan, id), await agentEnvOf(input.context, revision, env))
+  await startBuild(work.build, await requestOf(input, planned), await agentEnvOf(context, revision, planned.env))
   context.crashPoint("build:after-start")
   return follow(input, 0)
 }
@@ -54,18 +56,37 @@ async function ensureTree(input: StageInput, state: BuildState): Promise<string>
   return fetchTree(input, await locate(input), revision.commit_sha)
 }
 
+interface Planned {
+  readonly plan: BuildPlan
+  readonly choice: NodeChoice
+  /** The artefact's. */
+  readonly id: string
+  /** What `langgraph.json` sets. */
+  readonly env: Readonly<Record<string, string>>
+}
+
 /** @throws BuildFailed  for everything that is wrong before a command runs */
-async function planOf({ context, revision }: StageInput, treeHash: string) {
+async function planOf({ context, revision, deployment }: StageInput, treeHash: string): Promise<Planned> {
   const { tree } = workFolder(context.folders, revision.revision_id)
   const configPath = configPathOf(revision)
   const facts = await readProjectFacts(tree, configPath)
   const { install_command: installCommand, build_command: buildCommand } = revision.source_config
-  const [major = ""] = process.versions.node.split(".")
-  const toolchain = { nodeMajor: Number(major), tools: await toolsOnPath(context.environment.PATH ?? "") }
-  const plan = planBuild(facts, { installCommand, buildCommand }, toolchain)
-  const id = artifactId({ deploymentId: revision.deployment_id, treeHash, configPath, plan, platform })
-  return { plan, id, env: facts.config.env }
+  const choice = await nodeFor(facts, context, context.isolation.user(deployment.uid_offset))
+  const plan = planBuild(facts, { installCommand, buildCommand }, await toolsOnPath(pathFor(choice, context)))
+  const { deployment_id: deploymentId } = revision
+  const id = artifactId({ deploymentId, treeHash, configPath, plan, platform: platformOf(choice.node) })
+  return { plan, choice, id, env: facts.config.env }
 }
+
+/** The others of the machine are looked for only when ours is not what the project asks for. */
+async function nodeFor(facts: ProjectFacts, { nodes }: PipelineContext, user: OsUser | undefined): Promise<NodeChoice> {
+  const wish = wishedNode(facts)
+  if (!wish || wish.range.includes(nodes.own.version)) return { node: nodes.own, note: undefined }
+  return chooseNode(wish, nodes.own, await nodes.others(user))
+}
+
+const pathFor = ({ node }: NodeChoice, { environment }: PipelineContext): string =>
+  [dirname(node.path), environment.PATH ?? ""].join(delimiter)
 
 export const configPathOf = (revision: StageInput["revision"]): string =>
   revision.source_revision_config.langgraph_config_path ?? "langgraph.json"
@@ -73,7 +94,7 @@ export const configPathOf = (revision: StageInput["revision"]): string =>
 const artifactIsPublished = async ({ context: { db, folders } }: StageInput, id: string): Promise<boolean> =>
   (await artifactExists(db, id)) && (await isThere(join(folders.artifacts, id)))
 
-async function requestOf(input: StageInput, plan: BuildPlan, id: string): Promise<BuildRequest> {
+async function requestOf(input: StageInput, { plan, choice, id }: Planned): Promise<BuildRequest> {
   const { context, revision, deployment } = input
   const { folders, limits, isolation, verifyEntry } = context
   const work = workFolder(folders, revision.revision_id)
@@ -91,9 +112,10 @@ async function requestOf(input: StageInput, plan: BuildPlan, id: string): Promis
     artifactFolder: join(folders.artifacts, id),
     home: work.home,
     plan,
-    environment: buildEnvironment({ base: context.environment, execPath: process.execPath, home: work.home, cache }),
+    environment: buildEnvironment({ base: context.environment, execPath: choice.node.path, home: work.home, cache }),
     packageCache: cache,
-    nodePath: process.execPath,
+    node: choice.node,
+    notes: choice.note === undefined ? [] : [choice.note],
     limits: { installMs, buildMs, silenceMs, verifyMs, memoryMb, diskMb },
     verifyEntry,
     user,
@@ -128,11 +150,11 @@ async function conclude(input: StageInput, result: BuildResult, requestFile: str
   const { context, revision } = input
   if (result.outcome === "failed") return fail(input, result)
   context.crashPoint("build:after-publish")
-  const id = await builtArtifact(requestFile)
+  const { id, node } = await builtArtifact(requestFile)
   await addArtifact(context.db, {
     artifactId: id,
     deploymentId: revision.deployment_id,
-    platform,
+    platform: platformOf(node),
     graphs: result.graphs,
     langgraphVersion: result.langgraph_version,
   })
@@ -148,10 +170,10 @@ async function fail({ context, revision }: StageInput, { error_code: code, messa
   throw new Error(message)
 }
 
-async function builtArtifact(requestFile: string): Promise<string> {
+async function builtArtifact(requestFile: string): Promise<{ id: string; node: NodeProgram }> {
   const request = await readJson<BuildRequest>(requestFile)
   if (!request) throw new Error(`${requestFile} is gone`)
-  return basename(request.artifactFolder)
+  return { id: basename(request.artifactFolder), node: request.node }
 }
 
 async function finish({ context, revision }: StageInput, id: string): Promise<StageOutcome> {

@@ -2,6 +2,7 @@
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { BuildLimits } from "../builders/build-request.js"
+import type { InstalledNodes } from "../builders/installed-nodes.js"
 import type { Table } from "../edge/table.js"
 import type { Isolation } from "../runtimes/isolation.js"
 import type { Runtime } from "../runtimes/port.js"
@@ -57,6 +58,7 @@ export interface PipelineContext {
   readonly isolation: Isolation
   readonly edge: Edge
   readonly limits: PipelineLimits
+  readonly nodes: InstalledNodes
   /** The program that loads a project's graphs to see whether they load. */
   readonly verifyEntry: string
   /** Of this process; builds and units get a few names of it. */

@@ -5,10 +5,10 @@
 import { join } from "node:path"
 import { dropDatabase } from "@superstep/toolkit/db/provision"
 import { removeTree } from "../builders/publish.js"
+import { artifactsOf } from "./artifact-queries.js"
 import type { PipelineContext } from "./context.js"
 import { syncEdge } from "./edge-table.js"
 import {
-  artifactsOf,
   type CarriedDeployment,
   endPipelineOf,
   removeDeployment,

@@ -22,7 +22,8 @@ export const hints: Readonly<Record<ErrorCode, string>> = {
   config_missing: "Check langgraph_config_path; it counts from the root of the repository.",
   config_invalid: "Correct the file and push again.",
   graph_missing: "Correct the path in langgraph.json, or commit the file.",
-  node_version_unsupported: "Change node_version, or run Superstep with that Node.",
+  node_version_unsupported:
+    "Change the version, or install that Node beside Superstep's and name its folder in SUPERSTEP_NODE_DIRS.",
   python_unsupported: "Deploy graphs written in TypeScript or JavaScript.",
   source_unsupported: "Use source github with the address of any git repository.",
   install_failed: "Run the same command in a clean checkout; the build log shows its output.",

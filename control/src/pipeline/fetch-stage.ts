@@ -6,21 +6,23 @@ import { credentialsOf } from "../integrations/operations.js"
 import { type ClaimedRevision, recordCommit } from "../revisions/claims.js"
 import { credentialsApply } from "../sources/git-command.js"
 import { SourceFailed, type SourceLocation } from "../sources/port.js"
+import { artifactOfSameInput } from "./artifact-queries.js"
 import { workFolder } from "./folders.js"
 import { logBuild } from "./log-shipping.js"
-import { platform } from "./platform.js"
-import { artifactOfSameInput } from "./queries.js"
+import { platformOf } from "./platform.js"
 import type { RunStage, StageInput } from "./stage.js"
 
 export const runFetch: RunStage = async (input) => {
-  const { context, revision, signal } = input
+  const { context, revision, deployment, signal } = input
   context.crashPoint("fetch:begin")
   const location = await locate(input)
   const pinned = revision.commit_sha ?? revision.source_revision_config.repo_commit_sha
   const sha = pinned ?? (await context.source.resolve(location, signal))
   await recordCommit(context.db, revision, { sha, treeHash: null, commit: null })
   context.crashPoint("fetch:after-resolve")
-  const built = await artifactOfSameInput(context.db, { revision_id: revision.revision_id, sha }, platform)
+  const nodes = [context.nodes.own, ...(await context.nodes.others(context.isolation.user(deployment.uid_offset)))]
+  const same = { revision_id: revision.revision_id, sha }
+  const built = await artifactOfSameInput(context.db, same, nodes.map(platformOf))
   if (built && (await isThere(`${context.folders.artifacts}/${built.artifact_id}`))) {
     await logBuild(input, [`commit ${sha} was built before: its artefact is used again`])
     return { kind: "next", status: "AWAITING_DEPLOY", stage: "deploy", artifactId: built.artifact_id }

@@ -8,8 +8,8 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { buildFiles } from "../builders/build-request.js"
 import { addDeployment } from "../revisions/testing/rows.js"
+import { addArtifact } from "./artifact-queries.js"
 import { foldersOf, workFolder } from "./folders.js"
-import { addArtifact } from "./queries.js"
 import { removeUnknownArtifacts } from "./retention.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))

@@ -4,9 +4,10 @@ import { basename, join } from "node:path"
 import { type BuildRequest, buildFiles } from "../builders/build-request.js"
 import { removeTree } from "../builders/publish.js"
 import { readJson } from "../files/json-file.js"
+import { allArtifactIds, removeArtifact, unneededArtifacts } from "./artifact-queries.js"
 import type { PipelineContext } from "./context.js"
 import { type Folders, workFolder } from "./folders.js"
-import { allArtifactIds, removeArtifact, removeOldLogLines, unneededArtifacts } from "./queries.js"
+import { removeOldLogLines } from "./queries.js"
 
 // What people look for in a build's log is about its failure, in an agent's about today (control-plane §6.6).
 const keptDays = { build: 30, deploy: 7 }

@@ -15,6 +15,7 @@ import { besidesPool, takeConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
 import { addUnit, type CarriedDeployment, type UnitRow, unitsOfRevision } from "./queries.js"
 import { deploymentDatabaseUri } from "./queue-stage.js"
+import { nodeOfArtifact } from "./unit-node.js"
 
 const contextOf = (unitId: string) => ["unit", unitId] as const
 
@@ -79,6 +80,7 @@ export async function unitSpec(
     revisionId: revision.revision_id,
     artifactFolder,
     configPath,
+    nodePath: await nodeOfArtifact(context, revision.artifact_id, deployment),
     uidOffset: deployment.uid_offset,
     token: unitToken(context, unit),
     poolSize: connections - besidesPool,

@@ -30,6 +30,7 @@ export function runtimeConformance(name: string, prepare: () => RuntimeUnderTest
     poolSize: 4,
     agentEnv: Object.fromEntries(Object.entries(agentEnv).map(([key, value]) => [key, new Secret(value)])),
     memoryMb: 400,
+    nodePath: process.execPath,
   })
   const untilReady = (runtime: Runtime, { unitId }: UnitSpec) =>
     until(() => askStatus({ socketPath: runtime.socketPath(unitId), token }), { what: "the unit answers" })

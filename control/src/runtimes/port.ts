@@ -17,6 +17,8 @@ export interface UnitSpec {
   /** The published tree, and `langgraph.json` in it. */
   readonly artifactFolder: string
   readonly configPath: string
+  /** The Node that the artefact was built for. */
+  readonly nodePath: string
   /** Names the unprivileged user of the deployment. */
   readonly uidOffset: number
   /** What every request to it must carry. */

@@ -41,6 +41,7 @@ const spec = (artifactFolder: string) => ({
   poolSize: 7,
   agentEnv: { MODEL_KEY: new Secret("k") },
   memoryMb: 400,
+  nodePath: process.execPath,
 })
 
 test("a unit gets its own database and secrets, and none of the platform's (R4)", () => {

@@ -64,7 +64,7 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
     await writeSettingsFile(place.settingsFile, unitSecrets(spec, options.environment), user)
     await writeJson(startingFile(unitId), { since: new Date().toISOString() })
     const identity = await spawnDetached({
-      argv: [process.execPath, "--enable-source-maps", `--title=${titleOf(unitId)}`, options.serverEntry],
+      argv: [spec.nodePath, "--enable-source-maps", `--title=${titleOf(unitId)}`, options.serverEntry],
       cwd: spec.artifactFolder,
       env: unitEnvironment(spec, place, options.environment),
       user,

@@ -8,6 +8,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { buildState, startBuild } from "../build-process.js"
 import { type BuildLogLine, type BuildRequest, type BuildResult, buildFiles } from "../build-request.js"
 import { buildEnvironment } from "../environment.js"
+import { ownNode } from "../installed-nodes.js"
 import type { BuildStep } from "../plan.js"
 
 const verifyEntry = fileURLToPath(new URL("../../runtimes/testing/fake-verify.js", import.meta.url))
@@ -46,10 +47,11 @@ export function prepare(
     configPath: "langgraph.json",
     artifactFolder: join(home, "artifacts", "abc"),
     home: join(home, "home"),
-    plan: { steps, notes: ["a note"] },
+    plan: { steps },
+    notes: ["a note"],
     environment: buildEnvironment({ base, execPath: process.execPath, home: join(home, "home"), cache }),
     packageCache: cache,
-    nodePath: process.execPath,
+    node: ownNode,
     limits,
     verifyEntry,
     user: null,

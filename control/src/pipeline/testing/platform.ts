@@ -26,7 +26,7 @@ export interface Platform extends AsyncDisposable {
   /** Creates a deployment. @returns its id and its revision's */
   deploy(body: Record<string, unknown>): Promise<{ deploymentId: string; revisionId: string }>
   /** Waits until a revision has ended in whatever way. */
-  untilEnded(deploymentId: string, revisionId: string): Promise<Json>
+  untilEnded(deploymentId: string, revisionId: string, timeoutMs?: number): Promise<Json>
 }
 
 // What the API answers is checked by what the tests ask of it.
@@ -98,14 +98,14 @@ export async function testPlatform(): Promise<Platform> {
     if (status !== 201) throw new Error(`${status} ${JSON.stringify(created)}`)
     return { deploymentId: created.id, revisionId: created.latest_revision_id }
   }
-  const untilEnded: Platform["untilEnded"] = async (deploymentId, revisionId) => {
+  const untilEnded: Platform["untilEnded"] = async (deploymentId, revisionId, timeoutMs = 20_000) => {
     try {
       return await until(
         async () => {
           const { body } = await call("GET", `/v2/deployments/${deploymentId}/revisions/${revisionId}`)
           return finalStatuses.includes(body.status) && body
         },
-        { what: "the revision has ended" },
+        { what: "the revision has ended", timeoutMs },
       )
     } catch (cause) {
       throw new Error(readFileSync(logFile, "utf8").slice(-4000), { cause })

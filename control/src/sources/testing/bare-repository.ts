@@ -1,14 +1,18 @@
 /** Real git repositories for tests: bare ones, as a host has them. */
 import { execFileSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 
 export interface BareRepository {
   /** `file:///…` */
   readonly url: string
   readonly folder: string
-  /** Commits exactly these files on the branch. @returns the commit's id */
-  commit(files: Readonly<Record<string, string>>, branch?: string): string
+  /**
+   * Commits exactly these files on the branch.
+   * @param links  by name: what the symbolic link says
+   * @returns      the commit's id
+   */
+  commit(files: Readonly<Record<string, string>>, branch?: string, links?: Readonly<Record<string, string>>): string
   git(...args: string[]): string
 }
 
@@ -30,7 +34,7 @@ export function bareRepository(parent: string): BareRepository {
   const run = (cwd: string, ...args: string[]) => execFileSync("git", args, { cwd, env, encoding: "utf8" }).trim()
   run(folder, "init", "--quiet", "--bare", "--initial-branch=main", bare)
   run(folder, "clone", "--quiet", bare, work)
-  const commit: BareRepository["commit"] = (files, branch = "main") => {
+  const commit: BareRepository["commit"] = (files, branch = "main", links = {}) => {
     run(work, "checkout", "--quiet", "-B", branch)
     for (const name of run(work, "ls-files")
       .split("\n")
@@ -40,6 +44,7 @@ export function bareRepository(parent: string): BareRepository {
       mkdirSync(dirname(join(work, name)), { recursive: true })
       writeFileSync(join(work, name), content)
     }
+    for (const [name, target] of Object.entries(links)) symlinkSync(target, join(work, name))
     run(work, "add", "--all")
     run(work, "commit", "--quiet", "--allow-empty", "--message", `change ${branch}`)
     run(work, "push", "--quiet", "--force", "origin", branch)

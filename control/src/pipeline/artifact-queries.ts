@@ -1,0 +1,71 @@
+/** The table `artifacts`. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+
+export const addArtifact = (
+  db: Db,
+  artifact: {
+    artifactId: string
+    deploymentId: string
+    platform: string
+    graphs: readonly string[]
+    langgraphVersion: string | null
+  },
+): Promise<number> =>
+  db.run(sql`
+    insert into artifacts (artifact_id, deployment_id, platform, graphs, langgraph_version)
+    values (${artifact.artifactId}, ${artifact.deploymentId}, ${artifact.platform},
+      ${JSON.stringify(artifact.graphs)}::jsonb, ${artifact.langgraphVersion})
+    on conflict (artifact_id) do nothing`)
+
+export const platformOfArtifact = async (db: Db, artifactId: string): Promise<string | undefined> =>
+  (await db.row<{ platform: string }>(sql`select platform from artifacts where artifact_id = ${artifactId}`))?.platform
+
+export const artifactExists = async (db: Db, artifactId: string): Promise<boolean> =>
+  (await db.row(sql`select 1 from artifacts where artifact_id = ${artifactId}`)) !== undefined
+
+/** The artefact of an earlier revision that was built from the same commit in the same way. */
+export const artifactOfSameInput = (
+  db: Db,
+  revision: { revision_id: string; sha: string },
+  platforms: readonly string[],
+): Promise<{ artifact_id: string } | undefined> =>
+  db.row(sql`
+    select a.artifact_id
+    from revisions r
+    join revisions same on same.deployment_id = r.deployment_id and same.commit_sha = ${revision.sha}
+      and same.source_config -> 'install_command' is not distinct from r.source_config -> 'install_command'
+      and same.source_config -> 'build_command' is not distinct from r.source_config -> 'build_command'
+      and same.source_revision_config -> 'langgraph_config_path'
+        is not distinct from r.source_revision_config -> 'langgraph_config_path'
+    join artifacts a on a.artifact_id = same.artifact_id and a.platform = any(${platforms})
+    where r.revision_id = ${revision.revision_id} limit 1`)
+
+/**
+ * Artefacts that nothing needs: not used by a unit or an unfinished revision, and not among the last good ones.
+ * @param keep  how many DEPLOYED revisions of a deployment keep theirs
+ */
+export const unneededArtifacts = (db: Db, keep: number): Promise<{ artifact_id: string }[]> =>
+  db.rows(sql`
+    select a.artifact_id from artifacts a where not exists (
+      select 1 from (
+        select r.artifact_id, r.revision_id, r.stage, d.active_revision_id,
+          row_number() over (partition by r.deployment_id, r.status order by r.seq desc) as age, r.status
+        from revisions r join deployments d using (deployment_id) where r.deployment_id = a.deployment_id
+      ) used
+      where used.artifact_id = a.artifact_id and (
+        used.stage is not null or used.revision_id = used.active_revision_id
+        or (used.status = 'DEPLOYED' and used.age <= ${keep})
+        or exists (select 1 from units u where u.revision_id = used.revision_id))
+    ) and a.created_at < now() - interval '1 hour'`)
+
+export const removeArtifact = (db: Db, artifactId: string): Promise<number> =>
+  db.run(sql`delete from artifacts where artifact_id = ${artifactId}`)
+
+export const allArtifactIds = async (db: Db): Promise<ReadonlySet<string>> => {
+  const rows = await db.rows<{ artifact_id: string }>(sql`select artifact_id from artifacts`)
+  return new Set(rows.map(({ artifact_id }) => artifact_id))
+}
+
+export const artifactsOf = (db: Db, deploymentId: string): Promise<{ artifact_id: string }[]> =>
+  db.rows(sql`select artifact_id from artifacts where deployment_id = ${deploymentId}`)

@@ -1,0 +1,198 @@
+/** Every way in which a build can end badly: its code, what the person reads, what to do next, and the end of the log. */
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import type { ErrorCode } from "../revisions/revision.js"
+import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
+import { hints } from "./failures.js"
+import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
+
+interface Failing {
+  readonly what: string
+  /** Files beside the small project, or in place of its own. */
+  readonly files?: Readonly<Record<string, string>>
+  /** Names of the small project that are links to elsewhere. */
+  readonly links?: Readonly<Record<string, string>>
+  readonly config?: Record<string, string>
+  readonly configPath?: string
+  readonly code: ErrorCode
+  readonly words: RegExp
+  /** In the build log. */
+  readonly log?: RegExp
+}
+
+const config = (value: object) => ({
+  "langgraph.json": JSON.stringify({ graphs: { chat: "./chat.mjs:graph" }, ...value }),
+})
+const graph = (source: string) => ({ "chat.mjs": source })
+const outside = temporaryFolder()
+
+const all: readonly Failing[] = [
+  {
+    what: "no config",
+    configPath: "apps/langgraph.json",
+    code: "config_missing",
+    words: /there is no apps\/langgraph\.json/,
+  },
+  {
+    what: "a config that is a link out of the tree",
+    links: { "langgraph.json": "/etc/hostname" },
+    code: "config_missing",
+    words: /there is no langgraph\.json/,
+  },
+  {
+    what: "a config that is no JSON",
+    files: { "langgraph.json": "{ graphs: " },
+    code: "config_invalid",
+    words: /not valid JSON/,
+  },
+  { what: "a config without graphs", files: { "langgraph.json": "{}" }, code: "config_invalid", words: /graphs/ },
+  {
+    what: "a config of wrong types",
+    files: { "langgraph.json": '{"graphs": ["a"], "node_version": 20.5}' },
+    code: "config_invalid",
+    words: /graphs: .*node_version/,
+  },
+  {
+    what: "a graph that is not there",
+    files: config({ graphs: { chat: "./chta.mjs:graph" } }),
+    code: "graph_missing",
+    words: /"chat" is in \.\/chta\.mjs/,
+  },
+  {
+    what: "a graph outside of the tree",
+    files: config({ graphs: { chat: "../../../etc/passwd.mjs:graph" } }),
+    code: "graph_missing",
+    words: /not in this commit/,
+  },
+  {
+    what: "a graph in a folder that leads out of the tree",
+    files: config({ graphs: { chat: "./src/chat.mjs:graph" } }),
+    links: { src: outside },
+    code: "graph_missing",
+    words: /not in this commit/,
+  },
+  {
+    what: "a Node that is not there",
+    files: config({ node_version: "99" }),
+    code: "node_version_unsupported",
+    words: /"node_version" asks for Node 99, and this machine has v/,
+  },
+  {
+    what: "a Python graph",
+    files: config({ graphs: { chat: "./chat.py:graph" } }),
+    code: "python_unsupported",
+    words: /written in Python/,
+  },
+  {
+    what: "dependencies that cannot be installed",
+    files: { "package.json": JSON.stringify({ dependencies: { gone: "file:./gone.tgz" } }) },
+    code: "install_failed",
+    words: /"npm install .*" ended with exit code/,
+    log: /ENOENT/,
+  },
+  {
+    what: "a build command that fails",
+    config: { build_command: "node -e 'console.error(7-1),process.exit(3)'" },
+    code: "build_command_failed",
+    words: /ended with exit code 3/,
+    log: /^6$/m,
+  },
+  {
+    what: "a build that takes too long",
+    config: { build_command: "node forever.cjs" },
+    files: { "forever.cjs": "setInterval(() => console.log('still here'), 500)" },
+    code: "build_timeout",
+    words: /took longer than 8 s/,
+    log: /still here/,
+  },
+  {
+    what: "a build that takes too much memory",
+    config: { build_command: "node hungry.cjs" },
+    files: { "hungry.cjs": "const all = []\nfor (;;) all.push(Buffer.alloc(1 << 24, 1))" },
+    code: "build_oom",
+    words: /MB of memory, and a build may use 400 MB/,
+  },
+  {
+    what: "a build that fills the disk",
+    config: { build_command: "node fill.cjs" },
+    files: { "fill.cjs": "require('fs').writeFileSync('big', Buffer.alloc(40 << 20))" },
+    code: "build_too_big",
+    words: /a build may use 30 MB/,
+  },
+  {
+    what: "a missing export",
+    files: graph("export const other = 1"),
+    code: "graph_load_failed",
+    words: /"chat" does not load: .*no export named graph/,
+    log: /does not load/,
+  },
+  {
+    what: "a graph that throws",
+    files: graph("throw new Error('bad day')"),
+    code: "graph_load_failed",
+    words: /"chat" does not load: bad day/,
+    log: /bad day/,
+  },
+  {
+    what: "a graph that wants a key",
+    files: graph(
+      "if (!process.env.MODEL_API_KEY) throw new Error('The MODEL_API_KEY environment variable is missing or empty')",
+    ),
+    code: "secret_missing",
+    words: /the deployment has no MODEL_API_KEY/,
+    log: /MODEL_API_KEY/,
+  },
+]
+
+// All of them are built at once.
+const patienceMs = 90_000
+
+let platform: Platform
+let repository: BareRepository
+before(async () => {
+  platform = await testPlatform()
+  repository = bareRepository(temporaryFolder())
+  await platform.start({
+    SUPERSTEP_MAX_BUILDS: "4",
+    SUPERSTEP_TIMEOUT_BUILD: "8",
+    SUPERSTEP_BUILD_MEMORY_MB: "400",
+    SUPERSTEP_BUILD_DISK_MB: "30",
+  })
+})
+after(() => platform[Symbol.asyncDispose]())
+
+test("a build that fails says which way, what to do, and shows the end of its log", async (t) => {
+  const endings = all.map(async (failing, index) => {
+    const { configPath = "langgraph.json" } = failing
+    const branch = `failing-${index}`
+    commit(failing, branch)
+    const body = deploymentOf(repository.url, { name: branch, config: failing.config ?? {} })
+    const source_revision_config = { repo_ref: branch, langgraph_config_path: configPath }
+    const ids = await platform.deploy({ ...body, source_revision_config })
+    const revision = await platform.untilEnded(ids.deploymentId, ids.revisionId, patienceMs)
+    return { failing, revision, log: await buildLog(ids) }
+  })
+
+  for (const { failing, revision, log } of await Promise.all(endings)) {
+    await t.test(`${failing.what} is ${failing.code}`, () => {
+      assert.deepEqual([revision.status, revision.error_code], ["BUILD_FAILED", failing.code], JSON.stringify(revision))
+      assert.match(revision.status_message, failing.words)
+      assert.ok(revision.status_message.includes(hints[failing.code]), revision.status_message)
+      assert.match(log, new RegExp(`BUILD_FAILED \\(${failing.code}\\)`))
+      if (failing.log) assert.match(log, failing.log)
+    })
+  }
+})
+
+/** Each has a branch of its own. */
+function commit({ files = {}, links = {} }: Failing, branch: string): void {
+  const project = Object.entries({ ...smallProject, ...files }).filter(([name]) => !(name in links))
+  repository.commit(Object.fromEntries(project), branch, links)
+}
+
+async function buildLog({ deploymentId, revisionId }: { deploymentId: string; revisionId: string }): Promise<string> {
+  const path = `/v1/projects/${deploymentId}/revisions/${revisionId}/build_logs`
+  const { body } = await platform.call("POST", path, { order: "asc", limit: 100 })
+  return body.logs.map((line: { message: string }) => line.message).join("\n")
+}
