@@ -50,6 +50,7 @@ const concepts = {
   secrets: ["secret.ts"],
   logs: ["log-line.ts"],
   events: ["event.ts"],
+  audit: ["audit-entry.ts"],
 }
 
 /** @returns one of `order`, or undefined for a file that stands beside the layers */

@@ -8,12 +8,16 @@ import { createApi } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
 import { Hono } from "hono"
 import { bodyLimit } from "hono/body-limit"
+import { auditedDatabase } from "./audit/operations.js"
+import { addAuditRoutes } from "./audit/routes.js"
 import { addDeploymentActions } from "./deployments/action-routes.js"
 import { addGithubRepositories } from "./deployments/github-routes.js"
 import type { GitProtocol } from "./deployments/repository.js"
 import type { ResourceTiers } from "./deployments/resource-tiers.js"
 import { addRevisionActions } from "./deployments/revision-routes.js"
 import { addDeploymentRoutes } from "./deployments/routes.js"
+import { addEventRoutes } from "./events/routes.js"
+import { auditWrites } from "./http/audit-writes.js"
 import { authenticate } from "./http/authenticate.js"
 import { addReference } from "./http/reference.js"
 import { requestId } from "./http/request-id.js"
@@ -36,6 +40,8 @@ export interface AppOptions {
   readonly resourceTiers: ResourceTiers
   /** Answers 503 while it says true; the default never does. */
   readonly isStopping?: () => boolean
+  /** Ends streams of events. */
+  readonly stopping?: AbortSignal
   /** Reverse proxies whose X-Forwarded headers are believed; none, unless said. */
   readonly trustedProxies?: BlockList
   readonly keyFailuresPerMinute?: number
@@ -45,12 +51,14 @@ export interface AppOptions {
 const maxBodyBytes = 1024 * 1024
 
 /** @returns an app whose `fetch` serves the whole API; it owns nothing that has to be closed */
-export function createApp(options: AppOptions): Hono {
+export function createApp(given: AppOptions): Hono {
+  const { stopping = new AbortController().signal } = given
+  const options = { ...given, stopping, db: auditedDatabase(given.db) }
   const { db, log, isStopping = () => false } = options
   const api = createApi()
   const { trustedProxies = new BlockList(), keyFailuresPerMinute = 100 } = options
   const entrance = authenticate({ db, trustedProxies, keyFailuresPerMinute })
-  for (const version of ["/v1/*", "/v2/*"]) api.use(version, entrance)
+  for (const version of ["/v1/*", "/v2/*"]) api.use(version, entrance, auditWrites({ db, trustedProxies }))
   addDeploymentRoutes(api, options)
   addDeploymentActions(api, options)
   addRevisionRoutes(api, options)
@@ -60,6 +68,8 @@ export function createApp(options: AppOptions): Hono {
   addKeyRoutes(api, options)
   addGithubRepositories(api, options)
   addListenerRoutes(api, options)
+  addEventRoutes(api, options)
+  addAuditRoutes(api, options)
   addReference(api, db)
 
   const app = new Hono()

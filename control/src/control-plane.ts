@@ -85,7 +85,7 @@ async function startParts(
 ): Promise<ControlPlane> {
   const { config, log } = input
   const context = await createContext({ ...input, folders, server, db })
-  let isStopping = false
+  const stopping = new AbortController()
   const app = createApp({
     db,
     log,
@@ -93,7 +93,8 @@ async function startParts(
     agentsUrl: agentsUrlOf(config),
     gitProtocols: gitProtocolsOf(config),
     resourceTiers: config.resourceTiers,
-    isStopping: () => isStopping,
+    isStopping: () => stopping.signal.aborted,
+    stopping: stopping.signal,
     trustedProxies: networks.parse(config.trustedProxies),
     keyFailuresPerMinute: config.keyFailuresPerMinute,
   })
@@ -125,7 +126,7 @@ async function startParts(
   log.info({ host: config.host, port: listening.port, home: config.home }, "control plane listens")
 
   const stop = async ({ all }: { all: boolean }) => {
-    isStopping = true
+    stopping.abort()
     await listening.close(closeMs)
     await subscription.close()
     await stopWakeCalls()

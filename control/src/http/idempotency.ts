@@ -7,6 +7,7 @@ import { createHash } from "node:crypto"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import type { Context } from "hono"
+import { noteCreated, noteRepetition } from "../audit/current-write.js"
 import { answeredRequest, forgetOldKeys, storeReply, takeIdempotencyKey } from "./queries.js"
 
 export interface Answer {
@@ -29,11 +30,11 @@ export async function answerOnce(
 ): Promise<Response> {
   const key = keyOf(c)
   const answer = await db.transaction(async (tx) => {
-    if (key === undefined) return work(tx)
+    if (key === undefined) return noted(await work(tx))
     await forgetOldKeys(tx)
     const sha256 = fingerprint(c, bodyText)
     if (!(await takeIdempotencyKey(tx, { workspaceId, key, sha256 }))) return repeated(tx, { workspaceId, key, sha256 })
-    const first = await work(tx)
+    const first = noted(await work(tx))
     await storeReply(tx, { workspaceId, key, status: first.status, reply: JSON.stringify(first.body) })
     return first
   })
@@ -42,6 +43,12 @@ export async function answerOnce(
   }
   answer.committed()
   return c.json(answer.body, answer.status)
+}
+
+/** The audit log is told what was made. */
+function noted(answer: Answer): Answer {
+  noteCreated(answer.body)
+  return answer
 }
 
 function keyOf(c: Context): string | undefined {
@@ -77,5 +84,6 @@ async function repeated(tx: Db, { workspaceId, key, sha256 }: { workspaceId: str
       "idempotency_key_reused",
     )
   }
+  noteRepetition()
   return { text: earlier.reply, status: earlier.status as Answer["status"] }
 }

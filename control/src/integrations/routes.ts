@@ -102,7 +102,8 @@ function addDelete(api: Api, { db, log }: IntegrationRoutes): void {
       responses: { 204: { description: "forgotten" }, ...notFound, 409: { description: "a deployment uses it" } },
     },
     async ({ c, params }) => {
-      await deleteIntegration(db, c.get("caller").workspaceId, params.integration_id)
+      const { workspaceId } = c.get("caller")
+      await db.transaction((tx) => deleteIntegration(tx, workspaceId, params.integration_id))
       log.info({ integration_id: params.integration_id }, "integration deleted")
       return c.body(null, 204)
     },

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import type { Hono } from "hono"
 import { type AppOptions, createApp } from "../app.js"
 import { defaultResourceTiers } from "../deployments/resource-tiers.js"
 import { type MasterKey, masterKey } from "../secrets/seal.js"
@@ -34,6 +35,8 @@ export interface TestApi extends AsyncDisposable {
   readonly workspaceId: string
   readonly apiKey: string
   readonly orgKey: string
+  /** For tests that need a real socket: `listen(api.fetch, …)`. */
+  readonly fetch: Hono["fetch"]
   readonly other: { readonly workspaceId: string; readonly apiKey: string }
   /** Asks as the first workspace, unless the headers say otherwise; `x-api-key: ""` asks without a key. */
   call(method: string, path: string, call?: Call): Promise<Reply>
@@ -68,6 +71,7 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
     key,
     ...one,
     orgKey: org.clearKey,
+    fetch: app.fetch,
     other,
     call: callWith(one.apiKey),
     callAsOther: callWith(other.apiKey),

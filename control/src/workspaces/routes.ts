@@ -3,6 +3,7 @@ import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
+import { noteCreated } from "../audit/current-write.js"
 import { uuid } from "../http/fields.js"
 import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
 import { pageOf, pageQuery, pageReply, sendPage } from "../http/page.js"
@@ -61,7 +62,11 @@ function addCreate(api: Api, { db, log }: KeyRoutes): void {
         scopes: body.scopes ?? undefined,
         expiresAt: body.expires_at ? new Date(body.expires_at) : undefined,
       }
-      const { key, clearKey } = await db.transaction((tx) => createApiKey(tx, wanted))
+      const { key, clearKey } = await db.transaction(async (tx) => {
+        const created = await createApiKey(tx, wanted)
+        noteCreated(renderKey(created.key))
+        return created
+      })
       log.info({ api_key_id: key.api_key_id }, "API key created")
       return c.json({ ...renderKey(key), key: clearKey }, 201)
     },

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+
+// biome-ignore lint/suspicious/noExplicitAny: tests assert on what came, whatever its type
+type Entries = any[]
+
+const entries = async (api: TestApi, query = ""): Promise<Entries> =>
+  (await api.call("GET", `/v2/audit-log${query}`)).body.resources
+const verification = async (api: TestApi) => (await api.call("GET", "/v2/audit-log/verification")).body
+
+async function deployed(api: TestApi, name?: string): Promise<string> {
+  const { body } = await api.call("POST", "/v2/deployments", { body: exampleDeployment(name) })
+  return body.id
+}
+
+test("each write leaves one entry: who, what, which, before and after (A1)", async () => {
+  await using api = await startApi()
+
+  const id = await deployed(api)
+  const patch = { body: { display_name: "Shop" }, headers: { "x-request-id": "req-1" } }
+  await api.call("PATCH", `/api-host/v2/deployments/${id}`, patch)
+  await api.call("DELETE", `/v2/deployments/${id}`)
+  const { body: made } = await api.call("POST", "/v2/api-keys", { body: { name: "ci" } })
+  await api.call("DELETE", `/v2/api-keys/${made.id}`)
+
+  const found = (await entries(api)).reverse()
+  assert.deepEqual(
+    found.map(({ seq, action, resource_type, resource_id }) => [seq, action, resource_type, resource_id]),
+    [
+      [1, "POST /v2/deployments", "deployment", id],
+      [2, "PATCH /v2/deployments/{deployment_id}", "deployment", id],
+      [3, "DELETE /v2/deployments/{deployment_id}", "deployment", id],
+      [4, "POST /v2/api-keys", "api_key", made.id],
+      [5, "DELETE /v2/api-keys/{api_key_id}", "api_key", made.id],
+    ],
+  )
+  const [created, changed] = found
+  assert.ok(created.before_hash === null && created.after_hash !== null && changed.before_hash !== changed.after_hash)
+  assert.deepEqual([changed.request_id, changed.path], ["req-1", `/api-host/v2/deployments/${id}`])
+  assert.ok(created.actor.startsWith("api_key:") && api.apiKey.startsWith(created.key_prefix))
+  assert.equal(JSON.stringify(found).includes("sk-very-secret"), false)
+  assert.equal(JSON.stringify(found).includes(made.key), false)
+})
+
+test("what was refused, only read or repeated leaves no entry (A1)", async () => {
+  await using api = await startApi()
+  const withKey = { body: exampleDeployment(), headers: { "idempotency-key": "k" } }
+
+  const first = await api.call("POST", "/v2/deployments", withKey)
+  const repeated = await api.call("POST", "/v2/deployments", withKey)
+  await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
+  await api.call("PATCH", `/v2/deployments/${first.body.id}`, { body: { source_config: { repo_url: "no" } } })
+  await api.call("GET", `/v2/deployments/${first.body.id}`)
+  await api.call("POST", `/v1/projects/${first.body.id}/deploy_logs`, { body: {} })
+
+  assert.equal(repeated.headers.get("idempotent-replayed"), "true")
+  assert.equal((await entries(api)).length, 1)
+})
+
+test("entries are found by actor, action, resource and time, page by page, in their workspace only", async () => {
+  await using api = await startApi()
+  const ids = [await deployed(api, "a"), await deployed(api, "b"), await deployed(api, "c")]
+  await api.call("DELETE", `/v2/deployments/${ids[0]}`)
+
+  const first = (await api.call("GET", "/v2/audit-log?limit=3")).body
+  const rest = (await api.call("GET", `/v2/audit-log?limit=3&cursor=${first.next_cursor}`)).body
+  const ofOne = await entries(api, `?resource_type=deployment&resource_id=${ids[0]}`)
+  const deletions = await entries(api, `?action=${encodeURIComponent("DELETE /v2/deployments/{deployment_id}")}`)
+  const later = await entries(api, "?since=2999-01-01T00:00:00Z")
+  const foreign = (await api.callAsOther("GET", "/v2/audit-log")).body
+  const malformed = await api.call("GET", "/v2/audit-log?since=yesterday&cursor=x")
+
+  assert.deepEqual(
+    [first, rest].map((page) => page.resources.map((it: { seq: number }) => it.seq)),
+    [[4, 3, 2], [1]],
+  )
+  assert.deepEqual([rest.next_cursor, ofOne.length, deletions.length, later.length], [null, 2, 1, 0])
+  assert.deepEqual([foreign.resources, malformed.status], [[], 422])
+})
+
+test("an entry that is changed or taken out breaks the chain, and neither is allowed (A2, A3)", async () => {
+  await using api = await startApi()
+  for (const name of ["a", "b", "c"]) await deployed(api, name)
+  const whole = await verification(api)
+
+  await assert.rejects(api.db.run(sql`update audit_log set actor = 'nobody'`), /only added to/)
+  await assert.rejects(api.db.run(sql`delete from audit_log`), /only added to/)
+  await api.db.run(sql`alter table audit_log disable trigger audit_is_only_added_to`)
+  await api.db.run(sql`update audit_log set ip = '203.0.113.9' where seq = 3`)
+  const changed = await verification(api)
+  await api.db.run(sql`update audit_log set ip = null where seq = 3`)
+  const mended = await verification(api)
+  await api.db.run(sql`delete from audit_log where seq = 2`)
+  const removed = await verification(api)
+
+  assert.deepEqual([whole.valid, whole.entries, whole.broken_seq], [true, 3, null])
+  assert.deepEqual([changed.valid, changed.broken_seq], [false, 3])
+  assert.deepEqual(mended, whole)
+  assert.deepEqual([removed.valid, removed.broken_seq], [false, 3])
+})
+
+test("many writes at once make one chain (A2)", async () => {
+  await using api = await startApi()
+
+  await Promise.all(Array.from({ length: 12 }, (_, n) => deployed(api, `shop-${n}`)))
+
+  const { valid, entries: count } = await verification(api)
+  assert.deepEqual([valid, count], [true, 12])
+})

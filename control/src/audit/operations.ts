@@ -1,0 +1,62 @@
+/** Writes the audit log along with what it tells, reads it, and proves that it was not changed. */
+import type { Database, Db } from "@superstep/toolkit/db/database"
+import { isUuid } from "../workspaces/workspace.js"
+import type { AuditEntry } from "./audit-entry.js"
+import { type CurrentWrite, currentWrite } from "./current-write.js"
+import { type AuditFilter, type ChainState, chainState, findEntries, insertEntry, stateHash } from "./queries.js"
+
+/**
+ * The database as routes get it: a transaction of a request that writes also holds the entry about it (A1). What is
+ * rolled back leaves none.
+ */
+export function auditedDatabase(db: Database): Database {
+  const transaction: Database["transaction"] = async (work) => {
+    const write = currentWrite()
+    if (!write) return db.transaction(work)
+    const result = await db.transaction(async (tx) => {
+      const before = await stateOf(tx, write)
+      const worked = await work(tx)
+      if (!write.isRepetition) await record(tx, write, before)
+      return worked
+    })
+    write.isRecorded = true
+    return result
+  }
+  return { ...db, transaction }
+}
+
+/** For a write that had no transaction: its entry follows it. */
+export const recordAfterwards = async (db: Db, write: CurrentWrite): Promise<void> => {
+  if (!write.isRecorded && !write.isRepetition) await record(db, write, undefined)
+}
+
+async function record(tx: Db, write: CurrentWrite, beforeHash: string | undefined): Promise<void> {
+  const afterHash = await stateOf(tx, write)
+  await insertEntry(tx, { ...write, resourceType: write.kind?.type, beforeHash, afterHash })
+}
+
+const stateOf = async (tx: Db, { workspaceId, kind, resourceId }: CurrentWrite): Promise<string | undefined> =>
+  kind && resourceId !== undefined && isUuid(resourceId) ? stateHash(tx, workspaceId, kind, resourceId) : undefined
+
+export interface AuditPage {
+  readonly entries: readonly AuditEntry[]
+  /** What the next, older page begins with; null at the end. */
+  readonly nextCursor: string | null
+}
+
+/** A page of a workspace's entries, newest first. */
+export async function listAudit(
+  db: Db,
+  filter: AuditFilter,
+  { cursor, limit }: { cursor: number | undefined; limit: number },
+): Promise<AuditPage> {
+  const entries = await findEntries(db, filter, { before: cursor, limit })
+  const last = entries.at(-1)
+  return { entries, nextCursor: last && entries.length === limit ? String(last.seq) : null }
+}
+
+/**
+ * Goes along the chain of a workspace (A2). What was cut off its end leaves a chain that is whole: compare the count and
+ * the head with those of an earlier time.
+ */
+export const verifyAudit = (db: Db, workspaceId: string): Promise<ChainState> => chainState(db, workspaceId)

@@ -1,0 +1,72 @@
+/** What requests for the audit log and its replies look like. */
+import { z } from "@hono/zod-openapi"
+import { optionalParameter, text, wholeNumber } from "../http/fields.js"
+import type { AuditEntry } from "./audit-entry.js"
+
+const time = z.iso.datetime({ offset: true }).transform((it) => new Date(it))
+
+export const auditQuery = z.object({
+  limit: optionalParameter(wholeNumber({ min: 1, max: 100 })).openapi({ type: "integer", default: 20 }),
+  cursor: optionalParameter(wholeNumber({ min: 0, max: 999_999_999_999 })).openapi({ type: "string" }),
+  actor: optionalParameter(text).openapi({ description: "such as api_key:<id>" }),
+  action: optionalParameter(text).openapi({ description: "such as DELETE /v2/deployments/{deployment_id}" }),
+  resource_type: optionalParameter(text),
+  resource_id: optionalParameter(text),
+  since: optionalParameter(time).openapi({ type: "string", format: "date-time" }),
+  until: optionalParameter(time).openapi({ type: "string", format: "date-time" }),
+})
+
+const nullableText = z.string().nullable()
+
+export const auditReply = z.object({
+  resources: z.array(
+    z
+      .object({
+        id: z.string(),
+        seq: z.int(),
+        at: z.iso.datetime(),
+        actor: z.string(),
+        key_prefix: nullableText,
+        ip: nullableText,
+        action: z.string(),
+        path: z.string(),
+        resource_type: nullableText,
+        resource_id: nullableText,
+        before_hash: nullableText.openapi({ description: "of the resource's row before; null when there was none" }),
+        after_hash: nullableText,
+        request_id: nullableText,
+        prev_hash: nullableText,
+        hash: z.string().openapi({ description: "of all the others, the previous entry's hash among them" }),
+      })
+      .openapi("AuditEntry"),
+  ),
+  next_cursor: nullableText.openapi({ description: "of the next, older page; null at the end" }),
+})
+
+export const verificationReply = z.object({
+  valid: z.boolean(),
+  entries: z.int(),
+  head: nullableText.openapi({ description: "the newest entry's hash: keep it, to notice an end that was cut off" }),
+  broken_seq: z
+    .int()
+    .nullable()
+    .openapi({ description: "the first entry that was changed, or whose neighbour is gone" }),
+})
+
+export const renderEntry = ({ audit_id, ...entry }: AuditEntry) => ({
+  id: audit_id,
+  seq: entry.seq,
+  at: entry.at,
+  actor: entry.actor,
+  key_prefix: entry.key_prefix,
+  ip: entry.ip,
+  action: entry.action,
+  path: entry.path,
+  resource_type: entry.resource_type,
+  resource_id: entry.resource_id,
+  before_hash: entry.before_hash,
+  after_hash: entry.after_hash,
+  request_id: entry.request_id,
+  prev_hash: entry.prev_hash,
+  hash: entry.hash,
+})

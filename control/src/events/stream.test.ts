@@ -1,0 +1,103 @@
+/** Events over HTTP: pages, and streams through a real socket. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { listen } from "@superstep/toolkit/http/listen"
+import { until } from "@superstep/toolkit/testing/until"
+import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { openEvents } from "./testing/event-source.js"
+
+const start = async () => {
+  const stopping = new AbortController()
+  const api = await startApi({ stopping: stopping.signal })
+  return { ...api, stopping }
+}
+
+async function served(api: TestApi) {
+  const listening = await listen(api.fetch, { host: "127.0.0.1", port: 0 })
+  const { body } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
+  return {
+    deploymentId: body.id as string,
+    path: `/v2/deployments/${body.id}/events`,
+    url: `http://127.0.0.1:${listening.port}/v2/deployments/${body.id}/events`,
+    [Symbol.asyncDispose]: () => listening.close(0),
+  }
+}
+
+const rename = (api: TestApi, deploymentId: string, name: string) =>
+  api.call("PATCH", `/v2/deployments/${deploymentId}`, { body: { display_name: name } })
+
+test("events come page by page, newest first, and upwards with a cursor that stays good (E2)", async () => {
+  await using api = await start()
+  await using server = await served(api)
+  for (const name of ["a", "b"]) await rename(api, server.deploymentId, name)
+
+  const newest = (await api.call("GET", `${server.path}?limit=3`)).body
+  const oldest = (await api.call("GET", `${server.path}?limit=3&cursor=${newest.next_cursor}`)).body
+  const upwards = (await api.call("GET", `${server.path}?order=asc&limit=100`)).body
+  await rename(api, server.deploymentId, "c")
+  const then = (await api.call("GET", `${server.path}?order=asc&cursor=${upwards.next_cursor}`)).body
+
+  const seqs = [...newest.resources, ...oldest.resources].map(({ seq }: { seq: number }) => seq)
+  assert.deepEqual(
+    seqs.toReversed(),
+    upwards.resources.map(({ seq }: { seq: number }) => seq),
+  )
+  assert.deepEqual([oldest.next_cursor, then.resources.length, then.resources[0].type], [null, 1, "deployment.updated"])
+})
+
+test("two followers see the same, live; one that comes back misses nothing and sees nothing twice (E3)", async () => {
+  await using api = await start()
+  await using server = await served(api)
+  const headers = { "x-api-key": api.apiKey }
+  const one = await openEvents(server.url, headers)
+  const other = await openEvents(`${server.url}?follow=true`, { ...headers, accept: "*/*" })
+  await until(() => one.events.length === 2 && other.events.length === 2, { what: "both know the past" })
+
+  await rename(api, server.deploymentId, "a")
+  await until(() => one.events.length === 3 && other.events.length === 3, { what: "both heard of the change" })
+  other.close()
+  await rename(api, server.deploymentId, "b")
+  await until(() => one.events.length === 4, { what: "the first heard of the next" })
+  const back = await openEvents(server.url, { ...headers, "last-event-id": other.events.at(-1)?.id ?? "" })
+  await until(() => back.events.length === 1, { what: "the other has what it missed" })
+
+  assert.deepEqual([...other.events, ...back.events], one.events)
+  assert.ok(one.events.every(({ id, event, data }) => id === String(data.seq) && event === data.type))
+  one.close()
+  back.close()
+})
+
+test("a stream ends with its deployment, and with the process", async () => {
+  await using api = await start()
+  await using server = await served(api)
+  const headers = { "x-api-key": api.apiKey }
+  const follower = await openEvents(server.url, headers)
+  const { body } = await api.call("POST", "/v2/deployments", { body: exampleDeployment("other") })
+  const stopped = await openEvents(server.url.replace(server.deploymentId, body.id), headers)
+
+  await api.db.run(sql`delete from deployments where deployment_id = ${server.deploymentId}`)
+  await until(() => follower.hasEnded, { what: "the stream of the deleted one ends" })
+  api.stopping.abort()
+  await until(() => stopped.hasEnded, { what: "the stream ends with the process" })
+
+  assert.equal(follower.events.at(-1)?.event, "deployment.deleted")
+  assert.equal(
+    stopped.events.some(({ event }) => event === "deployment.deleted"),
+    false,
+  )
+})
+
+test("a foreign workspace, an unknown deployment and a broken Last-Event-ID get a refusal in place of a stream (E4)", async () => {
+  await using api = await start()
+  await using server = await served(api)
+  const accept = { accept: "text/event-stream" }
+
+  const foreign = await api.callAsOther("GET", server.path, { headers: accept })
+  const list = await api.callAsOther("GET", server.path)
+  const broken = await api.call("GET", server.path, { headers: { ...accept, "last-event-id": "-1" } })
+  const malformed = await api.call("GET", `${server.path}?cursor=x&order=up&limit=0`)
+
+  assert.deepEqual([foreign.status, list.status, broken.status, malformed.status], [404, 404, 422, 422])
+  assert.equal(malformed.body.detail.length, 3)
+})
