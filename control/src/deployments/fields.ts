@@ -76,7 +76,6 @@ const secretChanges = z
 const secretReferences = z
   .array(z.unknown())
   .max(0, "names Secrets of Kubernetes, which this installation does not run on: send the values as secrets")
-  .openapi({ type: "array", maxItems: 0, items: { type: "object" } })
 
 /** What a new deployment and a change of one may say alike. */
 export const configFields = {

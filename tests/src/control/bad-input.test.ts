@@ -1,0 +1,95 @@
+/**
+ * Every route of the API's own document is asked for what nobody should send: it is refused in words, with 4xx, and
+ * nothing is left of it. Routes that come later are covered by being in the document.
+ */
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import type { Reply } from "@superstep/control/testing/api"
+import { oddBodies, oddQueryValues, oddSegments, oddValues } from "../testing/malformed.js"
+import { withField } from "../testing/malformed-requests.js"
+import type { Route } from "../testing/openapi-routes.js"
+import { dump, type Furnished, furnish, pathOf } from "./furnished.js"
+
+let it: Furnished
+before(async () => {
+  it = await furnish()
+})
+after(() => it[Symbol.asyncDispose]())
+
+interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly text?: string
+}
+
+const texts = oddBodies.filter((body) => typeof body === "string")
+
+/** What a route can only refuse. A `least` body may still be refused; what matters is that it is no 5xx. */
+function* oddRequests(route: Route): Generator<Asked> {
+  const { method, body } = route
+  const path = pathOf(route, it.ids)
+  const least = body && { text: JSON.stringify(body.least) }
+  for (const [name] of route.path.matchAll(/\{\w+\}/g)) {
+    for (const segment of oddSegments) {
+      yield { method, path: pathOf({ ...route, path: route.path.replace(name, segment) }, it.ids), ...least }
+    }
+  }
+  if (!body) return
+  for (const text of texts) yield { method, path, text }
+  for (const field of body.fields) {
+    const { [field]: _, ...rest } = body.least
+    for (const { text, value } of oddValues) {
+      // Empty texts count as absent (control-plane §1.4), and no schema says so.
+      if (value !== "" && !body.allows({ ...rest, [field]: value }))
+        yield { method, path, text: withField(rest, field, text) }
+    }
+  }
+}
+
+const isRefusal = ({ status, body }: Reply): boolean =>
+  status >= 400 && status < 500 && (typeof body?.detail === "string" || Array.isArray(body?.detail))
+
+async function askAll(requests: Iterator<Asked>, judge: (asked: Asked, reply: Reply) => void): Promise<void> {
+  const askOn = async () => {
+    for (let next = requests.next(); !next.done; next = requests.next()) {
+      const { method, path, text } = next.value
+      judge(next.value, await it.api.call(method, path, { ...(text !== undefined && { text }) }))
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, askOn))
+}
+
+const shown = ({ method, path, text = "" }: Asked, { status, text: answer }: Reply) =>
+  `${method} ${path.slice(0, 150)} ${text.slice(0, 100)} -> ${status} ${answer.slice(0, 150)}`
+
+test("what no route takes is refused in words, and changes nothing", async (t) => {
+  assert.ok(it.routes.length > 25)
+  for (const route of it.routes) {
+    await t.test(`${route.method} ${route.path}`, async () => {
+      const earlier = await dump(it.api.db)
+      const wrong: string[] = []
+
+      await askAll(oddRequests(route), (asked, reply) => {
+        if (!isRefusal(reply)) wrong.push(shown(asked, reply))
+      })
+
+      assert.deepEqual(wrong, [])
+      assert.deepEqual(await dump(it.api.db), earlier)
+    })
+  }
+})
+
+test("no query of a read is too odd to answer", async () => {
+  const wrong: string[] = []
+  for (const route of it.routes.filter(({ method }) => method === "GET")) {
+    const path = pathOf(route, it.ids)
+    const requests = route.parameters
+      .filter((parameter) => parameter.in === "query")
+      .flatMap(({ name }) => oddQueryValues.map((value) => ({ method: "GET", path: `${path}?${name}=${value}` })))
+
+    await askAll(requests.values(), (asked, reply) => {
+      if (reply.status >= 500) wrong.push(shown(asked, reply))
+    })
+  }
+  assert.deepEqual(wrong, [])
+})

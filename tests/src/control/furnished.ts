@@ -1,0 +1,94 @@
+/** A workspace with one of everything, the routes of the API's own document, and requests to them. */
+import assert from "node:assert/strict"
+import { type Reply, startApi, type TestApi } from "@superstep/control/testing/api"
+import type { Database } from "@superstep/toolkit/db/database"
+import { identifier, sql } from "@superstep/toolkit/db/sql"
+import { type Document, type Route, routesOf } from "../testing/openapi-routes.js"
+
+/** In everything that is the first workspace's, and in no answer to the other. */
+export const mark = "only-the-first-workspace-may-read-this"
+
+export type Ids = Readonly<Record<string, string>>
+
+export interface Furnished extends AsyncDisposable {
+  readonly api: TestApi
+  readonly routes: readonly Route[]
+  /** By the name of a path's parameter. */
+  readonly ids: Ids
+}
+
+export async function furnish(): Promise<Furnished> {
+  const api = await startApi()
+  const make = async (path: string, body: object): Promise<Reply["body"]> => {
+    const reply = await api.call("POST", path, { body })
+    assert.equal(reply.status, 201, `${path}: ${reply.text}`)
+    return reply.body
+  }
+  const integration = await make("/v2/integrations/git", { name: mark, host: "github.com", token: mark })
+  const deployment = await make("/v2/deployments", {
+    name: "shop-bot",
+    source: "github",
+    source_config: { integration_id: integration.id, repo_url: `https://github.com/acme/${mark}` },
+    source_revision_config: { repo_ref: "main", langgraph_config_path: `${mark}.json` },
+    secrets: [{ name: "MODEL_KEY", value: mark }],
+  })
+  const listener = await make("/v2/listeners", {
+    compute_type: "k8s",
+    compute_id: mark,
+    compute_config: { k8s_namespaces: null },
+  })
+  const document = (await api.call("GET", "/openapi.json")).body as Document
+  return {
+    api,
+    routes: routesOf(document).filter(({ path }) => /^\/v[12]\//.test(path)),
+    ids: {
+      deployment_id: deployment.id,
+      revision_id: deployment.latest_revision_id,
+      integration_id: integration.id,
+      listener_id: listener.id,
+      name: "MODEL_KEY",
+      ...(await idsInTables(api.db, api.workspaceId)),
+    },
+    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
+  }
+}
+
+/** A row of the workspace from each other table whose key is a path's parameter: `api_key_id`, `webhook_id` … */
+async function idsInTables(db: Database, workspaceId: string): Promise<Ids> {
+  const keys = await db.rows<{ table: string; column: string }>(sql`
+    select c.table_name as "table", c.column_name as "column"
+    from information_schema.columns c
+    join information_schema.columns w on w.table_name = c.table_name and w.table_schema = c.table_schema
+      and w.column_name = 'workspace_id'
+    where c.table_schema = 'public' and c.column_name = regexp_replace(c.table_name, 's$', '') || '_id'
+      and c.column_name <> 'workspace_id'`)
+  const entries = await Promise.all(
+    keys.map(async ({ table, column }) => {
+      const row = await db.row<{ id: string }>(sql`
+        select ${identifier(column)}::text as id from ${identifier(table)} where workspace_id = ${workspaceId} limit 1`)
+      return row ? [[column, row.id] as const] : []
+    }),
+  )
+  return Object.fromEntries(entries.flat())
+}
+
+export const absent = "00000000-0000-4000-8000-000000000000"
+
+export const pathOf = ({ path }: Route, ids: Ids): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? absent)
+
+/** Every row of every table, as text; when a key was last used is no change. */
+export async function dump(db: Database): Promise<Record<string, string>> {
+  const tables = await db.rows<{ name: string }>(sql`
+    select table_name as name from information_schema.tables
+    where table_schema = 'public' and table_type = 'BASE TABLE' order by table_name`)
+  const entries = await Promise.all(
+    tables.map(async ({ name }) => {
+      const row = await db.row<{ rows: string }>(sql`
+        select coalesce(string_agg(it, ${"\n"} order by it), '') as rows
+        from (select (to_jsonb(t) - 'last_used_at')::text as it from ${identifier(name)} t) as rows`)
+      return [name, row?.rows ?? ""] as const
+    }),
+  )
+  return Object.fromEntries(entries)
+}
