@@ -1,12 +1,13 @@
 /** The control plane's API: one line a domain, served at the root and below `/api-host` (control-plane §1.1). */
 import { BlockList } from "node:net"
+import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
 import { TooLarge, Unavailable } from "@superstep/toolkit/errors/errors"
 import { errorHandler } from "@superstep/toolkit/http/errors"
 import { notFound } from "@superstep/toolkit/http/not-found"
 import { createApi } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
-import { Hono } from "hono"
+import { Hono, type MiddlewareHandler } from "hono"
 import { bodyLimit } from "hono/body-limit"
 import { auditedDatabase } from "./audit/operations.js"
 import { addAuditRoutes } from "./audit/routes.js"
@@ -24,6 +25,7 @@ import { requestId } from "./http/request-id.js"
 import { addIntegrationRoutes } from "./integrations/routes.js"
 import { addListenerRoutes } from "./listeners/routes.js"
 import { addLogRoutes } from "./logs/routes.js"
+import { addDeliveryRoutes, addWebhookRoutes, isDeliveryPath, maxDeliveryBytes } from "./pushes/routes.js"
 import { addRevisionRoutes } from "./revisions/routes.js"
 import type { MasterKey } from "./secrets/seal.js"
 import { addKeyRoutes } from "./workspaces/routes.js"
@@ -38,6 +40,10 @@ export interface AppOptions {
   readonly gitProtocols: readonly GitProtocol[]
   /** What the names of sizes mean. */
   readonly resourceTiers: ResourceTiers
+  /** The installation's own secrets of git hosts' webhooks. */
+  readonly webhookSecrets?: readonly Secret[]
+  /** How long after a push its branch is looked at once more, in milliseconds; 0: never. */
+  readonly pollMs?: number
   /** Answers 503 while it says true; the default never does. */
   readonly isStopping?: () => boolean
   /** Ends streams of events. */
@@ -56,6 +62,12 @@ export function createApp(given: AppOptions): Hono {
   const options = { ...given, stopping, db: auditedDatabase(given.db) }
   const { db, log, isStopping = () => false } = options
   const api = createApi()
+  // Before the key is asked for: these are proved by a signature.
+  addDeliveryRoutes(
+    api,
+    { ...options, webhookSecrets: options.webhookSecrets ?? [], lookMs: options.pollMs ?? 0 },
+    async () => [],
+  )
   const { trustedProxies = new BlockList(), keyFailuresPerMinute = 100 } = options
   const entrance = authenticate({ db, trustedProxies, keyFailuresPerMinute })
   for (const version of ["/v1/*", "/v2/*"]) api.use(version, entrance, auditWrites({ db, trustedProxies }))
@@ -70,6 +82,7 @@ export function createApp(given: AppOptions): Hono {
   addListenerRoutes(api, options)
   addEventRoutes(api, options)
   addAuditRoutes(api, options)
+  addWebhookRoutes(api, options)
   addReference(api, db)
 
   const app = new Hono()
@@ -78,7 +91,7 @@ export function createApp(given: AppOptions): Hono {
     if (isStopping()) throw new Unavailable("the control plane is stopping: try again in a moment", 2000)
     await next()
   })
-  app.use(bodyLimit({ maxSize: maxBodyBytes, onError: refuseBody }))
+  app.use(limitBody)
   app.onError(errorHandler({ log, detail: "list" }))
   app.route("/", api)
   app.route("/api-host", api)
@@ -86,6 +99,13 @@ export function createApp(given: AppOptions): Hono {
   return app
 }
 
-const refuseBody = (): never => {
-  throw new TooLarge(`the body is larger than ${maxBodyBytes} bytes`)
-}
+const limit = (maxSize: number) =>
+  bodyLimit({
+    maxSize,
+    onError: () => {
+      throw new TooLarge(`the body is larger than ${maxSize} bytes`)
+    },
+  })
+const [usualLimit, deliveryLimit] = [limit(maxBodyBytes), limit(maxDeliveryBytes)]
+const limitBody: MiddlewareHandler = (c, next) =>
+  isDeliveryPath(c.req.path) ? deliveryLimit(c, next) : usualLimit(c, next)

@@ -232,6 +232,23 @@ export const settings = {
       .transform((flag) => flag === "1"),
     defaultText: "`0`",
   },
+  webhookSecret: {
+    env: "SUPERSTEP_WEBHOOK_SECRET",
+    describe:
+      "Secret of git hosts' webhooks, where an integration has none of its own; two by comma while it is changed.",
+    schema: z
+      .string()
+      .transform((list) => list.split(",").map((secret) => secret.trim()))
+      .pipe(z.array(z.string().min(16, "expected at least 16 characters")).max(2, "expected two secrets at most"))
+      .transform((list) => list.map((secret) => new Secret(secret)))
+      .default([]),
+    defaultText: "none",
+  },
+  pollMs: {
+    env: "SUPERSTEP_POLL_INTERVAL",
+    describe: "How often a repository whose host sends no webhooks is looked at, in seconds; 0: never.",
+    ...seconds(60),
+  },
   crashAt: { env: "SUPERSTEP_CRASH_AT", describe: "For tests: the crash point to die at.", schema: text },
   logLevel,
 } satisfies Settings

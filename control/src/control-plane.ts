@@ -95,6 +95,8 @@ async function startParts(
     resourceTiers: config.resourceTiers,
     isStopping: () => stopping.signal.aborted,
     stopping: stopping.signal,
+    webhookSecrets: config.webhookSecret,
+    pollMs: config.pollMs,
     trustedProxies: networks.parse(config.trustedProxies),
     keyFailuresPerMinute: config.keyFailuresPerMinute,
   })

@@ -70,6 +70,7 @@ test("a revision is the whole specification: the one before it as requested, and
     install_command: null,
     build_command: null,
     template_id: null,
+    watch_paths: null,
   })
 })
 

@@ -35,6 +35,8 @@ export interface SourceConfig {
   readonly install_command: string | null
   readonly build_command: string | null
   readonly template_id: string | null
+  /** Ours: files and folders whose change makes a push a revision; null or empty means all. */
+  readonly watch_paths: readonly string[] | null
 }
 
 /** What a caller may send of a config: every field may be absent, and null says the same as absent. */
@@ -52,6 +54,7 @@ export const emptySourceConfig: SourceConfig = {
   install_command: null,
   build_command: null,
   template_id: null,
+  watch_paths: null,
 }
 
 export const emptySourceRevisionConfig: SourceRevisionConfig = {

@@ -70,6 +70,7 @@ test("a deployment that was created reads back with every field", async () => {
       install_command: null,
       build_command: null,
       template_id: null,
+      watch_paths: null,
       repo_branch: "main",
     },
     source_revision_config: {

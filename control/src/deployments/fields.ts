@@ -2,6 +2,7 @@
 import { z } from "@hono/zod-openapi"
 import { commandProblem } from "../builders/command-problem.js"
 import { storageProblem, text, uuid } from "../http/fields.js"
+import { watchPathProblem } from "../pushes/watch-paths.js"
 import { deploymentTypes } from "./deployment.js"
 import { configPathProblem, imageUriProblem, refProblem } from "./repository.js"
 import { resourceSpec } from "./resource-spec.js"
@@ -30,6 +31,9 @@ const sourceConfigFields = {
   install_command: checked(commandProblem).nullish(),
   build_command: checked(commandProblem).nullish(),
   template_id: text.nullish(),
+  watch_paths: z.array(checked(watchPathProblem)).max(50).nullish().openapi({
+    description: "a push is built when it touches one of these files, folders or patterns; empty: any",
+  }),
 }
 
 const sourceRevisionConfigFields = {

@@ -18,6 +18,7 @@ export interface DeploymentRow {
   readonly source_revision_config: SourceRevisionConfig
   readonly secrets_version: number
   readonly status: DeploymentStatus
+  readonly is_preview: boolean
   readonly latest_revision_id: string | null
   readonly active_revision_id: string | null
   readonly version: number

@@ -17,6 +17,8 @@ export const renderDeployment = (row: DeploymentRow, agentsUrl: string): z.input
   source: row.source,
   source_config: {
     ...row.source_config,
+    // Deployments of earlier releases have none.
+    watch_paths: row.source_config.watch_paths ?? null,
     custom_url: row.source_config.custom_url ?? publicUrl(agentsUrl, row.route_name),
     // The branch that is configured, apart from the commit it led to; Terraform's imports read it (§1.3).
     repo_branch: row.source === "github" ? row.source_revision_config.repo_ref : null,
@@ -31,7 +33,7 @@ export const renderDeployment = (row: DeploymentRow, agentsUrl: string): z.input
   latest_revision_id: row.latest_revision_id,
   active_revision_id: row.active_revision_id,
   image_version: null,
-  is_preview: false,
+  is_preview: row.is_preview,
   agent_id: row.agent_id,
   agent_environment: row.agent_environment,
   run_state: row.desired_run_state,

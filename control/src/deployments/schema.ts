@@ -103,6 +103,7 @@ const sourceConfigReply = z.object({
   install_command: nullableText,
   build_command: nullableText,
   template_id: nullableText,
+  watch_paths: z.array(z.string()).readonly().nullable(),
 })
 
 export const deploymentReply = z

@@ -1,0 +1,43 @@
+/** From a commit that was pushed to a revision: the same for webhooks and for what is found by looking. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { applyChange } from "../deployments/apply-change.js"
+import { nextRevisionConfig } from "../deployments/deployment.js"
+import { lockDeployment } from "../deployments/queries.js"
+import type { MasterKey } from "../secrets/seal.js"
+import { watchedRef } from "./decide.js"
+import type { Outcome } from "./push.js"
+import { rememberBranch, watchedBranch } from "./queries.js"
+
+// Where nobody looks, a date far away keeps the row out of the way.
+const neverMs = 100 * 365 * 86_400_000
+
+/**
+ * Adds a revision for a commit, unless it is the one that this branch was last seen at (H5): a webhook and a look may
+ * tell of the same push. Belongs into a transaction, which holds the deployment's row from here on.
+ * @param sha       frozen in the revision: the branch may have moved on when it is built
+ * @param lookInMs  when to look at the branch again; 0: never
+ */
+export async function buildPush(
+  tx: Db,
+  key: MasterKey,
+  { workspace_id: workspaceId, deployment_id: deploymentId }: { workspace_id: string; deployment_id: string },
+  { sha, ref, isWebhook, lookInMs }: { sha: string; ref: string; isWebhook: boolean; lookInMs: number },
+): Promise<Pick<Outcome, "result" | "detail" | "revision_id">> {
+  const row = await lockDeployment(tx, workspaceId, deploymentId)
+  const isWanted = row && !row.delete_requested_at && watchedRef(row.source_revision_config.repo_ref) === ref
+  if (!isWanted) return { result: "ignored", detail: "the deployment has just changed", revision_id: null }
+  const seen = await watchedBranch(tx, deploymentId)
+  await rememberBranch(tx, { deploymentId, ref, sha, isWebhook, lookInMs: lookInMs || neverMs })
+  const latest = row.latest_commit_sha ?? row.latest_revision_config?.repo_commit_sha
+  const isKnown = seen?.ref === ref && seen.sha !== null ? seen.sha === sha : latest === sha
+  if (isKnown) {
+    const detail = `${sha} of ${ref} is known already`
+    return { result: "ignored", detail, revision_id: latest === sha ? row.latest_revision_id : null }
+  }
+  const sourceRevisionConfig = nextRevisionConfig(row.source_revision_config, {
+    repo_ref: row.source_revision_config.repo_ref,
+    repo_commit_sha: sha,
+  })
+  const changed = await applyChange(tx, key, row, { source: row.source, sourceRevisionConfig, trigger: "push" })
+  return { result: "accepted", detail: `builds ${sha} of ${ref}`, revision_id: changed.latest_revision_id }
+}

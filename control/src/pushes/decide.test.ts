@@ -1,0 +1,122 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { emptySourceConfig } from "../deployments/deployment.js"
+import { decidePush } from "./decide.js"
+import type { Push } from "./push.js"
+import { repositoryKey, repositoryPath } from "./repository-key.js"
+import { isWatched, watchPathProblem } from "./watch-paths.js"
+
+const change: Push = {
+  kind: "push",
+  repositories: [],
+  ref: "refs/heads/main",
+  after: "b".repeat(40),
+  isCreated: false,
+  commits: 1,
+  message: "a change",
+  changedPaths: ["agents/shop/chat.ts", "README.md"],
+}
+const decide = (push: Partial<Push>, repo_ref = "main", watch_paths: string[] | null = null, build_on_push = true) =>
+  decidePush({ source_config: { ...emptySourceConfig, build_on_push, watch_paths }, repo_ref }, { ...change, ...push })
+const isBuilt = (...given: Parameters<typeof decide>) => "build" in decide(...given)
+
+test("only a push to exactly the branch is built", () => {
+  assert.deepEqual(decide({}), { build: change.after })
+  assert.ok(isBuilt({}, "refs/heads/main"))
+  assert.ok(isBuilt({ ref: "refs/heads/feature/x" }, "feature/x"))
+
+  assert.ok(!isBuilt({ ref: "refs/heads/feature/main" }))
+  assert.ok(!isBuilt({ ref: "refs/heads/x" }, "feature/x"))
+  assert.ok(!isBuilt({ ref: "refs/heads/Main" }))
+  assert.ok(!isBuilt({ ref: "refs/tags/main" }))
+  assert.ok(!isBuilt({ ref: "refs/tags/v1" }, "refs/tags/v1"))
+  assert.ok(!isBuilt({ ref: `refs/heads/${"c".repeat(40)}` }, "c".repeat(40)))
+  assert.ok(!isBuilt({}, "main", null, false))
+})
+
+test("a branch that is removed, or made without a commit of its own, is not built", () => {
+  assert.deepEqual(decide({ after: null }), { ignored: "the branch was deleted" })
+  assert.ok(!isBuilt({ isCreated: true, commits: 0 }))
+  assert.ok(isBuilt({ isCreated: true, commits: 2 }))
+  assert.ok(isBuilt({ isCreated: true, commits: undefined }))
+})
+
+test("the newest commit's message may ask to be skipped", () => {
+  for (const message of ["fix [skip ci]", "[ci skip]", "x\n\n[Skip Deploy]"]) {
+    assert.ok(!isBuilt({ message }), message)
+  }
+  assert.ok(isBuilt({ message: "skip ci" }))
+})
+
+test("watch paths keep out what touches none of them, unless the files are not known", () => {
+  assert.ok(isBuilt({}, "main", ["agents/shop"]))
+  assert.ok(isBuilt({}, "main", []))
+  assert.ok(isBuilt({ changedPaths: undefined }, "main", ["docs"]))
+  assert.deepEqual(decide({}, "main", ["docs", "agents/sho"]), {
+    ignored: "none of its 2 changed files is in watch_paths",
+  })
+})
+
+test("a watch path is a file, a folder or a pattern", () => {
+  const rows: [pattern: string, path: string, isIn: boolean][] = [
+    ["agents", "agents/a/b.ts", true],
+    ["agents/", "agents/a/b.ts", true],
+    ["./agents", "agents/b.ts", true],
+    ["agents", "agents2/b.ts", false],
+    ["package.json", "package.json", true],
+    ["package.json", "sub/package.json", false],
+    ["**/package.json", "package.json", true],
+    ["**/package.json", "a/b/package.json", true],
+    ["*.ts", "a.ts", true],
+    ["*.ts", "src/a.ts", false],
+    ["src/**/*.ts", "src/a.ts", true],
+    ["src/**/*.ts", "src/a/b/c.ts", true],
+    ["src/*/c.ts", "src/a/b/c.ts", false],
+    ["src/?.ts", "src/a.ts", true],
+    ["src/?.ts", "src/ab.ts", false],
+    ["a.c", "abc", false],
+  ]
+  for (const [pattern, path, isIn] of rows) assert.equal(isWatched([pattern], path), isIn, `${pattern} ${path}`)
+})
+
+test("no pattern makes matching take long", () => {
+  const pattern = `${"*a".repeat(100)}b`
+  assert.equal(isWatched([pattern, `${"**/a*/".repeat(30)}z`], `${"a/".repeat(2000)}${"a".repeat(4000)}`), false)
+})
+
+test("a pattern that cannot be meant is told", () => {
+  for (const odd of ["", "/src", "../x", "a/../b", "!docs", "x".repeat(256)]) assert.ok(watchPathProblem(odd), odd)
+  for (const fine of ["src", "src/**", "*.ts", "a..b"]) assert.equal(watchPathProblem(fine), undefined, fine)
+})
+
+test("all addresses of a repository are one, and those of another are others", () => {
+  const same = [
+    "https://github.com/acme/shop",
+    "https://GitHub.com/acme/shop.git",
+    "https://github.com/Acme/Shop/",
+    "https://github.com:443/acme/shop",
+    "git@github.com:acme/shop.git",
+    "ssh://git@github.com/acme/shop",
+    "ssh://git@github.com:2222/acme/shop.git",
+    "git://github.com/acme/shop",
+  ]
+  for (const address of same) assert.equal(repositoryKey(address), "github.com/acme/shop", address)
+  for (const other of [
+    "https://github.com/acme/shop2",
+    "https://github.com.evil.example/acme/shop",
+    "https://github.com:8443/acme/shop",
+    "https://evil.example/github.com/acme/shop",
+    "file:///acme/shop",
+  ]) {
+    assert.notEqual(repositoryKey(other), "github.com/acme/shop", other)
+  }
+  assert.notEqual(repositoryKey("file:///a/Shop.git"), repositoryKey("file:///a/shop.git"))
+  for (const odd of ["", "shop", "https://", "https://github.com", "https://github.com/"]) {
+    assert.equal(repositoryKey(odd), undefined, odd)
+  }
+})
+
+test("the path of a repository keeps its capitals and its groups", () => {
+  assert.equal(repositoryPath("https://gitlab.com/Group/sub/Shop.git"), "Group/sub/Shop")
+  assert.equal(repositoryPath("git@gitlab.com:Group/sub/Shop.git"), "Group/sub/Shop")
+})

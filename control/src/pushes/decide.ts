@@ -1,0 +1,40 @@
+/** What a push means for one deployment. Pure. */
+import type { SourceConfig } from "../deployments/deployment.js"
+import type { Push } from "./push.js"
+import { isWatched } from "./watch-paths.js"
+
+export type Decision = { readonly build: string } | { readonly ignored: string }
+
+/** The branch that a deployment follows, as `refs/heads/…`; undefined for a tag or a commit, which do not move. */
+export function watchedRef(repoRef: string | null): string | undefined {
+  if (!repoRef || /^[0-9a-f]{40}$/.test(repoRef)) return undefined
+  if (!repoRef.startsWith("refs/")) return `refs/heads/${repoRef}`
+  return repoRef.startsWith("refs/heads/") ? repoRef : undefined
+}
+
+const skipMarker = /\[(skip ci|ci skip|skip deploy|deploy skip|no ci)\]/i
+
+/** Why the push is not built, in words for whoever reads the host's list of deliveries; or the commit to build. */
+export function decidePush(
+  deployment: { readonly source_config: SourceConfig; readonly repo_ref: string | null },
+  push: Push,
+): Decision {
+  const { source_config: config, repo_ref: repoRef } = deployment
+  const wanted = watchedRef(repoRef)
+  if (!config.build_on_push) return { ignored: "build_on_push is off" }
+  if (wanted === undefined) return { ignored: `it follows ${repoRef}, which is no branch` }
+  if (push.ref !== wanted) return { ignored: `it follows ${wanted}, and this is ${push.ref}` }
+  if (push.after === null) return { ignored: "the branch was deleted" }
+  if (push.isCreated && push.commits === 0) return { ignored: "the branch was created without a commit of its own" }
+  const marker = skipMarker.exec(push.message)?.[0]
+  if (marker) return { ignored: `the commit's message says ${marker}` }
+  return untouched(config.watch_paths ?? [], push) ?? { build: push.after }
+}
+
+function untouched(patterns: readonly string[], { changedPaths }: Push): Decision | undefined {
+  // What the host does not tell may have been touched.
+  if (patterns.length === 0 || changedPaths === undefined) return undefined
+  return changedPaths.some((path) => isWatched(patterns, path))
+    ? undefined
+    : { ignored: `none of its ${changedPaths.length} changed files is in watch_paths` }
+}

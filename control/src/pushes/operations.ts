@@ -1,0 +1,58 @@
+/** How an integration's host speaks to us: its kind, and the secrets of its webhooks. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
+import { integrationExists } from "../integrations/operations.js"
+import { type MasterKey, open, seal } from "../secrets/seal.js"
+import { type Provider, providerOfHost } from "./push.js"
+import { removeWebhook, storeWebhook, type WebhookRow, webhookOf } from "./queries.js"
+
+interface IntegrationIds {
+  readonly workspaceId: string
+  readonly integrationId: string
+}
+
+const contextOf = ({ workspaceId, integrationId }: IntegrationIds) => ["webhook", workspaceId, integrationId] as const
+
+/**
+ * Replaces what is known of an integration's webhooks. Two secrets are both good: that is how one is changed.
+ * @param provider  may be left out for hosts that everybody knows
+ * @throws NotFound
+ * @throws InvalidInput  nobody knows how this host speaks
+ */
+export async function setWebhook(
+  tx: Db,
+  key: MasterKey,
+  ids: IntegrationIds,
+  wanted: { provider: Provider | undefined; secrets: readonly string[] },
+  host: string,
+): Promise<WebhookRow> {
+  if (!(await integrationExists(tx, ids.workspaceId, ids.integrationId))) throw notFound(ids)
+  const provider = wanted.provider ?? providerOfHost(host)
+  if (!provider) {
+    const message = `is required: nobody knows whether ${host} is a GitHub, GitLab, Gitea or Bitbucket`
+    throw new InvalidInput([{ path: ["body", "provider"], message, type: "missing" }])
+  }
+  const secretsSealed = wanted.secrets.map((secret) => seal(key, secret, contextOf(ids)))
+  await storeWebhook(tx, { integrationId: ids.integrationId, provider, secretsSealed })
+  return findWebhook(tx, ids)
+}
+
+const notFound = ({ integrationId }: IntegrationIds) => new NotFound(`Integration ID ${integrationId} has no webhook.`)
+
+/** @throws NotFound */
+export async function findWebhook(db: Db, ids: IntegrationIds): Promise<WebhookRow> {
+  const row = await webhookOf(db, ids.workspaceId, ids.integrationId)
+  if (!row) throw notFound(ids)
+  return row
+}
+
+/** @throws NotFound */
+export async function forgetWebhook(db: Db, ids: IntegrationIds): Promise<void> {
+  if ((await removeWebhook(db, ids.workspaceId, ids.integrationId)) === 0) throw notFound(ids)
+}
+
+/** @throws CannotOpen */
+export const openSecrets = (key: MasterKey, row: WebhookRow): string[] =>
+  row.secrets_sealed.map((sealed) =>
+    open(key, sealed, contextOf({ workspaceId: row.workspace_id, integrationId: row.integration_id })),
+  )

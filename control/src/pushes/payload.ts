@@ -1,0 +1,30 @@
+/** What the payloads of all hosts have in common. Pure. */
+import { z } from "zod"
+
+export const text = z.string().nullish()
+const paths = z.array(z.string()).nullish()
+
+export const commits = z.array(
+  z.object({ id: z.string(), message: z.string().nullish(), added: paths, modified: paths, removed: paths }),
+)
+
+export const addresses = (values: readonly (string | null | undefined)[]): string[] =>
+  values.filter((value): value is string => typeof value === "string" && value !== "")
+
+/** Hosts write forty zeros where there is no commit: before a branch was made, and after it was removed. */
+export const isNoCommit = (sha: string | null | undefined): boolean => !sha || /^0+$/.test(sha)
+
+const shaForm = /^[0-9a-f]{40}$/
+const fullShaSchema = z.string().regex(shaForm, "expected a full commit id")
+
+/** @throws ZodError  it would be handed to git as a name */
+export const fullSha = (sha: string): string => fullShaSchema.parse(sha)
+
+/** For hosts that may shorten it. */
+export const fullShaOrNone = (sha: string): string | undefined => (shaForm.test(sha) ? sha : undefined)
+
+export const changedPathsOf = (list: z.output<typeof commits>): string[] => [
+  ...new Set(
+    list.flatMap(({ added, modified, removed }) => [...(added ?? []), ...(modified ?? []), ...(removed ?? [])]),
+  ),
+]

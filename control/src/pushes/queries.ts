@@ -1,0 +1,138 @@
+/**
+ * The tables `integration_webhooks`, `git_deliveries` and `watched_branches`. A delivery comes without a key: whose
+ * deployments it may touch is said by the secret that it was signed with (H2), and every statement here keeps to that.
+ */
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import type { SourceConfig } from "../deployments/deployment.js"
+import type { Provider } from "./push.js"
+
+export interface WebhookRow {
+  readonly integration_id: string
+  readonly workspace_id: string
+  readonly host: string
+  readonly provider: Provider
+  readonly secrets_sealed: readonly string[]
+  readonly updated_at: Date
+}
+
+const selectWebhooks = sql`
+  select w.*, i.workspace_id, i.host from integration_webhooks w join integrations i using (integration_id)`
+
+export const webhookOf = (db: Db, workspaceId: string, integrationId: string): Promise<WebhookRow | undefined> =>
+  db.row(sql`${selectWebhooks} where i.workspace_id = ${workspaceId} and i.integration_id = ${integrationId}`)
+
+/** @param integrationId  undefined: all that speak like this */
+export const webhooksOfProvider = (
+  db: Db,
+  provider: Provider,
+  integrationId: string | undefined,
+): Promise<WebhookRow[]> =>
+  db.rows(sql`
+    ${selectWebhooks} where w.provider = ${provider} and cardinality(w.secrets_sealed) > 0
+      and (${integrationId ?? null}::uuid is null or w.integration_id = ${integrationId ?? null}::uuid)
+    order by w.integration_id`)
+
+export const storeWebhook = (
+  db: Db,
+  it: { integrationId: string; provider: Provider; secretsSealed: readonly string[] },
+): Promise<number> =>
+  db.run(sql`
+    insert into integration_webhooks (integration_id, provider, secrets_sealed)
+    values (${it.integrationId}, ${it.provider}, ${it.secretsSealed})
+    on conflict (integration_id) do update
+      set provider = excluded.provider, secrets_sealed = excluded.secrets_sealed, updated_at = now()`)
+
+export const removeWebhook = (db: Db, workspaceId: string, integrationId: string): Promise<number> =>
+  db.run(sql`
+    delete from integration_webhooks w using integrations i
+    where i.integration_id = w.integration_id and i.workspace_id = ${workspaceId}
+      and i.integration_id = ${integrationId}`)
+
+/** Who signed a delivery: integrations, or the operator of the installation. */
+export interface Authority {
+  readonly integrationIds: readonly string[]
+  readonly isInstallation: boolean
+}
+
+export interface DeliveryKey {
+  readonly provider: Provider
+  readonly authority: string
+  readonly deliveryId: string
+}
+
+/**
+ * Takes a delivery for this transaction. The same one that comes meanwhile waits here until this one is answered.
+ * @returns false when it was answered before
+ */
+export const takeDelivery = async (tx: Db, it: DeliveryKey): Promise<boolean> => {
+  const taken = await tx.run(sql`
+    insert into git_deliveries (provider, authority, delivery_id)
+    values (${it.provider}, ${it.authority}, ${it.deliveryId}) on conflict do nothing`)
+  return taken > 0
+}
+
+export const storeDeliveryReply = (tx: Db, it: DeliveryKey, reply: { status: number; text: string }): Promise<number> =>
+  tx.run(sql`
+    update git_deliveries set status = ${reply.status}, reply = ${reply.text}
+    where provider = ${it.provider} and authority = ${it.authority} and delivery_id = ${it.deliveryId}`)
+
+export const answeredDelivery = (tx: Db, it: DeliveryKey): Promise<{ status: number; reply: string } | undefined> =>
+  tx.row(sql`
+    select status, reply from git_deliveries
+    where provider = ${it.provider} and authority = ${it.authority} and delivery_id = ${it.deliveryId}`)
+
+/** Forgets a few old deliveries with each new one; hosts offer to send one again for some days only. */
+export const forgetOldDeliveries = (tx: Db): Promise<number> =>
+  tx.run(sql`
+    delete from git_deliveries where (provider, authority, delivery_id) in (
+      select provider, authority, delivery_id from git_deliveries where received_at < now() - interval '30 days'
+      limit 100 for update skip locked)`)
+
+export interface GitDeployment {
+  readonly deployment_id: string
+  readonly workspace_id: string
+  readonly name: string
+  readonly source_config: SourceConfig
+  readonly repo_ref: string | null
+}
+
+/**
+ * The deployments from git that an authority speaks for. An integration's secret speaks for those that name it, and for
+ * those of its workspace that name none; the installation's for all whose integration has no secret of its own.
+ */
+export const deploymentsOfAuthority = (db: Db, authority: Authority): Promise<GitDeployment[]> =>
+  db.rows(sql`
+    select deployment_id, workspace_id, name, source_config, source_revision_config ->> 'repo_ref' as repo_ref
+    from deployments d
+    where source = 'github' and delete_requested_at is null and not is_preview and (
+      integration_id = any(${authority.integrationIds}::uuid[])
+      or (integration_id is null and workspace_id in (
+        select workspace_id from integrations where integration_id = any(${authority.integrationIds}::uuid[])))
+      or (${authority.isInstallation} and not exists (
+        select 1 from integration_webhooks w
+        where w.integration_id = d.integration_id and cardinality(w.secrets_sealed) > 0)))
+    order by deployment_id`)
+
+export interface WatchedBranch {
+  readonly deployment_id: string
+  readonly ref: string
+  readonly sha: string | null
+  readonly failures: number
+}
+
+export const watchedBranch = (db: Db, deploymentId: string): Promise<WatchedBranch | undefined> =>
+  db.row(sql`select deployment_id, ref, sha, failures from watched_branches where deployment_id = ${deploymentId}`)
+
+/** Remembers the newest commit of a branch, and when to look again. */
+export const rememberBranch = (
+  tx: Db,
+  it: { deploymentId: string; ref: string; sha: string; isWebhook: boolean; lookInMs: number },
+): Promise<number> =>
+  tx.run(sql`
+    insert into watched_branches (deployment_id, ref, sha, webhook_at, look_at)
+    values (${it.deploymentId}, ${it.ref}, ${it.sha}, case when ${it.isWebhook} then now() end,
+      now() + ${it.lookInMs} * interval '1 millisecond')
+    on conflict (deployment_id) do update
+      set ref = excluded.ref, sha = excluded.sha, look_at = excluded.look_at, failures = 0,
+        webhook_at = coalesce(excluded.webhook_at, watched_branches.webhook_at)`)

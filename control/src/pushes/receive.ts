@@ -1,0 +1,158 @@
+/**
+ * Takes deliveries of git hosts. What a delivery brings about is committed before it is answered, in one transaction
+ * with its id: a control plane that dies after the answer has lost nothing, and one that dies before has done nothing.
+ */
+import type { Secret } from "@superstep/toolkit/config/settings"
+import type { Database, Db } from "@superstep/toolkit/db/database"
+import { Unauthenticated } from "@superstep/toolkit/errors/errors"
+import type { Log } from "@superstep/toolkit/log/log"
+import { CannotOpen, type MasterKey } from "../secrets/seal.js"
+import { buildPush } from "./build-push.js"
+import { decidePush } from "./decide.js"
+import { type Delivery, deliveryId, readDelivery } from "./delivery.js"
+import { openSecrets } from "./operations.js"
+import type { GitEvent, Outcome, PullRequestEvent, Push } from "./push.js"
+import {
+  type Authority,
+  answeredDelivery,
+  deploymentsOfAuthority,
+  forgetOldDeliveries,
+  type GitDeployment,
+  storeDeliveryReply,
+  takeDelivery,
+  webhooksOfProvider,
+} from "./queries.js"
+import { repositoryKey } from "./repository-key.js"
+import { isProof, presentedProof } from "./signature.js"
+
+export interface Receiver {
+  readonly db: Database
+  readonly log: Log
+  readonly key: MasterKey
+  /** The installation's own webhook secrets: none, one, or two while one is being changed. */
+  readonly webhookSecrets: readonly Secret[]
+  /** How long after a push the branch is looked at once more, in milliseconds; 0: never. */
+  readonly lookMs: number
+}
+
+export interface DeliveryReply {
+  readonly result: "accepted" | "ignored"
+  readonly detail: string
+  readonly deployments: readonly Outcome[]
+}
+
+/** What else wants to know of pull requests. */
+export type OnPullRequest = (
+  tx: Db,
+  deployments: readonly GitDeployment[],
+  event: PullRequestEvent,
+) => Promise<Outcome[]>
+
+/**
+ * @param integrationId  when the address names one, only its secrets count
+ * @throws Unauthenticated  no signature, or one of nobody
+ * @throws InvalidInput     signed, but not what this host sends
+ */
+export async function receive(
+  receiver: Receiver,
+  delivery: Delivery,
+  { integrationId, onPullRequest }: { integrationId: string | undefined; onPullRequest: OnPullRequest },
+): Promise<{ status: number; body: DeliveryReply; isRepeated: boolean }> {
+  const authority = await authorityOf(receiver, delivery, integrationId)
+  const events = readDelivery(delivery)
+  const id = deliveryId(delivery)
+  return receiver.db.transaction(async (tx) => {
+    const key = id && { provider: delivery.provider, authority: nameOf(authority), deliveryId: id }
+    if (key) {
+      await forgetOldDeliveries(tx)
+      if (!(await takeDelivery(tx, key))) {
+        const earlier = await answeredDelivery(tx, key)
+        return { status: 200, body: JSON.parse(earlier?.reply ?? "{}") as DeliveryReply, isRepeated: true }
+      }
+    }
+    const body = await act(receiver, tx, { authority, events, onPullRequest })
+    const status = body.result === "accepted" ? 202 : 200
+    if (key) await storeDeliveryReply(tx, key, { status, text: JSON.stringify(body) })
+    return { status, body, isRepeated: false }
+  })
+}
+
+const nameOf = ({ integrationIds, isInstallation }: Authority): string =>
+  [...(isInstallation ? ["installation"] : []), ...integrationIds].join(",")
+
+async function authorityOf(
+  { db, key, log, webhookSecrets }: Receiver,
+  delivery: Delivery,
+  integrationId: string | undefined,
+): Promise<Authority> {
+  const { provider, body } = delivery
+  const proof = presentedProof(provider, delivery.header)
+  if (!proof) throw new Unauthenticated("the delivery is not signed: set the webhook's secret at the git host")
+  const rows = await webhooksOfProvider(db, provider, integrationId)
+  const isSigned = (secret: string) => isProof(provider, proof, secret, body)
+  const integrationIds = rows.flatMap((row) => {
+    try {
+      return openSecrets(key, row).some(isSigned) ? [row.integration_id] : []
+    } catch (err) {
+      if (!(err instanceof CannotOpen)) throw err
+      log.warn({ err, integration_id: row.integration_id }, "the secret of a webhook cannot be opened")
+      return []
+    }
+  })
+  const isInstallation = integrationId === undefined && webhookSecrets.some((secret) => isSigned(secret.reveal()))
+  if (integrationIds.length === 0 && !isInstallation) {
+    throw new Unauthenticated("the delivery's signature does not fit: the secret at the git host is another one")
+  }
+  return { integrationIds, isInstallation }
+}
+
+async function act(
+  receiver: Receiver,
+  tx: Db,
+  {
+    authority,
+    events,
+    onPullRequest,
+  }: { authority: Authority; events: readonly GitEvent[]; onPullRequest: OnPullRequest },
+): Promise<DeliveryReply> {
+  const known = await deploymentsOfAuthority(tx, authority)
+  const outcomes: Outcome[] = []
+  for (const event of events) {
+    if (event.kind === "other") continue
+    const deployments = ofRepository(known, event.repositories)
+    if (event.kind === "pull_request") outcomes.push(...(await onPullRequest(tx, deployments, event)))
+    else for (const it of deployments) outcomes.push(await push(receiver, tx, it, event))
+  }
+  return summary(events, outcomes)
+}
+
+function ofRepository(deployments: readonly GitDeployment[], addresses: readonly string[]): GitDeployment[] {
+  const keys = new Set(addresses.map(repositoryKey))
+  return deployments.filter(({ source_config: { repo_url: url } }) => {
+    const key = url === null ? undefined : repositoryKey(url)
+    return key !== undefined && keys.has(key)
+  })
+}
+
+async function push({ key, lookMs }: Receiver, tx: Db, it: GitDeployment, event: Push): Promise<Outcome> {
+  const { deployment_id, name } = it
+  const decision = decidePush(it, event)
+  if ("ignored" in decision) {
+    return { deployment_id, name, result: "ignored", detail: decision.ignored, revision_id: null }
+  }
+  const built = await buildPush(tx, key, it, { sha: decision.build, ref: event.ref, isWebhook: true, lookInMs: lookMs })
+  return { deployment_id, name, ...built }
+}
+
+function summary(events: readonly GitEvent[], deployments: readonly Outcome[]): DeliveryReply {
+  const accepted = deployments.filter(({ result }) => result === "accepted").length
+  if (accepted > 0) return { result: "accepted", detail: `it changes ${accepted} deployment(s)`, deployments }
+  const other = events.find((event) => event.kind === "other")
+  const detail =
+    deployments.length > 0
+      ? "no deployment changes, for the reasons below"
+      : other?.kind === "other"
+        ? `${other.what} changes nothing here`
+        : "no deployment here is made from this repository"
+  return { result: "ignored", detail, deployments }
+}

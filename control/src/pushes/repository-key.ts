@@ -1,0 +1,54 @@
+/** Tells whether two addresses mean one repository. Pure. */
+
+// `git@github.com:acme/shop.git`, which git reads as ssh.
+const scpForm = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)(.+)$/
+
+/**
+ * One text for all addresses of a repository: https or ssh, with `.git` or without, whatever the host's capitals. Hosts
+ * fold the capitals of owners and names too; only paths of this machine are told apart by them. The port counts for
+ * http(s): a host's ssh port says nothing about which host it is.
+ * @returns `github.com/acme/shop`, or undefined for what is no address
+ */
+export function repositoryKey(address: string): string | undefined {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return keyOfUrl(address)
+  const [, host, path] = scpForm.exec(address) ?? []
+  return host && path ? keyOf(host, path) : undefined
+}
+
+function keyOfUrl(address: string): string | undefined {
+  if (!URL.canParse(address)) return undefined
+  const { protocol, hostname, host, pathname } = new URL(address)
+  if (protocol === "file:") return `file:${trimmed(pathname)}`
+  if (hostname === "") return undefined
+  const isWeb = protocol === "http:" || protocol === "https:"
+  return keyOf(isWeb ? host : hostname, pathname)
+}
+
+function keyOf(host: string, path: string): string | undefined {
+  const name = trimmed(path)
+  return name === "" ? undefined : `${host}/${name}`.toLowerCase()
+}
+
+const trimmed = (path: string): string =>
+  path
+    .replace(/^\/+/, "")
+    .replace(/\/+$/, "")
+    .replace(/\.git$/i, "")
+
+/** The path of a repository on its host, such as `acme/shop`, with its capitals; undefined for what is on no host. */
+export function repositoryPath(address: string): string | undefined {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) {
+    return URL.canParse(address) ? decoded(trimmed(new URL(address).pathname)) : undefined
+  }
+  const path = scpForm.exec(address)?.[2]
+  return path === undefined ? undefined : trimmed(path)
+}
+
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    // Not an encoding at all, so no repository of a host either.
+    return undefined
+  }
+}

@@ -1,0 +1,144 @@
+/** HTTP for deliveries, which ask for a signature in place of a key, and for the settings of webhooks. */
+import { z } from "@hono/zod-openapi"
+import type { Database } from "@superstep/toolkit/db/database"
+import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import type { Log } from "@superstep/toolkit/log/log"
+import { optionalParameter, uuid } from "../http/fields.js"
+import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
+import { findIntegration } from "../integrations/operations.js"
+import type { MasterKey } from "../secrets/seal.js"
+import { findWebhook, forgetWebhook, setWebhook } from "./operations.js"
+import { type Provider, providers } from "./push.js"
+import { type OnPullRequest, type Receiver, receive } from "./receive.js"
+import { deliveryReply, renderWebhook, webhookBody, webhookFields, webhookReply } from "./schema.js"
+
+/** GitHub's limit of a payload; other hosts stay below it. */
+export const maxDeliveryBytes = 25 * 1024 * 1024
+
+export const isDeliveryPath = (path: string): boolean =>
+  /^(\/api-host)?\/v1\/integrations\/(github|gitlab|gitea|bitbucket)\/webhook$/.test(path)
+
+/** Adds them; they have to come before the routes that ask for a key. */
+export function addDeliveryRoutes(api: Api, receiver: Receiver, onPullRequest: OnPullRequest): void {
+  for (const provider of providers) addDelivery(api, { provider, receiver, onPullRequest })
+}
+
+function addDelivery(
+  api: Api,
+  { provider, receiver, onPullRequest }: { provider: Provider; receiver: Receiver; onPullRequest: OnPullRequest },
+): void {
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: `/v1/integrations/${provider}/webhook`,
+      summary: `Takes a webhook of ${titles[provider]}, proved by its signature; no API key.`,
+      query: z.object({
+        integration_id: optionalParameter(uuid).openapi({ description: "only this integration's secrets count" }),
+      }),
+      responses: {
+        200: { description: "nothing to do, and why; or it came before", schema: deliveryReply },
+        202: { description: "revisions were made", schema: deliveryReply },
+        401: { description: "not signed, or with another secret" },
+        413: { description: "larger than 25 MB" },
+        422: { description: "signed, but not what this host sends" },
+      },
+    },
+    async ({ c, query }) => {
+      const delivery = {
+        provider,
+        header: (name: string) => c.req.header(name),
+        body: new Uint8Array(await c.req.arrayBuffer()),
+      }
+      const { status, body, isRepeated } = await receive(receiver, delivery, {
+        integrationId: query.integration_id,
+        onPullRequest,
+      })
+      receiver.log.info({ provider, result: body.result, is_repeated: isRepeated }, "webhook of a git host")
+      return c.json({ ...body, is_repeated: isRepeated }, status as 200 | 202)
+    },
+  )
+}
+
+const titles: Readonly<Record<Provider, string>> = {
+  github: "GitHub",
+  gitlab: "GitLab",
+  gitea: "Gitea or Forgejo",
+  bitbucket: "Bitbucket",
+}
+
+interface WebhookRoutes {
+  readonly db: Database
+  readonly log: Log
+  readonly key: MasterKey
+}
+
+const onePath = {
+  path: "/v2/integrations/git/{integration_id}/webhook",
+  params: z.object({ integration_id: uuid }),
+} as const
+const notFound = { 404: { description: "the workspace has no such integration, or it has no webhook" } } as const
+const oneReply = { description: "the settings of the webhook", schema: webhookReply } as const
+
+export function addWebhookRoutes(api: Api, options: WebhookRoutes): void {
+  addPut(api, options)
+  addRead(api, options)
+  addDelete(api, options)
+}
+
+function addPut(api: Api, { db, log, key }: WebhookRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "put",
+      ...onePath,
+      summary: "Says how an integration's host speaks, and what its webhooks are signed with.",
+      body: webhookBody,
+      responses: { 200: oneReply, ...notFound, 422: { description: "the body is malformed" } },
+    },
+    async ({ c, params, body, bodyText }) => {
+      const ids = { workspaceId: c.get("caller").workspaceId, integrationId: params.integration_id }
+      if (bodyText.trim() !== "") tellIgnored(c, ignoredFields(JSON.parse(bodyText), webhookFields))
+      const wanted = { provider: body.provider ?? undefined, secrets: body.secrets ?? [] }
+      const row = await db.transaction(async (tx) => {
+        const { host } = await findIntegration(tx, ids.workspaceId, ids.integrationId)
+        return setWebhook(tx, key, ids, wanted, host)
+      })
+      log.info({ integration_id: row.integration_id, provider: row.provider }, "webhook settings stored")
+      return c.json(renderWebhook(row))
+    },
+  )
+}
+
+function addRead(api: Api, { db }: WebhookRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "get",
+      ...onePath,
+      summary: "Reads the settings of an integration's webhook.",
+      responses: { 200: oneReply, ...notFound },
+    },
+    async ({ c, params }) => {
+      const ids = { workspaceId: c.get("caller").workspaceId, integrationId: params.integration_id }
+      return c.json(renderWebhook(await findWebhook(db, ids)))
+    },
+  )
+}
+
+function addDelete(api: Api, { db, log }: WebhookRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "delete",
+      ...onePath,
+      summary: "Forgets the settings of an integration's webhook; its deliveries are refused from then on.",
+      responses: { 204: { description: "forgotten" }, ...notFound },
+    },
+    async ({ c, params }) => {
+      await forgetWebhook(db, { workspaceId: c.get("caller").workspaceId, integrationId: params.integration_id })
+      log.info({ integration_id: params.integration_id }, "webhook settings removed")
+      return c.body(null, 204)
+    },
+  )
+}

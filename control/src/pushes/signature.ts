@@ -1,0 +1,39 @@
+/** Tells whether a delivery was made by somebody who knows the secret. Works on the bytes as they came. Pure. */
+import { createHash, createHmac, timingSafeEqual } from "node:crypto"
+import type { Provider } from "./push.js"
+
+/** Reads a request's header, in lower case. */
+export type Header = (name: string) => string | undefined
+
+/** The header that carries the proof, by provider; Gitea also sends GitHub's. */
+const signatureHeaders: Readonly<Record<Provider, readonly string[]>> = {
+  github: ["x-hub-signature-256"],
+  gitea: ["x-gitea-signature", "x-forgejo-signature", "x-hub-signature-256"],
+  gitlab: ["x-gitlab-token"],
+  bitbucket: ["x-hub-signature"],
+}
+
+/** What the sender shows as its proof; undefined when it shows none. */
+export function presentedProof(provider: Provider, header: Header): string | undefined {
+  for (const name of signatureHeaders[provider]) {
+    const value = header(name)
+    if (value) return value
+  }
+  return undefined
+}
+
+/**
+ * Compares in constant time: how long it takes tells nothing about the right answer.
+ * @param body  the raw bytes: parsed and written anew, they would have another signature
+ * @see https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries (also their example)
+ */
+export function isProof(provider: Provider, proof: string, secret: string, body: Uint8Array): boolean {
+  if (provider === "gitlab") return equal(sha256(proof), sha256(secret))
+  const [, hex] = /^(?:sha256=)?([0-9a-f]{64})$/i.exec(proof) ?? []
+  if (hex === undefined) return false
+  return equal(Buffer.from(hex, "hex"), createHmac("sha256", secret).update(body).digest())
+}
+
+// Of one length whatever was sent, which is what the comparison asks for.
+const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
+const equal = (one: Buffer, other: Buffer): boolean => one.length === other.length && timingSafeEqual(one, other)
