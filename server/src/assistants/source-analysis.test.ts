@@ -11,7 +11,12 @@ import { SourceAnalysis } from "./source-analysis.js"
 const source = (field: string) => `
 export declare const graph: { "~InputType": { ${field}?: string }; "~OutputType": { ${field}: string } }`
 
-const graphs = { agent: "./graph.ts:graph", missing: "./nowhere.ts:graph", python: "./graph.py:graph" }
+const graphs = {
+  agent: "./graph.ts:graph",
+  other: "./graph.ts:graph",
+  missing: "./nowhere.ts:graph",
+  python: "./graph.py:graph",
+}
 
 /** A project with a log that keeps what is said. */
 function project(timeoutMs = 600_000) {
@@ -42,7 +47,16 @@ test("a source is read once, whoever asks, until the project is loaded again", a
 
   assert.deepEqual([...asked, later], [["first"], ["first"], ["first"]])
   assert.deepEqual(reloaded, ["second"])
-  assert.deepEqual(said, ["read a graph's source", "read a graph's source"])
+  assert.deepEqual(said, ["read the sources of graphs", "read the sources of graphs"])
+})
+
+test("what is asked for together is read by one program, and a source that cannot be read keeps nobody back", async () => {
+  const { analysis, said } = project()
+
+  const answers = await Promise.all([fieldsOf(analysis, "missing"), fieldsOf(analysis), fieldsOf(analysis, "other")])
+
+  assert.deepEqual(answers, [[], ["first"], ["first"]])
+  assert.deepEqual(said, ["read the sources of graphs", "a graph's source tells no schemas"])
 })
 
 test("a source that cannot be read tells nothing, and may be asked again", async () => {
@@ -50,7 +64,8 @@ test("a source that cannot be read tells nothing, and may be asked again", async
 
   assert.deepEqual(await analysis.schemasOf("missing"), {})
   assert.deepEqual(await analysis.schemasOf("missing"), {})
-  assert.deepEqual(said, ["a graph's source tells no schemas", "a graph's source tells no schemas"])
+  const once = ["read the sources of graphs", "a graph's source tells no schemas"]
+  assert.deepEqual(said, [...once, ...once])
 })
 
 test("a source that takes too long tells nothing", async () => {

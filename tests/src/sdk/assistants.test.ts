@@ -146,7 +146,7 @@ test("schemas of annotations come from the source, in TypeScript and as far as t
   assert.equal(propertyOf(layered.input_schema, "messages").langgraph_type, "messages")
   assert.deepEqual(propertyOf(layered.context_schema, "model").enum, ["small", "large"])
   assert.deepEqual(propertyOf(plain.output_schema, "lines"), { type: "array", items: {} })
-  const reads = server.log().match(/"graph_id":"layered"[^\n]*read a graph's source/g)
+  const reads = server.log().match(/"graphs":\[[^\]]*"layered"[^\n]*read the sources of graphs/g)
   assert.equal(reads?.length, 1)
 })
 
