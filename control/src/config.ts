@@ -32,6 +32,10 @@ const count = z
   .regex(/^[1-9]\d*$/, "expected a whole number above 0")
   .transform(Number)
 const text = z.string().optional()
+const file = z
+  .string()
+  .transform((path) => resolve(path))
+  .optional()
 const url = z.url({ protocol: /^https?$/, message: "expected an http or https address" }).optional()
 
 function parsedJson(text: string, ctx: z.RefinementCtx): unknown {
@@ -65,6 +69,23 @@ export const settings = {
     env: "SUPERSTEP_AGENTS_URL",
     describe: "Where agents are reached, when a proxy is in front.",
     schema: url,
+  },
+  tlsCert: {
+    env: "SUPERSTEP_TLS_CERT",
+    describe:
+      "PEM file of the certificate with which the API and agents answer HTTPS; a new one is used from the next connection on.",
+    schema: file,
+  },
+  tlsKey: {
+    env: "SUPERSTEP_TLS_KEY",
+    describe: "PEM file of that certificate's key, without a passphrase.",
+    schema: file,
+  },
+  requestsPerSecond: {
+    env: "SUPERSTEP_REQUESTS_PER_SECOND",
+    describe:
+      "Most requests that a deployment of the type `prod` gets in a second; more get 429 with Retry-After. 0 for no limit.",
+    schema: z.string().regex(/^\d+$/, "expected a whole number").transform(Number).default(500),
   },
   trustedProxies: {
     env: "SUPERSTEP_TRUSTED_PROXIES",
@@ -272,5 +293,6 @@ export const agentsUrlOf = ({
   agentsUrl,
   host,
   agentsPort,
-}: Pick<Config, "agentsUrl" | "host" | "agentsPort">): string =>
-  agentsUrl ?? `http://${host.includes(":") ? `[${host}]` : host}:${agentsPort}`
+  tlsCert,
+}: Pick<Config, "agentsUrl" | "host" | "agentsPort" | "tlsCert">): string =>
+  agentsUrl ?? `${tlsCert === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${agentsPort}`

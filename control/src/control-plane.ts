@@ -5,6 +5,7 @@ import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { inspectServer, type ServerFacts } from "@superstep/toolkit/db/inspect-server"
 import { migrate } from "@superstep/toolkit/db/migrate"
 import { listen } from "@superstep/toolkit/http/listen"
+import { tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import type { Log } from "@superstep/toolkit/log/log"
 import { createApp } from "./app.js"
 import { installedNodes } from "./builders/installed-nodes.js"
@@ -100,13 +101,16 @@ async function startParts(
     trustedProxies: networks.parse(config.trustedProxies),
     keyFailuresPerMinute: config.keyFailuresPerMinute,
   })
-  const listening = await listen(app.fetch, { host: config.host, port: config.port })
+  const tls = tlsFilesOf(config.tlsCert, config.tlsKey)
+  const address = { host: config.host, port: config.port }
+  const listening = await listen(app.fetch, address, tls && { files: tls, log })
   undo.push(() => listening.close(0))
 
   const edge = edgeOnThisMachine({
     ...config,
     port: config.agentsPort,
     folders,
+    tls,
     environment: input.environment,
     log,
   })
@@ -190,6 +194,7 @@ const limitsOf = (config: Config, server: ServerFacts): PipelineLimits => ({
   drainMs: config.drainMs,
   watchMs: config.watchMs,
   stopGraceMs: config.stopGraceMs,
+  requestsPerSecond: config.requestsPerSecond,
   idleMs: config.idleMs,
   builds: config.maxBuilds ?? defaultBuilds(),
   keptArtifacts: config.keepArtifacts,

@@ -7,5 +7,9 @@ import { type Caller, plainAddress } from "./headers.js"
 export function callerOf(edge: Edge, { socket }: IncomingMessage): Caller {
   // Undefined once the caller has hung up.
   const address = plainAddress(socket.remoteAddress ?? "unknown")
-  return { address, isTrusted: isTrusted(edge.config.trustedProxies, address), protocol: "http" }
+  return {
+    address,
+    isTrusted: isTrusted(edge.config.trustedProxies, address),
+    protocol: "encrypted" in socket ? "https" : "http",
+  }
 }

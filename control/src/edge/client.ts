@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
+import type { TlsFiles } from "@superstep/toolkit/http/tls-files"
 import type { LogLevel } from "@superstep/toolkit/log/log"
 import type { z } from "zod"
 import { type Successor, startedSchema, statusSchema, takenSchema } from "./admin.js"
@@ -66,6 +67,8 @@ export interface EdgeSpec {
   readonly adminSocket: string
   /** Absolute. */
   readonly tablePath: string
+  /** Absolute: certificate and key, when it is to answer HTTPS. */
+  readonly tls?: TlsFiles | undefined
   /** Absolute: where the control plane hears who is to wake up. */
   readonly wakeSocket: string
   readonly logLevel?: LogLevel
@@ -84,6 +87,7 @@ export function edgeProcess(spec: EdgeSpec): { argv: [string, ...string[]]; env:
       [settings.adminSocket.env]: spec.adminSocket,
       [settings.tablePath.env]: spec.tablePath,
       [settings.wakeSocket.env]: spec.wakeSocket,
+      ...(spec.tls && { [settings.tlsCert.env]: spec.tls.certFile, [settings.tlsKey.env]: spec.tls.keyFile }),
       ...(spec.logLevel && { [settings.logLevel.env]: spec.logLevel }),
       ...(spec.trustedProxies && { [settings.trustedProxies.env]: spec.trustedProxies }),
       ...(spec.graceSeconds !== undefined && { [settings.graceSeconds.env]: String(spec.graceSeconds) }),

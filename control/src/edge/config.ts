@@ -82,6 +82,12 @@ export const settings = {
     describe: "How many requests may wait for deployments that sleep.",
     schema: wholeNumber(1000),
   },
+  tlsCert: {
+    env: "SUPERSTEP_TLS_CERT",
+    describe: "PEM file of the certificate with which agents answer HTTPS; with `SUPERSTEP_TLS_KEY`.",
+    schema: path.optional(),
+  },
+  tlsKey: { env: "SUPERSTEP_TLS_KEY", describe: "PEM file of that certificate's key.", schema: path.optional() },
   graceSeconds: {
     env: "SUPERSTEP_EDGE_GRACE_SECONDS",
     describe: "How long open requests and streams may go on after a stop signal, in seconds.",

@@ -6,6 +6,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import type { Config } from "./config.js"
 import { type Counters, createCounters } from "./counters.js"
 import { createHolding, type Holding } from "./holding.js"
+import { createRateLimit, type RateLimit } from "./rate-limit.js"
 import { indexTable, type RoutingTable, type Table } from "./table.js"
 import { createUnitConnections, type UnitConnections } from "./unit-connections.js"
 import { askToWake } from "./wake-client.js"
@@ -19,6 +20,7 @@ export interface Edge {
   readonly counters: Counters
   readonly connections: UnitConnections
   readonly holding: Holding
+  readonly rateLimit: RateLimit
   /** The table of this moment. */
   readonly table: RoutingTable
   /** Every request that arrives from now on uses this table; what is under way goes on. */
@@ -28,6 +30,7 @@ export interface Edge {
 export function createEdge({ config, log, table }: { config: Config; log: Log; table: Table }): Edge {
   const connections = createUnitConnections()
   let current = indexTable(table)
+  const rateLimit = createRateLimit()
   const holding = createHolding({
     holdMs: config.holdSeconds * 1000,
     mostHeld: config.mostHeld,
@@ -37,6 +40,7 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
   return {
     config,
     holding,
+    rateLimit,
     log,
     counters: createCounters(),
     connections,
@@ -47,6 +51,7 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
       current = indexTable(next)
       connections.keepOnly(current.units)
       holding.release(current.isHeld)
+      rateLimit.keepOnly(new Set(next.routes.map(({ deployment_id }) => deployment_id)))
     },
   }
 }

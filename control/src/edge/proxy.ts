@@ -11,8 +11,9 @@ import { admit } from "./admission.js"
 import { callerOf } from "./caller.js"
 import type { Edge } from "./edge.js"
 import { hasBody, isEventStream, requestHeaders, requestIdOf, responseHeaders } from "./headers.js"
+import { isTooFast } from "./rate-limit.js"
 import { type Reached, reachUnit } from "./reach-unit.js"
-import { brokenOff, internalError, type Refusal, tooLarge } from "./refusal.js"
+import { brokenOff, internalError, type Refusal, tooLarge, tooManyRequests } from "./refusal.js"
 import { answerForSleeper, discardRest, refuse } from "./replies.js"
 import type { Route } from "./table.js"
 import { isHealthCheck } from "./target.js"
@@ -47,6 +48,7 @@ async function serve(visit: Visit): Promise<void> {
   const isUse = !isHealthCheck(target.path)
   // Who watches over a deployment would never let it sleep.
   if (!isUse && (route.state === "held" || route.state === "full")) return answerForSleeper(response, route, requestId)
+  if (isUse && isTooFast(edge, route)) return refuse(request, response, tooManyRequests(route), requestId)
   const gone = new AbortController()
   response.once("close", () => gone.abort())
   const caller = callerOf(edge, request)

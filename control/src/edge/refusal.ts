@@ -1,4 +1,5 @@
 /** What the edge answers itself, in the words of LangGraph's clients: they read `detail`. Pure. */
+import type { Route } from "./table.js"
 
 export interface Refusal {
   readonly status: 400 | 401 | 404 | 413 | 429 | 500 | 502 | 503
@@ -68,10 +69,10 @@ export const tooManyHeld = (name: string): Refusal => ({
   retryAfterSeconds: 2,
 })
 
-export const tooManyRequests = (name: string, perSecond: number): Refusal => ({
+export const tooManyRequests = ({ name, max_requests_per_second: most }: Route): Refusal => ({
   status: 429,
   code: "rate_limited",
-  detail: `the deployment at /d/${name} takes ${perSecond} requests a second: try again in a moment`,
+  detail: `the deployment at /d/${name} takes ${most} requests a second: try again in a moment`,
   retryAfterSeconds: 1,
 })
 

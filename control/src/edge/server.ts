@@ -1,6 +1,8 @@
 /** The edge's server for the world, and its end. */
-import { createServer, type Server } from "node:http"
+import { createServer, type Server, type ServerOptions } from "node:http"
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https"
 import type { Duplex } from "node:stream"
+import { followTlsFiles, readTlsFiles, tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import { type Edge, maxHeaderBytes } from "./edge.js"
 import { proxyRequest } from "./proxy.js"
 import { proxyUpgrade } from "./upgrade.js"
@@ -18,14 +20,17 @@ export interface EdgeServer {
 }
 
 export function createEdgeServer(edge: Edge): EdgeServer {
-  const server = createServer({
+  const options: ServerOptions = {
     maxHeaderSize: maxHeaderBytes,
     requestTimeout: 0,
     headersTimeout: headersTimeoutMs,
     keepAliveTimeout: keepAliveMs,
     keepAlive: true,
     noDelay: true,
-  })
+  }
+  const tls = tlsFilesOf(edge.config.tlsCert, edge.config.tlsKey)
+  const server = tls ? createSecureServer({ ...options, ...readTlsFiles(tls) }) : createServer(options)
+  if (tls) followTlsFiles(server as SecureServer, tls, edge.log)
   // Node forgets a connection once it is upgraded, so we remember it.
   const upgraded = new Set<Duplex>()
   let isClosing = false

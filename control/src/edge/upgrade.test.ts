@@ -46,7 +46,7 @@ test("a WebSocket passes text and large binaries, and what the unit says first",
   assert.equal(request?.headers["x-superstep-unit"], "token-of-u1")
   assert.equal(request?.headers["x-api-key"], undefined)
   const { units } = await edgeStatus(setup.edge.adminSocket)
-  assert.deepEqual(units.u1, { requests: 0, streams: 0, websockets: 1 })
+  assert.deepEqual(units.u1, { requests: 0, streams: 0, websockets: 1, idle_ms: 0 })
   client.close(4001, "done")
   const [code, reason] = (await once(client, "close")) as [number, Buffer]
   assert.deepEqual([code, String(reason)], [4001, "done"])

@@ -10,8 +10,9 @@ import { admit } from "./admission.js"
 import { callerOf } from "./caller.js"
 import type { Edge } from "./edge.js"
 import { hasBody, requestHeaders, requestIdOf, responseHeaders } from "./headers.js"
+import { isTooFast } from "./rate-limit.js"
 import { type Reached, reachUnit } from "./reach-unit.js"
-import { brokenOff, internalError, malformed } from "./refusal.js"
+import { brokenOff, internalError, malformed, tooManyRequests } from "./refusal.js"
 import { refuseOnSocket, renderHead } from "./replies.js"
 import type { Route } from "./table.js"
 
@@ -49,6 +50,7 @@ async function shakeHands(handshake: Handshake): Promise<void> {
     return refuseOnSocket(socket, malformed("only WebSocket is upgraded here: leave the header Upgrade out"), requestId)
   }
   const { route, target } = admission
+  if (isTooFast(edge, route)) return refuseOnSocket(socket, tooManyRequests(route), requestId)
   const gone = new AbortController()
   socket.once("close", () => gone.abort())
   const caller = callerOf(edge, request)

@@ -40,6 +40,8 @@ export interface PipelineLimits extends BuildLimits {
   readonly stopGraceMs: number
   /** After how long a deployment that nobody uses sleeps, if it may. */
   readonly idleMs: number
+  /** Most requests of a deployment in production in a second; 0 for no limit. */
+  readonly requestsPerSecond: number
   /** How many database connections all units may have together. */
   readonly connections: number
   /** How many builds may run at once. */

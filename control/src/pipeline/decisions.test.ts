@@ -173,6 +173,7 @@ test("a route knows the keys of its own workspace only, and the unit that stands
     is_ready: true,
     is_paused: false,
     is_refused: false,
+    deployment_type: "dev",
   }
   const former = { ...row, unit_id: "old", revision_id: "r0", state: "draining" as const }
   const keys = new Map([
@@ -197,6 +198,9 @@ test("a route knows the keys of its own workspace only, and the unit that stands
     routesOf(rows, keys).map(({ state, units }) => [state, units.map(({ unit_id }) => unit_id)])
   assert.deepEqual(stateOf({ ...row, token: "t", socketPath: "/s" }, other), [["serving", ["u"]]])
   assert.deepEqual(stateOf(other), [["held", []]])
+  const limitOf = (type: string, most: number) =>
+    routesOf([{ ...other, deployment_type: type }], keys, most)[0]?.max_requests_per_second
+  assert.deepEqual([limitOf("prod", 500), limitOf("dev", 500), limitOf("prod", 0)], [500, undefined, undefined])
   assert.deepEqual(stateOf({ ...other, is_refused: true }), [["full", []]])
   assert.deepEqual(stateOf({ ...other, is_paused: true, is_refused: true }), [["paused", []]])
 })

@@ -10,6 +10,7 @@ import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
+import type { TlsFiles } from "@superstep/toolkit/http/tls-files"
 import type { Log, LogLevel } from "@superstep/toolkit/log/log"
 import { edgeProcess, edgeStatus, pushTable, startSuccessor } from "../edge/client.js"
 import { readJson, writeJson } from "../files/json-file.js"
@@ -24,6 +25,8 @@ export interface EdgeOptions {
   readonly port: number
   readonly logLevel: LogLevel
   readonly trustedProxies: string
+  /** It answers HTTPS with these. */
+  readonly tls?: TlsFiles | undefined
   readonly environment: NodeJS.ProcessEnv
   readonly log: Log
   /** How long an edge that was replaced may go on with what is open. */
@@ -112,7 +115,7 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   }
   const status = async () => openTogether(await edgeStatus(adminSocket), await retired.statuses())
   return {
-    url: urlOf(host, port),
+    url: urlOf(options),
     push: (table) => inTurn(() => push(table)),
     status: () => inTurn(status),
     ensure: () => inTurn(ensure),
@@ -120,9 +123,9 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   }
 }
 
-function urlOf(host: string, port: number): string {
+function urlOf({ host, port, tls }: EdgeOptions): string {
   const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host
-  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`
+  return `${tls ? "https" : "http"}://${name.includes(":") ? `[${name}]` : name}:${port}`
 }
 
 function oneAfterTheOther() {
@@ -161,9 +164,9 @@ type EdgeCommand = ReturnType<typeof edgeProcess> & { readonly hash: string }
 const packageFile = new URL("../../package.json", import.meta.url)
 
 async function commandOf(options: EdgeOptions, { adminSocket, tablePath }: EdgeFiles): Promise<EdgeCommand> {
-  const { host, port, logLevel, trustedProxies, environment } = options
-  const wakeSocket = wakeSocketOf(options.folders)
-  const { argv, env: own } = edgeProcess({ host, port, adminSocket, tablePath, wakeSocket, logLevel, trustedProxies })
+  const { host, port, logLevel, trustedProxies, tls, environment } = options
+  const files = { adminSocket, tablePath, wakeSocket: wakeSocketOf(options.folders), tls }
+  const { argv, env: own } = edgeProcess({ host, port, ...files, logLevel, trustedProxies })
   const env = { PATH: environment.PATH ?? "", ...own }
   // A release may be put in the place of the former one, and so may Node.
   const { version } = JSON.parse(await readFile(packageFile, "utf8")) as { version: string }

@@ -9,8 +9,16 @@ import { unitToken } from "./unit.js"
 
 type PlacedRow = RouteRow & { readonly token: string; readonly socketPath: string }
 
-/** Pure. @param keys  hashes of the keys that may call, by workspace */
-export function routesOf(rows: readonly PlacedRow[], keys: ReadonlyMap<string, readonly string[]>): Table["routes"] {
+/**
+ * Pure.
+ * @param keys               hashes of the keys that may call, by workspace
+ * @param requestsPerSecond  most that a deployment in production gets; 0 for no limit
+ */
+export function routesOf(
+  rows: readonly PlacedRow[],
+  keys: ReadonlyMap<string, readonly string[]>,
+  requestsPerSecond = 0,
+): Table["routes"] {
   const routes = new Map<string, Table["routes"][number]>()
   for (const row of rows.filter(({ state }) => state === "serving")) {
     const { name, deployment_id, revision_id } = row
@@ -24,6 +32,7 @@ export function routesOf(rows: readonly PlacedRow[], keys: ReadonlyMap<string, r
       units,
       standby: ofDeployment.filter(({ state }) => state === "draining").map(unitOf),
       state: stateOf(row, units.length),
+      ...(row.deployment_type === "prod" && requestsPerSecond > 0 && { max_requests_per_second: requestsPerSecond }),
     })
   }
   return [...routes.values()]
@@ -69,7 +78,7 @@ async function currentTable(context: PipelineContext, edgeGeneration: number): P
       token: unitToken(context, row).reveal(),
       socketPath: context.runtime.socketPath(row.unit_id),
     }))
-    const routes = routesOf(placed, keys)
+    const routes = routesOf(placed, keys, context.limits.requestsPerSecond)
     const content = createHash("sha256").update(JSON.stringify(routes)).digest("hex")
     const last = saved?.generation ?? 0
     if (saved?.content_sha256 === content && last >= edgeGeneration) return { generation: last, routes }

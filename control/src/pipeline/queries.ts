@@ -257,6 +257,7 @@ export interface RouteRow {
   readonly token_sealed: string
   readonly is_ready: boolean
   readonly is_paused: boolean
+  readonly deployment_type: string | null
   /** It could not be woken a moment ago, since there is no room for it. */
   readonly is_refused: boolean
 }
@@ -268,7 +269,8 @@ export interface RouteRow {
 export const servingRoutes = (db: Db, watchMs: number): Promise<RouteRow[]> =>
   db.rows(sql`
     select d.route_name as name, d.deployment_id, u.revision_id, d.workspace_id, u.unit_id, u.state, u.token_sealed,
-      u.is_ready, d.desired_run_state = 'paused' as is_paused, coalesce(s.refused_until > now(), false) as is_refused
+      u.is_ready, d.desired_run_state = 'paused' as is_paused, coalesce(s.refused_until > now(), false) as is_refused,
+      d.source_config ->> 'deployment_type' as deployment_type
     from units u join deployments d using (deployment_id) left join sleeps s using (deployment_id)
     where d.delete_requested_at is null and (u.state = 'serving' or u.state = 'draining' and u.revision_id = (
       select old.revision_id from units old join revisions r using (deployment_id)

@@ -2,10 +2,13 @@
 import { once } from "node:events"
 import { chmod, lstat, rm } from "node:fs/promises"
 import type { Server } from "node:http"
+import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https"
 import { type AddressInfo, connect } from "node:net"
 import type { Duplex } from "node:stream"
 import { createAdaptorServer } from "@hono/node-server"
 import { KnownError } from "../errors/errors.js"
+import type { Log } from "../log/log.js"
+import { followTlsFiles, readTlsFiles, type TlsFiles } from "./tls-files.js"
 
 export type ListenAddress =
   | { readonly host: string; readonly port: number }
@@ -26,13 +29,18 @@ export class AddressInUse extends KnownError {
 
 /**
  * @param fetch  an app's `fetch`, such as that of a Hono app
- * @throws AddressInUse  when another process listens there
+ * @param tls    speaks HTTPS, with these files as they are at the moment
+ * @throws AddressInUse         when another process listens there
+ * @throws UnusableCertificate  the files cannot be used
  */
 export async function listen(
   fetch: (request: Request, env: never) => Response | Promise<Response>,
   address: ListenAddress,
+  tls?: { readonly files: TlsFiles; readonly log: Log },
 ): Promise<Listening> {
-  const server = createAdaptorServer({ fetch: fetch as never }) as Server
+  const secure = tls && { createServer: createHttpsServer, serverOptions: readTlsFiles(tls.files) }
+  const server = createAdaptorServer({ fetch: fetch as never, ...secure }) as Server
+  const stopFollowing = tls && followTlsFiles(server as unknown as HttpsServer, tls.files, tls.log)
   // Streams stay open for hours and clients reuse connections: only idle sockets may time out.
   server.requestTimeout = 0
   server.keepAliveTimeout = 75_000
@@ -42,7 +50,10 @@ export async function listen(
   return {
     server,
     port: typeof bound === "object" && bound ? bound.port : undefined,
-    close: (graceMs) => closeServer(server, graceMs),
+    close: (graceMs) => {
+      stopFollowing?.()
+      return closeServer(server, graceMs)
+    },
   }
 }
 

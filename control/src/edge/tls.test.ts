@@ -1,0 +1,88 @@
+import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
+import { copyFileSync, writeFileSync } from "node:fs"
+import { request as httpsRequest } from "node:https"
+import { join } from "node:path"
+import test from "node:test"
+import { connect, type TLSSocket } from "node:tls"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { edgeWithUnit, startEdge, withKey } from "./testing/harness.js"
+
+const isOpensslThere = (() => {
+  try {
+    execFileSync("openssl", ["version"], { stdio: "ignore" })
+    return true
+  } catch {
+    return false
+  }
+})()
+const skip = isOpensslThere ? false : "openssl, which makes the certificates, is not installed"
+
+function makePair(folder: string, name: string) {
+  const pair = { cert: join(folder, `${name}.crt`), key: join(folder, `${name}.key`) }
+  const args = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+  execFileSync("openssl", [...args, "-subj", `/CN=${name}`, "-keyout", pair.key, "-out", pair.cert], {
+    stdio: "ignore",
+  })
+  return pair
+}
+
+const names = (port: number): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket: TLSSocket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false }, () => {
+      resolve(String(socket.getPeerCertificate().subject.CN))
+      socket.destroy()
+    })
+    socket.once("error", reject)
+  })
+
+test("the edge answers HTTPS, and a new certificate cuts no stream", { skip }, async () => {
+  const folder = temporaryFolder()
+  const [first, second] = [makePair(folder, "first"), makePair(folder, "second")]
+  const live = { cert: join(folder, "live.crt"), key: join(folder, "live.key") }
+  copyFileSync(first.cert, live.cert)
+  copyFileSync(first.key, live.key)
+  let finish = (): void => undefined
+  await using setup = await edgeWithUnit(
+    (request, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" })
+      response.write(`data: ${request.headers["x-forwarded-proto"]}\n\n`)
+      finish = () => response.end("data: end\n\n")
+    },
+    { SUPERSTEP_TLS_CERT: live.cert, SUPERSTEP_TLS_KEY: live.key },
+  )
+  const { port } = setup.edge
+  const heard: string[] = []
+  const options = { port, host: "127.0.0.1", path: "/d/chat/runs/stream", headers: withKey, rejectUnauthorized: false }
+  const ended = new Promise<void>((resolve, reject) => {
+    const asked = httpsRequest(options, (response) => {
+      response.on("data", (chunk: Buffer) => heard.push(chunk.toString()))
+      response.once("end", resolve)
+    })
+    asked.once("error", reject)
+    asked.end()
+  })
+  await until(() => heard.length > 0, { what: "the stream begins" })
+  assert.equal(await names(port), "first")
+
+  // The key comes later, as it may in life: the pair is not used before it is one.
+  copyFileSync(second.cert, live.cert)
+  await until(() => setup.edge.hasLogged("the new certificate is not used"), { what: "half a pair is refused" })
+  copyFileSync(second.key, live.key)
+  await until(async () => (await names(port)) === "second", { what: "the new certificate is shown" })
+  finish()
+  await ended
+
+  assert.equal(heard.join(""), "data: https\n\ndata: end\n\n")
+})
+
+test("an edge that is given no certificate with its key does not start, and says why", { skip }, async () => {
+  const folder = temporaryFolder()
+  const { key } = makePair(folder, "alone")
+  writeFileSync(join(folder, "empty.crt"), "")
+
+  const started = startEdge(folder, { SUPERSTEP_TLS_KEY: key, SUPERSTEP_TLS_CERT: join(folder, "empty.crt") })
+
+  await assert.rejects(started, /ended before it listened/)
+})
