@@ -46,6 +46,7 @@ const concepts = {
   deployments: ["deployment.ts"],
   revisions: ["revision.ts"],
   integrations: ["integration.ts"],
+  uploads: ["upload.ts"],
   workspaces: ["workspace.ts"],
   secrets: ["secret.ts"],
   logs: ["log-line.ts"],

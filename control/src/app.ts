@@ -28,6 +28,7 @@ import { addLogRoutes } from "./logs/routes.js"
 import { addDeliveryRoutes, addWebhookRoutes, isDeliveryPath, maxDeliveryBytes } from "./pushes/routes.js"
 import { addRevisionRoutes } from "./revisions/routes.js"
 import type { MasterKey } from "./secrets/seal.js"
+import { addUploadRoutes, isUpload } from "./uploads/routes.js"
 import { addKeyRoutes } from "./workspaces/routes.js"
 
 export interface AppOptions {
@@ -44,6 +45,10 @@ export interface AppOptions {
   readonly webhookSecrets?: readonly Secret[]
   /** How long after a push its branch is looked at once more, in milliseconds; 0: never. */
   readonly pollMs?: number
+  /** Holds the archives that clients send. */
+  readonly uploadsFolder: string
+  /** Where the API is reached from outside, when that is not where clients reach it. */
+  readonly publicUrl?: string | undefined
   /** Answers 503 while it says true; the default never does. */
   readonly isStopping?: () => boolean
   /** Ends streams of events. */
@@ -83,6 +88,7 @@ export function createApp(given: AppOptions): Hono {
   addEventRoutes(api, options)
   addAuditRoutes(api, options)
   addWebhookRoutes(api, options)
+  addUploadRoutes(api, options)
   addReference(api, db)
 
   const app = new Hono()
@@ -107,5 +113,7 @@ const limit = (maxSize: number) =>
     },
   })
 const [usualLimit, deliveryLimit] = [limit(maxBodyBytes), limit(maxDeliveryBytes)]
-const limitBody: MiddlewareHandler = (c, next) =>
-  isDeliveryPath(c.req.path) ? deliveryLimit(c, next) : usualLimit(c, next)
+const limitBody: MiddlewareHandler = (c, next) => {
+  if (isUpload(c.req.path)) return next()
+  return isDeliveryPath(c.req.path) ? deliveryLimit(c, next) : usualLimit(c, next)
+}

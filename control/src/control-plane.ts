@@ -24,6 +24,7 @@ import { freeFormerClaims } from "./revisions/claims.js"
 import { pipelineChannel } from "./revisions/wake-up.js"
 import { decideIsolation } from "./runtimes/isolation.js"
 import { processRuntime } from "./runtimes/process.js"
+import { archiveSource } from "./sources/archive.js"
 import { gitSource } from "./sources/git.js"
 
 /** The programs that the control plane starts and knows nothing else of. */
@@ -98,6 +99,8 @@ async function startParts(
     stopping: stopping.signal,
     webhookSecrets: config.webhookSecret,
     pollMs: config.pollMs,
+    uploadsFolder: folders.uploads,
+    publicUrl: config.publicUrl,
     trustedProxies: networks.parse(config.trustedProxies),
     keyFailuresPerMinute: config.keyFailuresPerMinute,
   })
@@ -163,7 +166,15 @@ async function createContext(input: {
     environment,
     isolation,
     key: await loadMasterKey(config, folders, log),
-    source: gitSource({ protocols: gitProtocolsOf(config), environment, timeoutMs: config.sourceMs }),
+    sources: {
+      git: gitSource({
+        protocols: gitProtocolsOf(config),
+        environment,
+        timeoutMs: config.sourceMs,
+        keysFolder: folders.gitKeys,
+      }),
+      archive: archiveSource(),
+    },
     runtime: processRuntime({
       unitsFolder: folders.units,
       runFolder: folders.run,

@@ -1,6 +1,6 @@
 /** The data folder: one process has it, it has a name of its own, and it keeps the master key. */
 import { randomBytes, randomUUID } from "node:crypto"
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises"
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -35,6 +35,8 @@ export async function openHome(folders: Folders): Promise<string> {
   if (other) {
     throw new HomeInUse(`process ${other.pid} already runs on ${folders.home}: stop it, or choose another with --home`)
   }
+  // A process that was killed while git ran left a key there.
+  await rm(folders.gitKeys, { recursive: true, force: true })
   return (await readOrMake(join(folders.home, "id"), () => randomUUID())).text
 }
 

@@ -5,6 +5,7 @@ import { interruptRevision } from "../revisions/claims.js"
 import { findRevision } from "../revisions/operations.js"
 import { type SeenRevision, unfinishedRevisions } from "../revisions/queries.js"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
+import { useArchive } from "../uploads/operations.js"
 import { applyChange, type Change } from "./apply-change.js"
 import {
   type DeploymentType,
@@ -21,7 +22,7 @@ import { type DeploymentIds, holdForChange } from "./hold.js"
 import type { DeploymentRules } from "./operations.js"
 import type { DeploymentRow } from "./queries.js"
 import { type ResourceTier, type ResourceTiers, tierResources } from "./resource-tiers.js"
-import { checkSource, checkTarball, checkUnchanged } from "./rules.js"
+import { checkSource, checkUnchanged } from "./rules.js"
 import { nextSecrets, type SecretChange, type SecretsMode } from "./secret-changes.js"
 
 /** What nulls cannot clear can be named for it (CP-D7). */
@@ -60,6 +61,7 @@ export async function patchDeployment(
   patch: PatchDeployment,
 ): Promise<DeploymentRow> {
   const deployment = await holdForChange(tx, ids, patch.expectedVersions)
+  await useNamedArchive(tx, ids, patch)
   const namesCode = saysSomething(patch.sourceRevisionConfig)
   const next = nextState(deployment, rules, patch, namesCode)
   const asksForRevision =
@@ -106,6 +108,7 @@ export async function createRevision(
   wanted: WantedState & { readonly onConflict: OnConflict | undefined },
 ): Promise<SeenRevision> {
   const deployment = await holdForChange(tx, ids, wanted.expectedVersions)
+  await useNamedArchive(tx, ids, wanted)
   await makeWay(tx, ids, wanted.onConflict)
   const next = nextState(deployment, rules, wanted, true)
   if (!startsWithARevision(next.source, next.sourceRevisionConfig)) {
@@ -128,6 +131,12 @@ async function makeWay(tx: Db, ids: DeploymentIds, onConflict: OnConflict | unde
   for (const { revision_id } of unfinished) await interruptRevision(tx, revision_id)
 }
 
+/** @throws Refused  no such archive was uploaded for this deployment */
+async function useNamedArchive(tx: Db, { deploymentId }: DeploymentIds, wanted: WantedState): Promise<void> {
+  const { source_tarball_path: objectPath } = wanted.sourceRevisionConfig
+  if (objectPath) await useArchive(tx, deploymentId, objectPath)
+}
+
 type NextState = Required<Pick<Change, "source" | "sourceConfig" | "sourceRevisionConfig">> & Change
 
 /** @param namesCode  the branch is looked at anew */
@@ -138,7 +147,6 @@ function nextState(
   namesCode: boolean,
 ): NextState {
   checkUnchanged(deployment.source_config, wanted.sourceConfig)
-  checkTarball(wanted.sourceRevisionConfig)
   const next = {
     source: sourceOfNext(deployment, wanted),
     sourceConfig: settled(deployment.source, overlay(deployment.source_config, wanted.sourceConfig)),
@@ -170,9 +178,10 @@ function checkNext(
   }
 }
 
-/** A new ref goes back to the deployment's repository; anything else stays with what the latest revision was made of. */
+/** An archive is built; a new ref goes back to the deployment's repository; anything else stays with what the latest revision was made of. */
 function sourceOfNext(deployment: DeploymentRow, wanted: WantedState): Source {
   if (wanted.revisionSource) return wanted.revisionSource
+  if (wanted.sourceRevisionConfig.source_tarball_path) return "internal_source"
   return wanted.sourceRevisionConfig.repo_ref ? deployment.source : (deployment.latest_source ?? deployment.source)
 }
 

@@ -40,7 +40,7 @@ import {
   type NewDeployment,
 } from "./queries.js"
 import type { GitProtocol } from "./repository.js"
-import { checkSource, checkTarball } from "./rules.js"
+import { checkNoTarball, checkSource } from "./rules.js"
 
 export interface DeploymentRules {
   /** Seals secrets. */
@@ -75,7 +75,7 @@ export async function createDeployment(
   const requested = overlay(emptySourceConfig, wanted.sourceConfig)
   const sourceRevisionConfig = overlay(emptySourceRevisionConfig, wanted.sourceRevisionConfig)
   checkSource(wanted.source, requested, sourceRevisionConfig, rules.gitProtocols)
-  checkTarball(wanted.sourceRevisionConfig)
+  checkNoTarball(wanted.sourceRevisionConfig)
   await checkIntegration(tx, workspaceId, requested.integration_id)
   await checkListener(tx, workspaceId, requested.listener_id)
 

@@ -79,13 +79,13 @@ export function checkSource(
 }
 
 /**
- * An archive is named by what the upload address was given for, and only for this deployment. No address has been
- * handed out for a path that we do not know.
+ * An archive belongs to one deployment (U4), so a new one has none yet.
  * @throws Refused
  */
-export function checkTarball(change: Partially<SourceRevisionConfig>): void {
-  if (!change.source_tarball_path) return
-  throw new Refused("source_tarball_path is no object_path that was handed out for this deployment", "unknown_upload")
+export function checkNoTarball(wanted: Partially<SourceRevisionConfig>): void {
+  if (!wanted.source_tarball_path) return
+  const next = "create the deployment first, then ask for an address (POST …/upload-url) and PATCH it"
+  throw new Refused(`source_tarball_path is no object_path that was handed out: ${next}`, "unknown_upload")
 }
 
 const immutable = [

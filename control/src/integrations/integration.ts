@@ -7,7 +7,10 @@ export interface Integration {
   readonly name: string
   /** `github.com` or `git.example.org:3000`. */
   readonly host: string
+  readonly auth: "token" | "ssh_key"
   readonly username: string | null
+  /** The public half of an ssh key, to be stored at the host. */
+  readonly ssh_public_key: string | null
   readonly created_at: Date
   readonly updated_at: Date
 }

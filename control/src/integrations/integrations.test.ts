@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { sshKeyPair } from "../sources/testing/ssh-key-pair.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { credentialsOf } from "./operations.js"
 
@@ -43,6 +44,7 @@ test("a token is never shown or stored in clear, and opens for who fetches (I1)"
   })
 
   assert.ok(!JSON.stringify([integration, row]).includes("ghp_in_clear"))
+  assert.ok(credentials.kind === "token")
   assert.equal(credentials.token.reveal(), "ghp_in_clear")
   assert.deepEqual([credentials.host, credentials.username], ["github.com", "bot"])
 })
@@ -83,8 +85,27 @@ test("a host may be given as an address, and only one host", async () => {
   assert.equal(both.host, "github.com")
 })
 
+test("an ssh key is kept like a token, and its public half is shown (I1)", async () => {
+  await using api = await startApi()
+  for (const kind of ["ed25519", "rsa", "rsa-pem"] as const) {
+    const { privateKey, publicKey } = sshKeyPair(kind)
+
+    const integration = await created(api, { name: kind, host: "git.acme.test", ssh_private_key: privateKey })
+    const row = await api.db.row(sql`select * from integrations where name = ${kind}`)
+    const ids = { workspaceId: api.workspaceId, integrationId: integration.id }
+    const credentials = await credentialsOf(api.db, api.key, ids)
+
+    assert.equal(integration.auth, "ssh_key")
+    assert.equal(integration.ssh_public_key, publicKey)
+    assert.ok(!JSON.stringify([integration, row]).includes(privateKey.split("\n")[1] ?? ""))
+    assert.ok(credentials.kind === "ssh_key")
+    assert.equal(credentials.privateKey.reveal(), privateKey)
+  }
+})
+
 test("malformed integrations are 422", async () => {
   await using api = await startApi()
+  const deployKey = { name: "key", host: "github.com", ssh_private_key: sshKeyPair("ed25519").privateKey }
   const malformed = [
     { ...github, token: undefined },
     { ...github, token: "" },
@@ -98,6 +119,15 @@ test("malformed integrations are 422", async () => {
     { ...github, username: "a\nb" },
     { ...github, name: "" },
     { ...github, name: "a\u0000" },
+    { ...github, ssh_private_key: sshKeyPair("ed25519").privateKey },
+    { ...github, known_hosts: "github.com ssh-ed25519 AAAA" },
+    { ...deployKey, ssh_private_key: "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----" },
+    { ...deployKey, ssh_private_key: sshKeyPair("ed25519", "a passphrase").privateKey },
+    { ...deployKey, ssh_private_key: sshKeyPair("ecdsa").privateKey },
+    { ...deployKey, ssh_private_key: "ssh-ed25519 AAAA" },
+    { ...deployKey, known_hosts: "@cert-authority * ssh-ed25519 AAAA" },
+    { ...deployKey, known_hosts: "ProxyCommand sh -c true" },
+    { ...deployKey, username: "git" },
     [],
   ]
   for (const body of malformed) {

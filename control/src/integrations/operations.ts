@@ -5,6 +5,7 @@ import { type Db, isSqlState, sqlState } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
 import { type MasterKey, open, seal } from "../secrets/seal.js"
+import type { GitCredentials } from "../sources/git-location.js"
 import { defaultUsername, type Integration } from "./integration.js"
 import {
   countIntegrations,
@@ -14,25 +15,48 @@ import {
   integrationByName,
   integrationsOf,
   removeIntegration,
-  sealedToken,
+  sealedCredentials,
 } from "./queries.js"
 
 const contextOf = (workspaceId: string, integrationId: string) => ["integration", workspaceId, integrationId] as const
+
+export interface NewIntegration {
+  readonly name: string
+  readonly host: string
+  readonly credentials:
+    | { readonly auth: "token"; readonly username: string | null; readonly token: string }
+    | {
+        readonly auth: "ssh_key"
+        readonly privateKey: string
+        readonly publicKey: string
+        readonly knownHosts: string | null
+      }
+}
 
 /** @throws Conflict  the name is taken */
 export async function createIntegration(
   db: Db,
   key: MasterKey,
   workspaceId: string,
-  wanted: { name: string; host: string; username: string | null; token: string },
+  { name, host, credentials }: NewIntegration,
 ): Promise<Integration> {
-  const { token, ...fields } = wanted
   const id = newId()
-  const tokenSealed = seal(key, token, contextOf(workspaceId, id))
-  const integration = await insertIntegration(db, { ...fields, id, workspaceId, tokenSealed })
+  const { auth } = credentials
+  const isKey = auth === "ssh_key"
+  const integration = await insertIntegration(db, {
+    id,
+    workspaceId,
+    name,
+    host,
+    auth,
+    username: isKey ? null : credentials.username,
+    sealed: seal(key, isKey ? credentials.privateKey : credentials.token, contextOf(workspaceId, id)),
+    sshPublicKey: isKey ? credentials.publicKey : null,
+    knownHosts: isKey ? credentials.knownHosts : null,
+  })
   if (integration) return integration
-  const other = await integrationByName(db, workspaceId, wanted.name)
-  throw new Conflict(`An integration named ${wanted.name} exists: choose another name`, "name_taken", {
+  const other = await integrationByName(db, workspaceId, name)
+  throw new Conflict(`An integration named ${name} exists: choose another name`, "name_taken", {
     conflicting_id: other?.integration_id,
   })
 }
@@ -75,14 +99,8 @@ export async function deleteIntegration(db: Db, workspaceId: string, integration
   }
 }
 
-/** Who to be on the integration's host. No other host may see the token. */
-export interface GitCredentials {
-  readonly host: string
-  readonly username: string
-  readonly token: Secret
-}
-
 /**
+ * Who to be on the integration's host. No other host may see it.
  * @throws NotFound    the integration is gone
  * @throws CannotOpen  the master key is another one than the token was sealed with
  */
@@ -91,8 +109,11 @@ export async function credentialsOf(
   key: MasterKey,
   { workspaceId, integrationId }: { workspaceId: string; integrationId: string },
 ): Promise<GitCredentials> {
-  const row = await sealedToken(db, workspaceId, integrationId)
+  const row = await sealedCredentials(db, workspaceId, integrationId)
   if (!row) throw notFound(integrationId)
-  const token = new Secret(open(key, row.token_sealed, contextOf(workspaceId, integrationId)))
-  return { host: row.host, username: row.username ?? defaultUsername, token }
+  const { host } = row
+  const secret = new Secret(open(key, row.token_sealed, contextOf(workspaceId, integrationId)))
+  return row.auth === "ssh_key"
+    ? { kind: "ssh_key", host, privateKey: secret, knownHosts: row.known_hosts }
+    : { kind: "token", host, username: row.username ?? defaultUsername, token: secret }
 }

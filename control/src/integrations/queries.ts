@@ -3,16 +3,28 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { Integration } from "./integration.js"
 
-const columns = sql`integration_id, workspace_id, kind, name, host, username, created_at, updated_at`
+const columns = sql`integration_id, workspace_id, kind, name, host, auth, username, ssh_public_key, created_at, updated_at`
 
 /** @returns undefined when the name is taken */
 export const insertIntegration = (
   db: Db,
-  it: { id: string; workspaceId: string; name: string; host: string; username: string | null; tokenSealed: string },
+  it: {
+    id: string
+    workspaceId: string
+    name: string
+    host: string
+    username: string | null
+    sealed: string
+    auth: Integration["auth"]
+    sshPublicKey: string | null
+    knownHosts: string | null
+  },
 ): Promise<Integration | undefined> =>
   db.row(sql`
-    insert into integrations (integration_id, workspace_id, kind, name, host, username, token_sealed)
-    values (${it.id}, ${it.workspaceId}, 'git', ${it.name}, ${it.host}, ${it.username}, ${it.tokenSealed})
+    insert into integrations
+      (integration_id, workspace_id, kind, name, host, username, token_sealed, auth, ssh_public_key, known_hosts)
+    values (${it.id}, ${it.workspaceId}, 'git', ${it.name}, ${it.host}, ${it.username}, ${it.sealed}, ${it.auth},
+      ${it.sshPublicKey}, ${it.knownHosts})
     on conflict (workspace_id, name) do nothing
     returning ${columns}`)
 
@@ -47,13 +59,19 @@ export const holdIntegration = (tx: Db, workspaceId: string, integrationId: stri
   tx.run(sql`
     select 1 from integrations where workspace_id = ${workspaceId} and integration_id = ${integrationId} for key share`)
 
-export interface SealedToken {
+export interface SealedCredentials {
   readonly host: string
+  readonly auth: Integration["auth"]
   readonly username: string | null
   readonly token_sealed: string
+  readonly known_hosts: string | null
 }
 
-export const sealedToken = (db: Db, workspaceId: string, integrationId: string): Promise<SealedToken | undefined> =>
+export const sealedCredentials = (
+  db: Db,
+  workspaceId: string,
+  integrationId: string,
+): Promise<SealedCredentials | undefined> =>
   db.row(sql`
-    select host, username, token_sealed from integrations
+    select host, auth, username, token_sealed, known_hosts from integrations
     where workspace_id = ${workspaceId} and integration_id = ${integrationId}`)

@@ -51,8 +51,7 @@ function addCreate(api: Api, { db, log, key }: IntegrationRoutes): void {
       const { workspaceId } = c.get("caller")
       tellIgnored(c, ignoredFields(JSON.parse(bodyText), integrationFields))
       return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
-        const wanted = { ...body, username: body.username ?? null }
-        const row = await createIntegration(tx, key, workspaceId, wanted)
+        const row = await createIntegration(tx, key, workspaceId, body)
         return {
           status: 201,
           body: renderIntegration(row),

@@ -2,6 +2,8 @@
 import { z } from "@hono/zod-openapi"
 import { text } from "../http/fields.js"
 import { hostOf, type Integration } from "./integration.js"
+import type { NewIntegration } from "./operations.js"
+import { readSshKey } from "./ssh-key.js"
 
 const host = z.string().superRefine((value, ctx) => {
   const message = "expected a host, such as github.com, or an http(s) address"
@@ -12,6 +14,15 @@ const host = z.string().superRefine((value, ctx) => {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
 const oneLine = text.regex(/^[^\u0000-\u001f\u007f]+$/, "expected one line of text").max(8192)
 
+// Names (or their hash), a kind of key, a key; no markers such as @cert-authority, which would trust more than one key.
+const knownHostsLine = /^[\w.,:[\]|/+=-]+ (ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/=]+( .*)?$/
+
+const knownHosts = text.max(65_536).superRefine((value, ctx) => {
+  const lines = value.split(/\r?\n/).filter((line) => line.trim() !== "" && !line.startsWith("#"))
+  const isFine = lines.length > 0 && lines.every((line) => knownHostsLine.test(line))
+  if (!isFine) ctx.addIssue({ code: "custom", message: "expected lines as ssh-keyscan prints them: host, kind, key" })
+})
+
 export const integrationFields = {
   name: oneLine.max(255),
   host: host.nullish(),
@@ -20,7 +31,14 @@ export const integrationFields = {
     .max(255)
     .regex(/^[^:]*$/, "may not contain a colon")
     .nullish(),
-  token: oneLine,
+  token: oneLine.nullish(),
+  ssh_private_key: text.max(32_768).nullish().openapi({
+    description:
+      "in place of `token`, for addresses such as git@host:acme/shop.git: ed25519 or RSA, without passphrase",
+  }),
+  known_hosts: knownHosts.nullish().openapi({
+    description: "the host keys to accept, as `ssh-keyscan` prints them; without it the first key of a host is kept",
+  }),
 }
 
 export const integrationBody = z
@@ -29,8 +47,43 @@ export const integrationBody = z
     const hosts = new Set([body.host, body.url].flatMap((value) => (value ? [hostOf(value)] : [])))
     if (hosts.size === 0) ctx.addIssue({ code: "custom", path: ["host"], message: "host or url is required" })
     if (hosts.size > 1) ctx.addIssue({ code: "custom", path: ["url"], message: "names another host than host" })
+    for (const [field, message] of credentialProblems(body)) ctx.addIssue({ code: "custom", path: [field], message })
   })
-  .transform(({ url, host: given, ...body }) => ({ ...body, host: hostOf(given ?? url ?? "") ?? "" }))
+  .transform(({ url, host: given, name, ...body }) => ({
+    name,
+    host: hostOf(given ?? url ?? "") ?? "",
+    credentials: credentialsIn(body),
+  }))
+
+interface GivenCredentials {
+  readonly username?: string | null | undefined
+  readonly token?: string | null | undefined
+  readonly ssh_private_key?: string | null | undefined
+  readonly known_hosts?: string | null | undefined
+}
+
+function credentialProblems({ username, token, ssh_private_key: key, known_hosts }: GivenCredentials) {
+  const problems: [field: string, message: string][] = []
+  if (!token && !key) problems.push(["token", "a token or an ssh_private_key is required"])
+  if (token && key) problems.push(["ssh_private_key", "give a token or a key: make two integrations for both"])
+  if (known_hosts && !key) problems.push(["known_hosts", "belongs to an ssh_private_key"])
+  if (username && key) problems.push(["username", "belongs to a token: with ssh the address names the user"])
+  const read = key ? readSshKey(key) : undefined
+  if (read && "problem" in read) problems.push(["ssh_private_key", read.problem])
+  return problems
+}
+
+/** Of a body that was found without a problem. */
+function credentialsIn({
+  username,
+  token,
+  ssh_private_key: key,
+  known_hosts,
+}: GivenCredentials): NewIntegration["credentials"] {
+  const read = key ? readSshKey(key) : undefined
+  if (!key || !read || "problem" in read) return { auth: "token", username: username ?? null, token: token ?? "" }
+  return { auth: "ssh_key", privateKey: key, publicKey: read.publicKey, knownHosts: known_hosts ?? null }
+}
 
 export const integrationReply = z
   .object({
@@ -39,7 +92,9 @@ export const integrationReply = z
     kind: z.literal("git"),
     name: z.string(),
     host: z.string(),
+    auth: z.enum(["token", "ssh_key"]),
     username: z.string().nullable(),
+    ssh_public_key: z.string().nullable().openapi({ description: "store it at the host, as a deploy key" }),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
   })
@@ -51,7 +106,9 @@ export const renderIntegration = (row: Integration): z.input<typeof integrationR
   kind: row.kind,
   name: row.name,
   host: row.host,
+  auth: row.auth,
   username: row.username,
+  ssh_public_key: row.ssh_public_key,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })

@@ -7,6 +7,8 @@ import type { Table } from "../edge/table.js"
 import type { Isolation } from "../runtimes/isolation.js"
 import type { Runtime } from "../runtimes/port.js"
 import type { MasterKey } from "../secrets/seal.js"
+import type { ArchiveLocation } from "../sources/archive.js"
+import type { GitLocation } from "../sources/git-location.js"
 import type { Source } from "../sources/port.js"
 import type { CrashPoint } from "./crash-points.js"
 import type { Folders } from "./folders.js"
@@ -55,7 +57,7 @@ export interface PipelineContext {
   readonly log: Log
   readonly key: MasterKey
   readonly folders: Folders
-  readonly source: Source
+  readonly sources: { readonly git: Source<GitLocation>; readonly archive: Source<ArchiveLocation> }
   readonly runtime: Runtime
   readonly isolation: Isolation
   readonly edge: Edge

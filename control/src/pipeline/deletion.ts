@@ -5,6 +5,7 @@
 import { join } from "node:path"
 import { dropDatabase } from "@superstep/toolkit/db/provision"
 import { removeTree } from "../builders/publish.js"
+import { removeArchivesOf } from "../uploads/operations.js"
 import { artifactsOf } from "./artifact-queries.js"
 import type { PipelineContext } from "./context.js"
 import { syncEdge } from "./edge-table.js"
@@ -36,6 +37,7 @@ export async function deleteNext(context: PipelineContext, deployment: CarriedDe
   crashPoint("delete:after-database")
   for (const { artifact_id } of await artifactsOf(db, id)) await removeTree(join(folders.artifacts, artifact_id))
   await removeTree(join(folders.cache, id))
+  await removeArchivesOf(db, folders.uploads, id)
   crashPoint("delete:after-files")
   await db.transaction((tx) => removeDeployment(tx, id))
   log.info({ deployment_id: id }, "deployment removed")

@@ -19,13 +19,15 @@ export const hints: Readonly<Record<ErrorCode, string>> = {
   source_not_found: "Check repo_url, and that this machine can reach it.",
   source_auth: "Give the deployment an integration whose token may read the repository.",
   ref_not_found: "Check repo_ref: a branch, refs/tags/<tag> or a full commit id.",
+  archive_invalid: "Pack the folder again with the deploy CLI, or with tar czf and plain files only.",
+  archive_too_big: "Leave large files out with .dockerignore or .gitignore.",
   config_missing: "Check langgraph_config_path; it counts from the root of the repository.",
   config_invalid: "Correct the file and push again.",
   graph_missing: "Correct the path in langgraph.json, or commit the file.",
   node_version_unsupported:
     "Change the version, or install that Node beside Superstep's and name its folder in SUPERSTEP_NODE_DIRS.",
   python_unsupported: "Deploy graphs written in TypeScript or JavaScript.",
-  source_unsupported: "Use source github with the address of any git repository.",
+  source_unsupported: "Use source github with the address of any git repository, or upload the code (internal_source).",
   install_failed: "Run the same command in a clean checkout; the build log shows its output.",
   build_command_failed: "Run the same command in a clean checkout; the build log shows its output.",
   build_timeout:

@@ -9,6 +9,10 @@ export interface Folders {
   readonly units: string
   readonly work: string
   readonly cache: string
+  /** Archives that clients sent. */
+  readonly uploads: string
+  /** Keys for git hosts, each while git runs. */
+  readonly gitKeys: string
   /** Sockets. Elsewhere when the data folder's path is long. */
   readonly run: string
   readonly edge: string
@@ -27,6 +31,8 @@ export function foldersOf(home: string): Folders {
     units: inHome("units"),
     work: inHome("work"),
     cache: inHome("cache"),
+    uploads: inHome("uploads"),
+    gitKeys: inHome("git-keys"),
     run: Buffer.byteLength(near) <= longestRunFolder ? near : join(tmpdir(), `superstep-${hash}`),
     edge: inHome("edge"),
   }

@@ -4,6 +4,7 @@ import { basename, join } from "node:path"
 import { type BuildRequest, buildFiles } from "../builders/build-request.js"
 import { removeTree } from "../builders/publish.js"
 import { readJson } from "../files/json-file.js"
+import { removeOldArchives } from "../uploads/operations.js"
 import { allArtifactIds, removeArtifact, unneededArtifacts } from "./artifact-queries.js"
 import type { PipelineContext } from "./context.js"
 import { type Folders, workFolder } from "./folders.js"
@@ -20,6 +21,7 @@ export async function removeWhatIsOld({ db, folders, limits, log }: PipelineCont
   }
   await removeUnknownArtifacts({ db, folders, log })
   await removeOldLogLines(db, keptDays)
+  await removeOldArchives(db, folders.uploads)
 }
 
 /**

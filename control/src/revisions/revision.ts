@@ -57,6 +57,8 @@ export type ErrorCode =
   | "source_not_found"
   | "source_auth"
   | "ref_not_found"
+  | "archive_invalid"
+  | "archive_too_big"
   | "config_missing"
   | "config_invalid"
   | "graph_missing"

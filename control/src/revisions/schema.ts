@@ -37,11 +37,14 @@ export const revisionReply = z
   })
   .openapi("Revision")
 
+// The id of an archive's content is no commit (sources/port.ts).
+const commitOnly = (id: string | null): string | null => (id?.startsWith("sha256:") ? null : id)
+
 /** Both spellings of the config path: clients of the seed read one, the CLIs the other (CP-D4). */
 export const renderSourceRevisionConfig = (config: SourceRevisionConfig, commitSha: string | null) => ({
   ...config,
   graph_config_path: config.langgraph_config_path,
-  repo_commit_sha: commitSha ?? config.repo_commit_sha,
+  repo_commit_sha: commitOnly(commitSha ?? config.repo_commit_sha),
 })
 
 const ms = (at: string): number => new Date(at).getTime()

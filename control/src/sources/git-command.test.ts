@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
-import { commitOf, credentialsApply, gitEnvironment, lsRemoteArguments, parseRef } from "./git-command.js"
+import { commitOf, gitEnvironment, lsRemoteArguments, parseRef } from "./git-command.js"
+import { credentialsApply } from "./git-location.js"
 
 const sha = "0123456789abcdef0123456789abcdef01234567"
 
@@ -55,7 +56,12 @@ test("an annotated tag means the commit below it", () => {
 })
 
 const home = { emptyFolder: "/run/empty", knownHosts: "/run/it's/known_hosts" }
-const credentials = { host: "git.example.org:3000", username: "ada", token: new Secret("t0ken-of-ada") }
+const credentials = {
+  kind: "token",
+  host: "git.example.org:3000",
+  username: "ada",
+  token: new Secret("t0ken-of-ada"),
+} as const
 
 test("a token goes to its own host only, as a header, and redirects are off with it", () => {
   const own = gitEnvironment({
@@ -99,4 +105,17 @@ test("nothing else of our environment reaches git", () => {
   assert.equal(env.HOME, home.emptyFolder)
   assert.equal(env.GIT_ALLOW_PROTOCOL, "https:ssh")
   assert.equal(env.GIT_TERMINAL_PROMPT, "0")
+})
+
+test("an ssh key is for ssh addresses of its own host, in both their forms", () => {
+  const key = { kind: "ssh_key", host: "git.example.org", privateKey: new Secret("-"), knownHosts: null } as const
+
+  assert.equal(credentialsApply("ssh://git@git.example.org/a.git", key), true)
+  assert.equal(credentialsApply("ssh://git@git.example.org:22/a.git", key), true)
+  assert.equal(credentialsApply("git@Git.Example.org:acme/a.git", key), true)
+  assert.equal(credentialsApply("ssh://git@git.example.org:2222/a.git", key), false)
+  assert.equal(credentialsApply("ssh://git@git.example.org:2222/a.git", { ...key, host: "git.example.org:2222" }), true)
+  assert.equal(credentialsApply("https://git.example.org/a.git", key), false)
+  assert.equal(credentialsApply("git@git.example.org.evil.test:acme/a.git", key), false)
+  assert.equal(credentialsApply("ssh://git@git.example.org/a.git", { ...credentials, host: "git.example.org" }), false)
 })

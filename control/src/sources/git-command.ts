@@ -1,5 +1,5 @@
 /** How git is called: argument lists and environments as data. Nothing here runs anything. */
-import type { SourceCredentials } from "./port.js"
+import { type GitCredentials, httpUrl } from "./git-location.js"
 
 /** What of our own environment git may see: how to find programs, and how to get out of a closed network. */
 const passedOn = [
@@ -25,6 +25,13 @@ export interface GitHome {
   readonly knownHosts: string
 }
 
+/** Files that exist while git runs. */
+export interface SshFiles {
+  readonly privateKey: string
+  /** The host keys that are accepted, no other. Undefined: as without a key. */
+  readonly knownHosts?: string | undefined
+}
+
 /**
  * The environment of every git command. No configuration file of the machine is read, no credentials of the operator
  * are used, nobody is asked for anything, and no hook, filter or submodule of the repository runs.
@@ -35,7 +42,8 @@ export function gitEnvironment(input: {
   readonly home: GitHome
   readonly protocols: readonly string[]
   readonly repoUrl: string
-  readonly credentials?: SourceCredentials | undefined
+  readonly credentials?: GitCredentials | undefined
+  readonly ssh?: SshFiles | undefined
 }): Record<string, string> {
   const inherited = passedOn.flatMap((name) => {
     const value = input.base[name]
@@ -53,16 +61,26 @@ export function gitEnvironment(input: {
     GIT_CONFIG_GLOBAL: "/dev/null",
     GIT_ALLOW_PROTOCOL: input.protocols.join(":"),
     GIT_LFS_SKIP_SMUDGE: "1",
-    GIT_SSH_COMMAND: sshCommand(input.home.knownHosts),
+    GIT_SSH_COMMAND: sshCommand(input.home.knownHosts, input.ssh),
     ...gitConfig([...safeConfig, ...credentialConfig(input.repoUrl, input.credentials)]),
   }
 }
 
 // ssh finds the operator's home without HOME. Whoever may name a repository must not reach with the operator's keys
-// what they cannot reach themselves, so no key is offered: not those of `~/.ssh`, not an agent's.
-const sshCommand = (knownHosts: string): string =>
-  `ssh -F /dev/null -oBatchMode=yes -oIdentitiesOnly=yes -oIdentityFile=none -oIdentityAgent=none ` +
-  `-oStrictHostKeyChecking=accept-new -oUserKnownHostsFile=${shellQuoted(`"${knownHosts}"`)}`
+// what they cannot reach themselves, so no key is offered but the integration's: not those of `~/.ssh`, not an agent's.
+function sshCommand(knownHosts: string, ssh: SshFiles | undefined): string {
+  const identity = ssh ? quotedPath(ssh.privateKey) : "none"
+  const hostKeys = ssh?.knownHosts
+    ? `-oStrictHostKeyChecking=yes -oGlobalKnownHostsFile=/dev/null -oUserKnownHostsFile=${quotedPath(ssh.knownHosts)}`
+    : `-oStrictHostKeyChecking=accept-new -oUserKnownHostsFile=${quotedPath(knownHosts)}`
+  return (
+    "ssh -F /dev/null -oBatchMode=yes -oIdentitiesOnly=yes -oIdentityAgent=none " +
+    `-oIdentityFile=${identity} ${hostKeys}`
+  )
+}
+
+// The inner quotes are ssh's, the outer ones the shell's; a percent sign would be one of ssh's own words.
+const quotedPath = (path: string): string => shellQuoted(`"${path.replaceAll("%", "%%")}"`)
 
 // git hands the command to a shell.
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
@@ -87,24 +105,18 @@ function gitConfig(entries: readonly ConfigEntry[]): Record<string, string> {
 }
 
 /** The token as a header for its own host. A redirect could carry it elsewhere, so redirects are off with it. */
-function credentialConfig(repoUrl: string, credentials: SourceCredentials | undefined): ConfigEntry[] {
+function credentialConfig(repoUrl: string, credentials: GitCredentials | undefined): ConfigEntry[] {
   const url = httpUrl(repoUrl)
-  if (!credentials || !url || url.host !== credentials.host) return []
-  const basic = Buffer.from(`${credentials.username}:${credentials.token.reveal()}`).toString("base64")
+  if (credentials?.kind !== "token" || url?.host !== credentials.host) return []
   return [
-    [`http.${url.origin}/.extraHeader`, `Authorization: Basic ${basic}`],
+    [`http.${url.origin}/.extraHeader`, `Authorization: Basic ${basicOf(credentials)}`],
     ["http.followRedirects", "false"],
   ]
 }
 
-/** True when the integration's token would be sent to this repository. */
-export const credentialsApply = (repoUrl: string, credentials: SourceCredentials): boolean =>
-  httpUrl(repoUrl)?.host === credentials.host
-
-function httpUrl(text: string): URL | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined
-}
+/** What HTTP calls Basic: name and token, in base64. */
+export const basicOf = ({ username, token }: Extract<GitCredentials, { kind: "token" }>): string =>
+  Buffer.from(`${username}:${token.reveal()}`).toString("base64")
 
 const fullSha = /^[0-9a-f]{40}$/
 

@@ -3,10 +3,20 @@ import { mkdir, rename, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
-import { commitOf, fetchArguments, gitEnvironment, lsRemoteArguments, parseRef, type Ref } from "./git-command.js"
+import {
+  basicOf,
+  commitOf,
+  fetchArguments,
+  gitEnvironment,
+  lsRemoteArguments,
+  parseRef,
+  type Ref,
+} from "./git-command.js"
 import { classifyGitFailure, refNotFound } from "./git-failure.js"
 import { makeGitHome } from "./git-home.js"
-import { type FetchedCommit, type Source, SourceFailed, type SourceLocation } from "./port.js"
+import { credentialsApply, type GitCredentials, type GitLocation } from "./git-location.js"
+import { type FetchedTree, type Source, SourceFailed } from "./port.js"
+import { withSshFiles } from "./ssh-files.js"
 
 export interface GitSettings {
   /** `https`, `ssh`, `http`, `file`, `git`. */
@@ -15,27 +25,32 @@ export interface GitSettings {
   readonly environment: NodeJS.ProcessEnv
   /** How long one git command may take, in milliseconds. */
   readonly timeoutMs: number
+  /** A folder that only we may enter: ssh keys are in it while git runs. */
+  readonly keysFolder: string
 }
 
-export function gitSource(settings: GitSettings): Source {
-  const environmentFor = async ({ repoUrl, credentials }: SourceLocation) => {
-    const { environment: base, protocols } = settings
-    return gitEnvironment({ base, home: await makeGitHome(), protocols, repoUrl, credentials })
-  }
+export function gitSource(settings: GitSettings): Source<GitLocation> {
+  const { environment: base, protocols, timeoutMs, keysFolder } = settings
 
-  const git = async (location: SourceLocation, args: readonly string[], signal: AbortSignal, cwd?: string) => {
-    const env = await environmentFor(location)
+  const git = async (location: GitLocation, args: readonly string[], signal: AbortSignal, cwd = tmpdir()) => {
+    const { repoUrl, ref } = location
+    const credentials = applicable(location)
+    const home = await makeGitHome()
     try {
-      const command = { argv: ["git", ...args] as const, cwd: cwd ?? tmpdir(), env, signal }
-      return (await runCommand({ ...command, timeoutMs: settings.timeoutMs })).stdout
+      return await withSshFiles(keysFolder, credentials, async (ssh) => {
+        const env = gitEnvironment({ base, home, protocols, repoUrl, credentials, ssh })
+        return (await runCommand({ argv: ["git", ...args], cwd, env, signal, timeoutMs })).stdout
+      })
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof CommandFailed)) throw error
-      throw classifyGitFailure(error, location.repoUrl, location.ref)
+      const { exitCode, killedBy, lastLines } = error
+      // A host may answer with what it was sent.
+      throw classifyGitFailure({ exitCode, killedBy, lastLines: hideToken(lastLines, credentials) }, repoUrl, ref)
     }
   }
 
-  const resolve = async (location: SourceLocation, signal: AbortSignal): Promise<string> => {
+  const resolve = async (location: GitLocation, signal: AbortSignal): Promise<string> => {
     const ref = refOf(location)
     if (ref.kind === "sha") return ref.sha
     const output = await git(location, lsRemoteArguments(location.repoUrl, ref.candidates), signal)
@@ -44,7 +59,7 @@ export function gitSource(settings: GitSettings): Source {
     return sha
   }
 
-  const fetch = async (location: SourceLocation, sha: string, folder: string, signal: AbortSignal) => {
+  const fetch = async (location: GitLocation, sha: string, folder: string, signal: AbortSignal) => {
     const partial = `${folder}.partial`
     await rm(partial, { recursive: true, force: true })
     await rm(folder, { recursive: true, force: true })
@@ -61,10 +76,19 @@ export function gitSource(settings: GitSettings): Source {
   return { resolve, fetch }
 }
 
+/** Credentials for another host stay where they are. */
+const applicable = ({ repoUrl, credentials }: GitLocation): GitCredentials | undefined =>
+  credentials && credentialsApply(repoUrl, credentials) ? credentials : undefined
+
+function hideToken(text: string, credentials: GitCredentials | undefined): string {
+  if (credentials?.kind !== "token") return text
+  return text.replaceAll(basicOf(credentials), "[hidden]").replaceAll(credentials.token.reveal(), "[hidden]")
+}
+
 type RunGit = (...args: string[]) => Promise<string>
 
 /** A server may refuse to hand out a bare commit id; then the named ref is fetched and has to contain it. */
-async function fetchCommit(location: SourceLocation, sha: string, run: RunGit): Promise<void> {
+async function fetchCommit(location: GitLocation, sha: string, run: RunGit): Promise<void> {
   try {
     await run(...fetchArguments(location.repoUrl, sha))
   } catch (error) {
@@ -75,7 +99,7 @@ async function fetchCommit(location: SourceLocation, sha: string, run: RunGit): 
   }
 }
 
-async function fetchByName(location: SourceLocation, candidates: readonly string[], run: RunGit): Promise<void> {
+async function fetchByName(location: GitLocation, candidates: readonly string[], run: RunGit): Promise<void> {
   for (const [index, candidate] of candidates.entries()) {
     try {
       await run(...fetchArguments(location.repoUrl, candidate).filter((argument) => argument !== "--depth=1"))
@@ -88,13 +112,13 @@ async function fetchByName(location: SourceLocation, candidates: readonly string
 
 const fieldSeparator = "\u001f"
 
-async function describe(run: RunGit): Promise<FetchedCommit> {
+async function describe(run: RunGit): Promise<FetchedTree> {
   const shown = await run("show", "--no-patch", "--format=%H%x1f%T%x1f%s%x1f%an", "HEAD")
   const [sha = "", treeHash = "", message = "", author = ""] = shown.trimEnd().split(fieldSeparator)
-  return { sha, treeHash, message, author }
+  return { treeHash, commit: { sha, message, author } }
 }
 
-function refOf({ repoUrl, ref }: SourceLocation): Ref {
+function refOf({ repoUrl, ref }: GitLocation): Ref {
   if (repoUrl.startsWith("-"))
     throw new SourceFailed("source_not_found", `${repoUrl} is not an address of a repository`)
   const parsed = parseRef(ref)

@@ -1,50 +1,46 @@
 /**
- * Where a revision's code comes from. The pipeline calls `resolve` once and stores the commit with the revision, then
- * `fetch` as often as crashes make it: every fetch of one commit gives the same tree.
+ * Where a revision's code comes from. The pipeline calls `resolve` once and stores the id with the revision, then
+ * `fetch` as often as crashes make it: every fetch of one id gives the same tree.
  */
 
-import type { Secret } from "@superstep/toolkit/config/settings"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { ErrorCode } from "../revisions/revision.js"
 
-/** What an integration gives: who to be on one host. */
-export interface SourceCredentials {
-  /** `github.com` or `git.example.org:3000`; no other host ever sees the token. */
-  readonly host: string
-  readonly username: string
-  readonly token: Secret
-}
-
-export interface SourceLocation {
-  readonly repoUrl: string
-  /** A branch, `refs/tags/<tag>`, or a full commit id. */
-  readonly ref: string
-  readonly credentials?: SourceCredentials
-}
-
-export interface FetchedCommit {
+export interface Commit {
   readonly sha: string
-  /** The hash of the tree: two commits with equal content have the same. */
-  readonly treeHash: string
   readonly message: string
   readonly author: string
 }
 
-export interface Source {
-  /**
-   * Turns a ref into a commit id.
-   * @throws SourceFailed  `source_not_found`, `source_auth`, `ref_not_found`, `source_unsupported`
-   */
-  resolve(location: SourceLocation, signal: AbortSignal): Promise<string>
-  /**
-   * Puts the tree of a commit into `folder`, which holds nothing else afterwards: no repository, no credentials. What
-   * an earlier, killed fetch left there is replaced; the folder appears under its name only when it is complete.
-   * @throws SourceFailed
-   */
-  fetch(location: SourceLocation, sha: string, folder: string, signal: AbortSignal): Promise<FetchedCommit>
+export interface FetchedTree {
+  /** The hash of the content: two trees with equal files have the same. */
+  readonly treeHash: string
+  /** Undefined when the code has no history. */
+  readonly commit?: Commit
+  /** What a reader of the build log should know, such as what was left out. */
+  readonly notes?: readonly string[]
 }
 
-type SourceErrorCode = Extract<ErrorCode, "source_not_found" | "source_auth" | "ref_not_found" | "source_unsupported">
+/** @typeParam Location  what a source has to know to find the code: an address and a ref, or a file */
+export interface Source<Location> {
+  /**
+   * Tells exactly which content a location means now.
+   * @returns a commit, or `sha256:…` of an archive
+   * @throws SourceFailed  `source_not_found`, `source_auth`, `ref_not_found`, `source_unsupported`
+   */
+  resolve(location: Location, signal: AbortSignal): Promise<string>
+  /**
+   * Puts the tree of an id into `folder`, which holds nothing else afterwards: no repository, no credentials. What an
+   * earlier, killed fetch left there is replaced; the folder appears under its name only when it is complete.
+   * @throws SourceFailed  also `archive_invalid`, `archive_too_big`
+   */
+  fetch(location: Location, id: string, folder: string, signal: AbortSignal): Promise<FetchedTree>
+}
+
+type SourceErrorCode = Extract<
+  ErrorCode,
+  "source_not_found" | "source_auth" | "ref_not_found" | "source_unsupported" | "archive_invalid" | "archive_too_big"
+>
 
 /** The code could not be had. `isTransient` tells a network's fault, worth another try, from a person's. */
 export class SourceFailed extends KnownError {

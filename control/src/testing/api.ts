@@ -1,10 +1,12 @@
 /** For tests: the whole API on a fresh database, with two workspaces that must not see each other. */
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import type { Hono } from "hono"
 import { type AppOptions, createApp } from "../app.js"
 import { defaultResourceTiers } from "../deployments/resource-tiers.js"
@@ -54,6 +56,7 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
     agentsUrl: "http://agents.test:8901",
     gitProtocols: ["https", "ssh"],
     resourceTiers: defaultResourceTiers,
+    uploadsFolder: join(temporaryFolder(), "uploads"),
     ...options,
   })
   const one = await workspaceWithKey(db, "one")

@@ -1,0 +1,65 @@
+/** Finds a revision's code: which source has it, and what that source has to know. */
+import { credentialsOf } from "../integrations/operations.js"
+import { credentialsApply, type GitLocation } from "../sources/git-location.js"
+import { type FetchedTree, type Source, SourceFailed } from "../sources/port.js"
+import { archiveFile, findArchive } from "../uploads/operations.js"
+import type { StageInput } from "./stage.js"
+
+/** A location together with the source that knows it (`sources/port.ts`). */
+export interface Located {
+  /** How the build log names it. */
+  readonly shown: string
+  resolve(signal: AbortSignal): Promise<string>
+  fetch(id: string, folder: string, signal: AbortSignal): Promise<FetchedTree>
+}
+
+const located = <Location>(source: Source<Location>, location: Location, shown: string): Located => ({
+  shown,
+  resolve: (signal) => source.resolve(location, signal),
+  fetch: (id, folder, signal) => source.fetch(location, id, folder, signal),
+})
+
+/** @throws SourceFailed  `source_unsupported`, or `source_not_found` when the archive is not known any more */
+export async function locate(input: StageInput): Promise<Located> {
+  const { sources } = input.context
+  const { source } = input.revision
+  switch (source) {
+    case "github": {
+      const location = await gitLocation(input)
+      return located(sources.git, location, `${location.repoUrl} ${location.ref}`)
+    }
+    case "internal_source":
+      return located(sources.archive, await archiveLocation(input), "the uploaded archive")
+    case "internal_docker":
+    case "external_docker":
+      throw unsupported("this installation runs no ready-made images yet: deploy source code")
+    case "internal_template":
+      throw unsupported("this installation has no templates: deploy source code")
+  }
+}
+
+const unsupported = (message: string) => new SourceFailed("source_unsupported", message)
+
+async function gitLocation({ context, revision, deployment }: StageInput): Promise<GitLocation> {
+  const repoUrl = revision.source_config.repo_url
+  const ref = revision.source_revision_config.repo_ref
+  if (!repoUrl || !ref) throw new SourceFailed("source_not_found", "the revision names no repository or no ref")
+  const integrationId = revision.source_config.integration_id
+  if (!integrationId) return { repoUrl, ref }
+  const ids = { workspaceId: deployment.workspace_id, integrationId }
+  const credentials = await credentialsOf(context.db, context.key, ids)
+  if (!credentialsApply(repoUrl, credentials)) {
+    const { kind, host } = credentials
+    context.log.info({ revision_id: revision.revision_id, host, kind }, "the integration is for another address")
+  }
+  return { repoUrl, ref, credentials }
+}
+
+async function archiveLocation({ context, revision }: StageInput) {
+  const { source_tarball_path: objectPath } = revision.source_revision_config
+  const upload = objectPath && (await findArchive(context.db, revision.deployment_id, objectPath))
+  if (!upload || upload.sha256 === null) {
+    throw new SourceFailed("source_not_found", "the revision names no archive that was uploaded")
+  }
+  return { file: archiveFile(context.folders.uploads, upload.upload_id), sha256: upload.sha256 }
+}

@@ -1,0 +1,150 @@
+/** Reads a .tar.gz entry by entry, within limits that hold while it is unpacked. */
+import { createHash } from "node:crypto"
+import { createReadStream } from "node:fs"
+import { stat } from "node:fs/promises"
+import { pipeline } from "node:stream/promises"
+import { createGunzip } from "node:zlib"
+import { Parser, type ReadEntry } from "tar"
+import { SourceFailed } from "./port.js"
+
+export interface ArchiveLimits {
+  readonly entries: number
+  /** Of everything in the archive, unpacked. */
+  readonly bytes: number
+  /** Unpacked bytes for each packed one; below `freeBytes` it does not matter. */
+  readonly ratio: number
+  readonly freeBytes: number
+}
+
+/** Numbers of control-plane §6.12; a small archive of very even text may well be packed better than 1 to 100. */
+export const archiveLimits: ArchiveLimits = {
+  entries: 200_000,
+  bytes: 4 * 1024 ** 3,
+  ratio: 100,
+  freeBytes: 32 * 1024 ** 2,
+}
+
+/**
+ * Gives each entry to `onEntry`, which reads it to its end before the next one comes.
+ * @returns the SHA-256 of the packed file
+ * @throws SourceFailed  `archive_invalid`, `archive_too_big`; and what `onEntry` throws
+ */
+export async function readArchive(
+  file: string,
+  {
+    limits,
+    signal,
+    onEntry,
+  }: {
+    readonly limits: ArchiveLimits
+    readonly signal: AbortSignal
+    readonly onEntry: (entry: ReadEntry) => Promise<void>
+  },
+): Promise<string> {
+  const { size } = await stat(file)
+  const hash = createHash("sha256")
+  const hashed = async function* (chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      hash.update(chunk)
+      yield chunk
+    }
+  }
+  const allowed = Math.min(limits.bytes, Math.max(size * limits.ratio, limits.freeBytes))
+  const feed = entryFeed(limits, onEntry)
+  let bytes = 0
+  let rest = Buffer.alloc(0)
+  const unpacked = async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) {
+      bytes += chunk.length
+      if (bytes > allowed) throw tooBig(bytes > limits.bytes ? `is larger than ${limits.bytes} bytes` : "is a bomb")
+      const joined = Buffer.concat([rest, chunk])
+      if (joined.length < 2) {
+        rest = joined
+        continue
+      }
+      // The parser would unpack again what is packed twice, past our limits.
+      if (bytes === joined.length && isGzip(joined)) throw invalid("it is compressed twice")
+      const held = unfinishedLetter(joined)
+      rest = joined.subarray(joined.length - held)
+      await feed.write(joined.subarray(0, joined.length - held))
+    }
+    await feed.end(rest)
+  }
+  try {
+    await pipeline(createReadStream(file), hashed, createGunzip(), unpacked, { signal })
+  } catch (error) {
+    throw isUnpackError(error) ? invalid("it is not a complete .tar.gz", error) : error
+  }
+  return hash.digest("hex")
+}
+
+/** A tar parser that can be waited for. The first error is the one that counts. */
+function entryFeed(limits: ArchiveLimits, onEntry: (entry: ReadEntry) => Promise<void>) {
+  const parser = new Parser({ strict: true, zstd: false })
+  let failure: { readonly error: unknown } | undefined
+  let entries = 0
+  const fail = (error: unknown) => {
+    failure ??= { error }
+  }
+  const handle = async (entry: ReadEntry) => {
+    entries++
+    try {
+      if (entries > limits.entries) throw tooBig(`has more than ${limits.entries} entries`)
+      if (!failure) await onEntry(entry)
+    } catch (error) {
+      fail(error)
+    }
+    // What nobody reads would hold up the parser.
+    entry.resume()
+  }
+  // An entry may have been read to its end while what it became is still being written.
+  let handled = Promise.resolve()
+  parser.on("entry", (entry: ReadEntry) => {
+    handled = handled.then(() => handle(entry))
+  })
+  parser.on("ignoredEntry", ({ path, type }: ReadEntry) =>
+    fail(invalid(`${JSON.stringify(path.slice(0, 200))} is of a kind (${type}) that is not supported`)),
+  )
+  parser.on("error", (error: Error) => fail(invalid(error.message, error)))
+  const ended = new Promise<void>((resolve) => parser.once("end", resolve))
+  const check = () => {
+    if (failure) throw failure.error
+  }
+  return {
+    async write(chunk: Buffer): Promise<void> {
+      const isFlowing = parser.write(chunk)
+      check()
+      if (!isFlowing) await new Promise<void>((resolve) => parser.once("drain", resolve))
+      check()
+    },
+    async end(rest: Buffer): Promise<void> {
+      parser.end(rest)
+      await ended
+      await handled
+      check()
+    },
+  }
+}
+
+const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b
+
+/**
+ * How many bytes at the end begin a letter that goes on in the next chunk: the parser decodes long names chunk by
+ * chunk, and would see two halves that are no letters.
+ */
+export function unfinishedLetter(chunk: Buffer): number {
+  for (let back = 1; back <= Math.min(3, chunk.length); back++) {
+    const byte = chunk[chunk.length - back] ?? 0
+    if ((byte & 0xc0) === 0x80) continue
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
+    return length > back ? back : 0
+  }
+  return 0
+}
+
+const isUnpackError = (error: unknown): boolean => /^Z_/.test(String((error as { code?: unknown } | null)?.code))
+
+const invalid = (why: string, cause?: unknown) =>
+  new SourceFailed("archive_invalid", `the archive cannot be used: ${why}`, { cause })
+
+const tooBig = (why: string) => new SourceFailed("archive_too_big", `the archive ${why}`)

@@ -1,0 +1,66 @@
+/** Makes archives byte by byte, also those that no tool would make. */
+
+import { createHash } from "node:crypto"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { gzipSync } from "node:zlib"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import type { ArchiveLocation } from "../archive.js"
+
+export interface TarEntry {
+  readonly path: string | Buffer
+  readonly content?: string | Buffer
+  /** The type's sign: `0` file, `1` hard link, `2` symbolic link, `3` and `4` devices, `5` folder, `6` pipe. */
+  readonly type?: string
+  readonly mode?: number
+  readonly linkTo?: string
+}
+
+const block = 512
+
+/** One entry: its header (POSIX ustar) and its content in whole blocks. */
+function entryBytes({ path, content = "", type = "0", mode = 0o644, linkTo = "" }: TarEntry): Buffer {
+  const header = Buffer.alloc(block)
+  const body = Buffer.from(content)
+  const octal = (value: number, at: number, length: number) =>
+    header.write(`${value.toString(8).padStart(length - 1, "0")}\0`, at)
+  Buffer.from(path).copy(header, 0, 0, 100)
+  octal(mode, 100, 8)
+  octal(0, 108, 8)
+  octal(0, 116, 8)
+  octal(body.length, 124, 12)
+  octal(0, 136, 12)
+  header.write(type, 156)
+  header.write(linkTo, 157)
+  header.write("ustar\u000000", 257)
+  header.write("        ", 148)
+  octal(
+    header.reduce((sum, byte) => sum + byte, 0),
+    148,
+    7,
+  )
+  return Buffer.concat([header, body, Buffer.alloc((block - (body.length % block)) % block)])
+}
+
+/** A name of any length and letters, as Python's tarfile writes it: in an extended header before the entry. */
+export function longName(path: string, entry: Omit<TarEntry, "path"> = {}): TarEntry[] {
+  const record = (length: number) => `${length} path=${path}\n`
+  let length = Buffer.byteLength(path) + 8
+  while (Buffer.byteLength(record(length)) !== length) length = Buffer.byteLength(record(length))
+  return [
+    { path: "PaxHeaders/x", type: "x", content: record(length) },
+    { path: "short", ...entry },
+  ]
+}
+
+export const tar = (entries: readonly TarEntry[]): Buffer =>
+  Buffer.concat([...entries.map(entryBytes), Buffer.alloc(2 * block)])
+
+export const tarGz = (entries: readonly TarEntry[]): Buffer => gzipSync(tar(entries))
+
+/** Puts bytes where an upload would be. */
+export function uploaded(bytes: Buffer): ArchiveLocation {
+  const file = join(temporaryFolder(), "upload.tar.gz")
+  writeFileSync(file, bytes)
+  return { file, sha256: createHash("sha256").update(bytes).digest("hex") }
+}

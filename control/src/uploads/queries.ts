@@ -1,0 +1,77 @@
+/** The table `uploads`. Whoever asks holds the deployment already, or has an address that was signed for it. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import type { Upload } from "./upload.js"
+
+const columns = sql`upload_id, deployment_id, expires_at, stored_at, sha256, size_bytes, removed_at`
+
+export const insertUpload = (
+  db: Db,
+  it: { uploadId: string; deploymentId: string; addressMs: number },
+): Promise<{ expires_at: Date } | undefined> =>
+  db.row(sql`
+    insert into uploads (upload_id, deployment_id, expires_at)
+    values (${it.uploadId}, ${it.deploymentId}, now() + ${it.addressMs} * interval '1 millisecond')
+    returning expires_at`)
+
+export const countUnused = async (db: Db, deploymentId: string): Promise<number> => {
+  const row = await db.row<{ total: number }>(sql`
+    select count(*) as total from uploads
+    where deployment_id = ${deploymentId} and used_at is null and removed_at is null
+      and (stored_at is not null or expires_at > now())`)
+  return row?.total ?? 0
+}
+
+/** None of a deployment that is being deleted. */
+export const uploadById = (db: Db, ids: { deploymentId: string; uploadId: string }): Promise<Upload | undefined> =>
+  db.row(sql`
+    select ${columns} from uploads join deployments using (deployment_id)
+    where upload_id = ${ids.uploadId} and deployment_id = ${ids.deploymentId} and delete_requested_at is null`)
+
+/** Holds the row, so that of two who finish at once one comes second. */
+export const lockUpload = (tx: Db, uploadId: string): Promise<Upload | undefined> =>
+  tx.row(sql`select ${columns} from uploads where upload_id = ${uploadId} for update`)
+
+export const markStored = (
+  tx: Db,
+  uploadId: string,
+  { sha256, sizeBytes }: { sha256: string; sizeBytes: number },
+): Promise<number> =>
+  tx.run(sql`
+    update uploads set stored_at = now(), sha256 = ${sha256}, size_bytes = ${sizeBytes} where upload_id = ${uploadId}`)
+
+/** @returns how many: 0 when nothing was stored under it for this deployment, or it was removed */
+export const markUsed = (tx: Db, ids: { deploymentId: string; uploadId: string }): Promise<number> =>
+  tx.run(sql`
+    update uploads set used_at = now()
+    where upload_id = ${ids.uploadId} and deployment_id = ${ids.deploymentId}
+      and stored_at is not null and removed_at is null`)
+
+export const uploadsOf = (db: Db, deploymentId: string): Promise<{ upload_id: string }[]> =>
+  db.rows(sql`select upload_id from uploads where deployment_id = ${deploymentId}`)
+
+/** Those whose file may exist. */
+export const uploadIdsWithFile = async (db: Db): Promise<ReadonlySet<string>> => {
+  const rows = await db.rows<{ upload_id: string }>(sql`select upload_id from uploads where removed_at is null`)
+  return new Set(rows.map(({ upload_id }) => upload_id))
+}
+
+/** Addresses under which nothing came. An hour after the last moment nobody is sending any more. */
+export const removeUnsent = (db: Db): Promise<number> =>
+  db.run(sql`delete from uploads where stored_at is null and expires_at < now() - interval '1 hour'`)
+
+/**
+ * Marks the archives that nobody needs: a day old since they came or were last used, no longer what their deployment
+ * is made of, and not waited for by a revision.
+ */
+export const markUnneeded = (db: Db): Promise<number> =>
+  db.run(sql`
+    update uploads u set removed_at = now()
+    where stored_at is not null and removed_at is null
+      and coalesce(used_at, stored_at) < now() - interval '24 hours'
+      and not exists (
+        select 1 from deployments d where d.deployment_id = u.deployment_id
+          and d.source_revision_config ->> 'source_tarball_path' = u.deployment_id || '/' || u.upload_id || '.tar.gz')
+      and not exists (
+        select 1 from revisions r where r.deployment_id = u.deployment_id and r.stage in ('queue', 'fetch', 'build')
+          and r.source_revision_config ->> 'source_tarball_path' = u.deployment_id || '/' || u.upload_id || '.tar.gz')`)

@@ -1,0 +1,107 @@
+/** HTTP for uploads: the address (control-plane §1.4), and the archive that is sent to it without an API key. */
+import { z } from "@hono/zod-openapi"
+import type { Database } from "@superstep/toolkit/db/database"
+import { Refused } from "@superstep/toolkit/errors/errors"
+import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import type { Log } from "@superstep/toolkit/log/log"
+import type { Context } from "hono"
+import { holdForChange } from "../deployments/hold.js"
+import { uuid } from "../http/fields.js"
+import { answerOnce } from "../http/idempotency.js"
+import type { MasterKey } from "../secrets/seal.js"
+import { offerUpload, takeArchive } from "./operations.js"
+import { tooLarge } from "./receive.js"
+import { checkSignature, signUpload } from "./signature.js"
+import { maxArchiveBytes } from "./upload.js"
+
+export interface UploadRoutes {
+  readonly db: Database
+  readonly log: Log
+  /** Signs the addresses. */
+  readonly key: MasterKey
+  readonly uploadsFolder: string
+  /** Where the API is reached from outside; without it, where the client reached it. */
+  readonly publicUrl?: string | undefined
+}
+
+const prefix = "/_uploads/"
+
+/** Archives come past the limit for bodies: they are never held in memory, and have a limit of their own. */
+export const isUpload = (path: string): boolean => path.startsWith(prefix) || path.startsWith(`/api-host${prefix}`)
+
+export function addUploadRoutes(api: Api, options: UploadRoutes): void {
+  addOffer(api, options)
+  addReceive(api, options)
+}
+
+function addOffer(api: Api, { db, log, key, publicUrl }: UploadRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/v2/deployments/{deployment_id}/upload-url",
+      summary: "Gives an address to PUT a .tar.gz of source code to, and the name to PATCH the deployment with.",
+      params: z.object({ deployment_id: uuid }),
+      responses: {
+        200: {
+          description: "good for one archive of at most 200 MiB within 15 minutes; no API key is sent to it",
+          schema: z.object({ upload_url: z.string(), object_path: z.string() }),
+        },
+        400: { description: "the deployment runs ready-made images" },
+        404: { description: "the workspace has no such deployment" },
+        409: { description: "it is being deleted" },
+        429: { description: "too many archives of it wait to be used" },
+      },
+    },
+    async ({ c, params }) => {
+      const { workspaceId } = c.get("caller")
+      return answerOnce(db, { c, bodyText: "", workspaceId }, async (tx) => {
+        const deployment = await holdForChange(tx, { workspaceId, deploymentId: params.deployment_id })
+        if (deployment.source === "external_docker") {
+          throw new Refused("upload addresses are for source code: this deployment runs ready-made images")
+        }
+        const { objectPath, expiresAt } = await offerUpload(tx, deployment.deployment_id)
+        const query = signUpload(key, objectPath, Math.floor(expiresAt.getTime() / 1000))
+        return {
+          status: 200,
+          body: { upload_url: `${baseOf(c, publicUrl)}${prefix}${objectPath}?${query}`, object_path: objectPath },
+          committed: () => log.info({ deployment_id: deployment.deployment_id }, "upload address given"),
+        }
+      })
+    },
+  )
+}
+
+/** A client that came through a forwarded port or below /api-host goes the same way again. */
+function baseOf(c: Context, publicUrl: string | undefined): string {
+  if (publicUrl) return publicUrl.replace(/\/+$/, "")
+  return `${new URL(c.req.url).origin}${c.req.path.startsWith("/api-host/") ? "/api-host" : ""}`
+}
+
+function addReceive(api: Api, { db, log, key, uploadsFolder: folder }: UploadRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "put",
+      path: `${prefix}{deployment_id}/{file}`,
+      summary: "Takes the archive; the address comes from upload-url.",
+      params: z.object({ deployment_id: z.string(), file: z.string() }),
+      query: z.object({ exp: z.string().default(""), sig: z.string().default("") }),
+      responses: {
+        200: { description: "stored", schema: z.object({ object_path: z.string(), sha256: z.string() }) },
+        403: { description: "the address was not handed out, or has expired" },
+        404: { description: "its deployment is gone" },
+        409: { description: "an archive was sent to it already" },
+        413: { description: "the archive is larger than 200 MiB" },
+      },
+    },
+    async ({ c, params, query }) => {
+      const objectPath = `${params.deployment_id}/${params.file}`
+      checkSignature(key, { objectPath, ...query, now: Date.now() })
+      if (Number(c.req.header("content-length") ?? 0) > maxArchiveBytes) throw tooLarge(maxArchiveBytes)
+      const { sha256, sizeBytes } = await takeArchive(db, { objectPath, folder, body: c.req.raw.body as never })
+      log.info({ deployment_id: params.deployment_id, size_bytes: sizeBytes }, "archive uploaded")
+      return c.json({ object_path: objectPath, sha256 })
+    },
+  )
+}

@@ -1,0 +1,291 @@
+import assert from "node:assert/strict"
+import { createHash, randomBytes } from "node:crypto"
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs"
+import { request } from "node:http"
+import { join } from "node:path"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { listen } from "@superstep/toolkit/http/listen"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { removeOldArchives } from "./operations.js"
+import { signUpload } from "./signature.js"
+import { maxArchiveBytes } from "./upload.js"
+
+const sourceDeployment = (name = "shop-bot") => ({
+  name,
+  source: "internal_source",
+  source_config: { deployment_type: "dev" },
+  source_revision_config: {},
+})
+
+async function start() {
+  const uploadsFolder = join(temporaryFolder(), "uploads")
+  const api = await startApi({ uploadsFolder })
+  const deployment = await create(api, sourceDeployment())
+  return { api, uploadsFolder, id: deployment.id as string, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() }
+}
+
+async function create(api: TestApi, body: object) {
+  const reply = await api.call("POST", "/v2/deployments", { body })
+  assert.equal(reply.status, 201, reply.text)
+  return reply.body
+}
+
+async function offer(api: TestApi, id: string, prefix = ""): Promise<{ upload_url: string; object_path: string }> {
+  const reply = await api.call("POST", `${prefix}/v2/deployments/${id}/upload-url`, {
+    headers: { "content-length": "0" },
+  })
+  assert.equal(reply.status, 200, reply.text)
+  return reply.body
+}
+
+/** As the CLIs do it: no key, their headers. */
+const put = (api: TestApi, uploadUrl: string, text: string) => {
+  const { pathname, search } = new URL(uploadUrl)
+  const headers = {
+    "x-api-key": "",
+    "content-type": "application/gzip",
+    "content-length": String(Buffer.byteLength(text)),
+    "x-goog-content-length-range": `0,${maxArchiveBytes}`,
+  }
+  return api.call("PUT", `${pathname}${search}`, { text, headers })
+}
+
+const patch = (api: TestApi, id: string, path: string, call = api.call) =>
+  call("PATCH", `/v2/deployments/${id}`, {
+    body: {
+      revision_source: "internal_source",
+      source_revision_config: { source_tarball_path: path, langgraph_config_path: "apps/agent/langgraph.json" },
+    },
+  })
+
+test("an archive is sent to its address without a key, and a revision is made of it", async () => {
+  await using setting = await start()
+  const { api, id, uploadsFolder } = setting
+
+  const { upload_url, object_path } = await offer(api, id)
+  const sent = await put(api, upload_url, "the archive")
+  const patched = await patch(api, id, object_path)
+
+  assert.equal(sent.status, 200, sent.text)
+  assert.equal(sent.body.sha256, createHash("sha256").update("the archive").digest("hex"))
+  assert.equal(patched.status, 200, patched.text)
+  assert.ok(patched.body.latest_revision_id)
+  assert.equal(patched.body.source_revision_config.source_tarball_path, object_path)
+  assert.equal(patched.body.source_revision_config.repo_commit_sha, null)
+  const [name = ""] = readdirSync(uploadsFolder)
+  assert.equal(readFileSync(join(uploadsFolder, name), "utf8"), "the archive")
+  assert.equal(readdirSync(uploadsFolder).length, 1)
+})
+
+test("the address is where the client reached the API, or what the settings say", async () => {
+  await using setting = await start()
+  const { api, id } = setting
+  await using configured = await startApi({ publicUrl: "https://agents.acme.test/api-host/" })
+  const other = await create(configured, sourceDeployment())
+
+  const direct = await offer(api, id)
+  const below = await offer(api, id, "/api-host")
+  const settled = await offer(configured, other.id)
+
+  assert.ok(direct.upload_url.startsWith(`http://localhost/_uploads/${id}/`), direct.upload_url)
+  assert.ok(below.upload_url.startsWith(`http://localhost/api-host/_uploads/${id}/`), below.upload_url)
+  assert.ok(settled.upload_url.startsWith(`https://agents.acme.test/api-host/_uploads/${other.id}/`))
+  assert.equal((await put(api, below.upload_url, "a")).status, 200)
+})
+
+test("an address is good once (U1)", async () => {
+  await using setting = await start()
+  const { api, id, uploadsFolder } = setting
+  const { upload_url } = await offer(api, id)
+
+  const both = await Promise.all([put(api, upload_url, "first"), put(api, upload_url, "other")])
+  const later = await put(api, upload_url, "later")
+
+  assert.deepEqual(both.map(({ status }) => status).sort(), [200, 409])
+  assert.equal(later.status, 409)
+  assert.equal(later.body.code, "already_uploaded")
+  assert.equal(readdirSync(uploadsFolder).length, 1)
+})
+
+test("an address that was changed, has expired or was never given is refused (U1)", async () => {
+  await using setting = await start()
+  const { api, id, uploadsFolder } = setting
+  const { upload_url, object_path } = await offer(api, id)
+  const other = await offer(api, id)
+  const past = `http://localhost/_uploads/${object_path}?${signUpload(api.key, object_path, 1_700_000_000)}`
+  const unknown = `${id}/${id}.tar.gz`
+  const inTheFuture = Math.floor(Date.now() / 1000) + 60
+  const cases: [string, number, string][] = [
+    [upload_url.replace(/sig=.*/, "sig="), 403, "invalid_signature"],
+    [upload_url.replace(/\?.*/, ""), 403, "invalid_signature"],
+    [upload_url.replace(/exp=\d+/, "exp=99999999999"), 403, "invalid_signature"],
+    [upload_url.replace(/exp=(\d+)/, "exp=$1.0"), 403, "invalid_signature"],
+    [upload_url.replace(object_path, other.object_path), 403, "invalid_signature"],
+    [upload_url.replace(object_path, `${id}/..%2F..%2Fx.tar.gz`), 403, "invalid_signature"],
+    [past, 403, "upload_expired"],
+    [`http://localhost/_uploads/${unknown}?${signUpload(api.key, unknown, inTheFuture)}`, 404, "not_found"],
+  ]
+  for (const [url, status, code] of cases) {
+    const reply = await put(api, url, "x")
+
+    assert.deepEqual([reply.status, reply.body.code], [status, code], url)
+  }
+  assert.ok(!existsSync(uploadsFolder))
+})
+
+test("an archive is good for its own deployment only (U4)", async () => {
+  await using setting = await start()
+  const { api, id } = setting
+  const own = await create(api, sourceDeployment("own-other"))
+  const foreign = await api.callAsOther("POST", "/v2/deployments", { body: sourceDeployment() })
+  const { upload_url, object_path } = await offer(api, id)
+  const unsent = await offer(api, id)
+  await put(api, upload_url, "the archive")
+  const foreignAddress = await api.callAsOther("POST", `/v2/deployments/${id}/upload-url`)
+
+  const refused = [
+    await patch(api, own.id, object_path),
+    await patch(api, foreign.body.id, object_path, api.callAsOther),
+    await patch(api, foreign.body.id, object_path.replace(id, foreign.body.id), api.callAsOther),
+    await patch(api, id, unsent.object_path),
+    await patch(api, id, `../${object_path}`),
+    await patch(api, id, "uploads/other.tar.gz"),
+    await api.call("POST", "/v2/deployments", {
+      body: { ...sourceDeployment("made-of-it"), source_revision_config: { source_tarball_path: object_path } },
+    }),
+  ]
+
+  assert.equal(foreignAddress.status, 404)
+  for (const reply of refused) assert.deepEqual([reply.status, reply.body.code], [400, "unknown_upload"], reply.text)
+  const { body: list } = await api.call("GET", `/v2/deployments/${id}/revisions`)
+  assert.deepEqual(list.resources, [])
+})
+
+test("addresses are for deployments that are built from code and stay", async () => {
+  await using setting = await start()
+  const { api, id } = setting
+  const github = await create(api, exampleDeployment("from-git"))
+  const image = await create(api, {
+    name: "image",
+    source: "external_docker",
+    source_config: { resource_spec: {} },
+    source_revision_config: { image_uri: "registry.example/agent:1" },
+  })
+  await api.call("DELETE", `/v2/deployments/${id}`)
+
+  assert.ok((await offer(api, github.id)).upload_url)
+  assert.equal((await api.call("POST", `/v2/deployments/${image.id}/upload-url`)).status, 400)
+  assert.equal((await api.call("POST", `/v2/deployments/${id}/upload-url`)).status, 409)
+  assert.equal((await api.call("POST", "/v2/deployments/nonsense/upload-url")).status, 422)
+})
+
+test("archives that nobody uses are bounded in number", async () => {
+  await using setting = await start()
+  const { api, id } = setting
+  const offered = []
+  for (let n = 0; n < 10; n++) offered.push(await offer(api, id))
+
+  const refused = await api.call("POST", `/v2/deployments/${id}/upload-url`)
+  await put(api, offered[0]?.upload_url ?? "", "used")
+  await patch(api, id, offered[0]?.object_path ?? "")
+  const again = await api.call("POST", `/v2/deployments/${id}/upload-url`)
+
+  assert.equal(refused.status, 429)
+  assert.ok(Number(refused.headers.get("retry-after")) > 0)
+  assert.equal(again.status, 200)
+})
+
+test("an archive is kept as long as something is made of it, else for a day (U3)", async () => {
+  await using setting = await start()
+  const { api, id, uploadsFolder } = setting
+  const [used, unused, fresh] = [await offer(api, id), await offer(api, id), await offer(api, id)]
+  for (const { upload_url } of [used, unused, fresh]) await put(api, upload_url, "x")
+  await patch(api, id, used.object_path)
+  const fileOf = ({ object_path }: { object_path: string }) => join(uploadsFolder, object_path.slice(37))
+  await api.db.run(sql`
+    update uploads set stored_at = now() - interval '25 hours', used_at = used_at - interval '25 hours'
+    where ${fresh.object_path} not like '%' || upload_id || '%'`)
+  writeFileSync(join(uploadsFolder, "stray.tar.gz"), "x")
+  mkdirSync(join(uploadsFolder, "..", "beside"))
+  const partial = join(uploadsFolder, `${fresh.object_path.slice(37, 73)}.1.partial`)
+  writeFileSync(partial, "x")
+
+  await removeOldArchives(api.db, uploadsFolder)
+  const afterDay = [used, unused, fresh].map((it) => existsSync(fileOf(it)))
+  await put(api, (await offer(api, id)).upload_url, "newer")
+  const newer = await api.db.row<{ path: string }>(sql`
+    select deployment_id || '/' || upload_id || '.tar.gz' as path from uploads order by created_at desc limit 1`)
+  await patch(api, id, newer?.path ?? "")
+  await api.db.run(sql`update revisions set stage = null, status = 'DEPLOYED'`)
+  await api.db.run(sql`update uploads set used_at = now() - interval '25 hours' where used_at is not null`)
+  utimesSync(partial, 1, 1)
+  await removeOldArchives(api.db, uploadsFolder)
+
+  assert.deepEqual(afterDay, [true, false, true])
+  assert.ok(!existsSync(fileOf(used)), "the deployment is made of another one by now")
+  assert.ok(existsSync(join(uploadsFolder, (newer?.path ?? "").slice(37))))
+  assert.ok(!existsSync(partial))
+  assert.ok(!existsSync(join(uploadsFolder, "stray.tar.gz")))
+  assert.equal((await patch(api, id, unused.object_path)).status, 400)
+})
+
+test("over a real socket: too large is 413 at once or on the way, and what broke off may be sent again (U2)", async (t) => {
+  await using setting = await start()
+  const { api, id, uploadsFolder } = setting
+  const listening = await listen(api.fetch, { host: "127.0.0.1", port: 0 })
+  t.after(() => listening.close(0))
+  const open = async (headers: Record<string, string>) => {
+    const { upload_url } = await offer(api, id)
+    const { pathname, search } = new URL(upload_url)
+    return {
+      path: `${pathname}${search}`,
+      sending: request({
+        port: listening.port,
+        host: "127.0.0.1",
+        method: "PUT",
+        path: `${pathname}${search}`,
+        headers,
+      }),
+    }
+  }
+  const statusOf = (sending: ReturnType<typeof request>) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      sending.on("response", (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+      sending.on("error", reject)
+    })
+
+  const declared = await open({ "content-length": String(maxArchiveBytes + 1) })
+  const declaredStatus = statusOf(declared.sending)
+  declared.sending.flushHeaders()
+  assert.equal(await declaredStatus, 413)
+  declared.sending.destroy()
+
+  const broken = await open({ "content-length": "1000000" })
+  broken.sending.on("error", () => undefined)
+  broken.sending.write(randomBytes(1000))
+  await new Promise((resolve) => setImmediate(resolve))
+  broken.sending.destroy()
+  const again = await fetch(`http://127.0.0.1:${listening.port}${broken.path}`, { method: "PUT", body: "whole" })
+  assert.equal(again.status, 200)
+
+  const before = process.memoryUsage().rss
+  const streamed = await open({})
+  streamed.sending.setMaxListeners(0)
+  const streamedStatus = statusOf(streamed.sending).catch((error: NodeJS.ErrnoException) => error.code)
+  const chunk = randomBytes(4 * 1024 * 1024)
+  for (let sent = 0; sent <= maxArchiveBytes && !streamed.sending.destroyed; sent += chunk.length) {
+    if (!streamed.sending.write(chunk)) {
+      await new Promise<void>((resolve) => {
+        for (const event of ["drain", "close", "response"]) streamed.sending.once(event, () => resolve())
+      })
+    }
+  }
+  assert.equal(await streamedStatus, 413)
+  assert.ok(process.memoryUsage().rss - before < 150 * 1024 * 1024, "the archive was held in memory")
+  assert.equal(readdirSync(uploadsFolder).length, 1)
+})
