@@ -52,6 +52,7 @@ const concepts = {
   logs: ["log-line.ts"],
   events: ["event.ts"],
   audit: ["audit-entry.ts"],
+  webhooks: ["webhook.ts"],
 }
 
 /** @returns one of `order`, or undefined for a file that stands beside the layers */

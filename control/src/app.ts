@@ -29,6 +29,8 @@ import { addDeliveryRoutes, addWebhookRoutes, isDeliveryPath, maxDeliveryBytes }
 import { addRevisionRoutes } from "./revisions/routes.js"
 import type { MasterKey } from "./secrets/seal.js"
 import { addUploadRoutes, isUpload } from "./uploads/routes.js"
+import type { AddressRules } from "./webhooks/address-rules.js"
+import { addOutgoingWebhookRoutes } from "./webhooks/routes.js"
 import { addKeyRoutes } from "./workspaces/routes.js"
 
 export interface AppOptions {
@@ -51,6 +53,8 @@ export interface AppOptions {
   readonly publicUrl?: string | undefined
   /** Answers 503 while it says true; the default never does. */
   readonly isStopping?: () => boolean
+  /** Where webhooks may go. */
+  readonly webhookRules: AddressRules
   /** Ends streams of events. */
   readonly stopping?: AbortSignal
   /** Reverse proxies whose X-Forwarded headers are believed; none, unless said. */
@@ -87,6 +91,7 @@ export function createApp(given: AppOptions): Hono {
   addListenerRoutes(api, options)
   addEventRoutes(api, options)
   addAuditRoutes(api, options)
+  addOutgoingWebhookRoutes(api, options)
   addWebhookRoutes(api, options)
   addUploadRoutes(api, options)
   addReference(api, db)

@@ -8,8 +8,9 @@ import { listen } from "@superstep/toolkit/http/listen"
 import { tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import type { Log } from "@superstep/toolkit/log/log"
 import { createApp } from "./app.js"
+import { startBackground } from "./background.js"
 import { installedNodes } from "./builders/installed-nodes.js"
-import { agentsUrlOf, type Config, gitProtocolsOf } from "./config.js"
+import { agentsUrlOf, type Config, gitProtocolsOf, isLoopback } from "./config.js"
 import { networks } from "./edge/config.js"
 import { loadMasterKey, openHome } from "./home.js"
 import type { PipelineContext, PipelineLimits } from "./pipeline/context.js"
@@ -88,6 +89,7 @@ async function startParts(
   const { config, log } = input
   const context = await createContext({ ...input, folders, server, db })
   const stopping = new AbortController()
+  const webhookRules = { allowsLoopback: isLoopback(config.host), allowsPrivate: config.webhookPrivateNetworks }
   const app = createApp({
     db,
     log,
@@ -98,6 +100,7 @@ async function startParts(
     isStopping: () => stopping.signal.aborted,
     stopping: stopping.signal,
     webhookSecrets: config.webhookSecret,
+    webhookRules,
     pollMs: config.pollMs,
     uploadsFolder: folders.uploads,
     publicUrl: config.publicUrl,
@@ -130,6 +133,8 @@ async function startParts(
     reconciler.wake()
   }
   undo.push(() => Promise.all([pipeline.stop(), reconciler.stop()]))
+  const background = await startBackground({ ...config, db, log, key: context.key, webhookRules })
+  undo.push(background.stop)
   const subscription = await db.listen(pipelineChannel, wake, wake)
   wake()
   log.info({ host: config.host, port: listening.port, home: config.home }, "control plane listens")
@@ -139,7 +144,7 @@ async function startParts(
     await listening.close(closeMs)
     await subscription.close()
     await stopWakeCalls()
-    await Promise.all([pipeline.stop(), reconciler.stop()])
+    await Promise.all([pipeline.stop(), reconciler.stop(), background.stop()])
     if (all) await stopEverything(pipelineContext, edge.stop)
     await db.close()
     log.info({ units_and_edge: all ? "stopped" : "go on" }, "control plane stopped")

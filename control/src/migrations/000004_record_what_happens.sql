@@ -125,7 +125,7 @@ begin
   end if;
   insert into events (workspace_id, deployment_id, revision_id, type, data)
     select d.workspace_id, new.deployment_id, new.revision_id, 'revision.status_changed', jsonb_build_object(
-      'name', d.name, 'seq', new.seq, 'status', new.status, 'previous_status', previous, 'trigger', new.trigger,
+      'name', d.name, 'number', new.seq, 'status', new.status, 'previous_status', previous, 'trigger', new.trigger,
       'commit_sha', new.commit_sha, 'error_code', new.error_code)
     from deployments d where d.deployment_id = new.deployment_id;
   return null;

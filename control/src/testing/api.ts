@@ -57,6 +57,7 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
     gitProtocols: ["https", "ssh"],
     resourceTiers: defaultResourceTiers,
     uploadsFolder: join(temporaryFolder(), "uploads"),
+    webhookRules: { allowsLoopback: true, allowsPrivate: false },
     ...options,
   })
   const one = await workspaceWithKey(db, "one")
