@@ -32,6 +32,10 @@ export interface BuildRequest {
   readonly home: string
   /** What package managers keep from build to build of the deployment. */
   readonly packageCache: string
+  /** What its installs made (`kept-packages.ts`), where no command of a build may write. */
+  readonly keptPackages: string
+  /** What compiled packages depend on. */
+  readonly platform: string
   readonly plan: BuildPlan
   /** Sentences for the log. */
   readonly notes: readonly string[]

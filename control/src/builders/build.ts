@@ -6,6 +6,8 @@ import type { WriteLine } from "./build-log.js"
 import type { BuildRequest, BuildResult } from "./build-request.js"
 import { findConfinement } from "./confinement.js"
 import { BuildFailed } from "./failure.js"
+import { keepPackages, restorePackages } from "./kept-packages.js"
+import { packagesKey } from "./packages-key.js"
 import type { BuildStep } from "./plan.js"
 import { prune, publish } from "./publish.js"
 import { runStep } from "./run-step.js"
@@ -21,7 +23,7 @@ export async function build(context: BuildContext): Promise<BuildResult> {
   for (const note of request.notes) writeLine(note, "WARNING")
   const input = { ...context, room: roomOf(request), confinement: await findConfinement(request.environment) }
   if (request.plan.steps.length > 0) await keepCacheSmall(request, writeLine)
-  for (const step of request.plan.steps) await runPlanned(step, input)
+  for (const step of request.plan.steps) await runOrRestore(step, input)
   const loaded = await timed(writeLine, "verify", "verify: load every graph", () => verify(input))
   await timed(writeLine, "publish", undefined, () => publishTree(input))
   writeLine(`build finished in ${msSince(begun)} ms`)
@@ -53,6 +55,22 @@ async function keepCacheSmall({ packageCache, limits }: BuildRequest, writeLine:
   if ((await usedDiskMb([packageCache])) <= limits.diskMb / 2) return
   for (const name of await readdir(packageCache)) await rm(join(packageCache, name), { recursive: true, force: true })
   writeLine("the cache of packages was more than half of a build's room, and is empty now")
+}
+
+/** An install whose outcome is kept is not run. */
+async function runOrRestore(step: BuildStep, input: BuildInput): Promise<void> {
+  const { request, writeLine } = input
+  const { tree, platform, plan, user, reader, keptPackages: folder } = request
+  const key = await packagesKey(tree, step, platform)
+  if (key === undefined) return runPlanned(step, input)
+  const kept = { folder, tree, user, reader, mayBeChanged: plan.steps.at(-1) !== step }
+  const begun = performance.now()
+  if (await restorePackages(kept, key)) {
+    writeLine(`install: the packages of this lock file are used again (${msSince(begun)} ms)`)
+    return
+  }
+  await runPlanned(step, input)
+  await timed(writeLine, "keeping the packages", undefined, () => keepPackages(kept, key))
 }
 
 async function runPlanned(step: BuildStep, input: BuildInput): Promise<void> {

@@ -4,6 +4,8 @@ import type { FolderFacts, LockFile } from "./project-facts.js"
 export interface InstallTool {
   readonly command: readonly [string, ...string[]]
   readonly install: readonly string[]
+  /** A lock file decides, and `node_modules` is all that comes of it. */
+  readonly isRepeatable: boolean
 }
 
 interface Choice {
@@ -41,15 +43,16 @@ const npm: Choice = { tool: "npm", fetched: "npm", install: ["install", ...quiet
  */
 export function installTool(folder: FolderFacts, onPath: ReadonlySet<string>): InstallTool {
   const named = parsePackageManager(folder.package?.packageManager)
-  const choice =
-    byLockFile.find(([lockFile]) => folder.lockFiles.includes(lockFile))?.[1] ??
-    (named ? byName[named.tool] : undefined) ??
-    npm
-  if (choice.tool === "npm") return { command: ["npm"], install: choice.install }
+  const [lockFile, locked] = byLockFile.find(([name]) => folder.lockFiles.includes(name)) ?? []
+  const choice = locked ?? (named ? byName[named.tool] : undefined) ?? npm
+  // Later Yarns may keep packages in other folders.
+  const isRepeatable = lockFile !== undefined && lockFile !== "yarn.lock (berry)"
+  const { install } = choice
+  if (choice.tool === "npm") return { command: ["npm"], install, isRepeatable }
   const version = named?.tool === choice.tool ? named.version : undefined
-  if (onPath.has(choice.tool) && version === undefined) return { command: [choice.tool], install: choice.install }
+  if (onPath.has(choice.tool) && version === undefined) return { command: [choice.tool], install, isRepeatable }
   const fetched = version === undefined ? choice.fetched : packageFor(choice.tool, version)
-  return { command: ["npx", "--yes", fetched], install: choice.install }
+  return { command: ["npx", "--yes", fetched], install, isRepeatable }
 }
 
 /** `pnpm@9.1.0+sha512.…` without the hash, which only Corepack checks. */

@@ -10,6 +10,8 @@ export interface BuildStep {
   readonly argv: readonly [string, ...string[]]
   /** Relative to the root of the tree; empty for the root. */
   readonly folder: string
+  /** The same manifests and lock file give the same packages, and nothing else. */
+  readonly isRepeatable: boolean
   /** What the revision ends with when the step does not exit with 0. */
   readonly failure: Extract<ErrorCode, "install_failed" | "build_command_failed">
 }
@@ -37,14 +39,16 @@ export function planBuild(facts: ProjectFacts, wishes: BuildWishes, tools: Reado
 
 function installStep({ installCommand }: BuildWishes, folder: FolderFacts, tool: InstallTool): BuildStep | undefined {
   const step = { name: "install", failure: "install_failed" } as const
-  if (installCommand) return { ...step, argv: shell("install_command", installCommand), folder: "" }
+  if (installCommand) {
+    return { ...step, argv: shell("install_command", installCommand), folder: "", isRepeatable: false }
+  }
   if (!folder.package) return undefined
-  return { ...step, argv: [...tool.command, ...tool.install], folder: folder.path }
+  return { ...step, argv: [...tool.command, ...tool.install], folder: folder.path, isRepeatable: tool.isRepeatable }
 }
 
 function buildStep({ buildCommand }: BuildWishes, facts: ProjectFacts, tool: InstallTool): BuildStep | undefined {
   const last = facts.folders.at(-1) ?? facts.folders[0]
-  const step = { name: "build", failure: "build_command_failed", folder: last.path } as const
+  const step = { name: "build", failure: "build_command_failed", folder: last.path, isRepeatable: false } as const
   if (buildCommand) return { ...step, argv: shell("build_command", buildCommand) }
   if (!last.package?.hasBuildScript) return undefined
   return { ...step, argv: [...tool.command, "run", "build"] }

@@ -37,18 +37,24 @@ async function isInside(tree: string, folder: string): Promise<boolean> {
 export async function publish(tree: string, artifactFolder: string, user: OsUser | null): Promise<void> {
   if (await exists(artifactFolder)) return
   await mkdir(dirname(artifactFolder), { recursive: true })
+  await closeTree(tree, user)
+  await rename(tree, artifactFolder)
+}
+
+/** From now on nobody changes the tree; itself it may still be renamed. */
+export async function closeTree(tree: string, user: OsUser | null): Promise<void> {
   // `-h`: a symbolic link of the tree changes hands itself, never what it points to.
   if (user) await run("chown", ["-R", "-h", `0:${user.gid}`, tree])
   await run("chmod", ["-R", user ? "u=rwX,g=rX,o=" : "a-w", tree])
   // A folder is renamed by who may write to it.
   await run("chmod", ["u+w", tree])
-  await rename(tree, artifactFolder)
 }
 
 /** Deletes a tree, a read-only one too. */
 export async function removeTree(folder: string): Promise<void> {
   if (!(await exists(folder))) return
-  await run("chmod", ["-R", "u+w", folder])
+  // Folders alone: a file may have other names, in trees that stay as they are.
+  await run("find", [folder, "-type", "d", "-exec", "chmod", "u+rwx", "{}", "+"])
   await rm(folder, { recursive: true, force: true })
 }
 

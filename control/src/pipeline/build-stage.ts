@@ -1,7 +1,7 @@
 /** build: from a tree to an artefact, in a process that outlives us. */
 
 import { execFile } from "node:child_process"
-import { mkdir, rm, stat } from "node:fs/promises"
+import { chmod, chown, mkdir, rm, stat } from "node:fs/promises"
 import { basename, delimiter, dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
@@ -102,10 +102,12 @@ async function requestOf(input: StageInput, { plan, choice, id }: Planned): Prom
   const cache = join(folders.cache, deployment.deployment_id)
   const reader = isolation.user(deployment.uid_offset) ?? null
   const user = reader && builderBeside(reader)
-  await mkdir(cache, { recursive: true, mode: 0o700 })
+  const packageCache = join(cache, "managers")
+  await mkdir(packageCache, { recursive: true, mode: 0o755 })
   // Install scripts run in a tree that is theirs until it is published.
   if (user) await giveTo(user, work.tree)
-  if (user && (await stat(cache)).uid !== user.uid) await giveTo(user, cache)
+  if (user && (await stat(packageCache)).uid !== user.uid) await giveTo(user, packageCache)
+  if (user) await closeFolder(cache, user)
   const { installMs, buildMs, silenceMs, verifyMs, memoryMb, diskMb } = limits
   return {
     tree: work.tree,
@@ -113,8 +115,15 @@ async function requestOf(input: StageInput, { plan, choice, id }: Planned): Prom
     artifactFolder: join(folders.artifacts, id),
     home: work.home,
     plan,
-    environment: buildEnvironment({ base: context.environment, execPath: choice.node.path, home: work.home, cache }),
-    packageCache: cache,
+    environment: buildEnvironment({
+      base: context.environment,
+      execPath: choice.node.path,
+      home: work.home,
+      cache: packageCache,
+    }),
+    packageCache,
+    keptPackages: join(cache, "packages"),
+    platform: platformOf(choice.node),
     node: choice.node,
     notes: choice.note === undefined ? [] : [choice.note],
     limits: { installMs, buildMs, silenceMs, verifyMs, memoryMb, diskMb },
@@ -127,6 +136,12 @@ async function requestOf(input: StageInput, { plan, choice, id }: Planned): Prom
 /** `-h`: a link of the tree changes hands itself, never what it points to. */
 const giveTo = ({ uid, gid }: OsUser, folder: string): Promise<unknown> =>
   promisify(execFile)("chown", ["-R", "-h", `${uid}:${gid}`, folder])
+
+/** It stays ours, and its users may pass through it. */
+async function closeFolder(folder: string, { gid }: OsUser): Promise<void> {
+  await chown(folder, 0, gid)
+  await chmod(folder, 0o750)
+}
 
 /** Stays with a build until it has ended, and stores its log on the way, from `logOffset` on. */
 async function follow(input: StageInput, logOffset: number): Promise<StageOutcome> {

@@ -51,6 +51,8 @@ export function prepare(
     notes: ["a note"],
     environment: buildEnvironment({ base, execPath: process.execPath, home: join(home, "home"), cache }),
     packageCache: cache,
+    keptPackages: join(home, "packages"),
+    platform: "test",
     node: ownNode,
     limits,
     verifyEntry,
@@ -96,5 +98,6 @@ export const step = (name: BuildStep["name"], command: string): BuildStep => ({
   name,
   argv: ["sh", "-c", command],
   folder: "",
+  isRepeatable: false,
   failure: name === "install" ? "install_failed" : "build_command_failed",
 })

@@ -1,0 +1,58 @@
+/** Names what an install makes by everything that decides it, where that is known before it runs. */
+import { createHash } from "node:crypto"
+import { readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import type { BuildStep } from "./plan.js"
+import { lockFileNames } from "./project-facts.js"
+
+// Raise it when what is kept changes its form.
+const formVersion = 1
+
+const deciding = new Set<string>([
+  ...lockFileNames,
+  ...["package.json", ".npmrc", ".yarnrc", "pnpm-workspace.yaml", ".pnpmfile.cjs", "bunfig.toml", "binding.gyp"],
+])
+// Scripts of the project itself may read and write anything in its tree; those of packages know only their own folder.
+const lifecycle = ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"]
+
+/**
+ * @param platform  compiled packages depend on it
+ * @returns undefined when an install may depend on more, or make more, than its manifests say
+ */
+export async function packagesKey(tree: string, step: BuildStep, platform: string): Promise<string | undefined> {
+  if (!step.isRepeatable) return undefined
+  const hash = createHash("sha256").update(JSON.stringify([formVersion, step.argv, step.folder, platform]))
+  for (const path of (await decidingFiles(tree, "")).toSorted()) {
+    const text = await readFile(join(tree, path), "utf8")
+    if (!isSelfContained(path, text)) return undefined
+    hash.update(JSON.stringify([path, text]))
+  }
+  return hash.digest("hex").slice(0, 40)
+}
+
+/** Pure. */
+export function isSelfContained(path: string, text: string): boolean {
+  const name = path.slice(path.lastIndexOf("/") + 1)
+  if (name === "binding.gyp" || name === ".yarnrc" || name === ".pnpmfile.cjs") return false
+  // Such a dependency is copied from the tree, and its files are no manifests.
+  if (name !== "package.json") return !/\bfile:/.test(text)
+  try {
+    const { scripts } = JSON.parse(text) as { scripts?: Record<string, unknown> }
+    return !lifecycle.some((script) => scripts?.[script] !== undefined)
+  } catch {
+    // Who installs says it better.
+    return false
+  }
+}
+
+/** Links are not followed. */
+async function decidingFiles(tree: string, folder: string): Promise<string[]> {
+  const entries = await readdir(join(tree, folder), { withFileTypes: true })
+  const found = entries.map(async (entry): Promise<string[]> => {
+    const path = folder === "" ? entry.name : `${folder}/${entry.name}`
+    if (entry.isDirectory())
+      return entry.name === "node_modules" || entry.name === ".git" ? [] : decidingFiles(tree, path)
+    return entry.isFile() && (deciding.has(entry.name) || entry.name.endsWith(".patch")) ? [path] : []
+  })
+  return (await Promise.all(found)).flat()
+}
