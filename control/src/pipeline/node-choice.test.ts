@@ -1,0 +1,61 @@
+/** A project that asks for another Node than ours is built with it, and its agent runs on it. */
+import assert from "node:assert/strict"
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { bareRepository } from "../sources/testing/bare-repository.js"
+import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
+
+let platform: Platform
+before(async () => {
+  platform = await testPlatform()
+  await platform.start({ SUPERSTEP_NODE_DIRS: otherNode("v99.1.0") })
+})
+after(() => platform[Symbol.asyncDispose]())
+
+/** Ours under another version: a second one cannot be had everywhere. What it starts knows that it came through here. */
+function otherNode(version: string): string {
+  const folder = temporaryFolder()
+  const bin = join(folder, version, "bin")
+  mkdirSync(bin, { recursive: true })
+  const script = `#!/bin/sh\ntest "$1" != --version || exec echo ${version}\nTHROUGH_OTHER=1 exec ${process.execPath} "$@"\n`
+  writeFileSync(join(bin, "node"), script)
+  for (const path of [folder, join(folder, version), bin, join(bin, "node")]) chmodSync(path, 0o755)
+  return folder
+}
+
+test("a project is built with the Node that it asks for, its agent runs on it, and it is not built twice", async () => {
+  const repository = bareRepository(temporaryFolder())
+  const graphs = { chat: "./chat.mjs:graph" }
+  repository.commit({ ...smallProject, "langgraph.json": JSON.stringify({ graphs, node_version: "99" }) })
+  const { deploymentId, revisionId } = await platform.deploy(
+    deploymentOf(repository.url, { name: "other", config: { build_command: "node --version" } }),
+  )
+
+  const revision = await platform.untilEnded(deploymentId, revisionId)
+
+  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
+  const log = await buildLog(deploymentId, revisionId)
+  assert.match(log, /"node_version" asks for Node 99: v99\.1\.0 is used/)
+  assert.match(log, /^v99\.1\.0$/m)
+  const artifact = await platform.db.row<{ platform: string }>(sql`
+    select platform from artifacts where deployment_id = ${deploymentId}`)
+  assert.match(artifact?.platform ?? "", /^node v99\.1\.0 /)
+  const env = await fetch(`${platform.agentsUrl}/d/other/env`, { headers: { "x-api-key": platform.apiKey } })
+  const unit = (await env.json()) as { own: string[] }
+  assert.ok(unit.own.includes("THROUGH_OTHER"))
+
+  const { body } = await platform.call("PATCH", `/v2/deployments/${deploymentId}`, {
+    source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json" },
+  })
+  await platform.untilEnded(deploymentId, body.latest_revision_id)
+  assert.match(await buildLog(deploymentId, body.latest_revision_id), /was built before/)
+})
+
+async function buildLog(deploymentId: string, revisionId: string): Promise<string> {
+  const path = `/v1/projects/${deploymentId}/revisions/${revisionId}/build_logs`
+  const { body } = await platform.call("POST", path, { order: "asc", limit: 100 })
+  return body.logs.map((line: { message: string }) => line.message).join("\n")
+}
