@@ -24,6 +24,7 @@ import { listenForWakeCalls } from "./pipeline/wake-socket.js"
 import { freeFormerClaims } from "./revisions/claims.js"
 import { pipelineChannel } from "./revisions/wake-up.js"
 import { decideIsolation } from "./runtimes/isolation.js"
+import { unitLimits } from "./runtimes/limits.js"
 import { processRuntime } from "./runtimes/process.js"
 import { archiveSource } from "./sources/archive.js"
 import { gitSource } from "./sources/git.js"
@@ -164,6 +165,7 @@ async function createContext(input: {
   const { config, environment, log, programs, folders, server, db } = input
   const isolation = await decideIsolation(folders.home, [process.execPath, programs.server, programs.verify])
   if (isolation.warning) log.warn({}, isolation.warning)
+  log.info({ limits: unitLimits(isolation.user(0) !== undefined, environment.PATH) }, "what units are held to")
   return {
     db,
     log,

@@ -6,6 +6,8 @@ alter table units
   -- Whether it may be sent requests once it serves: false from before it is stopped (its deployment sleeps or is paused,
   -- or it is restarted) until it is ready again. One that crashed keeps its true, since it is back in a moment.
   add column is_ready boolean not null default true,
+  -- Why we ended its process last, when we did.
+  add column last_end text check (last_end in ('oom_killed')),
   -- Of its deployment, when it was started last.
   add column restart_generation integer not null default 0,
   -- Database connections that it may use; those of a unit that is stopped are free for others.

@@ -64,12 +64,15 @@ export function judgeReport(report: UnitReport, revisionId: string): boolean {
 // Enough to tell a bad moment from a bad program; a program that ends at once is not waited for (control-plane §6.3).
 const crashesThatFail = 3
 
+const memoryWords = "the agent server used more memory than its limit before it was ready"
+
 async function restart(input: StageInput, unit: UnitRow): Promise<UnitRow> {
   const { context, signal } = input
   const crashes = unit.crashes + 1
   await recordCrash(context.db, unit.unit_id, crashes, 0)
   if (crashes >= crashesThatFail) {
     await shipUnitLog(context, unit)
+    if (unit.last_end === "oom_killed") throw new DeployFailed("oom_killed", memoryWords)
     throw new DeployFailed("crash_loop", `the agent server ended ${crashes} times before it was ready`)
   }
   await sleep(backOffMs(crashes), undefined, { signal })

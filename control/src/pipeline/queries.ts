@@ -51,6 +51,7 @@ export interface UnitRow {
   readonly token_sealed: string
   /** Whether it may be sent requests once it serves. */
   readonly is_ready: boolean
+  readonly last_end: "oom_killed" | null
   readonly crashes: number
   /** How long ago it was last to be started, in milliseconds; as long as it runs, about how long it has been up. */
   readonly up_ms: number
@@ -61,7 +62,7 @@ export interface UnitRow {
   readonly log_offset: number
 }
 
-const unitColumns = sql`unit_id, deployment_id, revision_id, ordinal, state, token_sealed, is_ready, crashes, is_down, log_offset,
+const unitColumns = sql`unit_id, deployment_id, revision_id, ordinal, state, token_sealed, is_ready, last_end, crashes, is_down, log_offset,
   start_after <= now() as may_start, (extract(epoch from now() - start_after) * 1000)::bigint as up_ms,
   (extract(epoch from now() - state_since) * 1000)::bigint as state_ms`
 
@@ -144,6 +145,26 @@ export const stopRevision = (tx: Db, revisionId: string): Promise<number> =>
   tx.run(sql`
     update units set state = 'stopping', state_since = now()
     where revision_id = ${revisionId} and state <> 'stopping'`)
+
+export interface LimitedUnit {
+  readonly unit_id: string
+  readonly revision_id: string
+  /** Of all its processes together, in megabytes. */
+  readonly limit_mb: number
+}
+
+/** Units whose revision sets a limit to their memory: twice what it asks for, unless it says (control-plane §1.3). */
+export const limitedUnits = (db: Db): Promise<LimitedUnit[]> =>
+  db.rows(sql`
+    select unit_id, revision_id, limit_mb from (
+      select u.unit_id, u.revision_id,
+        coalesce((spec ->> 'memory_limit_mb')::float8, 2 * (spec ->> 'memory_mb')::float8) as limit_mb
+      from units u join revisions r using (revision_id), lateral (select r.source_config -> 'resource_spec' as spec) s
+      where u.state <> 'stopping') limited
+    where limit_mb > 0`)
+
+export const noteMemoryEnd = (tx: Db, unitId: string): Promise<number> =>
+  tx.run(sql`update units set last_end = 'oom_killed' where unit_id = ${unitId}`)
 
 /** Whoever holds this gives out connections; the end of the transaction lets the next one. */
 export const lockConnections = (tx: Db): Promise<number> => tx.run(sql`select pg_advisory_xact_lock(${connectionLock})`)

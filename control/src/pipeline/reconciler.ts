@@ -13,6 +13,7 @@ import { syncEdge } from "./edge-table.js"
 import { lookForSleepers } from "./fall-asleep.js"
 import { workFolder } from "./folders.js"
 import { shipUnitLog } from "./log-shipping.js"
+import { memoryLookMs, memoryWatch } from "./memory-watch.js"
 import {
   allUnits,
   deploymentsToDelete,
@@ -44,16 +45,19 @@ export function startReconciler(context: PipelineContext): Reconciler {
   const passes = repeated(() => reconcile(context), passMs)
   const looks = repeated(units.look, unitsMs)
   const sleepers = repeated(() => attempt(context, "sleep", () => lookForSleepers(context)), sleepMsOf(context.limits))
+  const lookAtMemory = memoryWatch(context)
+  const memory = repeated(() => attempt(context, "memory", lookAtMemory), memoryLookMs)
   const retention = repeated(() => attempt(context, "retention", () => removeWhatIsOld(context)), retentionMs)
   retention.wake()
   sleepers.wake()
+  memory.wake()
   return {
     wake: () => {
       passes.wake()
       looks.wake()
     },
     stop: async () => {
-      await Promise.all([passes.stop(), looks.stop(), retention.stop(), sleepers.stop()])
+      await Promise.all([passes.stop(), looks.stop(), retention.stop(), sleepers.stop(), memory.stop()])
       await units.idle()
     },
   }

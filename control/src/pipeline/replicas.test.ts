@@ -76,3 +76,29 @@ test("the next revision replaces all of them, and two crashes of any give them b
   assert.deepEqual(new Set(before.map(({ state }) => state)), new Set(["draining"]))
   await until(async () => (await unitsOf(body.latest_revision_id)).length === 0, { what: "the new ones have ended" })
 })
+
+test("a unit that uses more memory than its limit is ended and comes back, and the log says why", async () => {
+  const ids = await platform.deploy(
+    deploymentOf(url, {
+      name: "hungry",
+      config: { resource_spec: { memory_mb: 200, memory_limit_mb: 200 } },
+      secrets: { FAKE_EATS_MB: "300" },
+    }),
+  )
+  await platform.untilEnded(ids.deploymentId, ids.revisionId)
+  const path = `/v1/projects/${ids.deploymentId}/revisions/${ids.revisionId}/deploy_logs`
+  const words = await until(
+    async () => {
+      const { body } = await platform.call("POST", path, { order: "asc", limit: 100 })
+      return body.logs
+        .map(({ message }: { message: string }) => message)
+        .find((text: string) => /oom_killed/.test(text))
+    },
+    { what: "it is ended for its memory" },
+  )
+
+  assert.match(words, /used \d+ MB, more than its limit of 200 MB/)
+  const [unit] = await platform.db.rows<{ last_end: string }>(sql`
+    select last_end from units where deployment_id = ${ids.deploymentId}`)
+  assert.equal(unit?.last_end, "oom_killed")
+})

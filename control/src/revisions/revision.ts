@@ -74,6 +74,7 @@ export type ErrorCode =
   | "crash_loop"
   | "health_timeout"
   | "capacity"
+  | "oom_killed"
   | "db_unreachable"
   | "secret_missing"
   | "crash_loop_guard"

@@ -90,6 +90,22 @@ export function runtimeConformance(name: string, prepare: () => RuntimeUnderTest
     await end(runtime, unit)
   })
 
+  test(`${name}: killed, it ends with every process that came of it, and how much they used was known (R3)`, async () => {
+    const place = prepare()
+    const runtime = place.open()
+    const unit = unitIn(place, { FAKE_EATS_MB: "150" })
+    await runtime.start(unit)
+    await untilReady(runtime, unit)
+    const usedMb = async () => (await runtime.memoryMb([unit.unitId])).get(unit.unitId) ?? 0
+    await until(async () => (await usedMb()) > 150, { what: "what it started is counted" })
+
+    await runtime.kill(unit.unitId)
+
+    assert.deepEqual(await runtime.status(unit.unitId), { state: "exited" })
+    assert.equal(await usedMb(), 0)
+    await end(runtime, unit)
+  })
+
   test(`${name}: stopped and removed twice, nothing is left (R5)`, async () => {
     const place = prepare()
     const runtime = place.open()

@@ -56,6 +56,10 @@ export interface Runtime {
   logs(unitId: string, from: number): Promise<UnitLogs>
   /** Forgets the unit's output so far; what it prints from now on begins at 0. */
   forgetLogs(unitId: string): Promise<void>
+  /** What each unit's processes use, in megabytes; those that do not run, or cannot be looked at, are left out. */
+  memoryMb(unitIds: readonly string[]): Promise<ReadonlyMap<string, number>>
+  /** Ends it with all its processes at once, as a crash would: it is then `exited`. */
+  kill(unitId: string): Promise<void>
   /** Ends it; what it has not finished after `graceMs` is cut. */
   stop(unitId: string, options: { readonly graceMs: number }): Promise<void>
   /** Deletes all traces of a unit that is stopped. */

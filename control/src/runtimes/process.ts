@@ -6,12 +6,14 @@ import { chown, mkdir, readdir, rm, truncate } from "node:fs/promises"
 import { join } from "node:path"
 import { writeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { processTree, processTrees } from "@superstep/toolkit/exec/process-tree"
 import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
-import { stopProcess } from "@superstep/toolkit/exec/stop-process"
+import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
 import { readJson, writeJson } from "../files/json-file.js"
 import { readLines } from "../files/read-lines.js"
 import { findByTitle } from "./find-by-title.js"
 import type { Isolation } from "./isolation.js"
+import { withLimits } from "./limits.js"
 import type { Runtime, UnitLogs, UnitSpec, UnitStatus } from "./port.js"
 import { unitEnvironment, unitSecrets } from "./unit-environment.js"
 
@@ -64,7 +66,10 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
     await writeSettingsFile(place.settingsFile, unitSecrets(spec, options.environment), user)
     await writeJson(startingFile(unitId), { since: new Date().toISOString() })
     const identity = await spawnDetached({
-      argv: [spec.nodePath, "--enable-source-maps", `--title=${titleOf(unitId)}`, options.serverEntry],
+      argv: withLimits([spec.nodePath, "--enable-source-maps", `--title=${titleOf(unitId)}`, options.serverEntry], {
+        isIsolated: user !== undefined,
+        path: options.environment.PATH ?? "",
+      }),
       cwd: spec.artifactFolder,
       env: unitEnvironment(spec, place, options.environment),
       user,
@@ -72,6 +77,21 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
     })
     await writeJson(identityFile(unitId), identity)
     await rm(startingFile(unitId), { force: true })
+  }
+
+  const memoryMb = async (unitIds: readonly string[]): Promise<ReadonlyMap<string, number>> => {
+    const looked = await Promise.all(unitIds.map(async (unitId) => ({ unitId, at: await status(unitId) })))
+    const running = looked.flatMap(({ unitId, at }) => (at.state === "running" ? [{ unitId, pid: at.pid }] : []))
+    const trees = processTrees(running.map(({ pid }) => pid))
+    return new Map(running.map(({ unitId, pid }) => [unitId, trees.get(pid)?.memoryMb ?? 0]))
+  }
+
+  const kill = async (unitId: string): Promise<void> => {
+    const identity = await identityOf(unitId)
+    if (!identity || !(await isAlive(identity))) return
+    // The server first: it would begin to replace its workers.
+    for (const pid of [identity.pid, ...processTree(identity.pid).pids]) killNow(pid)
+    await untilGone(identity, Number.POSITIVE_INFINITY)
   }
 
   const stop = async (unitId: string, { graceMs }: { graceMs: number }): Promise<void> => {
@@ -95,7 +115,15 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
   const logs = (unitId: string, from: number): Promise<UnitLogs> => readLines(join(folderOf(unitId), "out.log"), from)
   // It is written to by appending, so the unit goes on at the new end.
   const forgetLogs = (unitId: string): Promise<void> => truncate(join(folderOf(unitId), "out.log"), 0)
-  return { start, status, socketPath, logs, forgetLogs, stop, remove, list }
+  return { start, status, socketPath, logs, forgetLogs, memoryMb, kill, stop, remove, list }
+}
+
+function killNow(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL")
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+  }
 }
 
 const titleOf = (unitId: string): string => `superstep-unit-${unitId}`

@@ -17,9 +17,18 @@ interface Entry {
 }
 
 /** @param leader  the first process and its group; it may have ended */
-export function processTree(leader: number): ProcessTree {
-  if (process.platform !== "linux") return { pids: [], memoryMb: 0 }
-  const pids = membersOf(leader, allProcesses())
+export const processTree = (leader: number): ProcessTree =>
+  processTrees([leader]).get(leader) ?? { pids: [], memoryMb: 0 }
+
+/** Several at once: the table of processes is read once for all of them. */
+export function processTrees(leaders: readonly number[]): ReadonlyMap<number, ProcessTree> {
+  if (process.platform !== "linux") return new Map()
+  const processes = allProcesses()
+  return new Map(leaders.map((leader) => [leader, treeOf(leader, processes)]))
+}
+
+function treeOf(leader: number, processes: readonly Entry[]): ProcessTree {
+  const pids = membersOf(leader, processes)
   const kilobytes = pids.reduce((sum, pid) => sum + memoryKb(textOf(`/proc/${pid}/status`)), 0)
   return { pids, memoryMb: Math.round(kilobytes / 1024) }
 }

@@ -3,8 +3,9 @@
  * environment of the user's code: FAKE_EXIT_AT=start ends it, FAKE_OKS=<number> ends it after so many answers of
  * /ok in all its lives, FAKE_FAILED=<message> fails a graph,
  * FAKE_NEVER_READY=1 keeps it starting, FAKE_BUSY=<file> makes it busy as long as that file exists, FAKE_DUE_MS=<number>
- * has a cron due in so long.
+ * has a cron due in so long, FAKE_EATS_MB=<number> has a process of its own that uses so much memory.
  */
+import { spawn } from "node:child_process"
 import { appendFileSync, existsSync, rmSync, statSync } from "node:fs"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { join } from "node:path"
@@ -75,6 +76,10 @@ say("unit starts")
 if (agentEnv.FAKE_EXIT_AT === "start") {
   process.stderr.write("Error: the fake unit was told to end\n")
   process.exit(3)
+}
+if (agentEnv.FAKE_EATS_MB !== undefined) {
+  const eat = `globalThis.eaten = Buffer.alloc(${Number(agentEnv.FAKE_EATS_MB)} * 1048576, 1); setInterval(() => {}, 1000)`
+  spawn(process.execPath, ["-e", eat], { detached: true, stdio: "ignore", env: { PATH: env.PATH } }).unref()
 }
 rmSync(socketPath, { force: true })
 const server = createServer(answer)
