@@ -165,7 +165,7 @@ async function createContext(input: {
   const { config, environment, log, programs, folders, server, db } = input
   const isolation = await decideIsolation(folders.home, [process.execPath, programs.server, programs.verify])
   if (isolation.warning) log.warn({}, isolation.warning)
-  log.info({ limits: unitLimits(isolation.user(0) !== undefined, environment.PATH) }, "what units are held to")
+  log.info({ limits: unitLimits(isolation.user(0) !== undefined, environment.PATH ?? "") }, "what units are held to")
   return {
     db,
     log,

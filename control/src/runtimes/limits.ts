@@ -18,8 +18,11 @@ const mostOpenFiles = 65_536
 
 const isLinux = process.platform === "linux"
 
-/** @param isIsolated  each deployment has a user of its own */
-export function unitLimits(isIsolated: boolean, path = process.env.PATH ?? ""): UnitLimits {
+/**
+ * @param isIsolated  each deployment has a user of its own
+ * @param path        where programs are looked for
+ */
+export function unitLimits(isIsolated: boolean, path: string): UnitLimits {
   const limits = isLinux && findPrlimit(path) !== undefined ? "hard" : "none"
   return { memory: isLinux ? "watch" : "none", processes: isIsolated ? limits : "none", openFiles: limits, cpu: "none" }
 }

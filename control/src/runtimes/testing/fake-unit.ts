@@ -3,13 +3,15 @@
  * environment of the user's code: FAKE_EXIT_AT=start ends it, FAKE_OKS=<number> ends it after so many answers of
  * /ok in all its lives, FAKE_FAILED=<message> fails a graph,
  * FAKE_NEVER_READY=1 keeps it starting, FAKE_BUSY=<file> makes it busy as long as that file exists, FAKE_DUE_MS=<number>
- * has a cron due in so long, FAKE_EATS_MB=<number> has a process of its own that uses so much memory.
+ * has a cron due in so long, FAKE_EATS_MB=<number> has a process of its own that uses so much memory,
+ * FAKE_PROBES=<json> names what /probe tries to reach.
  */
 import { spawn } from "node:child_process"
 import { appendFileSync, existsSync, rmSync, statSync } from "node:fs"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { join } from "node:path"
 import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
+import { probe } from "./probe.js"
 
 const env = takeSettingsFile(process.env)
 const agentEnv = JSON.parse(env.SUPERSTEP_AGENT_ENV ?? "{}") as Record<string, string | undefined>
@@ -61,6 +63,12 @@ const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
       is_idle: !isBusy(),
       next_due_ms: agentEnv.FAKE_DUE_MS === undefined ? null : Number(agentEnv.FAKE_DUE_MS),
     }),
+  "/probe": (response) => {
+    probe(JSON.parse(agentEnv.FAKE_PROBES ?? "{}"), env.DATABASE_URI ?? "").then(
+      (found) => reply(response, 200, found),
+      (error: Error) => reply(response, 500, { detail: error.message }),
+    )
+  },
   "/env": (response) =>
     reply(response, 200, { agent: agentEnv, own: Object.keys(process.env).sort(), uid: process.getuid?.() }),
 }

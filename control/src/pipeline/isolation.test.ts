@@ -1,0 +1,115 @@
+/** What a deployment can reach of others, and what is left of it, with real processes and a real Postgres. */
+import assert from "node:assert/strict"
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { identifier, sql } from "@superstep/toolkit/db/sql"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { bareRepository } from "../sources/testing/bare-repository.js"
+import { foldersOf } from "./folders.js"
+import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
+
+const isRoot = process.getuid?.() === 0
+
+let platform: Platform
+let url: string
+before(async () => {
+  platform = await testPlatform()
+  const repository = bareRepository(temporaryFolder())
+  repository.commit(smallProject)
+  url = repository.url
+  await platform.start()
+})
+after(() => platform[Symbol.asyncDispose]())
+
+const deploy = async (name: string, secrets: Record<string, string> = {}) => {
+  const ids = await platform.deploy(deploymentOf(url, { name, secrets }))
+  const revision = await platform.untilEnded(ids.deploymentId, ids.revisionId)
+  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
+  const [unit] = await platform.db.rows<{ unit_id: string; artifact_id: string }>(sql`
+    select u.unit_id, r.artifact_id from units u join revisions r using (revision_id)
+    where u.deployment_id = ${ids.deploymentId}`)
+  assert.ok(unit)
+  return { ...ids, ...unit }
+}
+const databaseOf = (deploymentId: string) => `superstep_${deploymentId.replaceAll("-", "")}`
+const socketOf = (unitId: string) => join(foldersOf(platform.home).run, unitId.replaceAll("-", "").slice(-16), "u.sock")
+
+const skip = isRoot ? false : "without root all deployments run as one user (runtimes/README.md)"
+test("code of one deployment reaches nothing of another, nor of the platform", { skip }, async () => {
+  const { home, run, units, artifacts, edge } = foldersOf(platform.home)
+  const victim = await deploy("victim", { MODEL_KEY: "the-victims-key" })
+  const { pid } = JSON.parse(readFileSync(join(units, victim.unit_id, "pid.json"), "utf8")) as { pid: number }
+  const own = new URL(platform.db.uri).pathname.slice(1)
+  const probes = {
+    sockets: [socketOf(victim.unit_id), join(run, "edge.sock"), join(run, "wake.sock")],
+    files: [
+      join(artifacts, victim.artifact_id, "chat.mjs"),
+      join(units, victim.unit_id, "out.log"),
+      join(home, "master.key"),
+      join(edge, "table.json"),
+      `/proc/${pid}/environ`,
+    ],
+    folders: [home, units, run, join(units, victim.unit_id, "tmp"), join(units, victim.unit_id, "data")],
+    databases: [databaseOf(victim.deploymentId), own],
+  }
+  await deploy("thief", { FAKE_PROBES: JSON.stringify(probes) })
+
+  const reply = await fetch(`${platform.agentsUrl}/d/thief/probe`, { headers: { "x-api-key": platform.apiKey } })
+  const found = (await reply.json()) as Record<string, string>
+
+  const asked = Object.values(probes).flat()
+  assert.deepEqual(Object.keys(found).sort(), [...asked].sort())
+  // 42501: it may not connect to that database; 28000: the embedded server does not let it in there at all.
+  const refusals = new Set(["EACCES", "EPERM", "42501", "28000"])
+  for (const [what, outcome] of Object.entries(found)) assert.ok(refusals.has(outcome), `${what}: ${outcome}`)
+})
+
+/** Everything on this machine that belongs to the platform: paths, processes, databases, roles. */
+async function everything() {
+  const folders = foldersOf(platform.home)
+  const processes = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && commandOf(name).includes(platform.home))
+  const databases = await platform.db.rows<{ name: string }>(sql`
+    select datname as name from pg_database where datname like 'superstep_%'
+    union all select rolname from pg_roles where rolname like 'superstep_%' order by 1`)
+  const paths = [...new Set([folders.home, folders.run])].flatMap(pathsBelow)
+  return { paths: paths.sort(), processes: processes.length, databases: databases.map(({ name }) => name) }
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "latin1") + readFileSync(`/proc/${pid}/cmdline`, "latin1")
+  } catch {
+    // It has ended, or it is not ours to look at; then it is not of this platform, which runs as us or below us.
+    return ""
+  }
+}
+
+const pathsBelow = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => join(folder, name))
+    .filter((path) => !path.endsWith(".log.1") && statSync(path, { throwIfNoEntry: false }) !== undefined)
+
+test("a deployment that is deleted leaves no process, file, database, role or row", async () => {
+  const former = await everything()
+  const { deploymentId } = await deploy("leaver", { MODEL_KEY: "k" })
+  const during = await everything()
+  assert.ok(during.paths.length > former.paths.length && during.processes > former.processes)
+  assert.ok(during.databases.includes(databaseOf(deploymentId)))
+
+  await platform.call("DELETE", `/v2/deployments/${deploymentId}`)
+  const gone = async () => (await platform.call("GET", `/v2/deployments/${deploymentId}`)).status === 404
+  await until(gone, { what: "the deployment is gone" })
+
+  assert.deepEqual(await everything(), former)
+  // What happened to it is told for longer than it lives.
+  const tables = await platform.db.rows<{ name: string }>(sql`
+    select table_name as name from information_schema.columns
+    where column_name = 'deployment_id' and table_schema = 'public' and table_name <> 'events'`)
+  assert.ok(tables.length > 4)
+  for (const { name } of tables) {
+    const left = await platform.db.rows(sql`select from ${identifier(name)} where deployment_id = ${deploymentId}`)
+    assert.deepEqual(left, [], name)
+  }
+})
