@@ -22,7 +22,6 @@ export async function build(context: BuildContext): Promise<BuildResult> {
   await prepareHome(request)
   for (const note of request.notes) writeLine(note, "WARNING")
   const input = { ...context, room: roomOf(request), confinement: await findConfinement(request.environment) }
-  if (request.plan.steps.length > 0) await keepCacheSmall(request, writeLine)
   for (const step of request.plan.steps) await runOrRestore(step, input)
   const loaded = await timed(writeLine, "verify", "verify: load every graph", () => verify(input))
   await timed(writeLine, "publish", undefined, () => publishTree(input))
@@ -75,6 +74,7 @@ async function runOrRestore(step: BuildStep, input: BuildInput): Promise<void> {
 
 async function runPlanned(step: BuildStep, input: BuildInput): Promise<void> {
   const { request, writeLine } = input
+  if (step.name === "install") await keepCacheSmall(request, writeLine)
   const shown = step.argv[0] === "sh" ? step.argv.at(-1) : step.argv.join(" ")
   const place = step.folder === "" ? "" : ` (in ${step.folder})`
   const { installMs, buildMs, silenceMs } = request.limits

@@ -55,10 +55,14 @@ export function installTool(folder: FolderFacts, onPath: ReadonlySet<string>): I
   return { command: ["npx", "--yes", fetched], install, isRepeatable }
 }
 
-/** `pnpm@9.1.0+sha512.…` without the hash, which only Corepack checks. */
+/**
+ * `pnpm@9.1.0+sha512.…` without the hash, which only Corepack checks. A version that is a range of several parts is not
+ * passed on: what is installed, or our own choice, has to do.
+ */
 function parsePackageManager(text: string | undefined): { tool: string; version: string | undefined } | undefined {
-  const [, tool, version] = text?.match(/^(npm|yarn|pnpm|bun)(?:@([\w.^~-]+))?(?:\+.*)?$/) ?? []
-  return tool ? { tool, version } : undefined
+  const [, tool, rest] = text?.match(/^(npm|yarn|pnpm|bun)(?:@(.*))?$/) ?? []
+  const version = rest?.replace(/\+.*$/, "")
+  return tool ? { tool, version: version && /^[\w.^~-]+$/.test(version) ? version : undefined } : undefined
 }
 
 /** Yarn 2 and later are published under another name. */

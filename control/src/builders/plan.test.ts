@@ -45,6 +45,8 @@ const managers: readonly (readonly [LockFile[], Partial<PackageFacts>, string[],
   ],
   [["bun.lock"], {}, [], "npx --yes bun@1 install --frozen-lockfile"],
   [[], { packageManager: "pnpm@9.1.0" }, [], "npx --yes pnpm@9.1.0 install"],
+  [[], { packageManager: "pnpm@>=9 <11" }, [], "npx --yes pnpm@10 install"],
+  [[], { packageManager: "yarn@1; rm -rf /" }, ["yarn"], "yarn install"],
   [[], { packageManager: "rm -rf /" }, [], "npm install --no-audit --no-fund"],
 ]
 for (const [lockFiles, change, tools, command] of managers) {

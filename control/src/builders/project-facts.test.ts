@@ -87,10 +87,31 @@ const wrong: readonly (readonly [string, Record<string, string>, string, RegExp]
     "config_invalid",
     /package\.json is not valid JSON/,
   ],
+  [
+    "a package.json that is no object",
+    { "langgraph.json": config({ a: "./a.ts:g" }), "a.ts": "", "package.json": "null" },
+    "config_invalid",
+    /package\.json is not a JSON object/,
+  ],
 ]
 for (const [what, files, code, words] of wrong) {
   test(`${what} is ${code}`, async () => {
     await assert.rejects(readProjectFacts(tree(files), "langgraph.json"), failsWith(code, words))
+  })
+}
+
+const engines: readonly (readonly [string, unknown, string | undefined])[] = [
+  ["one", { name: "pnpm", version: "^10" }, "pnpm@^10"],
+  ["one without a version", { name: "yarn" }, "yarn"],
+  ["the first of several", [{ name: "bun", version: "1.2.0" }, { name: "npm" }], "bun@1.2.0"],
+  ["nothing of use", [null], undefined],
+]
+for (const [what, packageManager, expected] of engines) {
+  test(`devEngines may name ${what}`, async () => {
+    const manifest = JSON.stringify({ devEngines: { packageManager } })
+    const root = tree({ "langgraph.json": config({ a: "./a.ts:g" }), "a.ts": "", "package.json": manifest })
+
+    assert.equal((await readProjectFacts(root, "langgraph.json")).folders[0].package?.packageManager, expected)
   })
 }
 

@@ -85,7 +85,7 @@ async function readFolder(root: string, path: string): Promise<FolderFacts> {
 
 interface PackageJson {
   readonly packageManager?: unknown
-  readonly devEngines?: { readonly packageManager?: { readonly name?: unknown; readonly version?: unknown } }
+  readonly devEngines?: { readonly packageManager?: unknown }
   readonly engines?: { readonly node?: unknown }
   readonly scripts?: { readonly build?: unknown }
   readonly workspaces?: unknown
@@ -99,14 +99,23 @@ function packageFacts(text: string, path: string): PackageFacts {
     const shown = join(path, "package.json")
     throw new BuildFailed("config_invalid", `${shown} is not valid JSON: ${(cause as Error).message}`, { cause })
   }
-  const { name, version } = manifest.devEngines?.packageManager ?? {}
-  const devEngine = typeof name === "string" ? `${name}${typeof version === "string" ? `@${version}` : ""}` : undefined
+  if (typeof manifest !== "object" || manifest === null) {
+    throw new BuildFailed("config_invalid", `${join(path, "package.json")} is not a JSON object`)
+  }
   return {
-    packageManager: textOf(manifest.packageManager) ?? devEngine,
+    packageManager: textOf(manifest.packageManager) ?? devEngineOf(manifest.devEngines?.packageManager),
     enginesNode: textOf(manifest.engines?.node),
     hasBuildScript: textOf(manifest.scripts?.build) !== undefined,
     hasWorkspaces: manifest.workspaces !== undefined,
   }
+}
+
+/** Of several, any may be used: the first is the one that its authors prefer. */
+function devEngineOf(wanted: unknown): string | undefined {
+  const first: unknown = Array.isArray(wanted) ? wanted[0] : wanted
+  const { name, version } = (first ?? {}) as { name?: unknown; version?: unknown }
+  const tool = textOf(name)
+  return tool && [tool, textOf(version)].filter((part) => part !== undefined).join("@")
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined)

@@ -14,10 +14,10 @@ import type { BuildStep } from "../plan.js"
 const verifyEntry = fileURLToPath(new URL("../../runtimes/testing/fake-verify.js", import.meta.url))
 
 export const limits = {
-  installMs: 30_000,
-  buildMs: 30_000,
-  silenceMs: 30_000,
-  verifyMs: 30_000,
+  installMs: 120_000,
+  buildMs: 120_000,
+  silenceMs: 120_000,
+  verifyMs: 120_000,
   memoryMb: 2048,
   diskMb: 512,
 }
@@ -82,7 +82,7 @@ export const untilFinished = async (folder: string): Promise<BuildResult> => {
       assert.notEqual(now.state, "vanished", readFileSync(join(folder, "process.log"), "utf8"))
       return now.state === "finished" && now
     },
-    { what: "the build has ended", timeoutMs: 60_000 },
+    { what: "the build has ended", timeoutMs: 120_000 },
   )
   return state.result
 }
