@@ -24,14 +24,21 @@ export const platformOfArtifact = async (db: Db, artifactId: string): Promise<st
 export const artifactExists = async (db: Db, artifactId: string): Promise<boolean> =>
   (await db.row(sql`select 1 from artifacts where artifact_id = ${artifactId}`)) !== undefined
 
+export interface BuiltBefore {
+  readonly artifact_id: string
+  /** What its fetch found out, which is the same for the same commit. */
+  readonly tree_hash: string | null
+  readonly commit: object | null
+}
+
 /** The artefact of an earlier revision that was built from the same commit in the same way. */
 export const artifactOfSameInput = (
   db: Db,
   revision: { revision_id: string; sha: string },
   platforms: readonly string[],
-): Promise<{ artifact_id: string } | undefined> =>
+): Promise<BuiltBefore | undefined> =>
   db.row(sql`
-    select a.artifact_id
+    select a.artifact_id, same.tree_hash, same.commit
     from revisions r
     join revisions same on same.deployment_id = r.deployment_id and same.commit_sha = ${revision.sha}
       and same.source_config -> 'install_command' is not distinct from r.source_config -> 'install_command'
@@ -39,7 +46,8 @@ export const artifactOfSameInput = (
       and same.source_revision_config -> 'langgraph_config_path'
         is not distinct from r.source_revision_config -> 'langgraph_config_path'
     join artifacts a on a.artifact_id = same.artifact_id and a.platform = any(${platforms})
-    where r.revision_id = ${revision.revision_id} limit 1`)
+    where r.revision_id = ${revision.revision_id}
+    order by same.commit is null, same.seq desc limit 1`)
 
 /**
  * Artefacts that nothing needs: not used by a unit or an unfinished revision, and not among the last good ones.

@@ -22,6 +22,7 @@ export const runFetch: RunStage = async (input) => {
   const same = { revision_id: revision.revision_id, sha }
   const built = await artifactOfSameInput(context.db, same, nodes.map(platformOf))
   if (built && (await isThere(`${context.folders.artifacts}/${built.artifact_id}`))) {
+    await recordCommit(context.db, revision, { sha, treeHash: built.tree_hash, commit: built.commit })
     await logBuild(input, [`${code.shown} at ${sha} was built before: its artefact is used again`])
     return { kind: "next", status: "AWAITING_DEPLOY", stage: "deploy", artifactId: built.artifact_id }
   }

@@ -38,7 +38,7 @@ const callOf = (route: Route): Call =>
 const about = () => it.routes.filter(({ path }) => path.includes("{") && !/webhook|uploads?\//.test(path))
 
 test("nobody reads or changes anything by the ids of another workspace", async (t) => {
-  const earlier = await dump(it.api.db)
+  const earlier = await dump(it.api)
   assert.ok(about().length > 20)
 
   for (const route of about()) {
@@ -49,11 +49,11 @@ test("nobody reads or changes anything by the ids of another workspace", async (
       assert.equal(reply.text.includes(mark), false, reply.text)
     })
   }
-  assert.deepEqual(await dump(it.api.db), earlier)
+  assert.deepEqual(await dump(it.api), earlier)
 })
 
 test("a key has no rights on a workspace that a header names, whatever is asked", async () => {
-  const earlier = await dump(it.api.db)
+  const earlier = await dump(it.api)
 
   for (const route of about()) {
     const headers = { "x-tenant-id": it.api.workspaceId }
@@ -62,7 +62,7 @@ test("a key has no rights on a workspace that a header names, whatever is asked"
 
     assert.deepEqual([reply.status, nobody.status], [403, 401], nameOf(route))
   }
-  assert.deepEqual(await dump(it.api.db), earlier)
+  assert.deepEqual(await dump(it.api), earlier)
 })
 
 test("lists show nothing of another workspace", async () => {
@@ -82,7 +82,7 @@ test("lists show nothing of another workspace", async () => {
 })
 
 test("nothing of another workspace can be named in a body or a query", async () => {
-  const earlier = await dump(it.api.db)
+  const earlier = await dump(it.api)
   const { integration_id, listener_id, deployment_id } = it.ids
   const deployment = (source_config: object) => ({
     name: "mine",
@@ -99,7 +99,7 @@ test("nothing of another workspace can be named in a body or a query", async () 
   assert.deepEqual([bulk.status, bulk.body.results[0].status], [207, 404])
   const listed = await it.api.callAsOther("GET", `/v2/deployments?deployment_ids=${deployment_id}`)
   assert.deepEqual(listed.body.resources, [])
-  assert.deepEqual(await dump(it.api.db), earlier)
+  assert.deepEqual(await dump(it.api), earlier)
 })
 
 test("their owner gets an answer to each of these requests", async () => {

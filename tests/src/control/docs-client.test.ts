@@ -9,7 +9,7 @@ import { setTimeout as nextTurn } from "node:timers/promises"
 import { until } from "@superstep/toolkit/testing/until"
 import { type Deployment, deploymentOf, type Revision, untilDeployed } from "../testing/deployments.js"
 import { startPlatform } from "../testing/platform.js"
-import { createRepository, versionFile } from "../testing/repository.js"
+import { createRepository } from "../testing/repository.js"
 
 test("create, list revisions, poll, patch, attach and poll, delete: both clients are served in full", async () => {
   await using platform = await startPlatform()
@@ -48,7 +48,6 @@ test("create, list revisions, poll, patch, attach and poll, delete: both clients
   assert.equal(second?.id, changed.body.latest_revision_id)
   await untilDeployed(platform, id, second?.id ?? "")
 
-  await repository.push(versionFile("v2"))
   const post = () => platform.api<{ id: string; detail: string }>("POST", `/v2/deployments/${id}/revisions`, {})
   const asked = await post()
   assert.equal(asked.status, 201)
