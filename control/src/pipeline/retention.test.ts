@@ -3,12 +3,13 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import test from "node:test"
 import { fileURLToPath } from "node:url"
+import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { buildFiles } from "../builders/build-request.js"
-import { addDeployment } from "../revisions/testing/rows.js"
-import { addArtifact } from "./artifact-queries.js"
+import { addDeployment, addRevision } from "../revisions/testing/rows.js"
+import { addArtifact, unneededArtifacts } from "./artifact-queries.js"
 import { foldersOf, workFolder } from "./folders.js"
 import { removeUnknownArtifacts } from "./retention.js"
 
@@ -27,4 +28,28 @@ test("an artefact that has no row and that nobody builds is removed", async () =
   await removeUnknownArtifacts({ db, folders, log: createLog({ process: "control", level: "silent" }) })
 
   assert.deepEqual(readdirSync(folders.artifacts).toSorted(), ["in-build", "known"])
+})
+
+test("the last deployed revisions keep their artefacts, and whatever runs or is on its way does too", async () => {
+  await using db = await freshDatabase({ migrations })
+  const deploymentId = await addDeployment(db)
+  const add = async (artifactId: string, revision: Parameters<typeof addRevision>[2]) => {
+    const revisionId = await addRevision(db, deploymentId, revision)
+    await addArtifact(db, { artifactId, deploymentId, platform: "p", graphs: [], langgraphVersion: null })
+    await db.run(sql`update revisions set artifact_id = ${artifactId} where revision_id = ${revisionId}`)
+    return revisionId
+  }
+  const active = await add("active", { status: "DEPLOYED", stage: null })
+  await add("oldest", { status: "DEPLOYED", stage: null })
+  await add("failed", { status: "DEPLOY_FAILED", stage: null })
+  await add("older", { status: "DEPLOYED", stage: null })
+  await add("newest", { status: "DEPLOYED", stage: null })
+  await add("deploying", { status: "DEPLOYING", stage: "deploy" })
+  await db.run(sql`update deployments set active_revision_id = ${active} where deployment_id = ${deploymentId}`)
+
+  assert.deepEqual(await unneededArtifacts(db, 2), [], "none that was just built")
+  await db.run(sql`update artifacts set created_at = now() - interval '2 hours'`)
+  const unneeded = (await unneededArtifacts(db, 2)).map(({ artifact_id }) => artifact_id)
+
+  assert.deepEqual(unneeded.toSorted(), ["failed", "oldest"])
 })
