@@ -25,6 +25,8 @@ import { requestId } from "./http/request-id.js"
 import { addIntegrationRoutes } from "./integrations/routes.js"
 import { addListenerRoutes } from "./listeners/routes.js"
 import { addLogRoutes } from "./logs/routes.js"
+import { takePullRequest } from "./previews/operations.js"
+import { addPreviewRoutes } from "./previews/routes.js"
 import { addDeliveryRoutes, addWebhookRoutes, isDeliveryPath, maxDeliveryBytes } from "./pushes/routes.js"
 import { addRevisionRoutes } from "./revisions/routes.js"
 import type { MasterKey } from "./secrets/seal.js"
@@ -75,7 +77,7 @@ export function createApp(given: AppOptions): Hono {
   addDeliveryRoutes(
     api,
     { ...options, webhookSecrets: options.webhookSecrets ?? [], lookMs: options.pollMs ?? 0 },
-    async () => [],
+    (tx, deployments, event) => takePullRequest(tx, options, deployments, event),
   )
   const { trustedProxies = new BlockList(), keyFailuresPerMinute = 100 } = options
   const entrance = authenticate({ db, trustedProxies, keyFailuresPerMinute })
@@ -94,6 +96,7 @@ export function createApp(given: AppOptions): Hono {
   addOutgoingWebhookRoutes(api, options)
   addWebhookRoutes(api, options)
   addUploadRoutes(api, options)
+  addPreviewRoutes(api, options)
   addReference(api, db)
 
   const app = new Hono()

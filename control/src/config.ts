@@ -296,3 +296,12 @@ export const agentsUrlOf = ({
   tlsCert,
 }: Pick<Config, "agentsUrl" | "host" | "agentsPort" | "tlsCert">): string =>
   agentsUrl ?? `${tlsCert === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${agentsPort}`
+
+/** Where the API is reached from outside. */
+export const apiUrlOf = ({
+  publicUrl,
+  host,
+  port,
+  tlsCert,
+}: Pick<Config, "publicUrl" | "host" | "port" | "tlsCert">): string =>
+  publicUrl ?? `${tlsCert === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`

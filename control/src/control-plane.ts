@@ -10,7 +10,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { createApp } from "./app.js"
 import { startBackground } from "./background.js"
 import { installedNodes } from "./builders/installed-nodes.js"
-import { agentsUrlOf, type Config, gitProtocolsOf, isLoopback } from "./config.js"
+import { agentsUrlOf, apiUrlOf, type Config, gitProtocolsOf, isLoopback } from "./config.js"
 import { networks } from "./edge/config.js"
 import { loadMasterKey, openHome } from "./home.js"
 import type { PipelineContext, PipelineLimits } from "./pipeline/context.js"
@@ -21,6 +21,7 @@ import { defaultBuilds, startPipeline } from "./pipeline/pipeline.js"
 import { startReconciler } from "./pipeline/reconciler.js"
 import { stopBuilds } from "./pipeline/stop-builds.js"
 import { listenForWakeCalls } from "./pipeline/wake-socket.js"
+import { startPushWork } from "./pushes/background.js"
 import { freeFormerClaims } from "./revisions/claims.js"
 import { pipelineChannel } from "./revisions/wake-up.js"
 import { decideIsolation } from "./runtimes/isolation.js"
@@ -136,6 +137,21 @@ async function startParts(
   undo.push(() => Promise.all([pipeline.stop(), reconciler.stop()]))
   const background = await startBackground({ ...config, db, log, key: context.key, webhookRules })
   undo.push(background.stop)
+  const pushWork = await startPushWork({
+    ...context,
+    git: gitSource({
+      protocols: gitProtocolsOf(config),
+      environment: input.environment,
+      timeoutMs: config.sourceMs,
+      keysFolder: folders.gitKeys,
+    }),
+    gitProtocols: gitProtocolsOf(config),
+    pollMs: config.pollMs,
+    agentsUrl: agentsUrlOf(config),
+    apiUrl: apiUrlOf(config),
+    allowsLoopback: isLoopback(config.host),
+  })
+  undo.push(pushWork.stop)
   const subscription = await db.listen(pipelineChannel, wake, wake)
   wake()
   log.info({ host: config.host, port: listening.port, home: config.home }, "control plane listens")
@@ -145,7 +161,7 @@ async function startParts(
     await listening.close(closeMs)
     await subscription.close()
     await stopWakeCalls()
-    await Promise.all([pipeline.stop(), reconciler.stop(), background.stop()])
+    await Promise.all([pipeline.stop(), reconciler.stop(), background.stop(), pushWork.stop()])
     if (all) await stopEverything(pipelineContext, edge.stop)
     await db.close()
     log.info({ units_and_edge: all ? "stopped" : "go on" }, "control plane stopped")

@@ -6,7 +6,7 @@ import { lockDeployment } from "../deployments/queries.js"
 import type { MasterKey } from "../secrets/seal.js"
 import { watchedRef } from "./decide.js"
 import type { Outcome } from "./push.js"
-import { rememberBranch, watchedBranch } from "./queries.js"
+import { latestRevision, rememberBranch, watchedBranch } from "./queries.js"
 
 // Where nobody looks, a date far away keeps the row out of the way.
 const neverMs = 100 * 365 * 86_400_000
@@ -26,13 +26,17 @@ export async function buildPush(
   const row = await lockDeployment(tx, workspaceId, deploymentId)
   const isWanted = row && !row.delete_requested_at && watchedRef(row.source_revision_config.repo_ref) === ref
   if (!isWanted) return { result: "ignored", detail: "the deployment has just changed", revision_id: null }
+  const latest = await latestRevision(tx, deploymentId)
+  // It is about to find out where the branch is: what it finds is not to be built a second time.
+  if (!isWebhook && latest?.is_open && latest.sha === null) {
+    return { result: "ignored", detail: "the latest revision takes the newest commit", revision_id: null }
+  }
   const seen = await watchedBranch(tx, deploymentId)
   await rememberBranch(tx, { deploymentId, ref, sha, isWebhook, lookInMs: lookInMs || neverMs })
-  const latest = row.latest_commit_sha ?? row.latest_revision_config?.repo_commit_sha
-  const isKnown = seen?.ref === ref && seen.sha !== null ? seen.sha === sha : latest === sha
-  if (isKnown) {
+  const isLatest = latest?.sha === sha
+  if (isLatest || (seen?.ref === ref && seen.sha === sha)) {
     const detail = `${sha} of ${ref} is known already`
-    return { result: "ignored", detail, revision_id: latest === sha ? row.latest_revision_id : null }
+    return { result: "ignored", detail, revision_id: isLatest ? row.latest_revision_id : null }
   }
   const sourceRevisionConfig = nextRevisionConfig(row.source_revision_config, {
     repo_ref: row.source_revision_config.repo_ref,

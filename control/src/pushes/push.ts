@@ -32,6 +32,8 @@ export interface PullRequestEvent {
   readonly action: "changed" | "closed" | "labeled"
   /** The labels that were added now. */
   readonly labels: readonly string[]
+  /** The host tells all labels that are there, but not which of them is new. */
+  readonly areLabelsAll: boolean
   readonly baseBranch: string
   /** Where the base repository keeps the newest commit, such as `refs/pull/7/head`; undefined when it keeps it nowhere. */
   readonly headRef: string | undefined

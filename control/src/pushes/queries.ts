@@ -136,3 +136,70 @@ export const rememberBranch = (
     on conflict (deployment_id) do update
       set ref = excluded.ref, sha = excluded.sha, look_at = excluded.look_at, failures = 0,
         webhook_at = coalesce(excluded.webhook_at, watched_branches.webhook_at)`)
+
+export interface LatestRevision {
+  /** Null as long as nobody has looked where its branch is. */
+  readonly sha: string | null
+  readonly is_open: boolean
+}
+
+export const latestRevision = (tx: Db, deploymentId: string): Promise<LatestRevision | undefined> =>
+  tx.row(sql`
+    select coalesce(commit_sha, source_revision_config ->> 'repo_commit_sha') as sha, stage is not null as is_open
+    from revisions where deployment_id = ${deploymentId} order by seq desc limit 1`)
+
+export interface DueBranch {
+  readonly deployment_id: string
+  readonly workspace_id: string
+  readonly integration_id: string | null
+  readonly repo_url: string
+  readonly repo_ref: string
+  readonly failures: number
+  /** For how long webhooks keep us from looking, in milliseconds; 0: none came lately. */
+  readonly told_ms: number
+}
+
+/** All deployments that build on push of the repositories of which one is due, so that one look serves all of them. */
+export const dueBranches = (db: Db, toldMs: number): Promise<DueBranch[]> =>
+  db.rows(sql`
+    with watched as (
+      select d.deployment_id, d.workspace_id, d.integration_id, d.source_config ->> 'repo_url' as repo_url,
+        d.source_revision_config ->> 'repo_ref' as repo_ref, coalesce(w.failures, 0) as failures,
+        coalesce(w.look_at <= now(), true) as is_due,
+        greatest(0, extract(epoch from w.webhook_at + ${toldMs} * interval '1 millisecond' - now()) * 1000)::bigint
+          as told_ms
+      from deployments d left join watched_branches w using (deployment_id)
+      where d.source = 'github' and d.delete_requested_at is null and not d.is_preview
+        and d.source_config -> 'build_on_push' = 'true' and d.source_revision_config ->> 'repo_ref' is not null
+        and d.source_config ->> 'repo_url' is not null
+    )
+    select deployment_id, workspace_id, integration_id, repo_url, repo_ref, failures, coalesce(told_ms, 0) as told_ms
+    from watched it where exists (
+      select 1 from watched other
+      where other.is_due and other.workspace_id = it.workspace_id and other.repo_url = it.repo_url
+        and other.integration_id is not distinct from it.integration_id)
+    order by deployment_id limit 500`)
+
+/** Says when to look next; before the look, so that no crash makes us look all the time. */
+export const planLooks = (
+  db: Db,
+  looks: readonly { deploymentId: string; ref: string; inMs: number }[],
+): Promise<number> =>
+  db.run(sql`
+    insert into watched_branches (deployment_id, ref, look_at)
+    select d.deployment_id, given.ref, now() + given.in_ms * interval '1 millisecond'
+    from unnest(${looks.map((it) => it.deploymentId)}::uuid[], ${looks.map((it) => it.ref)}::text[],
+      ${looks.map((it) => it.inMs)}::float8[]) as given (deployment_id, ref, in_ms)
+    join deployments d using (deployment_id)
+    on conflict (deployment_id) do update set look_at = excluded.look_at`)
+
+export const countFailures = (db: Db, deploymentIds: readonly string[], isFailure: boolean): Promise<number> =>
+  db.run(sql`
+    update watched_branches set failures = case when ${isFailure} then failures + 1 else 0 end
+    where deployment_id = any(${deploymentIds}::uuid[])`)
+
+/** After a time in which nobody could tell us anything: each branch is looked at once, spread over a while. */
+export const lookSoon = (db: Db, withinMs: number): Promise<number> =>
+  db.run(sql`
+    update watched_branches
+    set look_at = least(look_at, now() + random() * ${withinMs} * interval '1 millisecond')`)

@@ -89,6 +89,7 @@ function pullOf(action: PullRequestEvent["action"], it: z.output<typeof pullPayl
     title,
     action,
     labels: [],
+    areLabelsAll: false,
     baseBranch: destination.branch.name,
     // Bitbucket keeps a fork's commits only in the fork.
     headRef: isFork ? undefined : `refs/heads/${source.branch.name}`,

@@ -90,6 +90,7 @@ function pullOf(it: z.output<typeof pullPayload>): GitEvent {
     title: pull.title,
     action: kept,
     // Gitea tells that labels have changed, but not which.
+    areLabelsAll: !it.label,
     labels: kept === "labeled" ? (it.label ? [it.label.name] : all) : [],
     baseBranch: pull.base.ref,
     headRef: `refs/pull/${number}/head`,

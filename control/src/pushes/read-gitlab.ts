@@ -70,6 +70,7 @@ function mergeOf({ project: of, object_attributes: it, changes }: z.output<typeo
     title: it.title,
     action,
     labels,
+    areLabelsAll: false,
     baseBranch: it.target_branch,
     headRef: `refs/merge-requests/${it.iid}/head`,
     headSha: fullSha(it.last_commit.id),

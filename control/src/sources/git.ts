@@ -29,7 +29,21 @@ export interface GitSettings {
   readonly keysFolder: string
 }
 
-export function gitSource(settings: GitSettings): Source<GitLocation> {
+export interface GitSource extends Source<GitLocation> {
+  /**
+   * Where refs are now, with one question to the host.
+   * @param refs  full names, such as `refs/heads/main`
+   * @returns     commit ids by ref; those that are not there are left out
+   * @throws SourceFailed
+   */
+  heads(
+    location: Omit<GitLocation, "ref">,
+    refs: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, string>>
+}
+
+export function gitSource(settings: GitSettings): GitSource {
   const { environment: base, protocols, timeoutMs, keysFolder } = settings
 
   const git = async (location: GitLocation, args: readonly string[], signal: AbortSignal, cwd = tmpdir()) => {
@@ -59,6 +73,14 @@ export function gitSource(settings: GitSettings): Source<GitLocation> {
     return sha
   }
 
+  const heads: GitSource["heads"] = async (location, refs, signal) => {
+    refuseOption(location.repoUrl)
+    const named = { ...location, ref: refs.join(", ") }
+    const output = await git(named, ["ls-remote", "--", location.repoUrl, ...refs], signal)
+    const found = refs.map((ref) => [ref, commitOf(output, [ref])] as const)
+    return new Map(found.filter((it): it is readonly [string, string] => it[1] !== undefined))
+  }
+
   const fetch = async (location: GitLocation, sha: string, folder: string, signal: AbortSignal) => {
     const partial = `${folder}.partial`
     await rm(partial, { recursive: true, force: true })
@@ -73,7 +95,7 @@ export function gitSource(settings: GitSettings): Source<GitLocation> {
     await rename(partial, folder)
     return commit
   }
-  return { resolve, fetch }
+  return { resolve, fetch, heads }
 }
 
 /** Credentials for another host stay where they are. */
@@ -119,9 +141,13 @@ async function describe(run: RunGit): Promise<FetchedTree> {
 }
 
 function refOf({ repoUrl, ref }: GitLocation): Ref {
-  if (repoUrl.startsWith("-"))
-    throw new SourceFailed("source_not_found", `${repoUrl} is not an address of a repository`)
+  refuseOption(repoUrl)
   const parsed = parseRef(ref)
   if (!parsed) throw new SourceFailed("ref_not_found", `"${ref}" cannot be the name of a branch, tag or commit`)
   return parsed
+}
+
+function refuseOption(repoUrl: string): void {
+  if (!repoUrl.startsWith("-")) return
+  throw new SourceFailed("source_not_found", `${repoUrl} is not an address of a repository`)
 }

@@ -1,5 +1,6 @@
 /** A workspace with one of everything, the routes of the API's own document, and requests to them. */
 import assert from "node:assert/strict"
+import { repositoryOf, shaOf, signed } from "@superstep/control/pushes/testing/deliveries"
 import { type Reply, startApi, type TestApi } from "@superstep/control/testing/api"
 import type { Database } from "@superstep/toolkit/db/database"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
@@ -37,6 +38,7 @@ export async function furnish(): Promise<Furnished> {
     compute_id: mark,
     compute_config: { k8s_namespaces: null },
   })
+  await addPreview(api, integration.id, deployment.id)
   const document = (await api.call("GET", "/openapi.json")).body as Document
   return {
     api,
@@ -51,6 +53,28 @@ export async function furnish(): Promise<Furnished> {
     },
     [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
   }
+}
+
+/** Previews, with one of a fork's pull request that waits for its approval. */
+async function addPreview(api: TestApi, integrationId: string, deploymentId: string): Promise<void> {
+  const secret = `a secret, ${mark}`
+  const secrets = [{ name: "MODEL_KEY", value: mark }]
+  await api.call("PUT", `/v2/integrations/git/${integrationId}/webhook`, { body: { secrets: [secret] } })
+  await api.call("PUT", `/v2/deployments/${deploymentId}/previews`, { body: { secrets } })
+  const branch = (ref: string, sha: string, owner: string) => ({ ref, sha, repo: { full_name: `${owner}/${mark}` } })
+  const body = {
+    action: "opened",
+    number: 7,
+    pull_request: {
+      title: mark,
+      head: branch("feature", shaOf("1"), "stranger"),
+      base: branch("main", shaOf("2"), "acme"),
+    },
+    repository: repositoryOf(`https://github.com/acme/${mark}`),
+  }
+  const { path, headers, text } = signed("github", { secret, event: "pull_request", body })
+  const reply = await api.call("POST", path, { headers, text })
+  assert.equal(reply.status, 202, reply.text)
 }
 
 /** A row of the workspace from each other table whose key is a path's parameter: `api_key_id`, `webhook_id` … */

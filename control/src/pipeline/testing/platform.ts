@@ -14,6 +14,8 @@ import { ensureDefaultWorkspace } from "../../workspaces/operations.js"
 export interface Platform extends AsyncDisposable {
   readonly db: Database
   readonly home: string
+  /** Of the control plane. */
+  readonly apiUrl: string
   readonly agentsUrl: string
   readonly apiKey: string
   /** Starts the control plane; `env` adds to its settings. Returns when it answers, unless it dies before. */
@@ -123,6 +125,7 @@ export async function testPlatform(): Promise<Platform> {
   return {
     db,
     home,
+    apiUrl: base,
     agentsUrl: `http://127.0.0.1:${agentsPort}`,
     get apiKey() {
       return apiKey

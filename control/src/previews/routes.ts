@@ -1,0 +1,163 @@
+/** HTTP for previews: a deployment's settings, the list, approval and removal. */
+import { z } from "@hono/zod-openapi"
+import type { Database } from "@superstep/toolkit/db/database"
+import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import type { Log } from "@superstep/toolkit/log/log"
+import type { DeploymentRules } from "../deployments/operations.js"
+import { uuid } from "../http/fields.js"
+import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
+import { pageOf, pageReply, sendPage } from "../http/page.js"
+import { approvePreview, closePreview, findSettings, setPreviews } from "./operations.js"
+import { defaultSettings } from "./preview.js"
+import { countPreviews, findPreviews, previewSecrets } from "./queries.js"
+import {
+  approvalBody,
+  approvalFields,
+  previewQuery,
+  previewReply,
+  renderPreview,
+  renderSettings,
+  settingsBody,
+  settingsFields,
+  settingsReply,
+} from "./schema.js"
+
+interface PreviewRoutes extends DeploymentRules {
+  readonly db: Database
+  readonly log: Log
+}
+
+const ofDeployment = {
+  path: "/v2/deployments/{deployment_id}/previews",
+  params: z.object({ deployment_id: uuid }),
+} as const
+const preview = z.object({ preview_id: uuid })
+
+export function addPreviewRoutes(api: Api, options: PreviewRoutes): void {
+  addPut(api, options)
+  addReads(api, options)
+  addApproval(api, options)
+  addDelete(api, options)
+}
+
+function addPut(api: Api, { db, log, ...rules }: PreviewRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "put",
+      ...ofDeployment,
+      summary: "Gives the pull requests of a deployment's repository deployments of their own.",
+      body: settingsBody,
+      responses: {
+        200: { description: "the settings", schema: settingsReply },
+        400: { description: "it is not made from git, or is a preview itself" },
+        404: { description: "the workspace has no such deployment" },
+        409: { description: "it is being deleted" },
+        422: { description: "the body is malformed" },
+      },
+    },
+    async ({ c, params, body, bodyText }) => {
+      const ids = { workspaceId: c.get("caller").workspaceId, deploymentId: params.deployment_id }
+      if (bodyText.trim() !== "") tellIgnored(c, ignoredFields(JSON.parse(bodyText), settingsFields))
+      const { secrets, ...given } = body
+      const settings = {
+        is_enabled: given.is_enabled ?? defaultSettings.is_enabled,
+        max_previews: given.max_previews ?? defaultSettings.max_previews,
+        ttl_days: given.ttl_days ?? defaultSettings.ttl_days,
+        approve_label: given.approve_label ?? defaultSettings.approve_label,
+      }
+      const row = await db.transaction((tx) =>
+        setPreviews(tx, rules.key, ids, { settings, secrets: secrets ?? undefined }),
+      )
+      log.info({ deployment_id: ids.deploymentId, is_enabled: row.is_enabled }, "settings of previews stored")
+      return c.json(renderSettings(row, await secretNames(db, ids.deploymentId)))
+    },
+  )
+}
+
+const secretNames = async (db: Database, deploymentId: string): Promise<string[]> =>
+  (await previewSecrets(db, deploymentId)).map(({ name }) => name)
+
+function addReads(api: Api, { db }: PreviewRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "get",
+      ...ofDeployment,
+      summary: "Reads how a deployment's pull requests are previewed.",
+      responses: {
+        200: { description: "the settings", schema: settingsReply },
+        404: { description: "the workspace has no such deployment, or it has no previews" },
+      },
+    },
+    async ({ c, params }) => {
+      const ids = { workspaceId: c.get("caller").workspaceId, deploymentId: params.deployment_id }
+      const row = await findSettings(db, ids)
+      return c.json(renderSettings(row, await secretNames(db, ids.deploymentId)))
+    },
+  )
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/v2/previews",
+      summary: "Lists the workspace's previews, newest first, also those that are gone.",
+      query: previewQuery,
+      responses: { 200: { description: "a page of previews", schema: pageReply(previewReply) } },
+    },
+    async ({ c, query }) => {
+      const page = pageOf(query)
+      const { workspaceId } = c.get("caller")
+      const filter = { workspaceId, parentId: query.deployment_id, state: query.state }
+      const [rows, total] = await Promise.all([findPreviews(db, filter, page), countPreviews(db, filter)])
+      return sendPage(c, page, { resources: rows.map(renderPreview), total })
+    },
+  )
+}
+
+function addApproval(api: Api, { db, log, ...rules }: PreviewRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/v2/previews/{preview_id}/approval",
+      params: preview,
+      summary: "Approves the newest commit of a fork's pull request, which then runs with the preview secrets.",
+      body: approvalBody,
+      responses: {
+        200: { description: "the preview", schema: previewReply },
+        404: { description: "the workspace has no such preview" },
+        409: { description: "it is closed, or has a newer commit" },
+        422: { description: "the body is malformed" },
+      },
+    },
+    async ({ c, params, body, bodyText }) => {
+      if (bodyText.trim() !== "") tellIgnored(c, ignoredFields(JSON.parse(bodyText), approvalFields))
+      const ids = { workspaceId: c.get("caller").workspaceId, previewId: params.preview_id, sha: body.sha ?? undefined }
+      const row = await db.transaction((tx) => approvePreview(tx, rules, ids))
+      log.info({ preview_id: row.preview_id, sha: row.approved_sha }, "preview approved")
+      return c.json(renderPreview(row))
+    },
+  )
+}
+
+function addDelete(api: Api, { db, log }: PreviewRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "delete",
+      path: "/v2/previews/{preview_id}",
+      params: preview,
+      summary: "Removes a preview; the next push to its pull request makes it again.",
+      responses: {
+        204: { description: "marked; a moment later it is gone" },
+        404: { description: "the workspace has no such preview" },
+      },
+    },
+    async ({ c, params }) => {
+      await db.transaction((tx) => closePreview(tx, c.get("caller").workspaceId, params.preview_id))
+      log.info({ preview_id: params.preview_id }, "preview removed")
+      return c.body(null, 204)
+    },
+  )
+}

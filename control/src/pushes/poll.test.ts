@@ -1,0 +1,209 @@
+/** Looking at repositories: real ones, through real git, with what was seen in the database. */
+import assert from "node:assert/strict"
+import { after, before, beforeEach, test } from "node:test"
+import { Secret } from "@superstep/toolkit/config/settings"
+import { sql } from "@superstep/toolkit/db/sql"
+import { createLog } from "@superstep/toolkit/log/log"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { type GitSource, gitSource } from "../sources/git.js"
+import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
+import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { lookAtDue } from "./poll.js"
+import { lookSoon } from "./queries.js"
+import { signedPush } from "./testing/deliveries.js"
+
+const secret = "a secret for all repositories"
+const minute = 60_000
+const git = gitSource({
+  protocols: ["file"],
+  environment: { PATH: process.env.PATH ?? "" },
+  timeoutMs: minute,
+  keysFolder: temporaryFolder(),
+})
+
+let api: TestApi
+let repository: BareRepository
+/** The questions that were asked of hosts. */
+let asked: string[][]
+before(async () => {
+  api = await startApi({ gitProtocols: ["file"], webhookSecrets: [new Secret(secret)], pollMs: minute })
+})
+after(() => api[Symbol.asyncDispose]())
+beforeEach(async () => {
+  await api.db.run(sql`delete from deployments`)
+  repository = bareRepository(temporaryFolder())
+  repository.commit({ "a.txt": "1" })
+  asked = []
+})
+
+const counting: GitSource = {
+  ...git,
+  heads: (location, refs, signal) => {
+    asked.push([location.repoUrl, ...refs])
+    return git.heads(location, refs, signal)
+  },
+}
+const look = () =>
+  lookAtDue(
+    {
+      db: api.db,
+      key: api.key,
+      log: createLog({ process: "control", level: "silent" }),
+      git: counting,
+      pollMs: minute,
+    },
+    new AbortController().signal,
+  )
+const makeDue = () => api.db.run(sql`update watched_branches set look_at = now()`)
+
+async function deployment(name = "shop", change: { url?: string; ref?: string; build_on_push?: boolean } = {}) {
+  const example = exampleDeployment(name)
+  const body = {
+    ...example,
+    source_config: {
+      ...example.source_config,
+      repo_url: change.url ?? repository.url,
+      build_on_push: change.build_on_push ?? true,
+    },
+    source_revision_config: { ...example.source_revision_config, repo_ref: change.ref ?? "main" },
+  }
+  const reply = await api.call("POST", "/v2/deployments", { body })
+  assert.equal(reply.status, 201, reply.text)
+  return reply.body.id as string
+}
+
+/** What the fetch stage writes about the first revision. */
+const resolved = (id: string, sha: string) =>
+  api.db.run(
+    sql`update revisions set commit_sha = ${sha}, stage = null, status = 'DEPLOYED' where deployment_id = ${id}`,
+  )
+const pushed = async (id: string) =>
+  (
+    await api.db.rows<{ sha: string }>(sql`
+      select source_revision_config ->> 'repo_commit_sha' as sha from revisions
+      where deployment_id = ${id} and trigger = 'push' order by seq`)
+  ).map(({ sha }) => sha)
+
+test("a push is found by looking and built once; a commit that is there already is not built", async () => {
+  const id = await deployment()
+  await resolved(id, repository.git("rev-parse", "main"))
+  await look()
+  assert.deepEqual(await pushed(id), [])
+
+  const sha = repository.commit({ "a.txt": "2" })
+  await look()
+  assert.deepEqual(await pushed(id), [], "it is looked at once a minute")
+  for (let n = 0; n < 3; n++) {
+    await makeDue()
+    await look()
+  }
+
+  assert.deepEqual(await pushed(id), [sha])
+})
+
+test("one look serves all deployments of a repository, each with its branch", async () => {
+  const [main, staging, off] = [
+    await deployment("main"),
+    await deployment("staging", { ref: "staging" }),
+    await deployment("off", { build_on_push: false }),
+  ]
+  for (const id of [main, staging, off]) await resolved(id, "0".repeat(40))
+  const sha = repository.commit({ "a.txt": "2" }, "staging")
+
+  await look()
+
+  assert.deepEqual(asked, [[repository.url, "refs/heads/main", "refs/heads/staging"]])
+  assert.deepEqual(await pushed(staging), [sha])
+  assert.equal((await pushed(main)).length, 1)
+  assert.deepEqual(await pushed(off), [])
+})
+
+test("a revision that is about to look for itself is waited for", async () => {
+  const id = await deployment()
+  const sha = repository.commit({ "a.txt": "2" })
+  await look()
+  assert.deepEqual(await pushed(id), [])
+
+  await resolved(id, sha)
+  await makeDue()
+  await look()
+
+  assert.deepEqual(await pushed(id), [])
+})
+
+test("a webhook keeps us from looking, but for once after it; and each is told once", async () => {
+  const id = await deployment()
+  await resolved(id, repository.git("rev-parse", "main"))
+  const sha = repository.commit({ "a.txt": "2" })
+  const { path, headers, text } = signedPush("gitea", secret, { after: sha, repoUrl: repository.url.slice(0, -4) })
+  assert.equal((await api.call("POST", path, { text, headers })).status, 202)
+  await look()
+  assert.deepEqual(asked, [])
+
+  await makeDue()
+  await look()
+  const row = await api.db.row<{ is_far: boolean }>(sql`
+    select look_at > now() + interval '23 hours' as is_far from watched_branches`)
+
+  assert.equal(asked.length, 1)
+  assert.equal(row?.is_far, true)
+  assert.deepEqual(await pushed(id), [sha])
+})
+
+test("webhooks that came out of order are put right by the look that follows", async () => {
+  const id = await deployment()
+  await resolved(id, repository.git("rev-parse", "main"))
+  const [older, newest] = [repository.commit({ "a.txt": "2" }), repository.commit({ "a.txt": "3" })]
+  for (const after of [newest, older]) {
+    const { path, headers, text } = signedPush("gitea", secret, { after, repoUrl: repository.url.slice(0, -4) })
+    await api.call("POST", path, { text, headers })
+  }
+  await makeDue()
+  await look()
+
+  assert.deepEqual(await pushed(id), [newest, older, newest])
+})
+
+test("a rollback is not undone by a look", async () => {
+  const id = await deployment()
+  const first = repository.git("rev-parse", "main")
+  await resolved(id, first)
+  const sha = repository.commit({ "a.txt": "2" })
+  await look()
+  await api.db.run(sql`
+    insert into revisions (revision_id, deployment_id, seq, status, trigger, source, source_config,
+      source_revision_config, secrets_version, commit_sha)
+    select gen_random_uuid(), ${id}, 9, 'DEPLOYED', 'rollback', 'github', '{}', '{}', 0, ${first}`)
+  await makeDue()
+  await look()
+
+  assert.deepEqual(await pushed(id), [sha])
+})
+
+test("a repository that cannot be looked at is asked less and less, and keeps no other from its turn", async () => {
+  const gone = await deployment("gone", { url: `${repository.url}.gone` })
+  const fine = await deployment("fine")
+  for (const id of [gone, fine]) await resolved(id, "0".repeat(40))
+  for (let n = 0; n < 3; n++) {
+    await makeDue()
+    await look()
+  }
+
+  const row = await api.db.row<{ failures: number; is_later: boolean }>(sql`
+    select failures, look_at > now() + interval '3 minutes' as is_later from watched_branches where deployment_id = ${gone}`)
+  assert.deepEqual(row, { failures: 3, is_later: true })
+  assert.equal((await pushed(fine)).length, 1)
+})
+
+test("after a restart every branch is looked at once, soon", async () => {
+  const id = await deployment()
+  await resolved(id, repository.git("rev-parse", "main"))
+  await look()
+  await api.db.run(sql`update watched_branches set look_at = now() + interval '1 day', webhook_at = now()`)
+  const sha = repository.commit({ "a.txt": "2" })
+
+  await lookSoon(api.db, 0)
+  await look()
+
+  assert.deepEqual(await pushed(id), [sha])
+})

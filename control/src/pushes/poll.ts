@@ -1,0 +1,130 @@
+/**
+ * Looks at the repositories of deployments that build on push, for hosts that cannot reach us and for webhooks that got
+ * lost. It owns no state: when to look next, and what was seen last, is in `watched_branches`, so a restart neither
+ * forgets a push nor builds one twice (H5). One look serves all deployments of a repository. `stop` returns when no git
+ * runs any more.
+ */
+import type { Database } from "@superstep/toolkit/db/database"
+import type { Log } from "@superstep/toolkit/log/log"
+import { credentialsOf } from "../integrations/operations.js"
+import { type Repeated, repeated } from "../pipeline/repeated.js"
+import type { MasterKey } from "../secrets/seal.js"
+import type { GitSource } from "../sources/git.js"
+import { buildPush } from "./build-push.js"
+import { watchedRef } from "./decide.js"
+import { countFailures, type DueBranch, dueBranches, lookSoon, planLooks } from "./queries.js"
+
+export interface Polling {
+  readonly db: Database
+  readonly log: Log
+  readonly key: MasterKey
+  readonly git: GitSource
+  /** How often a repository is looked at, in milliseconds. */
+  readonly pollMs: number
+}
+
+// A host that sends webhooks is believed to go on with it for so long; each push is followed by one look all the same.
+const toldMs = 24 * 3_600_000
+// A host that is away for long is asked once an hour.
+const mostMs = 3_600_000
+// The question whether something is due is one query.
+const passMs = 5000
+// Hosts limit how many connections one client has.
+const looksAtOnce = 4
+
+export function startPolling(polling: Polling): Repeated {
+  const stopping = new AbortController()
+  let isFirst = true
+  const pass = async () => {
+    try {
+      if (isFirst) await lookSoon(polling.db, polling.pollMs)
+      isFirst = false
+      await lookAtDue(polling, stopping.signal)
+    } catch (err) {
+      polling.log.warn({ err }, "repositories could not be looked at; it is tried again")
+    }
+  }
+  const passes = repeated(pass, Math.min(passMs, polling.pollMs))
+  passes.wake()
+  return {
+    wake: passes.wake,
+    stop: async () => {
+      stopping.abort()
+      await passes.stop()
+    },
+  }
+}
+
+/** Looks at every repository that is due; one that fails keeps no other from its turn. */
+export async function lookAtDue(polling: Polling, signal: AbortSignal): Promise<void> {
+  const groups = [...groupedByRepository(await dueBranches(polling.db, toldMs)).values()]
+  const next = groups.values()
+  const work = async () => {
+    for (const group of next) {
+      if (signal.aborted) return
+      await look(polling, group, signal)
+    }
+  }
+  await Promise.all(Array.from({ length: looksAtOnce }, work))
+}
+
+interface Watched extends DueBranch {
+  readonly ref: string
+}
+
+function groupedByRepository(branches: readonly DueBranch[]): Map<string, Watched[]> {
+  const groups = new Map<string, Watched[]>()
+  for (const branch of branches) {
+    // A tag or a commit does not move: it is only asked about again in case its deployment follows a branch by then.
+    const watched = { ...branch, ref: watchedRef(branch.repo_ref) ?? "" }
+    const key = JSON.stringify([branch.workspace_id, branch.integration_id, branch.repo_url])
+    groups.set(key, [...(groups.get(key) ?? []), watched])
+  }
+  return groups
+}
+
+async function look(polling: Polling, group: readonly Watched[], signal: AbortSignal): Promise<void> {
+  const { db, log, pollMs } = polling
+  const [first] = group
+  if (!first) return
+  // Not all repositories at one moment.
+  const jitter = 0.9 + 0.2 * Math.random()
+  const inMs = Math.min(mostMs, pollMs * 2 ** Math.min(10, first.failures)) * jitter
+  const plans = group.map((it) => ({
+    deploymentId: it.deployment_id,
+    ref: it.ref,
+    inMs: Math.max(inMs, it.told_ms),
+  }))
+  await planLooks(db, plans)
+  const ids = group.map(({ deployment_id }) => deployment_id)
+  try {
+    await buildWhatMoved(polling, group, plans, signal)
+    if (first.failures > 0) await countFailures(db, ids, false)
+  } catch (err) {
+    if (signal.aborted) return
+    log.warn({ err, deployment_ids: ids, failures: first.failures + 1 }, "a repository could not be looked at")
+    await countFailures(db, ids, true)
+  }
+}
+
+async function buildWhatMoved(
+  { db, log, key, git }: Polling,
+  group: readonly Watched[],
+  plans: readonly { inMs: number }[],
+  signal: AbortSignal,
+): Promise<void> {
+  const refs = [...new Set(group.map(({ ref }) => ref))].filter((ref) => ref !== "")
+  const [first] = group
+  if (!first || refs.length === 0) return
+  const { workspace_id: workspaceId, integration_id: integrationId, repo_url: repoUrl } = first
+  const credentials = integrationId === null ? undefined : await credentialsOf(db, key, { workspaceId, integrationId })
+  const heads = await git.heads({ repoUrl, ...(credentials && { credentials }) }, refs, signal)
+  for (const [index, branch] of group.entries()) {
+    const sha = heads.get(branch.ref)
+    if (sha === undefined) continue
+    const { result, revision_id } = await db.transaction((tx) =>
+      buildPush(tx, key, branch, { sha, ref: branch.ref, isWebhook: false, lookInMs: plans[index]?.inMs ?? mostMs }),
+    )
+    if (result === "accepted") log.info({ deployment_id: branch.deployment_id, revision_id, sha }, "a push was found")
+  }
+}

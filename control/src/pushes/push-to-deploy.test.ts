@@ -1,0 +1,113 @@
+/** From `git push` to a deployed commit: real repositories, a real control plane, and signed webhooks or none. */
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { deploymentOf, type Json, type Platform, smallProject, testPlatform } from "../pipeline/testing/platform.js"
+import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
+import { signedPush } from "./testing/deliveries.js"
+
+const secret = "a secret for all repositories"
+const onlyWebhooks = { SUPERSTEP_WEBHOOK_SECRET: secret, SUPERSTEP_POLL_INTERVAL: "0" }
+const onlyLooks = { SUPERSTEP_POLL_INTERVAL: "0.3" }
+
+let platform: Platform
+let repository: BareRepository
+let deploymentId: string
+before(async () => {
+  platform = await testPlatform()
+  repository = bareRepository(temporaryFolder())
+  repository.commit(smallProject)
+  await platform.start(onlyWebhooks)
+  const first = await platform.deploy(deploymentOf(repository.url, { config: { build_on_push: true } }))
+  deploymentId = first.deploymentId
+  await platform.untilEnded(deploymentId, first.revisionId)
+})
+after(() => platform[Symbol.asyncDispose]())
+
+let commits = 0
+const commit = () => repository.commit({ ...smallProject, "n.txt": String(commits++) })
+const repoUrl = () => repository.url.replace(/\.git$/, "")
+
+/** What the host does after a push. @returns the reply's body */
+async function tell(after: string): Promise<Json> {
+  const { path, headers, text } = signedPush("gitea", secret, { after, repoUrl: repoUrl(), files: ["n.txt"] })
+  const reply = await fetch(`${platform.apiUrl}${path}`, { method: "POST", headers, body: text })
+  assert.equal(reply.status, 202)
+  return reply.json()
+}
+
+const revisionOf = (reply: Json): string => reply.deployments[0].revision_id
+const rows = () =>
+  platform.db.rows<{ revision_id: string; status: string; stage: string | null; sha: string; trigger: string }>(sql`
+    select revision_id, status, stage, commit_sha as sha, trigger from revisions
+    where deployment_id = ${deploymentId} order by seq`)
+const revisionBehind = async () => (await fetch(`${platform.agentsUrl}/d/chat/ok`)).headers.get("x-revision-id")
+const untilDeployed = async (sha: string): Promise<string> => {
+  const found = await until(
+    async () => (await rows()).findLast((row) => row.sha === sha && row.status === "DEPLOYED"),
+    {
+      what: `${sha} is deployed`,
+    },
+  )
+  return found.revision_id
+}
+
+test("the commit of a push is deployed, wherever the branch is by then", async () => {
+  const pushed = commit()
+  commit()
+
+  const revision = await platform.untilEnded(deploymentId, revisionOf(await tell(pushed)))
+
+  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
+  assert.equal(revision.source_revision_config.repo_commit_sha, pushed)
+  assert.equal(await revisionBehind(), revision.id)
+})
+
+test("a control plane that is killed right after its answer builds the push when it is back", async () => {
+  const pushed = commit()
+  const reply = await tell(pushed)
+  await platform.kill()
+
+  await platform.start(onlyWebhooks)
+
+  const revision = await platform.untilEnded(deploymentId, revisionOf(reply))
+  assert.deepEqual([revision.status, revision.source_revision_config.repo_commit_sha], ["DEPLOYED", pushed])
+})
+
+test("a burst of 20 pushes ends with the newest deployed, and none of the others is forgotten", async () => {
+  const earlier = (await rows()).length
+  const pushed: string[] = []
+  for (let n = 0; n < 20; n++) {
+    pushed.push(commit())
+    await tell(pushed[n] ?? "")
+  }
+  const newest = await untilDeployed(pushed[19] ?? "")
+
+  const burst = (await rows()).slice(earlier)
+  assert.equal(burst.length, 20)
+  assert.equal(burst.at(-1)?.revision_id, newest)
+  const statuses = new Set(burst.map(({ status }) => status))
+  assert.ok(statuses.has("SKIPPED"), "most were overtaken while one was built")
+  assert.deepEqual([...statuses].sort(), ["DEPLOYED", "SKIPPED"])
+  assert.equal(await revisionBehind(), newest)
+})
+
+test("without webhooks a push is found by looking, once, also one of a time when nobody could look", async () => {
+  await platform.kill()
+  await platform.db.run(sql`update watched_branches set webhook_at = null`)
+  const whileAway = commit()
+  await platform.start(onlyLooks)
+  await untilDeployed(whileAway)
+  await platform.kill()
+  await platform.start(onlyLooks)
+  const next = commit()
+  await untilDeployed(next)
+
+  const found = (await rows()).filter(({ sha }) => sha === whileAway || sha === next)
+  assert.deepEqual(
+    found.map(({ trigger }) => trigger),
+    ["push", "push"],
+  )
+})

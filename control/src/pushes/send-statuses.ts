@@ -1,0 +1,154 @@
+/**
+ * Tells git hosts what became of their commits. The outbox `commit_statuses` keeps the newest state of each revision
+ * until the host has it: a kill loses none, and a state that was overtaken is not sent. A host that refuses is noted in
+ * the revision's build log and changes nothing else. `stop` returns when no call is open any more.
+ */
+import type { Database } from "@superstep/toolkit/db/database"
+import type { Log } from "@superstep/toolkit/log/log"
+import { addressKind } from "@superstep/toolkit/webhooks/addresses"
+import { retryDelayMs } from "@superstep/toolkit/webhooks/retry"
+import { callHost } from "@superstep/toolkit/webhooks/send"
+import { publicUrl } from "../deployments/deployment.js"
+import { credentialsOf } from "../integrations/operations.js"
+import { appendLogLines } from "../logs/operations.js"
+import { type Repeated, repeated } from "../pipeline/repeated.js"
+import { CannotOpen, type MasterKey } from "../secrets/seal.js"
+import { type CommitStatus, originOf, statusRequest, verdictOn } from "./commit-status.js"
+import { type Provider, providerOfHost } from "./push.js"
+import { type DueStatus, delayStatus, freeTakenStatuses, settleStatus, takeDueStatuses } from "./status-queries.js"
+
+export interface StatusSender {
+  readonly db: Database
+  readonly log: Log
+  readonly key: MasterKey
+  /** Where agents are reached from outside. */
+  readonly agentsUrl: string
+  /** Where this API is reached from outside. */
+  readonly apiUrl: string
+  /** Whether a git host may be on this machine: only while the platform itself listens nowhere else. */
+  readonly allowsLoopback: boolean
+}
+
+const callMs = 15_000
+const leaseMs = 60_000
+const safetyMs = 5000
+// Seven tries in all, the last a day after the first: by then nobody waits for it any more.
+const delaysMs = [5000, 30_000, 300_000, 1_800_000, 14_400_000, 64_800_000]
+
+export function startStatusSender(sender: StatusSender): Repeated {
+  const stopping = new AbortController()
+  let isFirst = true
+  const pass = async () => {
+    try {
+      if (isFirst) await freeTakenStatuses(sender.db)
+      isFirst = false
+      await sendDue(sender, stopping.signal)
+    } catch (err) {
+      sender.log.warn({ err }, "commit statuses could not be sent; it is tried again")
+    }
+  }
+  const passes = repeated(pass, safetyMs)
+  passes.wake()
+  return {
+    wake: passes.wake,
+    stop: async () => {
+      stopping.abort()
+      await passes.stop()
+    },
+  }
+}
+
+/** Sends all that is due. */
+export async function sendDue(sender: StatusSender, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const due = await takeDueStatuses(sender.db, leaseMs)
+    if (due.length === 0) return
+    await Promise.all(due.map((it) => send(sender, it, signal)))
+  }
+}
+
+async function send(sender: StatusSender, it: DueStatus, signal: AbortSignal): Promise<void> {
+  const { db, key } = sender
+  const done = { revisionId: it.revision_id, state: it.wanted }
+  const provider = it.provider ?? providerOfHost(it.host)
+  const origin = originOf(it.repo_url, it.host)
+  if (!provider || !origin) {
+    // An integration that is only there to fetch with.
+    await settleStatus(db, { ...done, isSent: false, error: "the host's kind is not known, or it is another host" })
+    return
+  }
+  const ids = { workspaceId: it.workspace_id, integrationId: it.integration_id }
+  const credentials = await credentialsOf(db, key, ids).catch((error: unknown) => {
+    if (error instanceof CannotOpen) return undefined
+    throw error
+  })
+  if (credentials?.kind !== "token") {
+    await settleStatus(db, { ...done, isSent: false, error: "the integration has no token that can be opened" })
+    return
+  }
+  const request = statusRequest(provider, { repoUrl: it.repo_url, origin, credentials }, statusOf(sender, it))
+  if (!request) {
+    await settleStatus(db, { ...done, isSent: false, error: "the repository has no name on its host" })
+    return
+  }
+  const guard = guardOf(sender)
+  // A name is judged when it is resolved; what is an address already is judged here.
+  const literal = new URL(request.url).hostname.replace(/^\[|\]$/g, "")
+  const refusal = /^[\d.]+$|:/.test(literal) ? guard(literal) : undefined
+  const answer = refusal ? { error: refusal } : await callHost({ ...request, guard, timeoutMs: callMs, signal })
+  if (signal.aborted) return
+  await settle(sender, it, provider, refusal ? { status: 400, reply: refusal } : answer)
+}
+
+/** Git hosts of the operator's own network are usual; where clouds keep their credentials there is none. */
+const guardOf =
+  ({ allowsLoopback }: StatusSender) =>
+  (address: string): string | undefined => {
+    const kind = addressKind(address)
+    if (kind === "public" || kind === "private" || (kind === "loopback" && allowsLoopback)) return undefined
+    return `${address} is no address of a git host`
+  }
+
+function statusOf({ agentsUrl, apiUrl }: StatusSender, it: DueStatus): CommitStatus {
+  const page = `${apiUrl.replace(/\/+$/, "")}/v2/deployments/${it.deployment_id}/revisions/${it.revision_id}`
+  return {
+    sha: it.sha,
+    state: it.wanted,
+    context: `superstep/${it.name}`,
+    description: descriptionOf(it),
+    targetUrl: it.wanted === "success" ? publicUrl(agentsUrl, it.route_name) : page,
+  }
+}
+
+function descriptionOf({ wanted, status, error_code, status_message }: DueStatus): string {
+  if (wanted === "pending") return "The commit is being deployed"
+  if (wanted === "success") return "Deployed"
+  const [sentence = ""] = (status_message ?? "").split("\n")
+  return [error_code ?? status.toLowerCase(), sentence].filter((part) => part !== "").join(": ")
+}
+
+async function settle(
+  { db, log }: StatusSender,
+  it: DueStatus,
+  provider: Provider,
+  { status, reply = "", error }: { status?: number; reply?: string; error?: string },
+): Promise<void> {
+  const done = { revisionId: it.revision_id, state: it.wanted }
+  const verdict = verdictOn(provider, status, reply)
+  if (verdict === "sent") {
+    await settleStatus(db, { ...done, isSent: true, error: null })
+    return
+  }
+  const why = status === undefined ? (error ?? "no answer") : `${status} ${reply.slice(0, 300)}`.trimEnd()
+  const delayMs = verdict === "again" ? retryDelayMs(delaysMs, it.attempts, Math.random()) : undefined
+  log.info({ revision_id: it.revision_id, host: it.host, why, delay_ms: delayMs }, "a commit status was not taken")
+  if (delayMs !== undefined) {
+    await delayStatus(db, { ...done, delayMs, error: why })
+    return
+  }
+  await db.transaction(async (tx) => {
+    await settleStatus(tx, { ...done, isSent: false, error: why })
+    const message = `${it.host} did not take the status "${it.wanted}" of commit ${it.sha}: ${why}`
+    await appendLogLines(tx, it.revision_id, "build", [{ message, level: "WARNING" }])
+  })
+}

@@ -1,0 +1,243 @@
+/** Commit statuses: what each host is sent, and what becomes of it when the host does not want it. */
+import assert from "node:assert/strict"
+import { after, before, beforeEach, test } from "node:test"
+import { Secret } from "@superstep/toolkit/config/settings"
+import { sql } from "@superstep/toolkit/db/sql"
+import { createLog } from "@superstep/toolkit/log/log"
+import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { originOf, statusRequest, verdictOn } from "./commit-status.js"
+import { type Provider, providers } from "./push.js"
+import { sendDue } from "./send-statuses.js"
+import { freeTakenStatuses, takeDueStatuses } from "./status-queries.js"
+import { type FakeGitHost, fakeGitHost } from "./testing/fake-git-host.js"
+
+const token = "a-token-that-may-write-statuses"
+const sha = "4be1f0a7c1d25b3f1e0b6c9d8a7f6e5d4c3b2a10"
+const log = createLog({ process: "control", level: "silent" })
+
+let api: TestApi
+let host: FakeGitHost
+before(async () => {
+  api = await startApi({ gitProtocols: ["https", "ssh", "http"] })
+  host = await fakeGitHost(token)
+})
+after(async () => {
+  await host[Symbol.asyncDispose]()
+  await api[Symbol.asyncDispose]()
+})
+beforeEach(async () => {
+  await api.db.run(sql`delete from deployments`)
+  await api.db.run(sql`delete from integrations`)
+  host.received.length = 0
+  host.instead = undefined
+})
+
+const sender = (allowsLoopback = true) => ({
+  db: api.db,
+  log,
+  key: api.key,
+  agentsUrl: "http://agents.test",
+  apiUrl: "http://api.test",
+  allowsLoopback,
+})
+const send = (allowsLoopback?: boolean) => sendDue(sender(allowsLoopback), new AbortController().signal)
+
+async function deployment(provider: Provider | undefined, given = token) {
+  const integration = await api.call("POST", "/v2/integrations/git", {
+    body: { name: "host", host: host.host, token: given },
+  })
+  const id: string = integration.body.id
+  if (provider) await api.call("PUT", `/v2/integrations/git/${id}/webhook`, { body: { provider } })
+  const example = exampleDeployment()
+  const body = {
+    ...example,
+    source_config: { ...example.source_config, integration_id: id, repo_url: `http://${host.host}/acme/shop.git` },
+  }
+  const reply = await api.call("POST", "/v2/deployments", { body })
+  assert.equal(reply.status, 201, reply.text)
+  return { deploymentId: reply.body.id as string, revisionId: reply.body.latest_revision_id as string }
+}
+
+/** What the pipeline writes, as far as a host gets to hear of it. */
+const become = (revisionId: string, status: string, error: { code?: string; message?: string } = {}) =>
+  api.db.run(sql`
+    update revisions set status = ${status}, commit_sha = ${sha}, error_code = ${error.code ?? null},
+      status_message = ${error.message ?? null} where revision_id = ${revisionId}`)
+const outbox = (revisionId: string) =>
+  api.db.row<{ sent: string | null; is_due: boolean; last_error: string | null }>(sql`
+    select sent, due_at is not null as is_due, last_error from commit_statuses where revision_id = ${revisionId}`)
+const logOf = async (revisionId: string) =>
+  (await api.db.rows<{ message: string }>(sql`select message from log_lines where revision_id = ${revisionId}`)).map(
+    ({ message }) => message,
+  )
+
+const expected: Readonly<Record<Provider, readonly string[]>> = {
+  github: ["pending", "success", "failure", "error"],
+  gitlab: ["pending", "success", "failed", "canceled"],
+  gitea: ["pending", "success", "failure", "warning"],
+  bitbucket: ["INPROGRESS", "SUCCESSFUL", "FAILED", "STOPPED"],
+}
+for (const provider of providers) {
+  test(`${provider} is told of pending, success with the address, failure with the reason, and cancelled`, async () => {
+    const { deploymentId, revisionId } = await deployment(provider)
+    for (const [status, error] of [
+      ["BUILDING", {}],
+      ["DEPLOYED", {}],
+      [
+        "BUILD_FAILED",
+        { code: "install_failed", message: "npm ended with 1. Look at the log.\n  npm ERR! secret line" },
+      ],
+      ["SKIPPED", { code: "superseded", message: "a newer revision took its place" }],
+    ] as const) {
+      await become(revisionId, status, error)
+      await send()
+    }
+
+    const page = `http://api.test/v2/deployments/${deploymentId}/revisions/${revisionId}`
+    const said = host.received.map(({ body }) => body)
+    assert.deepEqual(
+      said.map(({ state }) => state),
+      expected[provider],
+    )
+    assert.deepEqual(
+      said.map((it) => it.target_url ?? it.url),
+      [page, "http://agents.test/d/shop-bot", page, page],
+    )
+    assert.equal(said[2]?.description, "install_failed: npm ended with 1. Look at the log.")
+    assert.ok(said.every((it) => (it.context ?? it.name) === "superstep/shop-bot"))
+    assert.ok(host.received.every(({ path }) => path.includes(sha)))
+    assert.deepEqual(await outbox(revisionId), { sent: "cancelled", is_due: false, last_error: null })
+  })
+}
+
+test("only the newest state is sent, and each once", async () => {
+  const { revisionId } = await deployment("github")
+  for (const status of ["BUILDING", "DEPLOYING", "DEPLOYED"]) await become(revisionId, status)
+  await send()
+  await become(revisionId, "DEPLOYED")
+  await send()
+
+  assert.deepEqual(
+    host.received.map(({ body }) => body.state),
+    ["success"],
+  )
+})
+
+test("a deployed revision that crashes afterwards turns into a failure", async () => {
+  const { revisionId } = await deployment("github")
+  await become(revisionId, "DEPLOYED")
+  await send()
+  await become(revisionId, "DEPLOYED", { code: "crash_loop", message: "it crashed three times" })
+  await send()
+
+  assert.deepEqual(
+    host.received.map(({ body }) => body.description),
+    ["Deployed", "crash_loop: it crashed three times"],
+  )
+})
+
+test("a state that was taken by a process that died is sent by the next one", async () => {
+  const { revisionId } = await deployment("gitea")
+  await become(revisionId, "DEPLOYED")
+  assert.equal((await takeDueStatuses(api.db, 60_000)).length, 1)
+  await send()
+  assert.equal(host.received.length, 0)
+
+  await freeTakenStatuses(api.db)
+  await send()
+
+  assert.equal(host.received.length, 1)
+  assert.equal((await outbox(revisionId))?.sent, "success")
+})
+
+test("a host that is away is asked again; one that refuses is noted in the log, and the revision stays as it is", async () => {
+  const { revisionId } = await deployment("github")
+  await become(revisionId, "DEPLOYED")
+  host.instead = { status: 502, body: "bad gateway" }
+  await send()
+  const delayed = await outbox(revisionId)
+  host.instead = { status: 403, body: '{"message":"Resource not accessible by personal access token"}' }
+  await freeTakenStatuses(api.db)
+  await send()
+
+  assert.deepEqual(delayed, { sent: null, is_due: true, last_error: "502 bad gateway" })
+  const refused = await outbox(revisionId)
+  assert.equal(refused?.is_due, false)
+  const [line = "", ...others] = await logOf(revisionId)
+  assert.match(line, /did not take the status "success" of commit 4be1.*403.*not accessible/)
+  assert.deepEqual(others, [])
+  assert.ok(!line.includes(token))
+  const row = await api.db.row<{ status: string }>(sql`select status from revisions where revision_id = ${revisionId}`)
+  assert.equal(row?.status, "DEPLOYED")
+})
+
+test("a wrong token is the host's 401, and the log says so", async () => {
+  const { revisionId } = await deployment("gitlab", "another token")
+  await become(revisionId, "DEPLOYED")
+  await send()
+
+  assert.match((await logOf(revisionId)).join(), /401.*Bad credentials/)
+})
+
+test("a redirect is not followed, and this machine is only called where the platform itself is only here", async () => {
+  await using elsewhere = await fakeGitHost(token)
+  const { revisionId } = await deployment("github")
+  await become(revisionId, "BUILDING")
+  host.instead = { status: 307, body: "", headers: { location: `http://${elsewhere.host}/api/v3/x` } }
+  await send()
+  host.instead = undefined
+  await become(revisionId, "DEPLOYED")
+  await send(false)
+
+  assert.deepEqual([elsewhere.received, host.received], [[], []])
+  assert.match((await logOf(revisionId)).at(-1) ?? "", /127\.0\.0\.1 is no address of a git host/)
+})
+
+test("an integration of a host that nobody knows is only there to fetch with", async () => {
+  const { revisionId } = await deployment(undefined)
+  await become(revisionId, "DEPLOYED")
+  await send()
+
+  assert.deepEqual(host.received, [])
+  assert.deepEqual(await logOf(revisionId), [])
+})
+
+test("a token goes to its own host and its API only", () => {
+  assert.equal(originOf("https://github.com/acme/shop", "github.com"), "https://github.com")
+  assert.equal(originOf("git@github.com:acme/shop.git", "github.com"), "https://github.com")
+  assert.equal(
+    originOf("ssh://git@git.acme.example:2222/a/b", "git.acme.example:3000"),
+    "https://git.acme.example:3000",
+  )
+  assert.equal(originOf("https://evil.example/acme/shop", "github.com"), undefined)
+  assert.equal(originOf("https://github.com.evil.example/acme/shop", "github.com"), undefined)
+  assert.equal(originOf("https://github.com:8443/acme/shop", "github.com"), undefined)
+  const urlOf = (provider: Provider, repoUrl: string) => {
+    const { host: name, origin } = new URL(repoUrl)
+    const credentials = { kind: "token", host: name, username: "x-access-token", token: new Secret("t") } as const
+    const status = { sha, state: "success", context: "superstep/a", description: "", targetUrl: "" } as const
+    return statusRequest(provider, { repoUrl, origin, credentials }, status)?.url
+  }
+  assert.equal(
+    urlOf("github", "https://github.com/acme/shop"),
+    `https://api.github.com/repos/acme/shop/statuses/${sha}`,
+  )
+  assert.equal(urlOf("github", "https://x.ghe.com/acme/shop"), `https://api.x.ghe.com/repos/acme/shop/statuses/${sha}`)
+  assert.equal(
+    urlOf("gitlab", "https://gitlab.com/group/sub/shop.git"),
+    `https://gitlab.com/api/v4/projects/group%2Fsub%2Fshop/statuses/${sha}`,
+  )
+  assert.equal(urlOf("gitea", "https://codeberg.org/a/b"), `https://codeberg.org/api/v1/repos/a/b/statuses/${sha}`)
+  assert.equal(
+    urlOf("bitbucket", "https://bitbucket.org/a/b"),
+    `https://api.bitbucket.org/2.0/repositories/a/b/commit/${sha}/statuses/build`,
+  )
+})
+
+test("a GitLab that has the state already has taken it; a limit of calls passes", () => {
+  assert.equal(verdictOn("gitlab", 400, '{"message":"Cannot transition status via :enqueue from :pending"}'), "sent")
+  assert.equal(verdictOn("github", 403, "You have exceeded a secondary rate limit"), "again")
+  assert.equal(verdictOn("github", 429, ""), "again")
+  assert.equal(verdictOn("github", undefined, ""), "again")
+  assert.equal(verdictOn("github", 307, ""), "refused")
+})
