@@ -24,10 +24,12 @@ import { addReference } from "./http/reference.js"
 import { requestId } from "./http/request-id.js"
 import { addIntegrationRoutes } from "./integrations/routes.js"
 import { addListenerRoutes } from "./listeners/routes.js"
+import { LiveLogs } from "./logs/live-logs.js"
 import { addLogRoutes } from "./logs/routes.js"
 import { takePullRequest } from "./previews/operations.js"
 import { addPreviewRoutes } from "./previews/routes.js"
 import { addDeliveryRoutes, addWebhookRoutes, isDeliveryPath, maxDeliveryBytes } from "./pushes/routes.js"
+import { addLogStreamRoutes } from "./logs/stream-routes.js"
 import { addRevisionRoutes } from "./revisions/routes.js"
 import type { MasterKey } from "./secrets/seal.js"
 import { addUploadRoutes, isUpload } from "./uploads/routes.js"
@@ -53,6 +55,8 @@ export interface AppOptions {
   readonly uploadsFolder: string
   /** Where the API is reached from outside, when that is not where clients reach it. */
   readonly publicUrl?: string | undefined
+  /** Whoever closes it ends all streams of logs; one of the app's own unless told. */
+  readonly liveLogs?: LiveLogs
   /** Answers 503 while it says true; the default never does. */
   readonly isStopping?: () => boolean
   /** Where webhooks may go. */
@@ -87,6 +91,7 @@ export function createApp(given: AppOptions): Hono {
   addRevisionRoutes(api, options)
   addRevisionActions(api, options)
   addLogRoutes(api, options)
+  addLogStreamRoutes(api, { db, liveLogs: options.liveLogs ?? new LiveLogs({ db, log }) })
   addIntegrationRoutes(api, options)
   addKeyRoutes(api, options)
   addGithubRepositories(api, options)

@@ -182,6 +182,26 @@ export const settings = {
       .transform((flag) => flag === "1"),
     defaultText: "`0`",
   },
+  logQuotaMb: {
+    env: "SUPERSTEP_LOG_QUOTA_MB",
+    describe: "What the logs of a deployment may take up, in megabytes; above it the oldest lines go.",
+    schema: z
+      .string()
+      .regex(/^\d+(\.\d+)?$/, "expected megabytes")
+      .transform(Number)
+      .refine((megabytes) => megabytes > 0, "expected more than 0")
+      .default(100),
+  },
+  logDays: {
+    env: "SUPERSTEP_LOG_DAYS",
+    describe: "How long what agent servers print is kept, in days.",
+    schema: count.default(7),
+  },
+  buildLogDays: {
+    env: "SUPERSTEP_BUILD_LOG_DAYS",
+    describe: "How long what builds print is kept, in days.",
+    schema: count.default(30),
+  },
   sourceMs: {
     env: "SUPERSTEP_TIMEOUT_SOURCE",
     describe: "Limit of one git command, in seconds.",

@@ -13,6 +13,7 @@ import { installedNodes } from "./builders/installed-nodes.js"
 import { agentsUrlOf, apiUrlOf, type Config, gitProtocolsOf, isLoopback } from "./config.js"
 import { networks } from "./edge/config.js"
 import { loadMasterKey, openHome } from "./home.js"
+import { LiveLogs } from "./logs/live-logs.js"
 import type { PipelineContext, PipelineLimits } from "./pipeline/context.js"
 import { crashPoints } from "./pipeline/crash-points.js"
 import { edgeOnThisMachine, wakeSocketOf } from "./pipeline/edge-process.js"
@@ -92,9 +93,11 @@ async function startParts(
   const context = await createContext({ ...input, folders, server, db })
   const stopping = new AbortController()
   const webhookRules = { allowsLoopback: isLoopback(config.host), allowsPrivate: config.webhookPrivateNetworks }
+  const liveLogs = new LiveLogs({ db, log })
   const app = createApp({
     db,
     log,
+    liveLogs,
     key: context.key,
     agentsUrl: agentsUrlOf(config),
     gitProtocols: gitProtocolsOf(config),
@@ -158,6 +161,7 @@ async function startParts(
 
   const stop = async ({ all }: { all: boolean }) => {
     stopping.abort()
+    await liveLogs.close()
     await listening.close(closeMs)
     await subscription.close()
     await stopWakeCalls()
@@ -232,6 +236,8 @@ const limitsOf = (config: Config, server: ServerFacts): PipelineLimits => ({
   idleMs: config.idleMs,
   builds: config.maxBuilds ?? defaultBuilds(),
   keptArtifacts: config.keepArtifacts,
+  logQuotaBytes: config.logQuotaMb * 1024 * 1024,
+  keptLogDays: { build: config.buildLogDays, deploy: config.logDays },
 })
 
 async function stopEverything(context: PipelineContext, stopEdge: () => Promise<void>): Promise<void> {

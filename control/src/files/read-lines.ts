@@ -1,30 +1,74 @@
-/** Reads a growing log file piece by piece. */
-import { open } from "node:fs/promises"
+/** Reads a growing log file piece by piece, in bounded memory whatever is in it. */
+import { type FileHandle, open } from "node:fs/promises"
+import { maxRawBytes } from "../logs/log-line.js"
 
-// Enough for a burst, little enough to keep in memory; the rest is read next time.
-const chunkBytes = 256 * 1024
+// A longest line and as much again; the rest is read next time.
+const chunkBytes = 2 * maxRawBytes
+
+export interface ReadLines {
+  /** Whole lines, without their ends. Of one that is too long the beginning, `maxRawBytes` of it. */
+  readonly lines: string[]
+  /** Where the next reading begins, in bytes; `from` when there was nothing new. */
+  readonly next: number
+  /** There is more after `next`: a line that is still being written, or what did not fit. */
+  readonly hasMore: boolean
+}
 
 /**
+ * Where a reading begins tells all: in the middle of a line, that line was too long and its rest is passed over. So it may
+ * go on after any crash.
  * @param from  in bytes; a file that is shorter was begun anew and is read from its start
- * @returns     whole lines, without their ends; a last line that is still being written is left for later
  */
-export async function readLines(file: string, from: number): Promise<{ lines: string[]; next: number }> {
+export async function readLines(file: string, from: number): Promise<ReadLines> {
   const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined
     throw error
   })
-  if (!handle) return { lines: [], next: 0 }
+  if (!handle) return { lines: [], next: 0, hasMore: false }
   try {
     const { size } = await handle.stat()
     const begin = size < from ? 0 : from
-    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(chunkBytes), position: begin })
-    const part = buffer.subarray(0, bytesRead)
-    const lastBreak = part.lastIndexOf(10)
-    // A line as long as the chunk would never end: it is taken as it is.
-    const end = lastBreak === -1 && bytesRead === chunkBytes ? bytesRead : lastBreak + 1
-    const text = part.subarray(0, end).toString("utf8")
-    return { lines: text === "" ? [] : text.replace(/\n$/, "").split("\n"), next: begin + end }
+    const start = await lineStart(handle, begin, size)
+    const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, size - start))
+    const { bytesRead } = await handle.read({ buffer, position: start })
+    const { lines, used } = splitLines(buffer.subarray(0, bytesRead))
+    return { lines, next: start + used, hasMore: start + used < size }
   } finally {
     await handle.close()
   }
 }
+
+const lineBreak = 10
+
+/** @returns `begin` when a line begins there, else the begin of the next line, or the end of the file */
+async function lineStart(handle: FileHandle, begin: number, size: number): Promise<number> {
+  if (begin === 0) return 0
+  const buffer = Buffer.allocUnsafe(64 * 1024)
+  // The byte before tells whether a line ended there.
+  for (let position = begin - 1; position < size; ) {
+    const { bytesRead } = await handle.read({ buffer, position })
+    if (bytesRead === 0) return position
+    const at = buffer.subarray(0, bytesRead).indexOf(lineBreak)
+    if (at !== -1) return position + at + 1
+    position += bytesRead
+  }
+  return size
+}
+
+/** Pure. @returns lines and how many bytes they took, ends included */
+export function splitLines(part: Buffer): { lines: string[]; used: number } {
+  const lines: string[] = []
+  let begin = 0
+  for (;;) {
+    const end = part.indexOf(lineBreak, begin)
+    if (end === -1) break
+    lines.push(text(part.subarray(begin, end)))
+    begin = end + 1
+  }
+  // Longer than a line may be, whatever comes: its beginning is taken, and its rest will be passed over.
+  if (part.length - begin < maxRawBytes) return { lines, used: begin }
+  return { lines: [...lines, text(part.subarray(begin))], used: part.length }
+}
+
+/** Bytes that are no UTF-8 become U+FFFD. */
+const text = (bytes: Buffer): string => bytes.subarray(0, maxRawBytes).toString("utf8")

@@ -1,4 +1,4 @@
-/** What a stored log line looks like, and how a raw one becomes it: no secrets, no terminal codes, a bounded size. Pure. */
+/** What a stored log line looks like, and how a text becomes one: no terminal codes, no line breaks, a bounded size. Pure. */
 import { stripVTControlCharacters } from "node:util"
 
 export const logLevels = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const
@@ -11,58 +11,49 @@ export interface NewLogLine {
   readonly message: string
   /** INFO unless told. */
   readonly level?: LogLevel
-  /** When it was said; now unless told. */
+  /** When it was said; now unless told, and never later. */
   readonly at?: Date
+  /** A UUID, when the line says which run it is about. */
+  readonly runId?: string
 }
 
 // A line longer than this is data, not a sentence; what follows would only make the page slow.
 const maxLineBytes = 16 * 1024
 const cutMark = " … [line cut]"
 
-// Shorter values ("true", "8000") occur in ordinary words, so hiding them would make logs unreadable.
-const minHiddenLength = 6
-const hidden = "[secret]"
+/** Of a longer line only so much is looked at (`files/read-lines.ts`). */
+export const maxRawBytes = 512 * 1024
 
-const pathEncoded = (text: string): string[] => {
-  try {
-    return [encodeURIComponent(text)]
-  } catch (error) {
-    // A lone surrogate has no URL form, hence there is none to hide.
-    if (error instanceof URIError) return []
-    throw error
-  }
-}
+/** Secrets are found in pieces of this many characters, so the end of a line that was read in part may hold less of one. */
+export const longestPiece = 64
 
-/** Every form in which a value may be printed: itself, its lines, base64, URL-encoded, inside JSON. */
-function formsOf(value: string): string[] {
-  const lines = value.split(/\r?\n/)
-  const whole = [
-    value,
-    Buffer.from(value).toString("base64"),
-    JSON.stringify(value).slice(1, -1),
-    ...pathEncoded(value),
-  ]
-  return [...whole, ...lines].filter((form) => form.length >= minHiddenLength)
-}
+// Postgres' text has no NUL, and other control characters would move the reader's cursor, as would C1 codes and those that
+// turn the direction of writing. A tab is innocent.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes
+const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+
+/** Text on one line without control characters; a line break inside of it becomes visible, so that it fakes no line. */
+export const plainText = (raw: string): string =>
+  stripVTControlCharacters(raw).replace(/\r?\n/g, String.raw`\n`).replace(controlCharacters, "").trimEnd()
 
 /**
- * @param values  clear secrets
- * @returns       a function that replaces each of them in a text, longest first so that none is left in part
+ * Texts as they are stored. Secrets are looked for in all lines together, since some span several, and before anything
+ * is cut, so that no half of one stays.
+ * @param hide  replaces secrets in a text and keeps the number of its lines
+ * @returns     as many as there were
  */
-export function hideSecrets(values: readonly string[]): (text: string) => string {
-  const forms = [...new Set(values.flatMap(formsOf))].sort((a, b) => b.length - a.length)
-  return (text) => forms.reduce((shown, form) => shown.replaceAll(form, hidden), text)
+export function cleanLines(raw: readonly string[], hide: (text: string) => string): string[] {
+  const cleaned = hide(raw.map(plainText).join("\n")).split("\n")
+  return cleaned.map((text, index) => cut(text, Buffer.byteLength(raw[index] ?? "") >= maxRawBytes))
 }
 
-// Postgres' text has no NUL, and other control characters would move the reader's cursor; a tab is innocent.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes
-const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f]/g
+/** One text as it is stored. */
+export const cleanLine = (raw: string, hide: (text: string) => string): string => cleanLines([raw], hide)[0] ?? ""
 
-/** A raw line as it is stored. Secrets go before the cut, so that no half of one stays. */
-export function cleanLine(raw: string, hide: (text: string) => string): string {
-  const text = hide(stripVTControlCharacters(raw)).replace(controlCharacters, "").trimEnd()
-  if (Buffer.byteLength(text) <= maxLineBytes) return text
-  const kept = Buffer.from(text)
+function cut(text: string, isCutBefore: boolean): string {
+  const safe = isCutBefore ? text.slice(0, Math.max(0, text.length - longestPiece)) : text
+  if (!isCutBefore && Buffer.byteLength(safe) <= maxLineBytes) return safe
+  const kept = Buffer.from(safe)
     .subarray(0, maxLineBytes - Buffer.byteLength(cutMark))
     .toString()
   // A character that the cut went through decodes to U+FFFD.

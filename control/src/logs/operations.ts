@@ -1,45 +1,61 @@
 /** Stores what builds and units say, and gives it back page by page. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { cleanLine, hideSecrets, type LogStream, type NewLogLine } from "./log-line.js"
+import { cursorAfter, lineOfCursor } from "./cursor.js"
+import { hideSecrets } from "./hide-secrets.js"
+import { cleanLines, type LogStream, type NewLogLine } from "./log-line.js"
 import { findLogLines, insertLogLines, type LogFilter, type LogRow, lastLines } from "./queries.js"
 
 /**
  * Adds lines to a revision's log in their order (G1), cleaned of secrets, terminal codes and excess (G2).
- * @param secrets  clear values that must not be stored, such as those of `secretsOfRevision`
+ * @param hide  takes secrets out of a text, such as `hideSecrets` of what `secretsOfRevision` gives
+ * @returns     the bytes that the deployment's logs take up now; undefined when the revision is gone
  */
 export async function appendLogLines(
   db: Db,
   revisionId: string,
   stream: LogStream,
   lines: readonly (NewLogLine | string)[],
-  { secrets = [] }: { secrets?: readonly string[] } = {},
-): Promise<void> {
-  if (lines.length === 0) return
-  const hide = hideSecrets(secrets)
-  const cleaned = lines.map((line) => {
-    const { message, level = "INFO", at = null } = typeof line === "string" ? { message: line } : line
-    return { message: cleanLine(message, hide), level, at }
-  })
-  await insertLogLines(db, revisionId, stream, cleaned)
+  { hide = hideSecrets([]) }: { hide?: (text: string) => string } = {},
+): Promise<number | undefined> {
+  if (lines.length === 0) return undefined
+  const given = lines.map((line): NewLogLine => (typeof line === "string" ? { message: line } : line))
+  const messages = cleanLines(
+    given.map(({ message }) => message),
+    hide,
+  )
+  const rows = given.map(({ level = "INFO", at = null, runId = null }, index) => ({
+    message: messages[index] ?? "",
+    level,
+    at,
+    runId,
+  }))
+  return insertLogLines(db, revisionId, stream, rows)
 }
 
 /** The newest lines of a revision's stream, oldest first: what a failure shows. */
 export const lastLogLines = (db: Db, revisionId: string, stream: LogStream, count = 30): Promise<LogRow[]> =>
   lastLines(db, revisionId, stream, count)
 
+export interface AskedLog extends Omit<LogFilter, "after"> {
+  /** A cursor that an earlier page gave, and the parameter that it came in. */
+  readonly cursor?: { readonly text: string; readonly path: readonly string[] } | undefined
+}
+
 export interface LogPage {
   readonly rows: readonly LogRow[]
   /** After the last line of this page; null when there is nothing to go on from. */
-  readonly nextOffset: string | null
+  readonly nextCursor: string | null
 }
 
 /**
- * One page of a log. Upwards the offset stays good for lines that are yet to come, so following is asking again
- * with it; an empty page has none, and the reader keeps the one it had (control-plane §1.4, "Logs v1").
+ * One page of a log. Upwards the cursor stays good for lines that are yet to come, so following is asking again with it,
+ * also after an empty page. Downwards an empty page is the end (control-plane §1.4, "Logs v1").
+ * @throws InvalidInput  the cursor is another log's, or none at all
  */
-export async function readLog(db: Db, filter: LogFilter): Promise<LogPage> {
-  const rows = await findLogLines(db, filter)
+export async function readLog(db: Db, { cursor, ...asked }: AskedLog): Promise<LogPage> {
+  const after = cursor && lineOfCursor(asked, cursor.text, cursor.path)
+  const rows = await findLogLines(db, { ...asked, after })
   const last = rows.at(-1)
-  const ended = filter.order === "desc" && rows.length < filter.limit
-  return { rows, nextOffset: last && !ended ? String(last.log_line_id) : null }
+  if (last) return { rows, nextCursor: cursorAfter(asked, last.log_line_id) }
+  return { rows, nextCursor: (asked.order === "asc" && cursor?.text) || null }
 }

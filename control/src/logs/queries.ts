@@ -1,84 +1,185 @@
-/** The table `log_lines`. An id is a line's stable name, its order and its cursor. */
+/** The tables `log_lines` and `log_books`. An id is a line's stable name and its order in its deployment. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import type { LogScope } from "./cursor.js"
 import type { LogLevel, LogStream } from "./log-line.js"
+
+/** The payload is the id of the deployment that has new lines. */
+export const logsChannel = "superstep_logs"
 
 export interface LogRow {
   readonly log_line_id: number
   readonly revision_id: string
-  readonly at: Date
+  readonly stream: LogStream
+  /** ISO with microseconds: no two lines of a log share it. */
+  readonly time: string
   readonly level: LogLevel
   readonly message: string
+  readonly run_id: string | null
 }
 
 export interface InsertedLine {
   readonly message: string
   readonly level: LogLevel
   readonly at: Date | null
+  readonly runId: string | null
 }
 
-/** Adds lines in their order. One process writes a revision's lines, so ids rise as they are committed. */
-export const insertLogLines = (
+/** @returns the bytes that the deployment's logs take up now; undefined when the revision is gone */
+export const insertLogLines = async (
   db: Db,
   revisionId: string,
   stream: LogStream,
   lines: readonly InsertedLine[],
-): Promise<number> =>
-  db.run(sql`
-    insert into log_lines (revision_id, stream, at, level, message)
-    select ${revisionId}, ${stream}, coalesce(at, now()), level, message
-    from unnest(
-      ${lines.map(({ at }) => at)}::timestamptz[], ${lines.map(({ level }) => level)}::text[],
-      ${lines.map(({ message }) => message)}::text[]
-    ) with ordinality as given (at, level, message, place)
-    order by place`)
+): Promise<number | undefined> => {
+  const row = await db.row<{ bytes: number | null }>(sql`
+    select append_log_lines(${revisionId}, ${stream}, ${lines.map(({ at }) => at)}::timestamptz[],
+      ${lines.map(({ level }) => level)}::text[], ${lines.map(({ message }) => message)}::text[],
+      ${lines.map(({ runId }) => runId)}::uuid[]) as bytes`)
+  return row?.bytes ?? undefined
+}
 
-export interface LogFilter {
+/** Which lines of a log. */
+export interface LineFilter extends LogScope {
+  readonly level?: LogLevel | undefined
+  /** Any part of the message, in any case. */
+  readonly query?: string | undefined
+  readonly runId?: string | undefined
+}
+
+export interface LogFilter extends LineFilter {
   readonly workspaceId: string
-  readonly deploymentId: string
-  /** All revisions of the deployment when absent. */
-  readonly revisionId?: string | undefined
-  readonly stream: LogStream
   readonly order: "asc" | "desc"
   readonly limit: number
   /** The last line that the reader has: only what comes after it in this order. */
   readonly after?: number | undefined
-  readonly startTime?: Date | undefined
-  readonly endTime?: Date | undefined
-  readonly level?: LogLevel | undefined
-  /** Any part of the message, in any case. */
-  readonly query?: string | undefined
+  /** ISO, with microseconds. */
+  readonly startTime?: string | undefined
+  readonly endTime?: string | undefined
 }
 
+const columns = sql`l.log_line_id, l.revision_id, l.stream, l.level, l.message, l.run_id,
+  to_char(l.at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time`
+
 export function findLogLines(db: Db, filter: LogFilter): Promise<LogRow[]> {
-  const descending = filter.order === "desc"
+  // Each stream by its own index, so that a page is read and not sorted out of everything.
+  const streams: readonly LogStream[] = filter.stream ? [filter.stream] : ["build", "deploy"]
+  const pages = streams.map((stream) => sql`(${pageOf(filter, stream)})`)
+  return db.rows(sql`
+    select ${columns} from (${joinSql(pages, " union all ")}) l
+    order by l.log_line_id ${direction(filter)} limit ${filter.limit}`)
+}
+
+const direction = ({ order }: LogFilter): Sql => (order === "desc" ? sql`desc` : sql`asc`)
+
+const pageOf = (filter: LogFilter, stream: LogStream): Sql => sql`
+  select l.* from log_lines l join deployments d using (deployment_id)
+  where ${joinSql(conditions(filter, stream), " and ")}
+  order by l.log_line_id ${direction(filter)} limit ${filter.limit}`
+
+function conditions(filter: LogFilter, stream: LogStream): Sql[] {
   const where: Sql[] = [
     sql`d.workspace_id = ${filter.workspaceId}`,
-    sql`d.deployment_id = ${filter.deploymentId}`,
-    sql`l.stream = ${filter.stream}`,
+    sql`l.deployment_id = ${filter.deploymentId}`,
+    sql`l.stream = ${stream}`,
   ]
   if (filter.revisionId) where.push(sql`l.revision_id = ${filter.revisionId}`)
   if (filter.after !== undefined) {
-    where.push(descending ? sql`l.log_line_id < ${filter.after}` : sql`l.log_line_id > ${filter.after}`)
+    where.push(filter.order === "desc" ? sql`l.log_line_id < ${filter.after}` : sql`l.log_line_id > ${filter.after}`)
   }
-  // Readers see milliseconds, the table has microseconds: both ends include what shares their millisecond.
   if (filter.startTime) where.push(sql`l.at >= ${filter.startTime}`)
+  // A time of milliseconds means all that share them.
   if (filter.endTime) where.push(sql`l.at < ${filter.endTime}::timestamptz + interval '1 millisecond'`)
   if (filter.level) where.push(sql`l.level = ${filter.level}`)
   if (filter.query) where.push(sql`position(lower(${filter.query}) in lower(l.message)) > 0`)
+  if (filter.runId) where.push(sql`l.run_id = ${filter.runId}`)
+  return where
+}
+
+/** A deployment's lines after one, of all streams and revisions, oldest first. */
+export function linesAfter(
+  db: Db,
+  deploymentId: string,
+  { after, limit }: { after: number; limit: number },
+): Promise<LogRow[]> {
+  const of = (stream: LogStream) => sql`
+    (select * from log_lines where deployment_id = ${deploymentId} and stream = ${stream} and log_line_id > ${after}
+      order by log_line_id limit ${limit})`
   return db.rows(sql`
-    select l.log_line_id, l.revision_id, l.at, l.level, l.message
-    from log_lines l join revisions r using (revision_id) join deployments d using (deployment_id)
-    where ${joinSql(where, " and ")}
-    order by l.log_line_id ${descending ? sql`desc` : sql`asc`}
-    limit ${filter.limit}`)
+    select ${columns} from (${of("build")} union all ${of("deploy")}) l order by l.log_line_id limit ${limit}`)
 }
 
 /** The newest lines of one stream, oldest first. */
 export const lastLines = (db: Db, revisionId: string, stream: LogStream, count: number): Promise<LogRow[]> =>
   db.rows(sql`
     select * from (
-      select log_line_id, revision_id, at, level, message from log_lines
-      where revision_id = ${revisionId} and stream = ${stream}
-      order by log_line_id desc limit ${count}
+      select ${columns} from log_lines l
+      where l.revision_id = ${revisionId} and l.stream = ${stream}
+      order by l.log_line_id desc limit ${count}
     ) newest order by log_line_id`)
+
+/** The id of a deployment's newest line; 0 when it has none. */
+export const newestLine = async (db: Db, deploymentId: string): Promise<number> => {
+  const row = await db.row<{ id: number | null }>(sql`
+    select greatest(
+      (select max(log_line_id) from log_lines where deployment_id = ${deploymentId} and stream = 'build'),
+      (select max(log_line_id) from log_lines where deployment_id = ${deploymentId} and stream = 'deploy')) as id`)
+  return row?.id ?? 0
+}
+
+export interface LogBook {
+  readonly deployment_id: string
+  readonly workspace_id: string
+  readonly stream: LogStream
+  readonly bytes: number
+}
+
+/** The biggest first. */
+export const booksOf = (db: Db, deploymentId: string): Promise<LogBook[]> =>
+  db.rows(sql`
+    select b.deployment_id, d.workspace_id, b.stream, b.bytes from log_books b join deployments d using (deployment_id)
+    where b.deployment_id = ${deploymentId} order by b.bytes desc, b.stream`)
+
+export const allBooks = (db: Db): Promise<Pick<LogBook, "deployment_id" | "stream">[]> =>
+  db.rows(sql`select deployment_id, stream from log_books where bytes > 0`)
+
+// Enough to get on, little enough to hold up nobody.
+const batchLines = 2000
+
+/**
+ * Removes the oldest lines of a stream, a batch at most. Times rise with ids, so the oldest come first either way.
+ * @param olderThanDays  only those; without it whatever comes first, and the book counts them as dropped
+ * @returns              how many are gone
+ */
+export async function removeOldestLines(
+  db: Db,
+  { deployment_id: deploymentId, stream }: Pick<LogBook, "deployment_id" | "stream">,
+  { olderThanDays }: { olderThanDays?: number } = {},
+): Promise<number> {
+  const isOld = olderThanDays === undefined ? sql`true` : sql`o.at < now() - ${olderThanDays} * interval '1 day'`
+  const dropped = olderThanDays === undefined ? sql`gone.lines` : sql`0`
+  const row = await db.row<{ lines: number }>(sql`
+    with oldest as (
+      select log_line_id, at from log_lines where deployment_id = ${deploymentId} and stream = ${stream}
+      order by log_line_id limit ${batchLines} for update skip locked
+    ), removed as (
+      delete from log_lines l using oldest o where l.log_line_id = o.log_line_id and ${isOld}
+      returning log_line_bytes(l.message) as bytes
+    ), gone as (
+      select count(*) as lines, coalesce(sum(bytes), 0) as bytes from removed
+    )
+    update log_books b set bytes = greatest(0, b.bytes - gone.bytes), dropped_lines = b.dropped_lines + ${dropped}
+    from gone where b.deployment_id = ${deploymentId} and b.stream = ${stream}
+    returning gone.lines`)
+  return row?.lines ?? 0
+}
+
+/** Takes the number of lines that were dropped and not yet told of. */
+export const takeDroppedLines = async (tx: Db, { deployment_id, stream }: LogBook): Promise<number> => {
+  const row = await tx.row<{ dropped: number }>(sql`
+    update log_books b set dropped_lines = 0
+    from (select dropped_lines from log_books where deployment_id = ${deployment_id} and stream = ${stream} for update) before
+    where b.deployment_id = ${deployment_id} and b.stream = ${stream} and before.dropped_lines > 0
+    returning before.dropped_lines as dropped`)
+  return row?.dropped ?? 0
+}

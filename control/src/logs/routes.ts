@@ -5,18 +5,32 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { findDeployment } from "../deployments/operations.js"
 import { uuid } from "../http/fields.js"
 import { findRevision } from "../revisions/operations.js"
-import { type LogPage, readLog } from "./operations.js"
-import type { LogFilter } from "./queries.js"
-import { logsBody, logsQuery, logsReply, renderLogPage } from "./schema.js"
+import type { LogScope } from "./cursor.js"
+import { type AskedLog, type LogPage, readLog } from "./operations.js"
+import {
+  deploymentLogsQuery,
+  deploymentLogsReply,
+  logsBody,
+  logsQuery,
+  logsReply,
+  renderLine,
+  renderLogPage,
+} from "./schema.js"
 
-const responses = {
-  200: { description: "a page of lines", schema: logsReply },
-  404: { description: "the workspace has no such deployment, or the deployment no such revision" },
-} as const
+const notFound = { description: "the workspace has no such deployment, or the deployment no such revision" }
+const malformed = { description: "a parameter is malformed, or the cursor belongs to another log" }
+const responses = { 200: { description: "a page of lines", schema: logsReply }, 404: notFound, 422: malformed } as const
 
 const defaultLimit = 50
+const defaultPageSize = 20
 
 export function addLogRoutes(api: Api, { db }: { db: Db }): void {
+  addRevisionLogs(api, db)
+  addDeploymentLogs(api, db)
+  addLogsOfTheClis(api, db)
+}
+
+function addRevisionLogs(api: Api, db: Db): void {
   addRoute(
     api,
     {
@@ -30,9 +44,38 @@ export function addLogRoutes(api: Api, { db }: { db: Db }): void {
     async ({ c, params, query }) => {
       const { workspaceId } = c.get("caller")
       const ids = { workspaceId, deploymentId: params.deployment_id, revisionId: params.revision_id }
-      return c.json(renderLogPage(await page(db, { ...ids, stream: query.type, ...filterOf(query) })))
+      return c.json(renderLogPage(await page(db, { ...ids, stream: query.type, ...filterOf(query, "query") })))
     },
   )
+}
+
+function addDeploymentLogs(api: Api, db: Db): void {
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/v2/deployment-logs",
+      summary: "Reads what the builds or units of a deployment said, newest first unless told.",
+      query: deploymentLogsQuery,
+      responses: { ...responses, 200: { description: "a page of lines", schema: deploymentLogsReply } },
+    },
+    async ({ c, query }) => {
+      const { rows, nextCursor } = await page(db, {
+        workspaceId: c.get("caller").workspaceId,
+        deploymentId: query.deployment_id,
+        revisionId: query.revision_id,
+        stream: query.log_type === "BUILD" ? "build" : "deploy",
+        order: query.sort_order ?? "desc",
+        limit: query.page_size ?? defaultPageSize,
+        cursor: query.cursor === undefined ? undefined : { text: query.cursor, path: ["query", "cursor"] },
+        ...linesOf(query),
+      })
+      return c.json({ items: rows.map(renderLine), next_cursor: nextCursor })
+    },
+  )
+}
+
+function addLogsOfTheClis(api: Api, db: Db): void {
   for (const stream of ["build", "deploy"] as const) {
     addRoute(
       api,
@@ -47,7 +90,7 @@ export function addLogRoutes(api: Api, { db }: { db: Db }): void {
       async ({ c, params, body }) => {
         const { workspaceId } = c.get("caller")
         const ids = { workspaceId, deploymentId: params.deployment_id, revisionId: params.revision_id }
-        return c.json(renderLogPage(await page(db, { ...ids, stream, ...filterOf(body) })))
+        return c.json(renderLogPage(await page(db, { ...ids, stream, ...filterOf(body, "body") })))
       },
     )
   }
@@ -63,25 +106,35 @@ export function addLogRoutes(api: Api, { db }: { db: Db }): void {
     },
     async ({ c, params, body }) => {
       const ids = { workspaceId: c.get("caller").workspaceId, deploymentId: params.deployment_id }
-      return c.json(renderLogPage(await page(db, { ...ids, stream: "deploy", ...filterOf(body) })))
+      return c.json(renderLogPage(await page(db, { ...ids, stream: "deploy", ...filterOf(body, "body") })))
     },
   )
 }
 
-const filterOf = (asked: z.output<typeof logsBody>) => ({
+type Asked = z.output<typeof logsBody>
+
+const filterOf = (asked: Asked, where: "query" | "body") => ({
   order: asked.order ?? "asc",
   limit: asked.limit ?? defaultLimit,
-  after: asked.offset ?? undefined,
+  cursor: asked.offset ? { text: asked.offset, path: [where, "offset"] } : undefined,
+  ...linesOf(asked),
+})
+
+const linesOf = (asked: Pick<Asked, "start_time" | "end_time" | "level" | "query" | "run_id">) => ({
   startTime: asked.start_time ?? undefined,
   endTime: asked.end_time ?? undefined,
   level: asked.level ?? undefined,
   query: asked.query ?? undefined,
+  runId: asked.run_id ?? undefined,
 })
 
-/** An unknown deployment or revision is a 404, not an empty log. */
-async function page(db: Db, filter: LogFilter): Promise<LogPage> {
-  const { workspaceId, deploymentId, revisionId } = filter
+async function page(db: Db, asked: AskedLog): Promise<LogPage> {
+  await findLog(db, asked.workspaceId, asked)
+  return readLog(db, asked)
+}
+
+/** An unknown deployment or revision is a 404, not an empty log. @throws NotFound */
+export async function findLog(db: Db, workspaceId: string, { deploymentId, revisionId }: LogScope): Promise<void> {
   await findDeployment(db, workspaceId, deploymentId)
   if (revisionId) await findRevision(db, { workspaceId, deploymentId, revisionId })
-  return readLog(db, filter)
 }

@@ -50,6 +50,10 @@ export interface PipelineLimits extends BuildLimits {
   readonly builds: number
   /** How many DEPLOYED revisions of a deployment keep their artefact. */
   readonly keptArtifacts: number
+  /** What the logs of a deployment may take up. */
+  readonly logQuotaBytes: number
+  /** How long lines are kept. What is looked for in a build's log is about its failure, in an agent's about today. */
+  readonly keptLogDays: { readonly build: number; readonly deploy: number }
 }
 
 export interface PipelineContext {

@@ -8,7 +8,6 @@ import { type DrainFacts, decideDrain } from "./drain.js"
 import { routesOf } from "./edge-table.js"
 import { DeployFailed, judge, statusMessage } from "./failures.js"
 import { foldersOf } from "./folders.js"
-import { parseLine } from "./log-shipping.js"
 import { openStages } from "./pipeline.js"
 import { actionFor } from "./reconcile-unit.js"
 import { backOffMs } from "./restart.js"
@@ -150,15 +149,6 @@ test("builds are limited, and so is everything together", () => {
 
 test("a unit's restarts come later and later, up to a minute", () => {
   assert.deepEqual([1, 2, 3, 20].map(backOffMs), [1000, 2000, 4000, 60_000])
-})
-
-test("a line of our own log is taken apart, any other is kept as it stands", () => {
-  const ours = parseLine(
-    '{"level":"warn","time":"2026-01-02T03:04:05.000Z","process":"server","run_id":"r","msg":"slow"}',
-  )
-
-  assert.deepEqual(ours, { message: 'slow {"run_id":"r"}', level: "WARNING", at: new Date("2026-01-02T03:04:05Z") })
-  for (const line of ["plain", '{"a":1}', "{broken", ""]) assert.deepEqual(parseLine(line), { message: line })
 })
 
 test("a route knows the keys of its own workspace only, and the unit that stands by", () => {

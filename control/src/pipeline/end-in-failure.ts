@@ -1,14 +1,13 @@
 /** Ends a revision that failed: its reason is stored, its units end, and the route is where it was before. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { hideSecrets, type LogStream } from "../logs/log-line.js"
+import type { LogStream } from "../logs/log-line.js"
 import { appendLogLines, lastLogLines } from "../logs/operations.js"
 import { advance, type ClaimedRevision } from "../revisions/claims.js"
 import { type ErrorCode, failedStatus } from "../revisions/revision.js"
 import { wakePipeline } from "../revisions/wake-up.js"
-import { secretsOfRevision } from "../secrets/operations.js"
-import { CannotOpen } from "../secrets/seal.js"
 import type { PipelineContext } from "./context.js"
 import { statusMessage } from "./failures.js"
+import { hideSecretsOf } from "./log-shipping.js"
 import { stopRevision, unitsOfDeployment, unitsOfRevision } from "./queries.js"
 import { switchBack } from "./switch-back.js"
 
@@ -21,7 +20,7 @@ export async function endInFailure(
   const { db } = context
   const { revision_id: id, stage } = revision
   const stream: LogStream = stage === "queue" || stage === "fetch" || stage === "build" ? "build" : "deploy"
-  const hide = await hidingSecretsOf(context, revision)
+  const hide = await hideSecretsOf(context, { revision_id: id })
   const said = (await lastLogLines(db, id, stream, 5)).map((line) => line.message)
   // A revision that is draining has been DEPLOYED, which is final.
   const status = stage === "drain" ? "DEPLOYED" : failedStatus(stage)
@@ -32,17 +31,6 @@ export async function endInFailure(
     if (stage !== "drain") await endUnits(tx, revision)
     await wakePipeline(tx, revision.deployment_id)
   })
-}
-
-/** An exchanged master key keeps no revision from ending; what nobody could open was given to no process. */
-async function hidingSecretsOf({ db, key, log }: PipelineContext, revision: ClaimedRevision) {
-  try {
-    return hideSecrets(Object.values(await secretsOfRevision(db, key, revision)))
-  } catch (err) {
-    if (!(err instanceof CannotOpen)) throw err
-    log.warn({ err, revision_id: revision.revision_id }, "secrets of a failed revision cannot be opened")
-    return (text: string) => text
-  }
 }
 
 async function endUnits(tx: Db, { revision_id: failed, deployment_id: deploymentId }: ClaimedRevision): Promise<void> {

@@ -1,16 +1,24 @@
 /**
  * Brings what builds and units print from their files into `log_lines`. The offset that was read is stored in the same
- * transaction as the lines, so a killed control plane leaves neither a hole nor a repeat.
+ * transaction as the lines, so a killed control plane leaves neither a hole nor a repeat. Whoever would store the same
+ * piece a second time finds the offset moved, and stores nothing.
  */
+import type { Db } from "@superstep/toolkit/db/database"
 import type { BuildLogLine } from "../builders/build-request.js"
+import { recordEvent } from "../events/operations.js"
 import { readLines } from "../files/read-lines.js"
+import { hideSecrets } from "../logs/hide-secrets.js"
 import type { NewLogLine } from "../logs/log-line.js"
 import { appendLogLines } from "../logs/operations.js"
+import { keepQuota } from "../logs/quota.js"
+import { parseLine } from "../logs/structured-line.js"
 import { type ClaimedRevision, holdClaim, recordBuildLog } from "../revisions/claims.js"
 import { secretsOfRevision } from "../secrets/operations.js"
+import { CannotOpen } from "../secrets/seal.js"
 import type { PipelineContext } from "./context.js"
-import { recordUnitLog, type UnitRow } from "./queries.js"
+import { moveUnitLog, type UnitRow, unitLogOffset } from "./queries.js"
 import type { StageInput } from "./stage.js"
+import { unitToken } from "./unit.js"
 
 /** Adds our own words to the build's log. */
 export async function logBuild(
@@ -25,77 +33,93 @@ export async function logBuild(
 
 /** @returns where the next reading begins; the same as `from` when there was nothing new */
 export async function shipBuildLog(
-  { db }: PipelineContext,
+  context: PipelineContext,
   revision: ClaimedRevision,
   file: string,
   from: number,
 ): Promise<number> {
   const { lines, next } = await readLines(file, from)
   if (next === from) return from
-  const parsed = lines.map((line) => JSON.parse(line) as BuildLogLine)
-  await db.transaction(async (tx) => {
+  // The build process has hidden the secrets, line by line; this finds those that span lines.
+  const hide = await hideSecretsOf(context, revision)
+  const rows = lines.map(parseBuildLine)
+  const bytes = await context.db.transaction(async (tx) => {
     await recordBuildLog(tx, revision, next)
-    const rows = parsed.map(({ at, level, message }) => ({ at: new Date(at), level, message }))
-    await appendLogLines(tx, revision.revision_id, "build", rows)
+    return appendLogLines(tx, revision.revision_id, "build", rows, { hide })
   })
+  await keepWithin(context, revision, bytes)
   return next
+}
+
+function parseBuildLine(line: string): NewLogLine {
+  const { at, level, message } = JSON.parse(line) as BuildLogLine
+  return { at: new Date(at), level, message }
 }
 
 // An agent may run for years: its file is begun anew when everything in it is stored.
 const keptBytes = 10 * 1024 * 1024
 
-/** Ships what a unit has printed since the last time. */
-export async function shipUnitLog({ db, key, runtime }: PipelineContext, unit: UnitRow): Promise<void> {
-  const forget = async () => {
-    await runtime.forgetLogs(unit.unit_id)
-    await recordUnitLog(db, unit.unit_id, 0)
-  }
-  let from = unit.log_offset
-  for (;;) {
-    const { lines, next } = await runtime.logs(unit.unit_id, from)
-    if (next === from) return from > keptBytes ? forget() : undefined
-    const secrets = Object.values(await secretsOfRevision(db, key, unit))
-    const rows = lines.map(parseLine)
-    await db.transaction(async (tx) => {
-      await recordUnitLog(tx, unit.unit_id, next)
-      await appendLogLines(tx, unit.revision_id, "deploy", rows, { secrets })
+/**
+ * Ships what a unit has printed since the last time.
+ * @param hide  takes the secrets of its revision out of a text; looked up unless given
+ */
+export async function shipUnitLog(
+  context: PipelineContext,
+  unit: UnitRow,
+  hide?: (text: string) => string,
+): Promise<void> {
+  const { db, runtime } = context
+  const { unit_id: unitId, revision_id: revisionId } = unit
+  const hidden = hide ?? (await hideSecretsOf(context, unit))
+  let from = await unitLogOffset(db, unitId)
+  while (from !== undefined) {
+    const { lines, next } = await runtime.logs(unitId, from)
+    if (next === from) break
+    const before = from
+    const stored = await db.transaction(async (tx) => {
+      if (!(await moveUnitLog(tx, unitId, { from: before, to: next }))) return undefined
+      return { bytes: await appendLogLines(tx, revisionId, "deploy", lines.map(parseLine), { hide: hidden }) }
     })
-    from = next
+    // Another one was quicker: what it left is the next piece.
+    from = stored ? next : await unitLogOffset(db, unitId)
+    await keepWithin(context, unit, stored?.bytes)
   }
+  if (from === undefined || from <= keptBytes || !(await runtime.forgetLogs(unitId, from))) return
+  await moveUnitLog(db, unitId, { from, to: 0 })
 }
 
-const levels: Readonly<Record<string, NonNullable<NewLogLine["level"]>>> = {
-  trace: "DEBUG",
-  debug: "DEBUG",
-  info: "INFO",
-  warn: "WARNING",
-  warning: "WARNING",
-  error: "ERROR",
-  fatal: "CRITICAL",
-  critical: "CRITICAL",
-}
-
-/** A line of our own log is taken apart; any other is a message as it stands. */
-export function parseLine(line: string): NewLogLine {
-  const entry = entryOf(line)
-  if (typeof entry?.msg !== "string") return { message: line }
-  const { level, time, msg, process: _process, ...fields } = entry
-  const at = typeof time === "string" ? new Date(time) : undefined
-  const known = typeof level === "string" ? levels[level.toLowerCase()] : undefined
-  const rest = Object.keys(fields).length === 0 ? "" : ` ${JSON.stringify(fields)}`
-  return {
-    message: `${msg}${rest}`,
-    ...(known && { level: known }),
-    ...(at && !Number.isNaN(at.getTime()) && { at }),
-  }
-}
-
-function entryOf(line: string): Record<string, unknown> | undefined {
-  if (!line.startsWith("{")) return undefined
+/** What must not be in a revision's log: the deployment's secrets, and what its units are given by us. */
+export async function hideSecretsOf(
+  context: Pick<PipelineContext, "db" | "key" | "log">,
+  { revision_id: revisionId, ...unit }: { revision_id: string; unit_id?: string; token_sealed?: string },
+): Promise<(text: string) => string> {
+  const { db, key, log } = context
   try {
-    return JSON.parse(line) as Record<string, unknown>
-  } catch {
-    // It only looked like JSON: user code prints what it likes.
-    return undefined
+    const values = Object.values(await secretsOfRevision(db, key, { revision_id: revisionId }))
+    const { unit_id, token_sealed } = unit
+    const token = unit_id && token_sealed ? [unitToken({ key }, { unit_id, token_sealed }).reveal()] : []
+    return hideSecrets([...values, ...token])
+  } catch (err) {
+    // An exchanged master key ends no log: what nobody could open was given to no process since.
+    if (!(err instanceof CannotOpen)) throw err
+    log.warn({ err, revision_id: revisionId }, "secrets of a revision cannot be opened, so its log cannot hide them")
+    return (text) => text
   }
+}
+
+async function keepWithin(
+  { db, limits: { logQuotaBytes: quotaBytes } }: PipelineContext,
+  { revision_id: revisionId, deployment_id: deploymentId }: { revision_id: string; deployment_id: string },
+  bytes: number | undefined,
+): Promise<void> {
+  if (bytes === undefined || bytes <= quotaBytes) return
+  const warn = (tx: Db, { workspaceId, lines }: { workspaceId: string; lines: number }) =>
+    recordEvent(tx, {
+      workspaceId,
+      deploymentId,
+      revisionId,
+      type: "quota.warning",
+      data: { quota: "logs", limit_bytes: quotaBytes, dropped_lines: lines },
+    })
+  await keepQuota(db, { deploymentId, revisionId, quotaBytes }, warn)
 }

@@ -244,8 +244,19 @@ export const recordStart = (db: Db, unitId: string): Promise<number> =>
     update units set is_down = false, restart_generation = d.restart_generation
     from deployments d where d.deployment_id = units.deployment_id and unit_id = ${unitId}`)
 
-export const recordUnitLog = (tx: Db, unitId: string, offset: number): Promise<number> =>
-  tx.run(sql`update units set log_offset = ${offset} where unit_id = ${unitId}`)
+/** How much of a unit's output is stored, in bytes; undefined when the unit is gone. */
+export const unitLogOffset = async (db: Db, unitId: string): Promise<number | undefined> => {
+  const row = await db.row<{ log_offset: number }>(sql`select log_offset from units where unit_id = ${unitId}`)
+  return row?.log_offset
+}
+
+/** @returns false when it is not at `from` any more: somebody else stored that piece */
+export const moveUnitLog = async (
+  tx: Db,
+  unitId: string,
+  { from, to }: { from: number; to: number },
+): Promise<boolean> =>
+  (await tx.run(sql`update units set log_offset = ${to} where unit_id = ${unitId} and log_offset = ${from}`)) > 0
 
 export const removeUnit = (db: Db, unitId: string): Promise<number> =>
   db.run(sql`delete from units where unit_id = ${unitId}`)
@@ -258,11 +269,6 @@ export const stopForsakenUnits = (db: Db): Promise<number> =>
 
 export const revisionOfUnit = (db: Db, unitId: string): Promise<RevisionRow | undefined> =>
   db.row(sql`select r.* from revisions r join units u using (revision_id) where u.unit_id = ${unitId}`)
-
-export const removeOldLogLines = (db: Db, keptDays: { build: number; deploy: number }): Promise<number> =>
-  db.run(sql`
-    delete from log_lines where at < now() - interval '1 day' *
-      case stream when 'build' then ${keptDays.build}::int else ${keptDays.deploy}::int end`)
 
 /**
  * Everything that the edge has to know, one row for each unit that serves or stands by. One that is not ready gets no

@@ -12,7 +12,6 @@ import { deleteNext } from "./deletion.js"
 import { syncEdge } from "./edge-table.js"
 import { lookForSleepers } from "./fall-asleep.js"
 import { workFolder } from "./folders.js"
-import { shipUnitLog } from "./log-shipping.js"
 import { memoryLookMs, memoryWatch } from "./memory-watch.js"
 import {
   allUnits,
@@ -25,6 +24,7 @@ import {
 import { reconcileUnit } from "./reconcile-unit.js"
 import { repeated } from "./repeated.js"
 import { removeWhatIsOld } from "./retention.js"
+import { followUnitLogs } from "./unit-logs.js"
 
 const passMs = 5000
 // A look is one query and a `stat` a unit.
@@ -58,7 +58,7 @@ export function startReconciler(context: PipelineContext): Reconciler {
     },
     stop: async () => {
       await Promise.all([passes.stop(), looks.stop(), retention.stop(), sleepers.stop(), memory.stop()])
-      await units.idle()
+      await units.stop()
     },
   }
 }
@@ -81,15 +81,13 @@ export async function reconcile(context: PipelineContext): Promise<void> {
 /** Looks after every unit, at one thing a unit at a time: one that takes long over its end holds up no other. */
 function unitWatch(context: PipelineContext) {
   const busy = new Map<string, Promise<void>>()
-  const lookAfter = async (unit: WatchedUnit) => {
-    await attempt(context, "unit", () => reconcileUnit(context, unit))
-    // Of the others, the pipeline ships a starting one's log, and the end of a unit its last lines.
-    if (unit.state !== "serving" && unit.state !== "draining") return
-    await attempt(context, "log", () => shipUnitLog(context, unit))
-  }
+  const logs = followUnitLogs(context)
+  const lookAfter = (unit: WatchedUnit) => attempt(context, "unit", () => reconcileUnit(context, unit))
   const look = () =>
     attempt(context, "units", async () => {
-      for (const unit of await allUnits(context.db)) {
+      const units = await allUnits(context.db)
+      logs.follow(units)
+      for (const unit of units) {
         if (busy.has(unit.unit_id)) continue
         busy.set(
           unit.unit_id,
@@ -97,7 +95,11 @@ function unitWatch(context: PipelineContext) {
         )
       }
     })
-  return { look, idle: () => Promise.all(busy.values()) }
+  const stop = async () => {
+    await logs.stop()
+    await Promise.all(busy.values())
+  }
+  return { look, stop }
 }
 
 async function attempt(context: PipelineContext, what: string, work: () => Promise<unknown>): Promise<void> {

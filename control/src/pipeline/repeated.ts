@@ -1,4 +1,5 @@
 /** Work that is done again and again. */
+import { setTimeout as sleep } from "node:timers/promises"
 
 export interface Repeated {
   /** Does it now, or once more when it is being done. */
@@ -11,17 +12,20 @@ export interface Repeated {
  * Runs `work` when it is woken and then every so often, never twice at once.
  * @param work     never throws
  * @param everyMs  from the end of one time to the beginning of the next, in milliseconds
+ * @param restMs   of these, how many nobody's wake shortens
  */
-export function repeated(work: () => Promise<void>, everyMs: number): Repeated {
+export function repeated(work: () => Promise<void>, everyMs: number, { restMs = 0 } = {}): Repeated {
   let running: Promise<void> | undefined
   let isWoken = false
   let isStopping = false
   let timer: NodeJS.Timeout | undefined
+  const stopping = new AbortController()
 
   const run = async () => {
     do {
       isWoken = false
       await work()
+      if (restMs > 0) await sleep(restMs, undefined, { signal: stopping.signal }).catch(() => undefined)
     } while (isWoken && !isStopping)
     running = undefined
     if (!isStopping) timer = setTimeout(wake, everyMs)
@@ -34,6 +38,7 @@ export function repeated(work: () => Promise<void>, everyMs: number): Repeated {
   }
   const stop = async () => {
     isStopping = true
+    stopping.abort()
     clearTimeout(timer)
     await running
   }

@@ -5,13 +5,10 @@ import { type BuildRequest, buildFiles } from "../builders/build-request.js"
 import { removeTree } from "../builders/publish.js"
 import { readJson } from "../files/json-file.js"
 import { removeOldArchives } from "../uploads/operations.js"
+import { removeOldLines } from "../logs/quota.js"
 import { allArtifactIds, removeArtifact, unneededArtifacts } from "./artifact-queries.js"
 import type { PipelineContext } from "./context.js"
 import { type Folders, workFolder } from "./folders.js"
-import { removeOldLogLines } from "./queries.js"
-
-// What people look for in a build's log is about its failure, in an agent's about today (control-plane §6.6).
-const keptDays = { build: 30, deploy: 7 }
 
 export async function removeWhatIsOld({ db, folders, limits, log }: PipelineContext): Promise<void> {
   for (const { artifact_id } of await unneededArtifacts(db, limits.keptArtifacts)) {
@@ -20,7 +17,7 @@ export async function removeWhatIsOld({ db, folders, limits, log }: PipelineCont
     await removeTree(join(folders.artifacts, artifact_id))
   }
   await removeUnknownArtifacts({ db, folders, log })
-  await removeOldLogLines(db, keptDays)
+  await removeOldLines(db, limits.keptLogDays)
   await removeOldArchives(db, folders.uploads)
 }
 

@@ -40,7 +40,7 @@ export type UnitStatus =
   | { readonly state: "absent" }
 
 export interface UnitLogs {
-  /** Whole lines. */
+  /** Whole lines; of a unit that has ended also what it printed last, without an end. */
   readonly lines: readonly string[]
   /** Where the next reading begins, in bytes. */
   readonly next: number
@@ -54,8 +54,17 @@ export interface Runtime {
   socketPath(unitId: string): string
   /** @param from  0, or `next` of the last reading */
   logs(unitId: string, from: number): Promise<UnitLogs>
-  /** Forgets the unit's output so far; what it prints from now on begins at 0. */
-  forgetLogs(unitId: string): Promise<void>
+  /**
+   * Calls `onOutput` soon after the unit has printed; it may call too often.
+   * @returns a function that ends it; undefined when it cannot be watched yet, or not on this machine
+   */
+  watchLogs(unitId: string, onOutput: () => void): (() => void) | undefined
+  /**
+   * Forgets the unit's output so far; what it prints from now on begins at 0.
+   * @param read  how much of it is known: with more than that nothing is forgotten
+   * @returns     whether it was
+   */
+  forgetLogs(unitId: string, read: number): Promise<boolean>
   /** What each unit's processes use, in megabytes; those that do not run, or cannot be looked at, are left out. */
   memoryMb(unitIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** Ends it with all its processes at once, as a crash would: it is then `exited`. */

@@ -2,13 +2,14 @@
  * Units as processes of this machine. A unit is its folder: `pid.json` says which process it is, `out.log` what it
  * printed. It runs in a session of its own, so neither a terminal's Ctrl-C nor our death reaches it.
  */
-import { chown, mkdir, readdir, rm, truncate } from "node:fs/promises"
+import { appendFile, chown, mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { writeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { processTree, processTrees } from "@superstep/toolkit/exec/process-tree"
 import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
+import { forgetFile, watchFile } from "../files/growing-file.js"
 import { readJson, writeJson } from "../files/json-file.js"
 import { readLines } from "../files/read-lines.js"
 import { findByTitle } from "./find-by-title.js"
@@ -112,10 +113,19 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
     await mkdir(options.unitsFolder, { recursive: true })
     return readdir(options.unitsFolder)
   }
-  const logs = (unitId: string, from: number): Promise<UnitLogs> => readLines(join(folderOf(unitId), "out.log"), from)
-  // It is written to by appending, so the unit goes on at the new end.
-  const forgetLogs = (unitId: string): Promise<void> => truncate(join(folderOf(unitId), "out.log"), 0)
-  return { start, status, socketPath, logs, forgetLogs, memoryMb, kill, stop, remove, list }
+  const logFile = (unitId: string) => join(folderOf(unitId), "out.log")
+  const logs = async (unitId: string, from: number): Promise<UnitLogs> => {
+    const { hasMore, ...found } = await readLines(logFile(unitId), from)
+    // Only a process that has ended leaves a line without an end for good; the next life begins on a line of its own.
+    const isLast = found.lines.length === 0 && hasMore && (await status(unitId)).state !== "running"
+    if (!isLast) return found
+    await appendFile(logFile(unitId), "\n")
+    const { lines, next } = await readLines(logFile(unitId), from)
+    return { lines, next }
+  }
+  const forgetLogs = async (unitId: string, read: number): Promise<boolean> => forgetFile(logFile(unitId), read)
+  const watchLogs = (unitId: string, onOutput: () => void) => watchFile(logFile(unitId), onOutput)
+  return { start, status, socketPath, logs, watchLogs, forgetLogs, memoryMb, kill, stop, remove, list }
 }
 
 function killNow(pid: number): void {

@@ -25,6 +25,8 @@ export interface Platform extends AsyncDisposable {
   /** Waits until it has died by itself. */
   untilDead(): Promise<void>
   call(method: string, path: string, body?: unknown): Promise<{ status: number; body: Json }>
+  /** Asks the API as `call` does, and gives the reply as it comes. */
+  fetch(path: string, init?: RequestInit): Promise<Response>
   /** Creates a deployment. @returns its id and its revision's */
   deploy(body: Record<string, unknown>): Promise<{ deploymentId: string; revisionId: string }>
   /** Waits until a revision has ended in whatever way. */
@@ -95,6 +97,8 @@ export async function testPlatform(): Promise<Platform> {
     const text = await reply.text()
     return { status: reply.status, body: text === "" ? undefined : JSON.parse(text) }
   }
+  const ask: Platform["fetch"] = (path, init = {}) =>
+    fetch(`${base}${path}`, { ...init, headers: { "x-api-key": apiKey, ...(init.headers as Record<string, string>) } })
   const deploy: Platform["deploy"] = async (body) => {
     const { status, body: created } = await call("POST", "/v2/deployments", body)
     if (status !== 201) throw new Error(`${status} ${JSON.stringify(created)}`)
@@ -134,6 +138,7 @@ export async function testPlatform(): Promise<Platform> {
     kill,
     untilDead,
     call,
+    fetch: ask,
     deploy,
     untilEnded,
     [Symbol.asyncDispose]: dispose,

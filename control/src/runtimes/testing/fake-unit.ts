@@ -4,10 +4,11 @@
  * /ok in all its lives, FAKE_FAILED=<message> fails a graph,
  * FAKE_NEVER_READY=1 keeps it starting, FAKE_BUSY=<file> makes it busy as long as that file exists, FAKE_DUE_MS=<number>
  * has a cron due in so long, FAKE_EATS_MB=<number> has a process of its own that uses so much memory,
- * FAKE_PROBES=<json> names what /probe tries to reach.
+ * FAKE_PROBES=<json> names what /probe tries to reach, FAKE_SAYS=<file>
+ * makes /say print what is in that file, as it is.
  */
 import { spawn } from "node:child_process"
-import { appendFileSync, existsSync, rmSync, statSync } from "node:fs"
+import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeSync } from "node:fs"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { join } from "node:path"
 import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
@@ -63,6 +64,10 @@ const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
       is_idle: !isBusy(),
       next_due_ms: agentEnv.FAKE_DUE_MS === undefined ? null : Number(agentEnv.FAKE_DUE_MS),
     }),
+  "/say": (response) => {
+    writeSync(1, readFileSync(agentEnv.FAKE_SAYS ?? ""))
+    reply(response, 200, { said: true })
+  },
   "/probe": (response) => {
     probe(JSON.parse(agentEnv.FAKE_PROBES ?? "{}"), env.DATABASE_URI ?? "").then(
       (found) => reply(response, 200, found),

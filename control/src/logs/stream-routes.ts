@@ -1,0 +1,146 @@
+/** HTTP for following logs: `text/event-stream`, an event a line, its id the line's (control-plane §1.9). */
+import { z } from "@hono/zod-openapi"
+import type { Database } from "@superstep/toolkit/db/database"
+import { InvalidInput, KnownError } from "@superstep/toolkit/errors/errors"
+import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import type { Context } from "hono"
+import { uuid } from "../http/fields.js"
+import { findCaller } from "../workspaces/operations.js"
+import type { Follower, LiveLogs } from "./live-logs.js"
+import { readLog } from "./operations.js"
+import { type LineFilter, type LogRow, newestLine } from "./queries.js"
+import { findLog } from "./routes.js"
+import { eventStream, renderLine, streamQuery } from "./schema.js"
+
+export interface LogStreamRoutes {
+  readonly db: Database
+  readonly liveLogs: LiveLogs
+}
+
+const responses = {
+  200: { description: "lines as they come", schema: eventStream, contentType: "text/event-stream" },
+  404: { description: "the workspace has no such deployment, or the deployment no such revision" },
+  422: { description: "a parameter or Last-Event-ID is malformed" },
+} as const
+
+const defaultTail = 100
+
+export function addLogStreamRoutes(api: Api, options: LogStreamRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/v2/deployments/{deployment_id}/logs/stream",
+      summary: "Follows what a deployment's builds and units say, of all revisions.",
+      params: z.object({ deployment_id: uuid }),
+      query: streamQuery,
+      responses,
+    },
+    ({ c, params, query }) => stream(c, options, { deploymentId: params.deployment_id, ...filterOf(query) }, query),
+  )
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/v2/deployments/{deployment_id}/revisions/{revision_id}/logs/stream",
+      summary: "Follows what a revision's build and units say.",
+      params: z.object({ deployment_id: uuid, revision_id: uuid }),
+      query: streamQuery,
+      responses,
+    },
+    ({ c, params, query }) => {
+      const scope = { deploymentId: params.deployment_id, revisionId: params.revision_id }
+      return stream(c, options, { ...scope, ...filterOf(query) }, query)
+    },
+  )
+}
+
+type Query = z.output<typeof streamQuery>
+
+const filterOf = ({ type, level, query, run_id }: Query) => ({ stream: type, level, query, runId: run_id })
+
+async function stream(
+  c: Context,
+  { db, liveLogs }: LogStreamRoutes,
+  filter: LineFilter,
+  { tail = defaultTail, last_event_id }: Query,
+): Promise<Response> {
+  const { workspaceId } = c.get("caller")
+  await findLog(db, workspaceId, filter)
+  const lastId = lineIdOf(c.req.header("last-event-id") || last_event_id)
+  // Asked before the tail is read: what comes in between is then in the tail, or after this.
+  const newest = await newestLine(db, filter.deploymentId)
+  const past =
+    lastId === undefined && tail > 0
+      ? (await readLog(db, { ...filter, workspaceId, order: "desc", limit: tail })).rows.toReversed()
+      : []
+  const after = lastId ?? Math.max(past.at(-1)?.log_line_id ?? 0, newest)
+  const follower = await liveLogs.follow(filter, after)
+  const isAllowed = async () => {
+    await findCaller(db, c.req.header("x-api-key"), c.req.header("x-tenant-id"))
+    await findLog(db, workspaceId, filter)
+  }
+  return c.body(eventsOf(past, follower, isAllowed), 200, {
+    "content-type": "text/event-stream",
+    "cache-control": "no-cache",
+    "x-accel-buffering": "no",
+  })
+}
+
+function lineIdOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  const message = "expected the id of an event of this stream"
+  throw new InvalidInput([{ path: ["header", "Last-Event-ID"], message, type: "value_error" }])
+}
+
+// Every 5 s of silence, as the agent server does (decisions, agent server 4).
+const heartbeatMs = 5000
+// A key that was revoked, or a deployment that is gone, ends its streams after so long at most.
+const recheckMs = 30_000
+
+/** Nothing is read from the table before the client has taken what it was sent: `pull` is called when there is room. */
+function eventsOf(
+  past: readonly LogRow[],
+  follower: Follower,
+  isAllowed: () => Promise<void>,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  let isCancelled = false
+  let checkAt = performance.now() + recheckMs
+  return new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => controller.enqueue(encoder.encode(`: logs\n\n${past.map(eventOf).join("")}`)),
+      pull: async (controller) => {
+        const rows = await follower.next(heartbeatMs)
+        const isOver = rows === undefined || (performance.now() > checkAt && !(await holds(isAllowed)))
+        if (isCancelled) return
+        if (isOver) {
+          follower.close()
+          controller.close()
+          return
+        }
+        if (performance.now() > checkAt) checkAt = performance.now() + recheckMs
+        controller.enqueue(encoder.encode(rows.length === 0 ? ": heartbeat\n\n" : rows.map(eventOf).join("")))
+      },
+      cancel: () => {
+        isCancelled = true
+        follower.close()
+      },
+    },
+    { highWaterMark: 1 },
+  )
+}
+
+/** @returns false when the caller may not read this any more; another fault, such as of the database, decides nothing */
+async function holds(isAllowed: () => Promise<void>): Promise<boolean> {
+  try {
+    await isAllowed()
+    return true
+  } catch (error) {
+    return !(error instanceof KnownError) || "retryAfterMs" in error
+  }
+}
+
+const eventOf = (row: LogRow): string =>
+  `event: log\nid: ${row.log_line_id}\ndata: ${JSON.stringify(renderLine(row))}\n\n`
