@@ -65,7 +65,13 @@ test("hundreds of readers of one deployment cost one read a notification (F3)", 
   await using db = await freshDatabase({ migrations })
   const { deploymentId, say } = await withRevision(db)
   let reads = 0
-  const counted = { ...db, rows: ((statement) => (reads++, db.rows(statement))) as Database["rows"] }
+  const counted = {
+    ...db,
+    rows: ((statement) => {
+      reads++
+      return db.rows(statement)
+    }) as Database["rows"],
+  }
   const live = new LiveLogs({ db: counted, log })
   const followers = await Promise.all(Array.from({ length: 300 }, () => live.follow({ deploymentId })))
   reads = 0

@@ -63,7 +63,7 @@ test("a secret that spans lines is hidden in each of them, and their number stay
 })
 
 test("secrets that are made to be slow are not (G2)", () => {
-  const text = `${"a".repeat(200_000)}b`
+  const text = `${"a".repeat(50_000)}b`
   const values = Array.from({ length: 200 }, (_, index) => `${"a".repeat(6 + index * 100)}${index}`)
 
   const hide = hideSecrets(values)

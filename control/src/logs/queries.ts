@@ -174,6 +174,10 @@ export async function removeOldestLines(
   return row?.lines ?? 0
 }
 
+/** Keeps a revision's row from going away until the transaction ends. */
+export const holdRevision = (tx: Db, revisionId: string): Promise<number> =>
+  tx.run(sql`select 1 from revisions where revision_id = ${revisionId} for key share`)
+
 /** Takes the number of lines that were dropped and not yet told of. */
 export const takeDroppedLines = async (tx: Db, { deployment_id, stream }: LogBook): Promise<number> => {
   const row = await tx.row<{ dropped: number }>(sql`

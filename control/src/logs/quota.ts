@@ -5,7 +5,7 @@
  */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { appendLogLines } from "./operations.js"
-import { allBooks, booksOf, type LogBook, removeOldestLines, takeDroppedLines } from "./queries.js"
+import { allBooks, booksOf, holdRevision, type LogBook, removeOldestLines, takeDroppedLines } from "./queries.js"
 
 // Room for a while: removing a little with each line would say so with each line.
 const share = 0.9
@@ -29,6 +29,8 @@ export async function keepQuota(
     if (!biggest || (await removeOldestLines(db, biggest)) === 0) break
   }
   await db.transaction(async (tx) => {
+    // Before the books, as everybody who adds lines does.
+    await holdRevision(tx, revisionId)
     for (const book of first) {
       const lines = await takeDroppedLines(tx, book)
       if (lines === 0) continue

@@ -1,7 +1,8 @@
 -- Logs belong to a deployment: read and followed across its revisions, found by run, and kept within a quota.
 
 alter table log_lines
-  add column deployment_id uuid references deployments on delete cascade,
+  -- Its revision's. No reference: adding a line must not wait for whoever changes the deployment.
+  add column deployment_id uuid,
   -- As the line says; it is no reference, since runs are in the deployment's own database.
   add column run_id uuid;
 update log_lines l set deployment_id = r.deployment_id from revisions r where r.revision_id = l.revision_id;
@@ -25,8 +26,18 @@ create table log_books (
 create function log_line_bytes(message text) returns bigint language sql immutable parallel safe
   return octet_length(message) + 100;
 
-insert into log_books (deployment_id, stream, bytes, last_at)
-  select deployment_id, stream, sum(log_line_bytes(message)), max(at) from log_lines group by deployment_id, stream;
+insert into log_books (deployment_id, stream) select deployment_id, s from deployments, unnest(array['build', 'deploy']) s;
+update log_books b set bytes = sums.bytes, last_at = sums.last_at
+  from (select deployment_id, stream, sum(log_line_bytes(message)) as bytes, max(at) as last_at
+        from log_lines group by deployment_id, stream) sums
+  where b.deployment_id = sums.deployment_id and b.stream = sums.stream;
+
+create function open_log_books() returns trigger language plpgsql as $$
+begin
+  insert into log_books (deployment_id, stream) values (new.deployment_id, 'build'), (new.deployment_id, 'deploy');
+  return null;
+end $$;
+create trigger open_log_books after insert on deployments for each row execute function open_log_books();
 
 -- Adds lines to a revision's stream in their order. Times never lie in the future and rise by at least a microsecond from
 -- line to line of a deployment's stream, whatever the lines claim: a reader who asks for "from the newest time that I
@@ -40,9 +51,8 @@ declare
   tick constant interval := interval '1 microsecond';
   total bigint;
 begin
-  insert into log_books (deployment_id, stream)
-    select r.deployment_id, s from revisions r, unnest(array['build', 'deploy']) s where r.revision_id = of_revision
-    on conflict do nothing;
+  -- In the order in which everybody takes them: the revision, the books, then units.
+  perform 1 from revisions where revision_id = of_revision for key share;
   -- Both: whoever reads the two streams as one must see ids in their order too.
   perform 1 from log_books b join revisions r using (deployment_id)
     where r.revision_id = of_revision order by b.stream for update of b;

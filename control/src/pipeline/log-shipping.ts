@@ -59,6 +59,9 @@ function parseBuildLine(line: string): NewLogLine {
 // An agent may run for years: its file is begun anew when everything in it is stored.
 const keptBytes = 10 * 1024 * 1024
 
+/** Takes lines back that somebody else has stored meanwhile. */
+class StoredBefore extends Error {}
+
 /**
  * Ships what a unit has printed since the last time.
  * @param hide  takes the secrets of its revision out of a text; looked up unless given
@@ -76,10 +79,17 @@ export async function shipUnitLog(
     const { lines, next } = await runtime.logs(unitId, from)
     if (next === from) break
     const before = from
-    const stored = await db.transaction(async (tx) => {
-      if (!(await moveUnitLog(tx, unitId, { from: before, to: next }))) return undefined
-      return { bytes: await appendLogLines(tx, revisionId, "deploy", lines.map(parseLine), { hide: hidden }) }
-    })
+    const stored = await db
+      .transaction(async (tx) => {
+        // The unit last: that is the order in which the pipeline takes a revision and its units.
+        const bytes = await appendLogLines(tx, revisionId, "deploy", lines.map(parseLine), { hide: hidden })
+        if (!(await moveUnitLog(tx, unitId, { from: before, to: next }))) throw new StoredBefore()
+        return { bytes }
+      })
+      .catch((error: unknown) => {
+        if (error instanceof StoredBefore) return undefined
+        throw error
+      })
     // Another one was quicker: what it left is the next piece.
     from = stored ? next : await unitLogOffset(db, unitId)
     await keepWithin(context, unit, stored?.bytes)
