@@ -51,6 +51,7 @@ export const artifactOfSameInput = (
 
 /**
  * Artefacts that nothing needs: not used by a unit or an unfinished revision, and not among the last good ones.
+ * None while a revision of the deployment may be about to find one that fits.
  * @param keep  how many DEPLOYED revisions of a deployment keep theirs
  */
 export const unneededArtifacts = (db: Db, keep: number): Promise<{ artifact_id: string }[]> =>
@@ -65,6 +66,8 @@ export const unneededArtifacts = (db: Db, keep: number): Promise<{ artifact_id: 
         used.stage is not null or used.revision_id = used.active_revision_id
         or (used.status = 'DEPLOYED' and used.age <= ${keep})
         or exists (select 1 from units u where u.revision_id = used.revision_id))
+    ) and not exists (
+      select 1 from revisions r where r.deployment_id = a.deployment_id and r.stage in ('fetch', 'build')
     ) and a.created_at < now() - interval '1 hour'`)
 
 export const removeArtifact = (db: Db, artifactId: string): Promise<number> =>

@@ -52,4 +52,7 @@ test("the last deployed revisions keep their artefacts, and whatever runs or is 
   const unneeded = (await unneededArtifacts(db, 2)).map(({ artifact_id }) => artifact_id)
 
   assert.deepEqual(unneeded.toSorted(), ["failed", "oldest"])
+
+  await addRevision(db, deploymentId, { status: "AWAITING_BUILD", stage: "fetch" })
+  assert.deepEqual(await unneededArtifacts(db, 2), [], "one that is looking for an artefact may be about to use it")
 })

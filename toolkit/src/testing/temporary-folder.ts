@@ -1,4 +1,5 @@
 /** Folders for tests, gone when the test process is. */
+import { execFileSync } from "node:child_process"
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -17,4 +18,13 @@ export function temporaryFolder(): string {
   return folder
 }
 
-const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true })
+function remove(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error
+    // Published artefacts are read-only, which holds back everybody but root.
+    execFileSync("chmod", ["-R", "u+rwX", folder])
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
