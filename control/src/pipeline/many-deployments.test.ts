@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { readdirSync, readFileSync } from "node:fs"
 import { test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
@@ -14,11 +15,11 @@ const many = 50
 const budget = 40
 const timeoutMs = 900_000
 
-test("fifty deployments share a machine and a small Postgres; each wakes when it is called", { skip }, async () => {
+test("fifty deployments share a machine and a small Postgres; each wakes when it is called", { skip }, async (t) => {
   await using platform = await testPlatform()
   const repository = bareRepository(temporaryFolder())
   repository.commit(smallProject)
-  await platform.start({
+  const control = await platform.start({
     SUPERSTEP_DATABASE_CONNECTIONS: String(budget),
     SUPERSTEP_IDLE_MINUTES: "0.02",
     SUPERSTEP_MAX_BUILDS: "2",
@@ -50,10 +51,14 @@ test("fifty deployments share a machine and a small Postgres; each wakes when it
   }
   const failed = await platform.db.rows(sql`select error_code from revisions where status <> 'DEPLOYED'`)
   assert.deepEqual(failed, [])
-  await until(async () => (await running()).length === 0, { what: "all sleep", timeoutMs })
-  assert.equal(await given(), 0)
+  const isQuiet = async () => (await running()).length === 0 && (await given()) === 0
+  await until(isQuiet, { what: "all sleep, and their connections are free", timeoutMs })
   assert.equal((await platform.db.rows(sql`select from sleeps`)).length, many)
 
+  // Told, not judged: what the platform takes for fifty sleepers is for the benchmark to hold it to.
+  const before = processorMs(control.pid)
+  await sleep(10_000)
+  t.diagnostic(`the control plane took ${processorMs(control.pid) - before} ms of a processor in 10 s`)
   const called = names.filter((_, number) => number % 13 === 0)
   const answers = await Promise.all(called.map(ask))
 
@@ -62,8 +67,15 @@ test("fifty deployments share a machine and a small Postgres; each wakes when it
     called.map(() => 200),
   )
   assert.ok((await given()) <= budget)
-  await until(async () => (await running()).length === 0, { what: "they sleep again", timeoutMs })
+  await until(isQuiet, { what: "they sleep again", timeoutMs })
 })
+
+function processorMs(pid: number | undefined): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1")
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+  // Clock ticks in user and system mode, a hundred a second.
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
 
 /** The unit that a process is, by its title. */
 function unitOf(pid: string): string {

@@ -50,6 +50,7 @@ test("a port that is taken is told with what to do", async () => {
 
 test("after it listens, an error of the server is nobody's secret", async () => {
   const { server, close } = await listen(app().fetch, loopback)
+  assert.ok(server)
 
   assert.equal(server.listenerCount("error"), 0)
   assert.throws(() => server.emit("error", new Error("too many open files")), /too many open files/)

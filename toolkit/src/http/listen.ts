@@ -3,11 +3,12 @@ import { once } from "node:events"
 import { chmod, lstat, rm } from "node:fs/promises"
 import type { Server } from "node:http"
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https"
-import { type AddressInfo, connect } from "node:net"
+import { type AddressInfo, connect, type Server as NetServer } from "node:net"
 import type { Duplex } from "node:stream"
 import { createAdaptorServer } from "@hono/node-server"
 import { KnownError } from "../errors/errors.js"
 import type { Log } from "../log/log.js"
+import { secureFront } from "./secure-front.js"
 import { followTlsFiles, readTlsFiles, type TlsFiles } from "./tls-files.js"
 
 export type ListenAddress =
@@ -16,7 +17,8 @@ export type ListenAddress =
   | { readonly socketPath: string }
 
 export interface Listening {
-  readonly server: Server
+  /** Undefined where HTTPS is spoken. */
+  readonly server?: Server
   /** The port that was given or chosen; undefined on a Unix socket. */
   readonly port: number | undefined
   /** Stops accepting and waits until open requests have ended, at most `graceMs`; then cuts them. */
@@ -29,7 +31,7 @@ export class AddressInUse extends KnownError {
 
 /**
  * @param fetch  an app's `fetch`, such as that of a Hono app
- * @param tls    speaks HTTPS, with these files as they are at the moment
+ * @param tls    speaks HTTPS, with these files as they are at the moment; from this machine plain HTTP is answered too
  * @throws AddressInUse         when another process listens there
  * @throws UnusableCertificate  the files cannot be used
  */
@@ -38,23 +40,53 @@ export async function listen(
   address: ListenAddress,
   tls?: { readonly files: TlsFiles; readonly log: Log },
 ): Promise<Listening> {
-  const secure = tls && { createServer: createHttpsServer, serverOptions: readTlsFiles(tls.files) }
-  const server = createAdaptorServer({ fetch: fetch as never, ...secure }) as Server
-  const stopFollowing = tls && followTlsFiles(server as unknown as HttpsServer, tls.files, tls.log)
-  // Streams stay open for hours and clients reuse connections: only idle sockets may time out.
-  server.requestTimeout = 0
-  server.keepAliveTimeout = 75_000
-  server.on("clientError", refuseUnreadable)
+  const server = createAdaptorServer({ fetch: fetch as never }) as Server
+  configure(server)
+  if (tls) return listenSecurely({ fetch, plain: server, address, tls })
   await bind(server, address)
   const bound = server.address() as AddressInfo | string | null
   return {
     server,
     port: typeof bound === "object" && bound ? bound.port : undefined,
-    close: (graceMs) => {
-      stopFollowing?.()
-      return closeServer(server, graceMs)
-    },
+    close: (graceMs) => closeServer(server, graceMs),
   }
+}
+
+function configure(server: Server): void {
+  // Streams stay open for hours and clients reuse connections: only idle sockets may time out.
+  server.requestTimeout = 0
+  server.keepAliveTimeout = 75_000
+  server.on("clientError", refuseUnreadable)
+}
+
+type Fetch = Parameters<typeof listen>[0]
+
+async function listenSecurely(input: {
+  readonly fetch: Fetch
+  readonly plain: Server
+  readonly address: ListenAddress
+  readonly tls: { readonly files: TlsFiles; readonly log: Log }
+}): Promise<Listening> {
+  const { fetch, plain, address, tls } = input
+  const serverOptions = readTlsFiles(tls.files)
+  const secure = createAdaptorServer({
+    fetch: fetch as never,
+    createServer: createHttpsServer,
+    serverOptions,
+  }) as Server
+  configure(secure)
+  const front = secureFront({ plain, secure })
+  await bind(front.server, address)
+  const stopFollowing = followTlsFiles(secure as unknown as HttpsServer, tls.files, tls.log)
+  const bound = front.server.address() as AddressInfo | string | null
+  const close = async (graceMs: number) => {
+    stopFollowing()
+    const closed = new Promise<void>((resolve) => front.server.close(() => resolve()))
+    const cut = setTimeout(front.destroy, graceMs)
+    await closed
+    clearTimeout(cut)
+  }
+  return { port: typeof bound === "object" && bound ? bound.port : undefined, close }
 }
 
 const refusals: Readonly<Record<string, readonly [string, string]>> = {
@@ -85,7 +117,7 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
  * Binds a server of any kind. A socket file that a killed process left behind is replaced.
  * @throws AddressInUse  when another process listens there
  */
-export async function bind(server: Server, address: ListenAddress): Promise<void> {
+export async function bind(server: NetServer, address: ListenAddress): Promise<void> {
   if ("socketPath" in address) {
     await removeDeadSocket(address.socketPath)
     await tryBind(server, address)
@@ -96,7 +128,7 @@ export async function bind(server: Server, address: ListenAddress): Promise<void
   }
 }
 
-async function tryBind(server: Server, address: ListenAddress): Promise<void> {
+async function tryBind(server: NetServer, address: ListenAddress): Promise<void> {
   try {
     const listening = once(server, "listening")
     if ("socketPath" in address) server.listen(address.socketPath)
