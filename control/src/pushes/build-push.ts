@@ -8,21 +8,36 @@ import { watchedRef } from "./decide.js"
 import type { Outcome } from "./push.js"
 import { latestRevision, rememberBranch, watchedBranch } from "./queries.js"
 
+export interface KnownPush {
+  readonly sha: string
+  readonly ref: string
+  readonly isWebhook: boolean
+  /** When to look at the branch again, in milliseconds; 0: never. */
+  readonly lookInMs: number
+}
+
+/** Remembers that a branch is at a commit, whether that is built or not. */
+export const knowPush = (
+  tx: Db,
+  { deployment_id: deploymentId }: { deployment_id: string },
+  { lookInMs, ...push }: KnownPush,
+): Promise<number> => rememberBranch(tx, { deploymentId, ...push, lookInMs: lookInMs || neverMs })
+
 // Where nobody looks, a date far away keeps the row out of the way.
 const neverMs = 100 * 365 * 86_400_000
 
 /**
  * Adds a revision for a commit, unless it is the one that this branch was last seen at (H5): a webhook and a look may
  * tell of the same push. Belongs into a transaction, which holds the deployment's row from here on.
- * @param sha       frozen in the revision: the branch may have moved on when it is built
- * @param lookInMs  when to look at the branch again; 0: never
+ * @param push  whose commit is frozen in the revision: the branch may have moved on when it is built
  */
 export async function buildPush(
   tx: Db,
   key: MasterKey,
   { workspace_id: workspaceId, deployment_id: deploymentId }: { workspace_id: string; deployment_id: string },
-  { sha, ref, isWebhook, lookInMs }: { sha: string; ref: string; isWebhook: boolean; lookInMs: number },
+  push: KnownPush,
 ): Promise<Pick<Outcome, "result" | "detail" | "revision_id">> {
+  const { sha, ref, isWebhook } = push
   const row = await lockDeployment(tx, workspaceId, deploymentId)
   const isWanted = row && !row.delete_requested_at && watchedRef(row.source_revision_config.repo_ref) === ref
   if (!isWanted) return { result: "ignored", detail: "the deployment has just changed", revision_id: null }
@@ -32,7 +47,7 @@ export async function buildPush(
     return { result: "ignored", detail: "the latest revision takes the newest commit", revision_id: null }
   }
   const seen = await watchedBranch(tx, deploymentId)
-  await rememberBranch(tx, { deploymentId, ref, sha, isWebhook, lookInMs: lookInMs || neverMs })
+  await knowPush(tx, row, push)
   const isLatest = latest?.sha === sha
   if (isLatest || (seen?.ref === ref && seen.sha === sha)) {
     const detail = `${sha} of ${ref} is known already`

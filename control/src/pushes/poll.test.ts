@@ -150,6 +150,20 @@ test("a webhook keeps us from looking, but for once after it; and each is told o
   assert.deepEqual(await pushed(id), [sha])
 })
 
+test("a push that asked to be left alone is not built by the look that follows", async () => {
+  const id = await deployment()
+  await resolved(id, repository.git("rev-parse", "main"))
+  const after = repository.commit({ "a.txt": "2" })
+  const fields = { after, message: "x [skip ci]", repoUrl: repository.url.slice(0, -4) }
+  const { path, headers, text } = signedPush("gitea", secret, fields)
+  assert.equal((await api.call("POST", path, { text, headers })).body.result, "ignored")
+  await makeDue()
+  await look()
+
+  assert.equal(asked.length, 1)
+  assert.deepEqual(await pushed(id), [])
+})
+
 test("webhooks that came out of order are put right by the look that follows", async () => {
   const id = await deployment()
   await resolved(id, repository.git("rev-parse", "main"))

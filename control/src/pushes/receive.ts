@@ -7,8 +7,8 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import { CannotOpen, type MasterKey } from "../secrets/seal.js"
-import { buildPush } from "./build-push.js"
-import { decidePush } from "./decide.js"
+import { buildPush, knowPush } from "./build-push.js"
+import { decidePush, watchedRef } from "./decide.js"
 import { type Delivery, deliveryId, readDelivery } from "./delivery.js"
 import { openSecrets } from "./operations.js"
 import type { GitEvent, Outcome, PullRequestEvent, Push } from "./push.js"
@@ -138,10 +138,17 @@ async function push({ key, lookMs }: Receiver, tx: Db, it: GitDeployment, event:
   const { deployment_id, name } = it
   const decision = decidePush(it, event)
   if ("ignored" in decision) {
+    await passOver(tx, it, event, lookMs)
     return { deployment_id, name, result: "ignored", detail: decision.ignored, revision_id: null }
   }
   const built = await buildPush(tx, key, it, { sha: decision.build, ref: event.ref, isWebhook: true, lookInMs: lookMs })
   return { deployment_id, name, ...built }
+}
+
+/** A push that is left alone is known all the same: the look that follows must not build it. */
+async function passOver(tx: Db, it: GitDeployment, { ref, after }: Push, lookMs: number): Promise<void> {
+  if (after === null || !it.source_config.build_on_push || watchedRef(it.repo_ref) !== ref) return
+  await knowPush(tx, it, { sha: after, ref, isWebhook: true, lookInMs: lookMs })
 }
 
 function summary(events: readonly GitEvent[], deployments: readonly Outcome[]): DeliveryReply {
