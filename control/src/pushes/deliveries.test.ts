@@ -269,6 +269,9 @@ test("all other routes still ask for a key", async () => {
     const reply = await api.call(method, path, { headers: { "x-api-key": "" } })
     assert.equal(reply.status, 401, path)
   }
+  const { paths } = (await api.call("GET", "/openapi.json")).body
+  assert.deepEqual(paths["/v1/integrations/github/webhook"].post.security, [])
+  assert.equal(paths["/v1/integrations/github/install"].get.security, undefined)
 })
 
 test("a push to a deployment that is being deleted makes nothing", async () => {
