@@ -1,0 +1,184 @@
+/** Credentials reach their own host and nobody else: no argument list, no message, no other host. */
+import assert from "node:assert/strict"
+import { execFileSync, spawn } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { userInfo } from "node:os"
+import { join } from "node:path"
+import test from "node:test"
+import { Secret } from "@superstep/toolkit/config/settings"
+import { freePort } from "@superstep/toolkit/testing/free-port"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { gitSource } from "./git.js"
+import { SourceFailed } from "./port.js"
+import { bareRepository } from "./testing/bare-repository.js"
+import { httpGitServer } from "./testing/http-git-server.js"
+import { sshKeyPair } from "./testing/ssh-key-pair.js"
+
+const { signal } = new AbortController()
+const keysFolder = join(temporaryFolder(), "keys")
+const environment = { PATH: process.env.PATH }
+const source = gitSource({ protocols: ["http", "ssh"], environment, timeoutMs: 30_000, keysFolder })
+
+const token = "ghp_never_in_an_argument"
+const basic = Buffer.from(`ada:${token}`).toString("base64")
+const tokenFor = (host: string, text = token) =>
+  ({ kind: "token", host, username: "ada", token: new Secret(text) }) as const
+
+test("a token lets git in, and is in no process's arguments while git runs", async () => {
+  const parent = temporaryFolder()
+  const repository = bareRepository(parent)
+  const sha = repository.commit({ "a.txt": "1" })
+  await using server = await httpGitServer(parent, `Basic ${basic}`)
+  const location = { repoUrl: server.urlOf(repository.folder), ref: "main", credentials: tokenFor(server.host) }
+  const tree = join(temporaryFolder(), "tree")
+
+  const resolved = await source.resolve(location, signal)
+  await source.fetch(location, sha, tree, signal)
+
+  assert.equal(resolved, sha)
+  assert.deepEqual(readdirSync(tree), ["a.txt"])
+  assert.ok(
+    server.seenArguments.some((line) => line.includes(location.repoUrl)),
+    "git was seen while it ran",
+  )
+  for (const line of server.seenArguments) assert.ok(!line.includes(token) && !line.includes(basic))
+})
+
+test("what a host says about a refused token is told without the token", async () => {
+  const parent = temporaryFolder()
+  const repository = bareRepository(parent)
+  repository.commit({ "a.txt": "1" })
+  await using server = await httpGitServer(parent, "Basic other")
+  const location = { repoUrl: server.urlOf(repository.folder), ref: "main", credentials: tokenFor(server.host) }
+
+  const error = await source.resolve(location, signal).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+
+  assert.ok(error instanceof SourceFailed)
+  assert.equal(error.code, "source_auth")
+  const told = JSON.stringify([error.message, error.stack, error.cause])
+  assert.ok(!told.includes(token) && !told.includes(basic), told)
+})
+
+test("a redirect carries no token to another host, and a foreign host gets none", async (t) => {
+  const seen: (string | undefined)[] = []
+  const thief = createServer((request, response) => {
+    seen.push(request.headers.authorization)
+    response.writeHead(404).end()
+  }).listen(0, "127.0.0.1")
+  await once(thief, "listening")
+  const thiefUrl = `http://localhost:${(thief.address() as AddressInfo).port}`
+  const redirecting = createServer((request, response) => {
+    response.writeHead(302, { location: `${thiefUrl}${request.url}` }).end()
+  }).listen(0, "127.0.0.1")
+  await once(redirecting, "listening")
+  t.after(() => [thief, redirecting].map((server) => server.close()))
+  const host = `127.0.0.1:${(redirecting.address() as AddressInfo).port}`
+
+  const redirected = source.resolve(
+    { repoUrl: `http://${host}/a.git`, ref: "main", credentials: tokenFor(host) },
+    signal,
+  )
+  await assert.rejects(redirected, SourceFailed)
+  const redirectedRequests = seen.length
+  const foreign = source.resolve({ repoUrl: `${thiefUrl}/a.git`, ref: "main", credentials: tokenFor(host) }, signal)
+  await assert.rejects(foreign, SourceFailed)
+
+  assert.equal(redirectedRequests, 0)
+  assert.deepEqual([...new Set(seen)], [undefined])
+})
+
+const sshd = "/usr/sbin/sshd"
+const withoutSshd =
+  (process.env.SUPERSTEP_WIDE_TESTS !== "1" && "needs an ssh server: SUPERSTEP_WIDE_TESTS=1 runs it") ||
+  (!existsSync(sshd) && "openssh-server is not installed")
+
+test("an ssh key lets git in, to the pinned host only, and is gone afterwards", { skip: withoutSshd }, async (t) => {
+  const parent = temporaryFolder()
+  const repository = bareRepository(parent)
+  const sha = repository.commit({ "a.txt": "1" })
+  const [hostKey, own, foreign] = [sshKeyPair("ed25519"), sshKeyPair("ed25519"), sshKeyPair("rsa")]
+  const port = await freePort()
+  const config = join(parent, "sshd_config")
+  writeFileSync(join(parent, "authorized_keys"), `${own.publicKey}\n`, { mode: 0o600 })
+  const lines = [
+    `Port ${port}`,
+    "ListenAddress 127.0.0.1",
+    `HostKey ${hostKey.privateKeyFile}`,
+    `AuthorizedKeysFile ${join(parent, "authorized_keys")}`,
+    "PasswordAuthentication no",
+    "KbdInteractiveAuthentication no",
+    "UsePAM no",
+    "StrictModes no",
+    "PermitRootLogin prohibit-password",
+    `PidFile ${join(parent, "sshd.pid")}`,
+  ]
+  writeFileSync(config, `${lines.join("\n")}\n`)
+  const server = spawn(sshd, ["-D", "-e", "-f", config], { stdio: "ignore" })
+  t.after(async () => {
+    server.kill()
+    if (server.exitCode === null) await once(server, "exit")
+  })
+  await until(() => existsSync(join(parent, "sshd.pid")), { what: "sshd listens" })
+  const repoUrl = `ssh://${userInfo().username}@127.0.0.1:${port}${repository.folder}`
+  const locate = (privateKey: string, pinned: string | null) =>
+    ({
+      repoUrl,
+      ref: "main",
+      credentials: {
+        kind: "ssh_key",
+        host: `127.0.0.1:${port}`,
+        privateKey: new Secret(privateKey),
+        knownHosts: pinned,
+      },
+    }) as const
+  const known = `[127.0.0.1]:${port} ${hostKey.publicKey}`
+  const other = `[127.0.0.1]:${port} ${sshKeyPair("ed25519").publicKey}`
+
+  assert.equal(await source.resolve(locate(own.privateKey, known), signal), sha)
+  await assert.rejects(source.resolve(locate(foreign.privateKey, known), signal), { code: "source_auth" })
+  await assert.rejects(source.resolve(locate(own.privateKey, other), signal), { code: "source_auth" })
+  assert.deepEqual(readdirSync(keysFolder), [])
+})
+
+test("an ssh key is a file that only we may read, while git runs and no longer", async () => {
+  const { privateKey } = sshKeyPair("ed25519")
+  const seen = join(temporaryFolder(), "seen")
+  const tools = temporaryFolder()
+  // In place of ssh: notes what it was given, and ends.
+  const notes = `#!/bin/sh\nfor a in "$@"; do case "$a" in -oIdentityFile=*) f=$(echo "\${a#*=}" | tr -d '"');; esac; done\n`
+  writeFileSync(
+    join(tools, "ssh"),
+    `${notes}stat -c '%a %U' "$f" > ${seen}\ncat "$f" >> ${seen}\necho "$@" >> ${seen}\nexit 255\n`,
+    {
+      mode: 0o755,
+    },
+  )
+  const withTool = gitSource({
+    protocols: ["ssh"],
+    environment: { PATH: `${tools}:${process.env.PATH}` },
+    timeoutMs: 30_000,
+    keysFolder,
+  })
+  const credentials = {
+    kind: "ssh_key",
+    host: "git.acme.test",
+    privateKey: new Secret(privateKey),
+    knownHosts: null,
+  } as const
+
+  await assert.rejects(withTool.resolve({ repoUrl: "git@git.acme.test:a.git", ref: "main", credentials }, signal))
+  const [mode, ...rest] = readFileSync(seen, "utf8").split("\n")
+
+  assert.equal(mode, `600 ${execFileSync("id", ["-un"], { encoding: "utf8" }).trim()}`)
+  assert.equal(rest.slice(0, privateKey.trim().split("\n").length).join("\n"), privateKey.trim())
+  const [, secretLine = ""] = privateKey.split("\n")
+  assert.ok(!rest.at(-2)?.includes(secretLine))
+  assert.deepEqual(readdirSync(keysFolder), [])
+})
