@@ -69,8 +69,11 @@ export async function reconcileUnit(context: PipelineContext, unit: WatchedUnit)
   }
 }
 
-async function noteCrash({ db, log }: PipelineContext, unit: UnitRow): Promise<void> {
+async function noteCrash(context: PipelineContext, unit: UnitRow): Promise<void> {
+  const { db, log } = context
   const crashes = crashesAfter(unit)
+  // Its last words, which may have no end, before the next life goes on in the same file.
+  await shipUnitLog(context, unit)
   await recordCrash(db, unit.unit_id, crashes, backOffMs(crashes))
   log.warn({ unit_id: unit.unit_id, revision_id: unit.revision_id, crashes }, "unit ended by itself")
 }
