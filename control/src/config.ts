@@ -248,6 +248,11 @@ export const settings = {
     describe: "How long a new agent server is watched, and rolled back if it crashes, in seconds.",
     ...seconds(60),
   },
+  hangMs: {
+    env: "SUPERSTEP_TIMEOUT_HANG",
+    describe: "How long an agent server that runs may answer nothing before it is ended and started again, in seconds.",
+    ...seconds(30),
+  },
   stopGraceMs: {
     env: "SUPERSTEP_STOP_GRACE",
     describe: "What an agent server that is stopped has to hand its runs back, in seconds.",

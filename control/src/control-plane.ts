@@ -231,6 +231,7 @@ const limitsOf = (config: Config, server: ServerFacts): PipelineLimits => ({
   verifyRouteMs: 30_000,
   drainMs: config.drainMs,
   watchMs: config.watchMs,
+  hangMs: config.hangMs,
   stopGraceMs: config.stopGraceMs,
   requestsPerSecond: config.requestsPerSecond,
   idleMs: config.idleMs,

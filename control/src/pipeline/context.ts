@@ -38,6 +38,8 @@ export interface PipelineLimits extends BuildLimits {
   readonly drainMs: number
   /** How long a new unit is watched after it took over; until then the one before it stands by. */
   readonly watchMs: number
+  /** How long a unit that runs may answer nothing. */
+  readonly hangMs: number
   /** What a stopped unit has to hand its runs back. */
   readonly stopGraceMs: number
   /** After how long a deployment that nobody uses sleeps, if it may. */

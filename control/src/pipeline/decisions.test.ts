@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { BuildFailed } from "../builders/failure.js"
+import { TooManyDeployments } from "../runtimes/isolation.js"
 import { SourceFailed } from "../sources/port.js"
 import { judgeReport } from "./deploy-stage.js"
 import { type DrainFacts, decideDrain } from "./drain.js"
@@ -27,6 +28,7 @@ const facts = (units: DrainFacts["units"], change: Partial<DrainFacts> = {}): Dr
   revisionId: "rnew",
   deployedMs: 100_000,
   isReplaced: false,
+  isUp: true,
   ...change,
 })
 
@@ -56,6 +58,16 @@ test("drain: the second crash of a watched unit rolls back, one crash or a late 
   assert.equal(crashed(2, 10), "roll back")
   assert.equal(crashed(1, 10), "wait")
   assert.equal(crashed(5, 60_001), "done")
+})
+
+test("drain: the unit before stands by until the new one is up, and serves again when it does not come up", () => {
+  const down = (deployedMs: number) => decideDrain(facts([unit("old")], { isUp: false, deployedMs }), limits)
+
+  assert.deepEqual(down(60_001), { kind: "wait", stop: [] })
+  const rolledBack = down(120_000)
+  assert.deepEqual(rolledBack.kind === "roll back" && [rolledBack.to, rolledBack.code], ["rold", "health_timeout"])
+  assert.equal(decideDrain(facts([], { isUp: false, deployedMs: 120_000 }), limits).kind, "done")
+  assert.deepEqual(decideDrain(facts([unit("old")], { isUp: false }), { ...limits, watchMs: 0 }).kind, "done")
 })
 
 const fit = { is_wanted: true, is_outdated: false, is_ready: true, is_down: false, may_start: true } as const
@@ -100,6 +112,8 @@ test("a person's fault fails at once, any other is tried three more times", () =
   assert.deepEqual(judge(new Error("a bug"), 3), { kind: "fail", code: "internal", message: "a bug" })
   const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" })
   assert.deepEqual(judge(refused, 3), { kind: "fail", code: "db_unreachable", message: "refused" })
+  const full = new TooManyDeployments("all users are given out")
+  assert.deepEqual(judge(full, 0), { kind: "fail", code: "capacity", message: "all users are given out" })
   const away = new DatabaseUnavailable("away")
   assert.deepEqual(judge(away, 3), { kind: "fail", code: "db_unreachable", message: "away" })
 })

@@ -1,5 +1,7 @@
 /** deploy: start the revision's units and wait until all could serve. They claim no run and get no request yet. */
 import { setTimeout as sleep } from "node:timers/promises"
+import { lastLogLines } from "../logs/operations.js"
+import type { ErrorCode } from "../revisions/revision.js"
 import type { UnitSpec } from "../runtimes/port.js"
 import { askStatus, type UnitReport } from "../runtimes/unit-client.js"
 import { NoConnections } from "./connections.js"
@@ -7,7 +9,6 @@ import type { PipelineContext } from "./context.js"
 import { DeployFailed } from "./failures.js"
 import { shipUnitLog } from "./log-shipping.js"
 import { recordCrash, type UnitRow, unitById } from "./queries.js"
-import { backOffMs } from "./restart.js"
 import type { RunStage, StageInput } from "./stage.js"
 import { ensureUnits, unitAddress, unitSpec } from "./unit.js"
 
@@ -63,21 +64,31 @@ export function judgeReport(report: UnitReport, revisionId: string): boolean {
 
 // Enough to tell a bad moment from a bad program; a program that ends at once is not waited for (control-plane §6.3).
 const crashesThatFail = 3
+// For what it missed to come up beside it.
+const pauseMs = 250
 
 const memoryWords = "the agent server used more memory than its limit before it was ready"
 
 async function restart(input: StageInput, unit: UnitRow): Promise<UnitRow> {
-  const { context, signal } = input
+  const { context, revision, signal } = input
   const crashes = unit.crashes + 1
   await recordCrash(context.db, unit.unit_id, crashes, 0)
   if (crashes >= crashesThatFail) {
     await shipUnitLog(context, unit)
     if (unit.last_end === "oom_killed") throw new DeployFailed("oom_killed", memoryWords)
-    throw new DeployFailed("crash_loop", `the agent server ended ${crashes} times before it was ready`)
+    const said = (await lastLogLines(context.db, revision.revision_id, "deploy", 20)).map(({ message }) => message)
+    throw new DeployFailed(reasonOfEnds(said), `the agent server ended ${crashes} times before it was ready`)
   }
-  await sleep(backOffMs(crashes), undefined, { signal })
+  await sleep(pauseMs * crashes, undefined, { signal })
   await context.runtime.start(await specOf(input, unit))
   return { ...unit, crashes }
+}
+
+/** What the last lines of a process say about its end. A unit listens on a socket of its own, so no port can be in use. Pure. */
+export function reasonOfEnds(lastLines: readonly string[]): ErrorCode {
+  const says = (words: RegExp) => lastLines.some((line) => words.test(line))
+  if (says(/JavaScript heap out of memory/)) return "oom_killed"
+  return says(/the database cannot be reached/) ? "db_unreachable" : "crash_loop"
 }
 
 const timeoutWords = (report: UnitReport | undefined, { limits }: PipelineContext): string =>

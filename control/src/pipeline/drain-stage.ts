@@ -1,9 +1,9 @@
 /** drain: the old units finish what they have, and the new one is watched. Requests go to the new one all the while. */
 import { holdClaim, recordReason } from "../revisions/claims.js"
 import { wakePipeline } from "../revisions/wake-up.js"
-import { askStatus } from "../runtimes/unit-client.js"
+import { activate, askStatus } from "../runtimes/unit-client.js"
 import type { EdgeState } from "./context.js"
-import { type DrainFacts, decideDrain } from "./drain.js"
+import { type DrainDecision, type DrainFacts, decideDrain } from "./drain.js"
 import { syncEdge } from "./edge-table.js"
 import { statusMessage } from "./failures.js"
 import { deployedMs, stopDraining, type UnitRow, unitsOfDeployment } from "./queries.js"
@@ -19,7 +19,7 @@ export const runDrain: RunStage = async (input) => {
   context.crashPoint("drain:begin")
   const units = await unitsOfDeployment(context.db, revision.deployment_id)
   const decision = decideDrain(await factsOf(input, units), context.limits)
-  if (decision.kind === "roll back") return rollBack(input, units, decision.to)
+  if (decision.kind === "roll back") return rollBack(input, units, decision)
   if (decision.stop.length > 0) await stop(input, decision.stop)
   if (decision.kind === "wait") return { kind: "wait", delayMs: lookAgainMs }
   context.crashPoint("drain:before-advance")
@@ -37,12 +37,14 @@ const stop = ({ context, revision }: StageInput, unitIds: readonly string[]): Pr
 async function factsOf({ context, revision }: StageInput, units: readonly UnitRow[]): Promise<DrainFacts> {
   const edge = await context.edge.status()
   const looked = units.map(async (unit) => ({ ...unit, isIdle: await isIdle(context, edge, unit) }))
-  const serves = units.some(({ revision_id, state }) => revision_id === revision.revision_id && state === "serving")
+  const own = units.filter(({ revision_id }) => revision_id === revision.revision_id)
+  const serves = own.some(({ state }) => state === "serving")
   return {
     units: await Promise.all(looked),
     revisionId: revision.revision_id,
     deployedMs: await deployedMs(context.db, revision.revision_id),
     isReplaced: !serves,
+    isUp: (await Promise.all(own.map((unit) => isUp(context, unit)))).every(Boolean),
   }
 }
 
@@ -55,19 +57,34 @@ async function isIdle(context: StageInput["context"], edge: EdgeState, unit: Uni
   return report !== undefined && report.running_runs === 0 && report.open_streams === 0
 }
 
+/** One that sleeps or is paused does as it should. */
+async function isUp(context: StageInput["context"], unit: UnitRow): Promise<boolean> {
+  const { state } = await context.runtime.status(unit.unit_id)
+  if (state !== "running") return state === "absent" && !unit.is_down
+  return (await askStatus(unitAddress(context, unit)))?.ready === true
+}
+
 /** The revision keeps its DEPLOYED, which is final, and says what became of it. */
-async function rollBack(input: StageInput, units: readonly UnitRow[], to: string): Promise<StageOutcome> {
+async function rollBack(
+  input: StageInput,
+  units: readonly UnitRow[],
+  { to, code, said }: Extract<DrainDecision, { kind: "roll back" }>,
+): Promise<StageOutcome> {
   const { context, revision } = input
   const { revision_id: failed, deployment_id: deploymentId } = revision
-  const crashes = units.filter((unit) => unit.revision_id === failed).reduce((sum, unit) => sum + unit.crashes, 0)
-  const said = `the agent server ended ${crashes} times after it took over`
-  const message = statusMessage("crash_loop", `${said}; revision ${to} serves again`, [])
+  const message = statusMessage(code, `${said}; revision ${to} serves again`, [])
   await context.db.transaction(async (tx) => {
-    await recordReason(tx, revision, { code: "crash_loop", message })
+    await recordReason(tx, revision, { code, message })
     await switchBack(tx, { deploymentId, failed, previous: to })
     await wakePipeline(tx, deploymentId)
   })
+  // In the order of a switch. One that does not answer is activated by the reconciler, as soon as it does.
+  for (const unit of units.filter(({ revision_id }) => revision_id === to)) {
+    await activate(unitAddress(context, unit)).catch((err: unknown) =>
+      context.log.warn({ err, unit_id: unit.unit_id }, "the unit that serves again is not active yet"),
+    )
+  }
   await syncEdge(context)
-  context.log.warn({ revision_id: failed, to }, "revision rolled back")
+  context.log.warn({ revision_id: failed, to, error_code: code }, "revision rolled back")
   return { kind: "next", status: "DEPLOYED", stage: null }
 }

@@ -12,6 +12,8 @@ export interface DrainFacts {
   readonly deployedMs: number
   /** The revision's units do not serve any more: whichever revision took over looks after the old units. */
   readonly isReplaced: boolean
+  /** The revision's units answer, or sleep. */
+  readonly isUp: boolean
 }
 
 export interface DrainLimits {
@@ -22,27 +24,42 @@ export interface DrainLimits {
 export type DrainDecision =
   /** `stop` names the units that may end now. */
   | { readonly kind: "done" | "wait"; readonly stop: readonly string[] }
-  /** `to` is a revision. */
-  | { readonly kind: "roll back"; readonly to: string }
+  /** `to` is a revision, `said` what happened. */
+  | {
+      readonly kind: "roll back"
+      readonly to: string
+      readonly code: "crash_loop" | "health_timeout"
+      readonly said: string
+    }
 
 // One crash is an accident, the second within the watch is the revision's own (decisions, control plane 9).
 const crashesThatRollBack = 2
 
 /**
- * The units that served last stand by, even when they are idle, as long as the new ones are watched. All others end as
- * soon as nothing is left on them, or when they have had their time.
+ * The units that served last stand by, even when they are idle, as long as the new ones are watched, and longer while
+ * these are down: but for twice the time at most. All others end as soon as nothing is left on them, or when they have
+ * had their time.
  */
 export function decideDrain(facts: DrainFacts, { drainMs, watchMs }: DrainLimits): DrainDecision {
   if (facts.isReplaced) return { kind: "done", stop: [] }
   const isWatched = facts.deployedMs < watchMs
   const draining = facts.units.filter(({ state }) => state === "draining")
   const standby = draining[0]?.revision_id
-  const own = facts.units.filter(({ revision_id }) => revision_id === facts.revisionId)
-  const crashes = own.reduce((sum, unit) => sum + unit.crashes, 0)
-  if (isWatched && standby !== undefined && crashes >= crashesThatRollBack) return { kind: "roll back", to: standby }
+  const isLookedFor = !facts.isUp && standby !== undefined && watchMs > 0
+  if (standby !== undefined && (isWatched || isLookedFor)) {
+    const crashes = crashesOf(facts)
+    const ended = `the agent server ended ${crashes} times after it took over`
+    if (crashes >= crashesThatRollBack) return { kind: "roll back", to: standby, code: "crash_loop", said: ended }
+    const silent = `the agent server took over and does not answer after ${(watchMs * 2) / 1000} s`
+    if (facts.deployedMs >= watchMs * 2) return { kind: "roll back", to: standby, code: "health_timeout", said: silent }
+  }
+  const standsBy = isWatched || isLookedFor
   const stop = draining
-    .filter((unit) => unit.revision_id !== standby || !isWatched)
+    .filter((unit) => unit.revision_id !== standby || !standsBy)
     .filter((unit) => unit.isIdle || unit.state_ms >= drainMs)
     .map(({ unit_id }) => unit_id)
-  return { kind: isWatched || stop.length < draining.length ? "wait" : "done", stop }
+  return { kind: standsBy || stop.length < draining.length ? "wait" : "done", stop }
 }
+
+const crashesOf = ({ units, revisionId }: DrainFacts): number =>
+  units.filter(({ revision_id }) => revision_id === revisionId).reduce((sum, { crashes }) => sum + crashes, 0)

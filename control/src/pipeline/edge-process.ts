@@ -163,14 +163,16 @@ type EdgeCommand = ReturnType<typeof edgeProcess> & { readonly hash: string }
 
 const packageFile = new URL("../../package.json", import.meta.url)
 
+// What runs is what was there when we started, whatever is put in its place later.
+const release = readFile(packageFile, "utf8").then((text) => (JSON.parse(text) as { version: string }).version)
+
 async function commandOf(options: EdgeOptions, { adminSocket, tablePath }: EdgeFiles): Promise<EdgeCommand> {
   const { host, port, logLevel, trustedProxies, tls, environment } = options
   const files = { adminSocket, tablePath, wakeSocket: wakeSocketOf(options.folders), tls }
   const { argv, env: own } = edgeProcess({ host, port, ...files, logLevel, trustedProxies })
   const env = { PATH: environment.PATH ?? "", ...own }
   // A release may be put in the place of the former one, and so may Node.
-  const { version } = JSON.parse(await readFile(packageFile, "utf8")) as { version: string }
-  const content = JSON.stringify([version, process.version, argv, env])
+  const content = JSON.stringify([await release, process.version, argv, env])
   return { argv, env, hash: createHash("sha256").update(content).digest("hex") }
 }
 

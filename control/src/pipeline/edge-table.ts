@@ -68,7 +68,7 @@ async function currentTable(context: PipelineContext, edgeGeneration: number): P
   return context.db.transaction(async (tx) => {
     // Locked first: of two who read and number at once, the later number has the later content.
     const saved = await lockEdgeTable(tx)
-    const rows = await servingRoutes(tx, context.limits.watchMs)
+    const rows = await servingRoutes(tx, context.limits.watchMs * 2)
     const keys = new Map<string, readonly string[]>()
     for (const { workspace_id } of rows) {
       if (!keys.has(workspace_id)) keys.set(workspace_id, await keyHashes(tx, workspace_id))

@@ -3,6 +3,7 @@ import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { BuildFailed } from "../builders/failure.js"
 import type { ErrorCode } from "../revisions/revision.js"
+import { TooManyDeployments } from "../runtimes/isolation.js"
 import { SourceFailed } from "../sources/port.js"
 
 /** The revision's unit does not come up, or not as it should. */
@@ -36,6 +37,7 @@ export const hints: Readonly<Record<ErrorCode, string>> = {
   build_too_big: "Let the build write less, or raise SUPERSTEP_BUILD_DISK_MB.",
   graph_load_failed: "Run superstep dev in the project; it shows the same error.",
   crash_loop: "See the deploy log for what the process said last.",
+  oom_killed: "Raise resource_spec.memory_limit_mb of the deployment.",
   health_timeout: "See the deploy log, or raise SUPERSTEP_TIMEOUT_HEALTH.",
   oom_killed: "Raise resource_spec.memory_mb, or load less; the deploy log says how much it used.",
   capacity: "Pause or delete what is not used, let it sleep, or give Postgres a higher max_connections.",
@@ -64,6 +66,7 @@ export function judge(error: unknown, attempts: number): Verdict {
   const message = error instanceof Error ? error.message : String(error)
   const known = error instanceof BuildFailed || error instanceof DeployFailed || error instanceof SourceFailed
   if (known && !(error instanceof SourceFailed && error.isTransient)) return { kind: "fail", code: error.code, message }
+  if (error instanceof TooManyDeployments) return { kind: "fail", code: "capacity", message }
   const delayMs = retryDelaysMs[attempts]
   if (delayMs !== undefined) return { kind: "retry", delayMs, why: `${message}; trying again in ${delayMs / 1000} s` }
   return { kind: "fail", code: codeOf(error), message }

@@ -20,6 +20,7 @@ import {
   waitInStage,
 } from "../revisions/claims.js"
 import { type Stage, stages } from "../revisions/revision.js"
+import { wakePipeline } from "../revisions/wake-up.js"
 import type { PipelineContext } from "./context.js"
 import { endInFailure } from "./end-in-failure.js"
 import { judge } from "./failures.js"
@@ -89,7 +90,8 @@ export function startPipeline(context: PipelineContext, owner: string): Pipeline
   const takeWork = async () => {
     await freeExpiredClaims(db)
     await admitRevisions(db)
-    await skipSuperseded(db)
+    // Whoever works on one of them notices at once, and its build or unit ends.
+    if ((await skipSuperseded(db)) > 0) await wakePipeline(db, "superseded")
     while (!isStopping) {
       const open = openStages(
         [...works.values()].map(({ revision }) => revision.stage),

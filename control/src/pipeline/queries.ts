@@ -291,9 +291,9 @@ export interface RouteRow {
 
 /**
  * The units that serve, and of each deployment the one that served before, as long as the new one is watched.
- * @param watchMs  from a revision's DEPLOYED on, in milliseconds
+ * @param standbyMs  how long that is at most, from a revision's DEPLOYED on, in milliseconds
  */
-export const servingRoutes = (db: Db, watchMs: number): Promise<RouteRow[]> =>
+export const servingRoutes = (db: Db, standbyMs: number): Promise<RouteRow[]> =>
   db.rows(sql`
     select d.route_name as name, d.deployment_id, u.revision_id, d.workspace_id, u.unit_id, u.state, u.token_sealed,
       u.is_ready, d.desired_run_state = 'paused' as is_paused, coalesce(s.refused_until > now(), false) as is_refused,
@@ -302,7 +302,7 @@ export const servingRoutes = (db: Db, watchMs: number): Promise<RouteRow[]> =>
     where d.delete_requested_at is null and (u.state = 'serving' or u.state = 'draining' and u.revision_id = (
       select old.revision_id from units old join revisions r using (deployment_id)
       where old.deployment_id = u.deployment_id and old.state = 'draining' and r.stage in ('switch', 'verify', 'drain')
-        and (r.finished_at is null or r.finished_at > now() - ${watchMs} * interval '1 millisecond')
+        and (r.finished_at is null or r.finished_at > now() - ${standbyMs} * interval '1 millisecond')
       order by old.created_at desc, old.revision_id limit 1))
     order by d.route_name, u.ordinal, u.unit_id`)
 

@@ -1,7 +1,7 @@
 /** One unit: what should be done about it, and doing it. */
 import { wakePipeline } from "../revisions/wake-up.js"
 import type { UnitStatus } from "../runtimes/port.js"
-import { activate, askStatus } from "../runtimes/unit-client.js"
+import { activate, askStatus, hangs } from "../runtimes/unit-client.js"
 import { NoConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
 import { syncEdge } from "./edge-table.js"
@@ -84,12 +84,25 @@ async function noteCrash(context: PipelineContext, unit: UnitRow): Promise<void>
  */
 async function ensureActive(context: PipelineContext, unit: UnitRow): Promise<void> {
   const address = unitAddress(context, unit)
-  const report = await askStatus(address)
-  if (!report?.ready || report.serving) return
+  const report = await askStatus(address, AbortSignal.timeout(context.limits.hangMs / 2))
+  if (!report) return endIfStuck(context, unit)
+  if (!report.ready || report.serving) return
   // Asked last: the look at the unit took time, and a switch may be on its way to another one.
   if (!(await executesRuns(context.db, unit.unit_id))) return
   await activate(address)
   context.log.info({ unit_id: unit.unit_id, revision_id: unit.revision_id }, "unit activated")
+}
+
+/**
+ * A process that lives and answers nothing is ended, which counts as an end of its own: so it is started again with
+ * back-off, and taken back where it is watched. Requests that it holds break off; the next ones go to who stands by.
+ */
+async function endIfStuck(context: PipelineContext, unit: UnitRow): Promise<void> {
+  const { runtime, limits, log } = context
+  if (!(await hangs(unitAddress(context, unit), limits.hangMs / 2))) return
+  log.warn({ unit_id: unit.unit_id, revision_id: unit.revision_id }, "unit does not answer: it is ended")
+  await runtime.stop(unit.unit_id, { graceMs: 0 })
+  await noteCrash(context, unit)
 }
 
 async function startAgain(context: PipelineContext, unit: UnitRow): Promise<void> {

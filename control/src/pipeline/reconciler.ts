@@ -27,7 +27,7 @@ import { removeWhatIsOld } from "./retention.js"
 import { followUnitLogs } from "./unit-logs.js"
 
 const passMs = 5000
-// A look is one query and a `stat` a unit.
+// A look is one query and a `stat` a unit, or a `stat` for the edge: nobody gets an answer while that is dead.
 const unitsMs = 1000
 const retentionMs = 3_600_000
 
@@ -44,6 +44,7 @@ export function startReconciler(context: PipelineContext): Reconciler {
   const units = unitWatch(context)
   const passes = repeated(() => reconcile(context), passMs)
   const looks = repeated(units.look, unitsMs)
+  const edge = repeated(() => attempt(context, "edge", () => context.edge.ensure()), unitsMs)
   const sleepers = repeated(() => attempt(context, "sleep", () => lookForSleepers(context)), sleepMsOf(context.limits))
   const lookAtMemory = memoryWatch(context)
   const memory = repeated(() => attempt(context, "memory", lookAtMemory), memoryLookMs)
@@ -55,9 +56,10 @@ export function startReconciler(context: PipelineContext): Reconciler {
     wake: () => {
       passes.wake()
       looks.wake()
+      edge.wake()
     },
     stop: async () => {
-      await Promise.all([passes.stop(), looks.stop(), retention.stop(), sleepers.stop(), memory.stop()])
+      await Promise.all([passes, looks, edge, retention, sleepers, memory].map((it) => it.stop()))
       await units.stop()
     },
   }
@@ -66,7 +68,6 @@ export function startReconciler(context: PipelineContext): Reconciler {
 /** Everything but units. Never throws. */
 export async function reconcile(context: PipelineContext): Promise<void> {
   const { db } = context
-  await attempt(context, "edge", () => context.edge.ensure())
   await attempt(context, "forsaken units", () => stopForsakenUnits(db))
   await attempt(context, "forgotten units", () => stopForgottenUnits(db, context.limits.drainMs))
   await attempt(context, "table", () => syncEdge(context))

@@ -20,6 +20,8 @@ export const runSwitch: RunStage = async ({ context, revision, signal }) => {
     await serveWith(tx, revision.deployment_id, revision.revision_id)
   })
   context.crashPoint("switch:before-push")
+  // One that has just died is not waited for.
+  await context.edge.ensure()
   await syncEdge(context)
   context.crashPoint("switch:after-push")
   await db.transaction(async (tx) => {

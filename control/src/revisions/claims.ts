@@ -193,8 +193,9 @@ export const admitRevisions = (db: Db): Promise<number> =>
     where status = 'CREATING' and stage = 'queue' and lease_owner is null`)
 
 /**
- * Skips what has not begun and has a newer unfinished revision behind it. A rollback does not wait for a build either:
- * a build that is under way is taken from its process, which notices at its next renewal.
+ * Skips what has not begun and has a newer unfinished revision behind it. A rollback does not wait either for a build, or
+ * for a unit that may never be ready: what is under way is taken from its process, which notices at its next renewal.
+ * @returns how many were skipped
  */
 export const skipSuperseded = (db: Db): Promise<number> =>
   db.run(sql`
@@ -205,7 +206,7 @@ export const skipSuperseded = (db: Db): Promise<number> =>
     where newer.deployment_id = old.deployment_id and newer.seq = (
         select max(latest.seq) from revisions latest
         where latest.deployment_id = old.deployment_id and latest.stage is not null and latest.stage <> 'drain')
-      and newer.seq > old.seq and old.stage in ('queue', 'fetch', 'build')
+      and newer.seq > old.seq and old.stage in ('queue', 'fetch', 'build', 'deploy')
       and ((old.lease_owner is null and old.status in ('CREATING', 'QUEUED', 'AWAITING_BUILD'))
         or newer.trigger in ('redeploy', 'rollback'))`)
 

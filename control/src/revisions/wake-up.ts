@@ -2,7 +2,7 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 
-/** The payload is the id of the deployment that changed, or `routes` when who may call agents has changed. */
+/** The payload is the id of the deployment that changed, `routes` when who may call agents has changed, or `superseded`. */
 export const pipelineChannel = "superstep_pipeline"
 
 /** There is a new revision to work on, or a deployment to remove. */

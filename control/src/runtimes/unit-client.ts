@@ -30,6 +30,21 @@ export async function askStatus(address: UnitAddress, signal?: AbortSignal): Pro
   return statusSchema.parse(JSON.parse(reply.body))
 }
 
+/**
+ * Whether a unit that runs takes a connection and says nothing for so long: its process is stopped or stuck.
+ * @param forMs  in milliseconds
+ */
+export async function hangs(address: UnitAddress, forMs: number): Promise<boolean> {
+  try {
+    await ask(address, "GET", "/internal/status", undefined, forMs)
+    return false
+  } catch (error) {
+    if ((error as Error).name === "TimeoutError") return true
+    undefinedIfUnreachable(error)
+    return false
+  }
+}
+
 const idleSchema = z.object({ is_idle: z.boolean(), next_due_ms: z.number().nullable() })
 
 export type IdleReport = z.infer<typeof idleSchema>
@@ -59,15 +74,17 @@ function ask(
   method: string,
   path: string,
   signal?: AbortSignal,
+  limitMs = timeoutMs,
 ): Promise<{ status: number; body: string }> {
-  const limit = AbortSignal.timeout(timeoutMs)
+  const limit = AbortSignal.timeout(limitMs)
   const either = signal ? AbortSignal.any([signal, limit]) : limit
   const headers = { "x-superstep-unit": token.reveal(), "content-length": 0 }
   return new Promise((resolve, reject) => {
     const request = httpRequest({ socketPath, method, path, headers, agent: false, signal: either }, (response) => {
       text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject)
     })
-    request.once("error", reject)
+    // Node says of every end by a signal that it is an abort.
+    request.once("error", (error) => reject(either.aborted ? either.reason : error))
     request.end()
   })
 }

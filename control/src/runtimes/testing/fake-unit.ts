@@ -1,6 +1,8 @@
 /**
  * A unit for tests that speaks protocol/unit without agents, a database or workers. What it does wrong is told by the
- * environment of the user's code: FAKE_EXIT_AT=start ends it, FAKE_OKS=<number> ends it after so many answers of
+ * environment of the user's code: FAKE_EXIT_AT=start ends it, FAKE_EXIT_AT=memory uses up its heap, FAKE_EXIT_AT=no-base has no
+ * database, FAKE_HANG_AT=<number> stops its process as SIGSTOP does when /ok is asked for so many times or more in all
+ * its lives, FAKE_OKS=<number> ends it after so many answers of
  * /ok in all its lives, FAKE_FAILED=<message> fails a graph,
  * FAKE_NEVER_READY=1 keeps it starting, FAKE_BUSY=<file> makes it busy as long as that file exists, FAKE_DUE_MS=<number>
  * has a cron due in so long, FAKE_EATS_MB=<number> has a process of its own that uses so much memory,
@@ -8,10 +10,13 @@
  * makes /say print what is in that file, as it is.
  */
 import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeSync } from "node:fs"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { connect } from "node:net"
 import { join } from "node:path"
 import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
+import { asUnavailable } from "@superstep/toolkit/db/unavailable"
 import { probe } from "./probe.js"
 
 const env = takeSettingsFile(process.env)
@@ -50,7 +55,9 @@ function reply(response: ServerResponse, code: number, body?: unknown): void {
 
 const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
   "/ok": (response) => {
-    if (countOk() > Number(agentEnv.FAKE_OKS ?? Number.POSITIVE_INFINITY)) process.exit(3)
+    const oks = countOk()
+    if (oks > Number(agentEnv.FAKE_OKS ?? Number.POSITIVE_INFINITY)) process.exit(3)
+    if (oks >= Number(agentEnv.FAKE_HANG_AT ?? Number.POSITIVE_INFINITY)) process.kill(process.pid, "SIGSTOP")
     reply(response, 200, { ok: true })
   },
   "/internal/status": (response) => reply(response, 200, status()),
@@ -93,6 +100,15 @@ if (agentEnv.FAKE_EXIT_AT === "start") {
 if (agentEnv.FAKE_EATS_MB !== undefined) {
   const eat = `globalThis.eaten = Buffer.alloc(${Number(agentEnv.FAKE_EATS_MB)} * 1048576, 1); setInterval(() => {}, 1000)`
   spawn(process.execPath, ["-e", eat], { detached: true, stdio: "ignore", env: { PATH: env.PATH } }).unref()
+}
+if (agentEnv.FAKE_EXIT_AT === "memory") {
+  const held: number[][] = []
+  for (;;) held.push(Array.from({ length: 100_000 }, (_, index) => index + 0.5))
+}
+if (agentEnv.FAKE_EXIT_AT === "no-base") {
+  const [error] = (await once(connect(1, "127.0.0.1"), "error")) as [Error]
+  say((asUnavailable(error) as Error).message, "fatal")
+  process.exit(1)
 }
 rmSync(socketPath, { force: true })
 const server = createServer(answer)
