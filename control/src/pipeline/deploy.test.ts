@@ -111,7 +111,7 @@ const failing: readonly (readonly [string, Parameters<typeof deploymentOf>[1], s
   ],
   [
     "a unit without its database",
-    { secrets: { FAKE_EXIT_AT: "database" } },
+    { secrets: { FAKE_EXIT_AT: "no-base" } },
     "DEPLOY_FAILED",
     "db_unreachable",
     /3 times[\s\S]*DATABASE_URI[\s\S]*cannot be reached/,
