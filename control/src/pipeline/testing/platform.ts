@@ -104,7 +104,7 @@ export async function testPlatform(): Promise<Platform> {
     if (status !== 201) throw new Error(`${status} ${JSON.stringify(created)}`)
     return { deploymentId: created.id, revisionId: created.latest_revision_id }
   }
-  const untilEnded: Platform["untilEnded"] = async (deploymentId, revisionId, timeoutMs = 20_000) => {
+  const untilEnded: Platform["untilEnded"] = async (deploymentId, revisionId, timeoutMs = 90_000) => {
     try {
       return await until(
         async () => {
