@@ -1,8 +1,11 @@
 /** Deploy under a live conversation: a new revision takes over, and nobody who is connected notices. */
 import assert from "node:assert/strict"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Client } from "@langchain/langgraph-sdk"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { clientOf, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
 import { startPlatform } from "./testing/platform.js"
@@ -16,14 +19,18 @@ interface Tick {
 const streamCount = 20
 
 /** Follows one long run from its first event to its end. */
-async function converse(client: Client, threadId: string, steps: number): Promise<{ ticks: Tick[]; status: string }> {
+async function converse(
+  client: Client,
+  threadId: string,
+  untilFile: string,
+): Promise<{ ticks: Tick[]; status: string }> {
   const ticks: Tick[] = []
   let status = "none"
-  const input = { count: 0, steps, everyMs: 250 }
+  const input = { count: 0, steps: 1000, everyMs: 250, untilFile }
   const stream = client.runs.stream(threadId, "ticks", {
     input,
     streamMode: ["custom"],
-    config: { recursion_limit: 500 },
+    config: { recursion_limit: 1100 },
   })
   for await (const { event, data } of stream as AsyncIterable<{ event: string; data: unknown }>) {
     if (event === "custom") ticks.push(data as Tick)
@@ -69,7 +76,8 @@ test("a redeploy under twenty open streams and steady requests fails none and cu
   const ids = threads.map(({ thread_id }) => thread_id)
   const [background = ""] = ids.splice(0, 1)
 
-  const conversations = ids.map((threadId) => converse(client, threadId, 120))
+  const over = join(temporaryFolder(), "over")
+  const conversations = ids.map((threadId) => converse(client, threadId, over))
   const old = await client.runs.create(background, "ticks", {
     input: { count: 0, steps: 400, everyMs: 250 },
     streamMode: ["custom"],
@@ -95,6 +103,7 @@ test("a redeploy under twenty open streams and steady requests fails none and cu
   }
   const after = await fetch(`${deployment.source_config.custom_url}/ok`)
   const { failed, versions } = await requests.stop()
+  writeFileSync(over, "")
   const results = await Promise.all(conversations)
 
   assert.deepEqual(failed, [])
@@ -102,9 +111,10 @@ test("a redeploy under twenty open streams and steady requests fails none and cu
   assert.deepEqual(versions, [...versions].sort(), "the old revision answered after the new one")
   for (const { ticks, status } of results) {
     assert.equal(status, "success")
+    assert.ok(ticks.length > 0)
     assert.deepEqual(
       ticks.map(({ tick }) => tick),
-      Array.from({ length: 120 }, (_, n) => n),
+      ticks.map((_, n) => n),
     )
     assert.deepEqual([...new Set(ticks.map(({ version }) => version))], ["v1"])
   }

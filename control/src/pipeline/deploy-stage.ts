@@ -66,6 +66,8 @@ export function judgeReport(report: UnitReport, revisionId: string): boolean {
 const crashesThatFail = 3
 // For what it missed to come up beside it.
 const pauseMs = 250
+// A process without memory prints a long stack after the sentence that says so.
+const linesRead = 200
 
 const memoryWords = "the agent server used more memory than its limit before it was ready"
 
@@ -76,7 +78,9 @@ async function restart(input: StageInput, unit: UnitRow): Promise<UnitRow> {
   if (crashes >= crashesThatFail) {
     await shipUnitLog(context, unit)
     if (unit.last_end === "oom_killed") throw new DeployFailed("oom_killed", memoryWords)
-    const said = (await lastLogLines(context.db, revision.revision_id, "deploy", 20)).map(({ message }) => message)
+    const said = (await lastLogLines(context.db, revision.revision_id, "deploy", linesRead)).map(
+      ({ message }) => message,
+    )
     throw new DeployFailed(reasonOfEnds(said), `the agent server ended ${crashes} times before it was ready`)
   }
   await sleep(pauseMs * crashes, undefined, { signal })

@@ -1,0 +1,64 @@
+/** One revision after the other under steady requests and open streams: no request fails, no stream is cut. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { clientOf, deploy, untilDeployed } from "./testing/deployments.js"
+import { keepAsking, keepTalking } from "./testing/live-traffic.js"
+import { type Platform, startPlatform } from "./testing/platform.js"
+import { createRepository } from "./testing/repository.js"
+
+const isWide = process.env.SUPERSTEP_WIDE_TESTS === "1"
+const size = isWide
+  ? { redeploys: 20, streams: 50, perSecond: 50, steps: 60 }
+  : { redeploys: 2, streams: 10, perSecond: 20, steps: 20 }
+
+/** A new revision of the same code: only a secret is another. */
+async function changeSecret(platform: Platform, deploymentId: string, value: string): Promise<string> {
+  const secrets = [
+    { name: "N_JOBS_PER_WORKER", value: "50" },
+    { name: "TURN", value },
+  ]
+  const reply = await platform.api<{ latest_revision_id: string }>("PATCH", `/v2/deployments/${deploymentId}`, {
+    secrets,
+  })
+  assert.equal(reply.status, 200, JSON.stringify(reply.body))
+  return reply.body.latest_revision_id
+}
+
+test(`${size.redeploys} redeploys under ${size.streams} open streams fail no request and cut no stream`, async (t) => {
+  await using platform = await startPlatform({ env: { SUPERSTEP_WATCH: "1" } })
+  const repository = await createRepository()
+  const deployment = await deploy(platform, "live", repository.url, [{ name: "N_JOBS_PER_WORKER", value: "50" }])
+  const url = deployment.source_config.custom_url
+  const conversations = keepTalking(clientOf(platform, deployment), { count: size.streams, steps: size.steps })
+  const requests = keepAsking(url, { apiKey: platform.credentials.api_key, perSecond: size.perSecond })
+
+  const order = [deployment.latest_revision_id]
+  const behind: (readonly [string, string[]])[] = []
+  for (let turn = 1; turn <= size.redeploys; turn++) {
+    const revisionId = await changeSecret(platform, deployment.id, `turn ${turn} of the test`)
+    await untilDeployed(platform, deployment.id, revisionId)
+    // C5: DEPLOYED means that all traffic is on it.
+    const seen: string[] = []
+    for (let n = 0; n < 6; n++) {
+      const reply = await fetch(`${url}/ok?check_db=1`)
+      await reply.text()
+      seen.push(`${reply.status} ${reply.headers.get("x-revision-id")}`)
+    }
+    behind.push([revisionId, [...new Set(seen)]])
+    order.push(revisionId)
+  }
+  await Promise.all([requests.stop(), conversations.stop()])
+
+  const { answers } = requests
+  t.diagnostic(`${answers.length} requests, ${conversations.ended.length} streams`)
+  assert.deepEqual([...new Set(answers.map(({ failure }) => failure))], [""])
+  assert.deepEqual([...new Set(conversations.ended.map(({ problem }) => problem))], [""])
+  for (const [revisionId, seen] of behind) assert.deepEqual(seen, [`200 ${revisionId}`])
+  const served = new Set(answers.map(({ revision }) => revision))
+  assert.deepEqual(
+    [...served].filter((id) => !order.includes(id)),
+    [],
+    "an answer has the name of no revision",
+  )
+  assert.ok(served.has(order.at(-1) ?? ""), "the last revision has answered")
+})
