@@ -4,7 +4,7 @@ import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { BuildFailed } from "../builders/failure.js"
 import { TooManyDeployments } from "../runtimes/isolation.js"
 import { SourceFailed } from "../sources/port.js"
-import { judgeReport } from "./deploy-stage.js"
+import { judgeReport, reasonOfEnds } from "./deploy-stage.js"
 import { type DrainFacts, decideDrain } from "./drain.js"
 import { routesOf } from "./edge-table.js"
 import { DeployFailed, judge, statusMessage } from "./failures.js"
@@ -116,6 +116,14 @@ test("a person's fault fails at once, any other is tried three more times", () =
   assert.deepEqual(judge(full, 0), { kind: "fail", code: "capacity", message: "all users are given out" })
   const away = new DatabaseUnavailable("away")
   assert.deepEqual(judge(away, 3), { kind: "fail", code: "db_unreachable", message: "away" })
+})
+
+test("the last lines of a process tell why it ended", () => {
+  const heap = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"
+
+  assert.equal(reasonOfEnds([heap, "----- Native stack trace -----"]), "oom_killed")
+  assert.equal(reasonOfEnds(["the database cannot be reached (ECONNREFUSED): try again in a moment"]), "db_unreachable")
+  assert.equal(reasonOfEnds(["Error: no"]), "crash_loop")
 })
 
 test("a reader of the revision sees the fault, what to do, and the end of the log", () => {

@@ -103,13 +103,6 @@ const failing: readonly (readonly [string, Parameters<typeof deploymentOf>[1], s
     /3 times[\s\S]*told to end/,
   ],
   [
-    "a unit whose memory is too small",
-    { secrets: { FAKE_EXIT_AT: "memory" }, config: { resource_spec: { memory_limit_mb: 60 } } },
-    "DEPLOY_FAILED",
-    "oom_killed",
-    /3 times[\s\S]*memory_limit_mb[\s\S]*heap out of memory/,
-  ],
-  [
     "a unit without its database",
     { secrets: { FAKE_EXIT_AT: "no-base" } },
     "DEPLOY_FAILED",

@@ -37,7 +37,6 @@ export const hints: Readonly<Record<ErrorCode, string>> = {
   build_too_big: "Let the build write less, or raise SUPERSTEP_BUILD_DISK_MB.",
   graph_load_failed: "Run superstep dev in the project; it shows the same error.",
   crash_loop: "See the deploy log for what the process said last.",
-  oom_killed: "Raise resource_spec.memory_limit_mb of the deployment.",
   health_timeout: "See the deploy log, or raise SUPERSTEP_TIMEOUT_HEALTH.",
   oom_killed: "Raise resource_spec.memory_mb, or load less; the deploy log says how much it used.",
   capacity: "Pause or delete what is not used, let it sleep, or give Postgres a higher max_connections.",

@@ -72,7 +72,6 @@ export type ErrorCode =
   | "build_too_big"
   | "graph_load_failed"
   | "crash_loop"
-  | "oom_killed"
   | "health_timeout"
   | "capacity"
   | "oom_killed"

@@ -1,6 +1,6 @@
 /**
  * A unit for tests that speaks protocol/unit without agents, a database or workers. What it does wrong is told by the
- * environment of the user's code: FAKE_EXIT_AT=start ends it, FAKE_EXIT_AT=memory uses up its heap, FAKE_EXIT_AT=no-base has no
+ * environment of the user's code: FAKE_EXIT_AT=start ends it, FAKE_EXIT_AT=no-base has no
  * database, FAKE_HANG_AT=<number> stops its process as SIGSTOP does when /ok is asked for so many times or more in all
  * its lives, FAKE_OKS=<number> ends it after so many answers of
  * /ok in all its lives, FAKE_FAILED=<message> fails a graph,
@@ -100,10 +100,6 @@ if (agentEnv.FAKE_EXIT_AT === "start") {
 if (agentEnv.FAKE_EATS_MB !== undefined) {
   const eat = `globalThis.eaten = Buffer.alloc(${Number(agentEnv.FAKE_EATS_MB)} * 1048576, 1); setInterval(() => {}, 1000)`
   spawn(process.execPath, ["-e", eat], { detached: true, stdio: "ignore", env: { PATH: env.PATH } }).unref()
-}
-if (agentEnv.FAKE_EXIT_AT === "memory") {
-  const held: number[][] = []
-  for (;;) held.push(Array.from({ length: 100_000 }, (_, index) => index + 0.5))
 }
 if (agentEnv.FAKE_EXIT_AT === "no-base") {
   const [error] = (await once(connect(1, "127.0.0.1"), "error")) as [Error]
