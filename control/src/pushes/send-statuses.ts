@@ -10,6 +10,7 @@ import { retryDelayMs } from "@superstep/toolkit/webhooks/retry"
 import { callHost } from "@superstep/toolkit/webhooks/send"
 import { publicUrl } from "../deployments/deployment.js"
 import { credentialsOf } from "../integrations/operations.js"
+import { hideSecrets } from "../logs/hide-secrets.js"
 import { appendLogLines } from "../logs/operations.js"
 import { type Repeated, repeated } from "../pipeline/repeated.js"
 import { CannotOpen, type MasterKey } from "../secrets/seal.js"
@@ -97,7 +98,9 @@ async function send(sender: StatusSender, it: DueStatus, signal: AbortSignal): P
   const refusal = /^[\d.]+$|:/.test(literal) ? guard(literal) : undefined
   const answer = refusal ? { error: refusal } : await callHost({ ...request, guard, timeoutMs: callMs, signal })
   if (signal.aborted) return
-  await settle(sender, it, provider, refusal ? { status: 400, reply: refusal } : answer)
+  // A host may answer with what it was sent.
+  const reply = hideSecrets([credentials.token.reveal()])(refusal ?? answer.reply ?? "")
+  await settle(sender, it, provider, refusal ? { status: 400, reply } : { ...answer, reply })
 }
 
 /** Git hosts of the operator's own network are usual; where clouds keep their credentials there is none. */
@@ -147,8 +150,9 @@ async function settle(
     return
   }
   await db.transaction(async (tx) => {
-    await settleStatus(tx, { ...done, isSent: false, error: why })
+    // In the pipeline's order of locks: what belongs to the revision first, its status (by the trigger) last.
     const message = `${it.host} did not take the status "${it.wanted}" of commit ${it.sha}: ${why}`
     await appendLogLines(tx, it.revision_id, "build", [{ message, level: "WARNING" }])
+    await settleStatus(tx, { ...done, isSent: false, error: why })
   })
 }

@@ -156,7 +156,7 @@ test("a host that is away is asked again; one that refuses is noted in the log, 
   host.instead = { status: 502, body: "bad gateway" }
   await send()
   const delayed = await outbox(revisionId)
-  host.instead = { status: 403, body: '{"message":"Resource not accessible by personal access token"}' }
+  host.instead = { status: 403, body: `{"message":"Resource not accessible by personal access token ${token}"}` }
   await freeTakenStatuses(api.db)
   await send()
 
