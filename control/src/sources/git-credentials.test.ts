@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { userInfo } from "node:os"
@@ -120,6 +120,8 @@ test("an ssh key lets git in, to the pinned host only, and is gone afterwards", 
     `PidFile ${join(parent, "sshd.pid")}`,
   ]
   writeFileSync(config, `${lines.join("\n")}\n`)
+  // What the service manager makes where there is one; sshd asks for it when root runs it.
+  if (process.getuid?.() === 0) mkdirSync("/run/sshd", { recursive: true, mode: 0o755 })
   const server = spawn(sshd, ["-D", "-e", "-f", config], { stdio: "ignore" })
   t.after(async () => {
     server.kill()

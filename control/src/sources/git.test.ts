@@ -82,6 +82,12 @@ test("what is wrong with an address or a ref is told apart", async () => {
   await assert.rejects(resolve("file:///no/such.git"), failsWith("source_not_found", /no repository/))
   await assert.rejects(resolve("ssh://git@localhost/a.git"), failsWith("source_unsupported", /SUPERSTEP_GIT_PROTOCOLS/))
   await assert.rejects(resolve("--upload-pack=x"), failsWith("source_not_found", /not an address/))
+  const trace = join(temporaryFolder(), "ran")
+  await assert.rejects(resolve(`ext::touch ${trace}`), failsWith("source_unsupported", /SUPERSTEP_GIT_PROTOCOLS/))
+  assert.ok(!existsSync(trace), "a program was run from an address")
+  const strict = gitSource({ protocols: ["https"], environment, timeoutMs: 20_000, keysFolder })
+  const local = strict.resolve({ repoUrl: repository.url, ref: "main" }, signal)
+  await assert.rejects(local, failsWith("source_unsupported", /SUPERSTEP_GIT_PROTOCOLS/))
 })
 
 test("a commit that is not in the repository is not found", async () => {
