@@ -28,7 +28,7 @@ test("an integration is made, read, listed and forgotten", async () => {
   assert.equal(integration.username, null)
   assert.deepEqual(read.body, integration)
   assert.deepEqual(list.body, { resources: [integration], offset: 1 })
-  assert.deepEqual(github_list.body, [{ id: integration.id, installation_id: null, name: "acme" }])
+  assert.deepEqual(github_list.body, [{ id: integration.id, installation_id: 0, name: "acme" }])
   assert.equal(deleted.status, 204)
   assert.equal(gone.status, 404)
 })

@@ -111,7 +111,7 @@ function addDelete(api: Api, { db, log }: IntegrationRoutes): void {
 
 /** The original lists installations of its GitHub App here; ours have none, so the id is all that counts. */
 function addGithubList(api: Api, { db }: IntegrationRoutes): void {
-  const githubIntegration = z.object({ id: z.string(), installation_id: z.int().nullable(), name: z.string() })
+  const githubIntegration = z.object({ id: z.string(), installation_id: z.int(), name: z.string() })
   addRoute(
     api,
     {
@@ -122,7 +122,7 @@ function addGithubList(api: Api, { db }: IntegrationRoutes): void {
     },
     async ({ c }) => {
       const rows = await allIntegrations(db, c.get("caller").workspaceId)
-      return c.json(rows.map((row) => ({ id: row.integration_id, installation_id: null, name: row.name })))
+      return c.json(rows.map((row) => ({ id: row.integration_id, installation_id: 0, name: row.name })))
     },
   )
 }
