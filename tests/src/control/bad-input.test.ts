@@ -81,7 +81,8 @@ test("what no route takes is refused in words, and changes nothing", async (t) =
 
 test("no query of a read is too odd to answer", async () => {
   const wrong: string[] = []
-  for (const route of it.routes.filter(({ method }) => method === "GET")) {
+  // A stream has no end to wait for.
+  for (const route of it.routes.filter(({ method, path }) => method === "GET" && !path.endsWith("/stream"))) {
     const path = pathOf(route, it.ids)
     const requests = route.parameters
       .filter((parameter) => parameter.in === "query")

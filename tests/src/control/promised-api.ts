@@ -17,6 +17,7 @@ export const promisedOperations: readonly (readonly [operation: string, statuses
   ["GET /v2/deployments/{deployment_id}/revisions/{revision_id}", [200, 404, 422]],
   ["POST /v2/deployments/{deployment_id}/revisions/{revision_id}/redeploy", [200, 404, 422]],
   ["GET /v2/deployments/{deployment_id}/revisions/{revision_id}/logs", [200, 404, 422]],
+  ["GET /v2/deployment-logs", [200, 404, 422]],
   ["POST /v2/deployments/{deployment_id}/push-token", [400, 404]],
   ["POST /v2/deployments/{deployment_id}/upload-url", [200, 404]],
   ["PATCH /v2/deployments/{deployment_id}/resource-tiers", [200, 404, 422]],
@@ -45,7 +46,10 @@ export const promisedParameters: Readonly<Record<string, readonly string[]>> = {
   "DELETE /v2/deployments/{deployment_id}": ["delete_tracing_project", "force"],
   "GET /v2/deployments/{deployment_id}/revisions": ["limit", "offset", "status"],
   "GET /v2/deployments/{deployment_id}/revisions/{revision_id}/logs": [
-    ...["type", "start_time", "end_time", "order", "limit", "offset", "query", "level"],
+    ...["type", "start_time", "end_time", "order", "limit", "offset", "query", "level", "run_id"],
+  ],
+  "GET /v2/deployment-logs": [
+    ...["deployment_id", "revision_id", "log_type", "sort_order", "page_size", "cursor", "query", "level", "run_id"],
   ],
   "GET /v2/listeners": ["limit", "offset"],
   "GET /v1/projects/{deployment_id}/revisions": ["limit", "offset"],
@@ -138,6 +142,7 @@ export const promisedReplies: Readonly<Record<string, readonly string[]>> = {
   "POST /v2/deployments/{deployment_id}/upload-url": ["upload_url", "object_path"],
   "PATCH /v2/deployments/{deployment_id}/resource-tiers": deployment,
   "GET /v2/deployments/{deployment_id}/revisions/{revision_id}/logs": ["logs", "next_offset"],
+  "GET /v2/deployment-logs": ["items", "next_cursor"],
   "GET /v2/listeners": ["offset", ...below("resources", listener)],
   "POST /v2/listeners": listener,
   "GET /v2/listeners/{listener_id}": listener,
