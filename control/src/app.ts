@@ -17,6 +17,7 @@ import type { GitProtocol } from "./deployments/repository.js"
 import type { ResourceTiers } from "./deployments/resource-tiers.js"
 import { addRevisionActions } from "./deployments/revision-routes.js"
 import { addDeploymentRoutes } from "./deployments/routes.js"
+import type { Tally } from "./edge/tallies.js"
 import { addEventRoutes } from "./events/routes.js"
 import { auditWrites } from "./http/audit-writes.js"
 import { authenticate } from "./http/authenticate.js"
@@ -27,6 +28,7 @@ import { addListenerRoutes } from "./listeners/routes.js"
 import { LiveLogs } from "./logs/live-logs.js"
 import { addLogRoutes } from "./logs/routes.js"
 import { addLogStreamRoutes } from "./logs/stream-routes.js"
+import { addMetricsRoutes } from "./metrics/routes.js"
 import { takePullRequest } from "./previews/operations.js"
 import { addPreviewRoutes } from "./previews/routes.js"
 import { addDeliveryRoutes, addWebhookRoutes, isDeliveryPath, maxDeliveryBytes } from "./pushes/routes.js"
@@ -59,6 +61,8 @@ export interface AppOptions {
   readonly liveLogs?: LiveLogs
   /** Answers 503 while it says true; the default never does. */
   readonly isStopping?: () => boolean
+  /** What the edge has answered, for operators; none without an edge. */
+  readonly edgeTallies?: () => Promise<Readonly<Record<string, Tally>>>
   /** Where webhooks may go. */
   readonly webhookRules: AddressRules
   /** Ends streams of events. */
@@ -102,6 +106,7 @@ export function createApp(given: AppOptions): Hono {
   addWebhookRoutes(api, options)
   addUploadRoutes(api, options)
   addPreviewRoutes(api, options)
+  addMetricsRoutes(api, { ...options, edgeTallies: given.edgeTallies ?? (async () => ({})) })
   addReference(api, db)
 
   const app = new Hono()

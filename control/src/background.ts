@@ -1,9 +1,9 @@
-/** What goes on beside the API and the pipeline: calls of webhooks, and forgetting what is old. */
-import type { Database } from "@superstep/toolkit/db/database"
-import type { Log } from "@superstep/toolkit/log/log"
+/** What goes on beside the API and the pipeline: calls of webhooks, samples of what runs, and forgetting what is old. */
 import { forgetOldEvents } from "./events/queries.js"
+import { forgetOldSamples } from "./metrics/queries.js"
+import { startSampler } from "./metrics/sampler.js"
+import type { PipelineContext } from "./pipeline/context.js"
 import { repeated } from "./pipeline/repeated.js"
-import type { MasterKey } from "./secrets/seal.js"
 import type { AddressRules } from "./webhooks/address-rules.js"
 import { DeliveryLoop } from "./webhooks/delivery-loop.js"
 
@@ -14,28 +14,34 @@ export interface Background {
   stop(): Promise<void>
 }
 
-export async function startBackground(options: {
-  readonly db: Database
-  readonly log: Log
-  readonly key: MasterKey
+export interface BackgroundOptions {
   readonly webhookRules: AddressRules
   readonly keepEventsDays: number
-}): Promise<Background> {
-  const { db, log, key, webhookRules: rules } = options
+  readonly keepMetricsHours: number
+}
+
+export async function startBackground(context: PipelineContext, options: BackgroundOptions): Promise<Background> {
+  const { db, log, key } = context
+  const { webhookRules: rules } = options
   const deliveries = new DeliveryLoop({ db, log, key, rules })
-  const forgetting = repeated(() => forget(options), forgetEveryMs)
+  const forgetting = repeated(() => forget(context, options), forgetEveryMs)
+  const sampler = startSampler(context)
   await deliveries.start()
   forgetting.wake()
   return {
     stop: async () => {
-      await Promise.all([deliveries.stop(), forgetting.stop()])
+      await Promise.all([deliveries.stop(), forgetting.stop(), sampler.stop()])
     },
   }
 }
 
-async function forget({ db, log, keepEventsDays }: Parameters<typeof startBackground>[0]): Promise<void> {
+async function forget(
+  { db, log }: PipelineContext,
+  { keepEventsDays, keepMetricsHours }: BackgroundOptions,
+): Promise<void> {
   try {
     await forgetOldEvents(db, keepEventsDays)
+    await forgetOldSamples(db, keepMetricsHours)
   } catch (err) {
     log.warn({ err }, "old records could not be removed; it is tried again")
   }

@@ -106,6 +106,7 @@ async function startParts(
     stopping: stopping.signal,
     webhookSecrets: config.webhookSecret,
     webhookRules,
+    edgeTallies: async () => (await edge.status()).deployments,
     pollMs: config.pollMs,
     uploadsFolder: folders.uploads,
     publicUrl: config.publicUrl,
@@ -138,7 +139,7 @@ async function startParts(
     reconciler.wake()
   }
   undo.push(() => Promise.all([pipeline.stop(), reconciler.stop()]))
-  const background = await startBackground({ ...config, db, log, key: context.key, webhookRules })
+  const background = await startBackground(pipelineContext, { ...config, webhookRules })
   undo.push(background.stop)
   const pushWork = await startPushWork({
     ...context,

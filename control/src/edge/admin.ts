@@ -19,7 +19,20 @@ const counts = z.object({
   idle_ms: z.number().default(0),
 })
 
-export const statusSchema = z.object({ pid: z.number(), generation: z.number(), units: z.record(z.string(), counts) })
+const tally = z.object({
+  requests: z.number(),
+  errors: z.number(),
+  latency_ms: z.number(),
+  latency_counts: z.array(z.number()),
+})
+
+export const statusSchema = z.object({
+  pid: z.number(),
+  generation: z.number(),
+  units: z.record(z.string(), counts),
+  /** Since the edge started; an older edge tells none. */
+  deployments: z.record(z.string(), tally).default({}),
+})
 export const takenSchema = z.object({ generation: z.number() })
 
 const successor = z.object({
@@ -61,7 +74,8 @@ export function adminApp(edge: Edge, succession: Succession) {
     },
     ({ c }) => {
       const units = edge.counters.snapshot(edge.table.units.map(({ unit_id }) => unit_id))
-      return c.json({ pid: process.pid, generation: edge.table.generation, units })
+      const deployments = edge.tallies.snapshot()
+      return c.json({ pid: process.pid, generation: edge.table.generation, units, deployments })
     },
   )
   addRoute(

@@ -8,6 +8,7 @@ import { type Counters, createCounters } from "./counters.js"
 import { createHolding, type Holding } from "./holding.js"
 import { createRateLimit, type RateLimit } from "./rate-limit.js"
 import { indexTable, type RoutingTable, type Table } from "./table.js"
+import { createTallies, type Tallies } from "./tallies.js"
 import { createUnitConnections, type UnitConnections } from "./unit-connections.js"
 import { askToWake } from "./wake-client.js"
 
@@ -18,6 +19,7 @@ export interface Edge {
   readonly config: Config
   readonly log: Log
   readonly counters: Counters
+  readonly tallies: Tallies
   readonly connections: UnitConnections
   readonly holding: Holding
   readonly rateLimit: RateLimit
@@ -43,6 +45,7 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
     rateLimit,
     log,
     counters: createCounters(),
+    tallies: createTallies(),
     connections,
     get table() {
       return current

@@ -24,12 +24,14 @@ interface Visit {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly requestId: string
+  /** Called when the answer begins, once the deployment is known. */
+  onAnswer: (status: number) => void
 }
 
 /** Never rejects: what fails is answered and logged. */
 export async function proxyRequest(edge: Edge, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const requestId = requestIdOf(request.headersDistinct, randomUUID)
-  const visit: Visit = { edge, request, response, requestId }
+  const visit: Visit = { edge, request, response, requestId, onAnswer: () => undefined }
   try {
     await serve(visit)
   } catch (err) {
@@ -46,6 +48,8 @@ async function serve(visit: Visit): Promise<void> {
 
   const { route, target } = admission
   const isUse = !isHealthCheck(target.path)
+  // The platform's own looks are not what users wait for.
+  if (isUse) visit.onAnswer = edge.tallies.begin(route.deployment_id)
   // Who watches over a deployment would never let it sleep.
   if (!isUse && (route.state === "held" || route.state === "full")) return answerForSleeper(response, route, requestId)
   if (isUse && isTooFast(edge, route)) return refuse(request, response, tooManyRequests(route), requestId)
@@ -96,7 +100,8 @@ function carry(visit: Visit, route: Route, { request: upstream, exchange, unit }
   sendBody(visit, upstream)
 }
 
-function relayAnswer({ edge, response, requestId }: Visit, answer: IncomingMessage): void {
+function relayAnswer({ edge, response, requestId, onAnswer }: Visit, answer: IncomingMessage): void {
+  onAnswer(answer.statusCode ?? 0)
   response.writeHead(answer.statusCode ?? 0, responseHeaders(answer.headersDistinct, requestId))
   // A stream's head must not wait for its first event; but where that has come with it, both leave in one write.
   setImmediate(() => response.destroyed || response.flushHeaders())
@@ -129,7 +134,8 @@ function sendBody(visit: Visit, upstream: ClientRequest): void {
 }
 
 /** Answers if nothing was answered yet; an answer under way is cut. */
-function giveUp({ request, response, requestId }: Visit, refusal: Refusal): void {
+function giveUp({ request, response, requestId, onAnswer }: Visit, refusal: Refusal): void {
+  onAnswer(refusal.status)
   if (response.headersSent) response.destroy()
   else refuse(request, response, refusal, requestId)
 }

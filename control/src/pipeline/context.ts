@@ -4,6 +4,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import type { BuildLimits } from "../builders/build-request.js"
 import type { InstalledNodes } from "../builders/installed-nodes.js"
 import type { Table } from "../edge/table.js"
+import type { Tally } from "../edge/tallies.js"
 import type { Isolation } from "../runtimes/isolation.js"
 import type { Runtime } from "../runtimes/port.js"
 import type { MasterKey } from "../secrets/seal.js"
@@ -25,6 +26,8 @@ export interface Edge {
 }
 
 export interface EdgeState {
+  /** What was answered since the edge started. */
+  readonly deployments: Readonly<Record<string, Tally>>
   readonly generation: number
   readonly units: Readonly<Record<string, { requests: number; streams: number; websockets: number; idle_ms: number }>>
 }

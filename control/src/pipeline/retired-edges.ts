@@ -92,7 +92,7 @@ export function openTogether(current: EdgeState, retired: readonly EdgeState[]):
       idle_ms: Math.min(open.idle_ms, more.idle_ms),
     }
   }
-  return { generation: current.generation, units }
+  return { generation: current.generation, units, deployments: current.deployments }
 }
 
 function undefinedIfUnavailable(error: unknown): undefined {

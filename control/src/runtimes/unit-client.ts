@@ -57,6 +57,23 @@ export async function askIdle(address: UnitAddress): Promise<IdleReport | undefi
   return idleSchema.parse(JSON.parse(reply.body))
 }
 
+export interface RunCounts {
+  readonly pending: number
+  readonly active: number
+}
+
+/** How many runs of the unit's deployment wait and execute. @returns undefined when it does not tell */
+export async function askRuns(address: UnitAddress): Promise<RunCounts | undefined> {
+  const reply = await ask(address, "GET", "/metrics").catch(undefinedIfUnreachable)
+  if (reply?.status !== 200) return undefined
+  const count = (status: string) => {
+    const told = new RegExp(`^superstep_runs\\{[^}]*status="${status}"[^}]*\\} (\\d+)`, "m").exec(reply.body)?.[1]
+    return told === undefined ? undefined : Number(told)
+  }
+  const [pending, active] = [count("pending"), count("running")]
+  return pending === undefined || active === undefined ? undefined : { pending, active }
+}
+
 /**
  * Makes the unit's revision the one that executes runs. Repeating it is fine.
  * @throws Error  when the unit does not answer or refuses

@@ -81,6 +81,9 @@ const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
       (error: Error) => reply(response, 500, { detail: error.message }),
     )
   },
+  "/metrics": (response) => {
+    response.end('superstep_runs{status="pending"} 2\nsuperstep_runs{status="running"} 1\n')
+  },
   "/env": (response) =>
     reply(response, 200, { agent: agentEnv, own: Object.keys(process.env).sort(), uid: process.getuid?.() }),
 }

@@ -1,0 +1,126 @@
+/** Events, webhooks and metrics of a real control plane with a real edge, over a kill. */
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { type ReceivedCall, startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
+import { openEvents } from "./events/testing/event-source.js"
+import { deploymentOf, type Platform, smallProject, testPlatform } from "./pipeline/testing/platform.js"
+import { bareRepository } from "./sources/testing/bare-repository.js"
+import { createApiKey, createWorkspace } from "./workspaces/operations.js"
+
+let platform: Platform
+let deploymentId: string
+let revisionId: string
+
+before(async () => {
+  platform = await testPlatform()
+})
+after(() => platform[Symbol.asyncDispose]())
+
+const eventsPath = () => `/v2/deployments/${deploymentId}/events`
+const eventIdsOf = (calls: readonly ReceivedCall[]) => new Set(calls.map(({ json }) => json.data.id as string))
+
+test("a kill -9 between what happened and its delivery loses no event, for webhooks and followers alike", async () => {
+  // It answers nobody in the first life of the control plane.
+  let isAnswering = false
+  await using receiver = await startReceiver((reply) => void (isAnswering && reply.end()))
+  await platform.start()
+  const { body: hook } = await platform.call("POST", "/v2/webhooks", { url: receiver.url })
+  const repository = bareRepository(temporaryFolder())
+  repository.commit(smallProject)
+  ;({ deploymentId, revisionId } = await platform.deploy(deploymentOf(repository.url)))
+  const headers = { "x-api-key": platform.apiKey }
+  const first = await openEvents(`${platform.apiUrl}${eventsPath()}`, headers)
+  await until(() => receiver.calls.length > 0 && first.events.length > 0, { what: "somebody was told" })
+
+  await platform.kill()
+  await until(() => first.hasEnded, { what: "the follower was cut" })
+  isAnswering = true
+  await platform.db.run(sql`update webhook_deliveries set next_try_at = now() where state = 'pending'`)
+  await platform.start()
+  const back = await openEvents(`${platform.apiUrl}${eventsPath()}`, {
+    ...headers,
+    "last-event-id": first.events.at(-1)?.id ?? "",
+  })
+  const other = await openEvents(`${platform.apiUrl}${eventsPath()}`, headers)
+  await platform.untilEnded(deploymentId, revisionId)
+  const listed = (await platform.call("GET", `${eventsPath()}?order=asc&limit=100`)).body.resources
+  const idsOf = (events: readonly { data: { id: string } }[]) => events.map(({ data }) => data.id)
+  await until(() => other.events.length >= listed.length && eventIdsOf(receiver.calls).size >= listed.length, {
+    what: "all were told everything",
+  })
+
+  const ids = listed.map(({ id }: { id: string }) => id)
+  assert.deepEqual(idsOf([...first.events, ...back.events]).slice(0, ids.length), ids)
+  assert.deepEqual(idsOf(other.events).slice(0, ids.length), ids)
+  assert.ok(ids.every((id: string) => eventIdsOf(receiver.calls).has(id)))
+  const statuses = listed.flatMap(({ data, type }: { data: { status: string }; type: string }) =>
+    type === "revision.status_changed" ? [data.status] : [],
+  )
+  assert.deepEqual([statuses[0], statuses.at(-1)], ["CREATING", "DEPLOYED"])
+  assert.ok(hook.signing_secret.startsWith("whsec_"))
+  back.close()
+  other.close()
+})
+
+test("what units use and what the edge answered is measured, charted, and told to Prometheus", async () => {
+  const headers = { "x-api-key": platform.apiKey }
+  await until(async () => (await fetch(`${platform.agentsUrl}/d/chat/env`, { headers })).ok, { what: "it answers" })
+  await until(async () => (await metrics()).points.length > 0, { what: "the first sample" })
+
+  for (let n = 0; n < 5; n++) await (await fetch(`${platform.agentsUrl}/d/chat/nothing`, { headers })).text()
+  const measured = await until(
+    async () => {
+      const body = await metrics()
+      return sum(body.points, "requests") >= 5 && body
+    },
+    { what: "the requests were counted", timeoutMs: 40_000 },
+  )
+
+  const last = measured.points.at(-1)
+  assert.deepEqual([measured.window_seconds, last.replicas, last.pending_runs, last.active_runs], [900, 1, 2, 1])
+  assert.equal(sum(measured.points, "errors"), 0)
+  assert.ok(last.rss_bytes > 10_000_000 && measured.units[0].revision_id === revisionId)
+  const { text, status } = await prometheus()
+  assert.equal(status, 200)
+  assert.match(text, new RegExp(`^superstep_edge_requests_total\\{deployment_id="${deploymentId}"\\} \\d+$`, "m"))
+  assert.match(text, /^superstep_deployment_replicas\{.*name="chat"\} 1$/m)
+  assert.match(text, /^superstep_edge_latency_seconds_bucket\{.*le="\+Inf"\} \d+$/m)
+})
+
+test("metrics of the installation are the operator's, and those of a deployment its workspace's", async () => {
+  const { clearKey: orgKey } = await createApiKey(platform.db, { workspaceId: null, name: "prometheus" })
+  const { workspace_id: workspaceId } = await createWorkspace(platform.db, "other")
+  const { clearKey: otherKey } = await createApiKey(platform.db, { workspaceId, name: "other" })
+
+  const asked = await Promise.all([
+    prometheus({ "x-api-key": orgKey }),
+    prometheus({ authorization: `Bearer ${orgKey}` }),
+    prometheus({ "x-api-key": platform.apiKey }),
+    prometheus({ "x-forwarded-for": "203.0.113.9" }),
+    prometheus({ origin: "https://example.com" }),
+  ])
+  const foreign = await fetch(`${platform.apiUrl}/v2/deployments/${deploymentId}/metrics`, {
+    headers: { "x-api-key": otherKey },
+  })
+  const malformed = await platform.call("GET", `/v2/deployments/${deploymentId}/metrics?window=soon`)
+
+  assert.deepEqual(
+    asked.map(({ status }) => status),
+    [200, 200, 401, 401, 401],
+  )
+  assert.deepEqual([foreign.status, malformed.status], [404, 422])
+  assert.equal(asked[0]?.text.includes(orgKey), false)
+})
+
+const metrics = async () => (await platform.call("GET", `/v2/deployments/${deploymentId}/metrics`)).body
+
+const sum = (points: readonly Record<string, number>[], field: string): number =>
+  points.reduce((total, point) => total + (point[field] ?? 0), 0)
+
+async function prometheus(headers: Record<string, string> = {}) {
+  const reply = await fetch(`${platform.apiUrl}/metrics`, { headers })
+  return { status: reply.status, text: await reply.text() }
+}

@@ -1,0 +1,90 @@
+/** The tables `unit_samples` and `traffic_samples`, and what an operator counts. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import type { At, TrafficSample, UnitSample } from "./sample.js"
+
+/** Adds samples of one moment; those of deployments that went away meanwhile are left out. */
+export async function insertSamples(
+  tx: Db,
+  units: readonly UnitSample[],
+  traffic: readonly TrafficSample[],
+): Promise<void> {
+  await tx.run(sql`
+    insert into unit_samples (deployment_id, at, unit_id, revision_id, cpu_cores, rss_bytes, restarts)
+    select s.deployment_id, now(), s.unit_id, s.revision_id, s.cpu_cores, s.rss_bytes, s.restarts
+    from jsonb_to_recordset(${JSON.stringify(units)}::jsonb) as s (deployment_id uuid, unit_id uuid, revision_id uuid,
+      cpu_cores real, rss_bytes bigint, restarts integer)
+    join deployments using (deployment_id)`)
+  await tx.run(sql`
+    insert into traffic_samples (deployment_id, at, replicas, requests, errors, latency_ms, latency_counts, pending_runs,
+      active_runs)
+    select s.deployment_id, now(), s.replicas, s.requests, s.errors, s.latency_ms, s.latency_counts, s.pending_runs,
+      s.active_runs
+    from jsonb_to_recordset(${JSON.stringify(traffic)}::jsonb) as s (deployment_id uuid, replicas integer,
+      requests bigint, errors bigint, latency_ms float8, latency_counts bigint[], pending_runs integer,
+      active_runs integer)
+    join deployments using (deployment_id)`)
+}
+
+export const trafficOf = (db: Db, deploymentId: string, windowMs: number): Promise<At<TrafficSample>[]> =>
+  db.rows(sql`
+    select deployment_id, at, replicas, requests, errors, latency_ms, to_jsonb(latency_counts) as latency_counts,
+      pending_runs, active_runs
+    from traffic_samples
+    where deployment_id = ${deploymentId} and at > now() - make_interval(secs => ${windowMs} / 1000.0) order by at`)
+
+export const unitSamplesOf = (db: Db, deploymentId: string, windowMs: number): Promise<At<UnitSample>[]> =>
+  db.rows(sql`
+    select * from unit_samples
+    where deployment_id = ${deploymentId} and at > now() - make_interval(secs => ${windowMs} / 1000.0)
+    order by at, unit_id`)
+
+/** Forgets what is old. */
+export async function forgetOldSamples(db: Db, hours: number): Promise<void> {
+  await db.run(sql`delete from unit_samples where at < now() - make_interval(hours => ${hours})`)
+  await db.run(sql`delete from traffic_samples where at < now() - make_interval(hours => ${hours})`)
+}
+
+export interface StateCount {
+  readonly kind: "deployments" | "revisions" | "units" | "deliveries"
+  readonly state: string
+  readonly count: number
+}
+
+/** How many of what there are, over all workspaces; of revisions the unfinished ones, of deliveries those that wait. */
+export const stateCounts = (db: Db): Promise<StateCount[]> =>
+  db.rows(sql`
+    select 'deployments' as kind, status as state, count(*) as count from deployments group by status
+    union all select 'revisions', stage, count(*) from revisions where stage is not null group by stage
+    union all select 'units', state, count(*) from units group by state
+    union all select 'deliveries', state, count(*) from webhook_deliveries where state = 'pending' group by state`)
+
+export interface LatestSample extends Omit<TrafficSample, "latency_ms" | "latency_counts" | "requests" | "errors"> {
+  readonly workspace_id: string
+  readonly name: string
+  readonly cpu_cores: number | null
+  readonly rss_bytes: number | null
+  readonly restarts: number | null
+}
+
+/** The newest samples of all deployments, of all workspaces; what was not sampled for a minute is left out. */
+export const latestSamples = (db: Db): Promise<LatestSample[]> =>
+  db.rows(sql`
+    select d.deployment_id, d.workspace_id, d.name, t.replicas, t.pending_runs, t.active_runs, u.cpu_cores, u.rss_bytes,
+      u.restarts
+    from deployments d
+    join lateral (
+      select * from traffic_samples t where t.deployment_id = d.deployment_id and t.at > now() - interval '1 minute'
+      order by t.at desc limit 1) t on true
+    left join lateral (
+      select sum(cpu_cores)::float8 as cpu_cores, sum(rss_bytes)::float8 as rss_bytes, sum(restarts)::int as restarts
+      from unit_samples u where u.deployment_id = d.deployment_id and u.at = t.at) u on true
+    order by d.deployment_id`)
+
+/** Whether a key of the whole installation, in force, has this hash. */
+export const isOperatorKey = async (db: Db, sha256: string): Promise<boolean> => {
+  const row = await db.row(sql`
+    select 1 from api_keys where sha256 = ${sha256} and workspace_id is null and revoked_at is null
+      and (expires_at is null or expires_at > now())`)
+  return row !== undefined
+}

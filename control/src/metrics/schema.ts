@@ -1,0 +1,64 @@
+/** What requests for metrics and their replies look like. */
+import { z } from "@hono/zod-openapi"
+import { optionalParameter } from "../http/fields.js"
+import type { DeploymentMetrics } from "./operations.js"
+
+const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const [least, most] = [10_000, 7 * 86_400_000]
+
+const window = z
+  .string()
+  .regex(/^\d{1,6}[smhd]$/, "expected a length of time such as 15m, 6h or 1d")
+  .transform((text) => Number(text.slice(0, -1)) * (unitMs[text.slice(-1)] ?? 0))
+  .refine((ms) => ms >= least && ms <= most, "expected 10s to 7d")
+
+export const metricsQuery = z.object({
+  window: optionalParameter(window).openapi({ type: "string", default: "15m", example: "6h" }),
+})
+
+const nullableNumber = z.number().nullable()
+
+export const metricsReply = z
+  .object({
+    window_seconds: z.int(),
+    step_seconds: z.int(),
+    units: z.array(
+      z.object({
+        unit_id: z.string(),
+        revision_id: z.string(),
+        sampled_at: z.iso.datetime(),
+        cpu_cores: z.number(),
+        rss_bytes: z.int(),
+        restarts: z.int(),
+      }),
+    ),
+    points: z.array(
+      z.object({
+        at: z.iso.datetime().openapi({ description: "begin of the step" }),
+        replicas: z.int(),
+        cpu_cores: z.number(),
+        rss_bytes: z.int(),
+        restarts: z.int(),
+        requests: z.int(),
+        errors: z.int(),
+        latency_ms: z.object({ average: nullableNumber, p50: nullableNumber, p95: nullableNumber }),
+        pending_runs: z.int().nullable(),
+        active_runs: z.int().nullable(),
+      }),
+    ),
+  })
+  .openapi("Metrics")
+
+export const renderMetrics = ({ stepMs, points, units }: DeploymentMetrics, windowMs: number) => ({
+  window_seconds: windowMs / 1000,
+  step_seconds: stepMs / 1000,
+  units: units.map((unit) => ({
+    unit_id: unit.unit_id,
+    revision_id: unit.revision_id,
+    sampled_at: unit.at,
+    cpu_cores: unit.cpu_cores,
+    rss_bytes: unit.rss_bytes,
+    restarts: unit.restarts,
+  })),
+  points,
+})

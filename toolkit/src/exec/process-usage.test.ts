@@ -1,0 +1,27 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { test } from "node:test"
+import { usageOfTrees } from "./process-usage.js"
+
+const busyChild = `
+  const { spawn } = require("node:child_process")
+  const child = spawn(process.execPath, ["-e", "const end = process.cpuUsage().user + 100000; while (process.cpuUsage().user < end); console.log('ready'); process.stdin.resume()"], { stdio: ["inherit", "inherit", "inherit"] })
+  child.on("exit", () => process.exit())`
+
+test("a process is told with what it started, and one that has ended is not", async () => {
+  const parent = spawn(process.execPath, ["-e", busyChild], { stdio: ["pipe", "pipe", "inherit"] })
+  const pid = parent.pid ?? assert.fail("it was not started")
+  await once(parent.stdout, "data")
+
+  const tree = (await usageOfTrees([pid, 2 ** 22 + 1])).get(pid) ?? []
+  parent.stdin.end()
+  await once(parent, "exit")
+  const after = await usageOfTrees([pid])
+
+  assert.equal(tree.length, 2)
+  assert.equal(tree[0]?.pid, pid)
+  assert.ok(tree.every(({ rssBytes }) => rssBytes > 1024 * 1024))
+  assert.ok((tree[1]?.cpuSeconds ?? 0) >= 0.05)
+  assert.equal(after.size, 0)
+})
