@@ -52,7 +52,8 @@ export type IdleReport = z.infer<typeof idleSchema>
 /** @returns whether it has nothing to do, and when that ends; undefined while it does not answer */
 export async function askIdle(address: UnitAddress): Promise<IdleReport | undefined> {
   const reply = await ask(address, "GET", "/internal/idle").catch(undefinedIfUnreachable)
-  if (!reply || reply.status >= 500) return undefined
+  // 404: a unit of a former release, which an upgrade left running, cannot tell.
+  if (!reply || reply.status >= 500 || reply.status === 404) return undefined
   if (reply.status !== 200) throw new Error(`the unit answered whether it is idle with ${reply.status}: ${reply.body}`)
   return idleSchema.parse(JSON.parse(reply.body))
 }
