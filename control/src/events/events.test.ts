@@ -115,6 +115,22 @@ test("a rollback and a unit that keeps ending are told (E1)", async () => {
   )
 })
 
+test("a change of secrets is told by names, never by values (E1)", async () => {
+  await using api = await startApi()
+  const ids = await deployed(api)
+
+  const secrets = [{ name: "OTHER_KEY", value: "sk-even-more-secret" }]
+  await api.call("PATCH", `/v2/deployments/${ids.deploymentId}`, { body: { secrets } })
+
+  const { events } = await listEvents(api.db, ids, all)
+  const told = events.filter(({ type }) => type === "secret.changed")
+  assert.deepEqual(
+    told.map(({ data }) => data.names),
+    [["OTHER_KEY"]],
+  )
+  assert.equal(JSON.stringify(events).includes("sk-even-more-secret"), false)
+})
+
 test("events of other workspaces are not found, and old ones are forgotten (E4)", async () => {
   await using api = await startApi()
   const ids = await deployed(api)

@@ -100,6 +100,12 @@ begin
     insert into events (workspace_id, deployment_id, type, data) values (new.workspace_id, new.deployment_id,
       'deployment.updated', jsonb_build_object('name', new.name, 'status', new.status, 'changed', changed));
   end if;
+  if new.secrets_version <> old.secrets_version then
+    insert into events (workspace_id, deployment_id, type, data) values (new.workspace_id, new.deployment_id,
+      'secret.changed', jsonb_build_object('name', new.name, 'version', new.secrets_version, 'names', array(
+        select secrets.name from secrets
+        where deployment_id = new.deployment_id and secrets_version = new.secrets_version order by secrets.name)));
+  end if;
   if new.active_revision_id is distinct from old.active_revision_id then
     select * into left_revision from revisions where revision_id = old.active_revision_id;
     select * into next_revision from revisions where revision_id = new.active_revision_id;
