@@ -33,6 +33,7 @@ import { takePullRequest } from "./previews/operations.js"
 import { addPreviewRoutes } from "./previews/routes.js"
 import { addDeliveryRoutes, addWebhookRoutes, isDeliveryPath, maxDeliveryBytes } from "./pushes/routes.js"
 import { addRevisionRoutes } from "./revisions/routes.js"
+import { addSecretRoutes } from "./secrets/routes.js"
 import type { MasterKey } from "./secrets/seal.js"
 import { addUploadRoutes, isUpload } from "./uploads/routes.js"
 import type { AddressRules } from "./webhooks/address-rules.js"
@@ -96,6 +97,7 @@ export function createApp(given: AppOptions): Hono {
   addRevisionActions(api, options)
   addLogRoutes(api, options)
   addLogStreamRoutes(api, { db, liveLogs: options.liveLogs ?? new LiveLogs({ db, log }) })
+  addSecretRoutes(api, { ...options, trustedProxies })
   addIntegrationRoutes(api, options)
   addKeyRoutes(api, options)
   addGithubRepositories(api, options)

@@ -66,8 +66,10 @@ export const knownParts = {
 // Linux refuses a longer variable when a process starts (MAX_ARG_STRLEN is 128 KiB, name included).
 const maxSecretLength = 100_000
 
-const secretName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,254}$/, "expected the name of an environment variable")
-const secretValue = text.max(maxSecretLength)
+export const secretName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,254}$/, "expected the name of an environment variable")
+export const secretValue = text.max(maxSecretLength)
 const maxSecrets = 500
 
 export const secrets = z.array(z.object({ name: secretName, value: secretValue })).max(maxSecrets)

@@ -86,10 +86,20 @@ export async function secretsOfRevision(
   const pinned = await secretsPinnedBy(db, revision.revision_id)
   if (!pinned) throw new NotFound(`Revision ID ${revision.revision_id} not found.`)
   const owner = { workspaceId: pinned.workspace_id, deploymentId: pinned.deployment_id }
-  const rows = await sealedSecrets(db, pinned.deployment_id, pinned.secrets_version)
-  const values = rows.map(({ name, value_sealed }) => [
-    name,
-    open(key, value_sealed, contextOf(owner, name, pinned.secrets_version)),
-  ])
+  return secretsOfVersion(db, key, owner, pinned.secrets_version)
+}
+
+/**
+ * A version of a deployment's secrets in clear, by name.
+ * @throws CannotOpen
+ */
+export async function secretsOfVersion(
+  db: Db,
+  key: MasterKey,
+  owner: SecretsOwner,
+  version: number,
+): Promise<Record<string, string>> {
+  const rows = await sealedSecrets(db, owner.deploymentId, version)
+  const values = rows.map(({ name, value_sealed }) => [name, open(key, value_sealed, contextOf(owner, name, version))])
   return Object.fromEntries(values)
 }

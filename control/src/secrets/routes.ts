@@ -1,0 +1,172 @@
+/** HTTP for a deployment's secrets: their names by default, their values on request (CP-D5, control-plane §1.9). */
+import type { BlockList } from "node:net"
+import { z } from "@hono/zod-openapi"
+import type { Database } from "@superstep/toolkit/db/database"
+import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import type { Context } from "hono"
+import { insertEntry } from "../audit/queries.js"
+import { changeSecrets, secretNotFound, type WantedSecrets } from "../deployments/change-secrets.js"
+import { secretName, secrets, secretValue } from "../deployments/fields.js"
+import { findDeployment } from "../deployments/operations.js"
+import { actorOf, requireScope } from "../http/authenticate.js"
+import { callerAddress } from "../http/caller-address.js"
+import { optionalParameter, trueOrFalse, uuid } from "../http/fields.js"
+import { secretsOfVersion } from "./operations.js"
+import type { MasterKey } from "./seal.js"
+import { masked } from "./secret.js"
+
+export interface SecretRoutes {
+  readonly db: Database
+  readonly key: MasterKey
+  readonly trustedProxies: BlockList
+}
+
+const allPath = { path: "/v2/deployments/{deployment_id}/secrets", params: z.object({ deployment_id: uuid }) } as const
+const onePath = {
+  path: "/v2/deployments/{deployment_id}/secrets/{name}",
+  params: z.object({ deployment_id: uuid, name: secretName }),
+} as const
+
+const readQuery = z.object({
+  reveal: optionalParameter(trueOrFalse).openapi({
+    description: "true: with the values; needs the scope secrets, and is in the audit log",
+  }),
+})
+const changeQuery = z.object({
+  deploy: optionalParameter(trueOrFalse).openapi({ description: "false: it counts from the next revision on" }),
+})
+
+const secret = z.object({ name: z.string(), value: z.string() })
+const list = z.object({ resources: z.array(secret), secrets_version: z.int() })
+const changed = z.object({
+  names: z.array(z.string()),
+  secrets_version: z.int(),
+  latest_revision_id: z.string().nullable(),
+})
+
+const notFound = {
+  404: { description: "the workspace has no such deployment, or the deployment no such secret" },
+} as const
+const refusals = {
+  400: { description: "the platform sets a variable of this name itself" },
+  403: { description: "the key has not the scope secrets" },
+  ...notFound,
+  409: { description: "the deployment is being deleted" },
+} as const
+const changeReply = { 200: { description: "the names that there are now", schema: changed }, ...refusals } as const
+
+export function addSecretRoutes(api: Api, options: SecretRoutes): void {
+  addReads(api, options)
+  addRoute(
+    api,
+    {
+      method: "put",
+      ...allPath,
+      summary: "Replaces all secrets; the mask as a value keeps one.",
+      query: changeQuery,
+      body: z.object({ secrets }),
+      responses: changeReply,
+    },
+    ({ c, params, query, body }) =>
+      change(c, options, params.deployment_id, { secrets: body.secrets, mode: "replace", ...query }),
+  )
+  addRoute(
+    api,
+    { method: "delete", ...allPath, summary: "Removes all secrets.", query: changeQuery, responses: changeReply },
+    ({ c, params, query }) => change(c, options, params.deployment_id, { secrets: [], mode: "replace", ...query }),
+  )
+  addRoute(
+    api,
+    {
+      method: "put",
+      ...onePath,
+      summary: "Sets a secret and leaves the others.",
+      query: changeQuery,
+      body: z.object({ value: secretValue }),
+      responses: changeReply,
+    },
+    ({ c, params, query, body }) => {
+      const wanted = { secrets: [{ name: params.name, value: body.value }], mode: "merge" } as const
+      return change(c, options, params.deployment_id, { ...wanted, ...query })
+    },
+  )
+  addRoute(
+    api,
+    { method: "delete", ...onePath, summary: "Removes a secret.", query: changeQuery, responses: changeReply },
+    ({ c, params, query }) => {
+      const wanted = { secrets: [{ name: params.name, value: null }], mode: "merge" } as const
+      return change(c, options, params.deployment_id, { ...wanted, ...query })
+    },
+  )
+}
+
+function addReads(api: Api, options: SecretRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "get",
+      ...allPath,
+      summary: "Lists the secrets of the next revision.",
+      query: readQuery,
+      responses: { 200: { description: "names, with masks or values", schema: list }, ...notFound },
+    },
+    async ({ c, params, query }) => c.json(await read(c, options, params.deployment_id, query.reveal ?? false)),
+  )
+  addRoute(
+    api,
+    {
+      method: "get",
+      ...onePath,
+      summary: "Reads one secret of the next revision.",
+      query: readQuery,
+      responses: { 200: { description: "its name, with the mask or its value", schema: secret }, ...notFound },
+    },
+    async ({ c, params, query }) => {
+      const { resources } = await read(c, options, params.deployment_id, query.reveal ?? false)
+      const found = resources.find(({ name }) => name === params.name)
+      if (!found) throw secretNotFound(params.name)
+      return c.json(found)
+    },
+  )
+}
+
+async function read(c: Context, { db, key, trustedProxies }: SecretRoutes, deploymentId: string, reveals: boolean) {
+  const caller = c.get("caller")
+  const { workspaceId } = caller
+  if (reveals) requireScope(c, "secrets")
+  const row = await findDeployment(db, workspaceId, deploymentId)
+  const version = row.secrets_version
+  if (!reveals) return { resources: masked(row.secret_names), secrets_version: version }
+  // Before the values leave: who saw them is known in any case.
+  await insertEntry(db, {
+    workspaceId,
+    actor: actorOf(caller),
+    keyPrefix: caller.keyPrefix,
+    ip: callerAddress(c, trustedProxies),
+    action: `GET ${allPath.path}?reveal=true`,
+    path: c.req.path,
+    resourceType: "deployment",
+    resourceId: deploymentId,
+    beforeHash: undefined,
+    afterHash: undefined,
+    requestId: c.res.headers.get("x-request-id") ?? undefined,
+  })
+  c.header("cache-control", "no-store")
+  const values = await secretsOfVersion(db, key, { workspaceId, deploymentId }, version)
+  return { resources: Object.entries(values).map(([name, value]) => ({ name, value })), secrets_version: version }
+}
+
+async function change(
+  c: Context,
+  { db, key }: SecretRoutes,
+  deploymentId: string,
+  { deploy = true, ...wanted }: Pick<WantedSecrets, "secrets" | "mode"> & { deploy?: boolean | undefined },
+) {
+  const caller = c.get("caller")
+  const ids = { workspaceId: caller.workspaceId, deploymentId }
+  const row = await db.transaction((tx) =>
+    changeSecrets(tx, { key }, ids, { ...wanted, deploy, actor: actorOf(caller) }),
+  )
+  const { secret_names: names, secrets_version, latest_revision_id } = row
+  return c.json({ names, secrets_version, latest_revision_id })
+}
