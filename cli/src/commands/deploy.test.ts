@@ -1,0 +1,166 @@
+/** An operator's day with the command line, on one installation: each test goes on from the one before. */
+import assert from "node:assert/strict"
+import { cpSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { freePort } from "@superstep/toolkit/testing/free-port"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import type { Deployment, Revision } from "../platform/deployments.js"
+import { type Ended, type Running, runCli, startCli } from "../testing/run-cli.js"
+
+const agent = fileURLToPath(new URL("../../../tests/agent", import.meta.url))
+const cwd = temporaryFolder()
+const project = join(cwd, "my-agent")
+let up: Running
+/** Where the installation is; the restored one is elsewhere. */
+let place = cwd
+
+const cli = (...args: string[]): Promise<Ended> => runCli(args, { cwd: place })
+const json = async <T>(...args: string[]): Promise<T> => {
+  const { code, stdout, stderr } = await cli(...args, "--json")
+  assert.equal(code, 0, `${args.join(" ")}: ${stderr}`)
+  return JSON.parse(stdout) as T
+}
+const events = ({ stdout }: Ended) =>
+  stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { event: string; status?: string; url?: string; message?: string })
+
+async function startUp(folder: string): Promise<Running> {
+  const ports = ["--port", String(await freePort()), "--agents-port", String(await freePort())]
+  const running = startCli(["up", "--no-example", ...ports], { cwd: folder })
+  const isUp = () => running.lines.some((line) => line.includes("Data  "))
+  await until(isUp, { what: "the installation is up", timeoutMs: 60_000 })
+  return running
+}
+
+const stop = async (running: Running) => {
+  running.signal("SIGINT")
+  return running.ended
+}
+
+/** Runs a graph through the public address, with the key of the data folder. */
+async function ask(path: string, body?: object): Promise<unknown> {
+  const credentials = JSON.parse(readFileSync(join(place, ".superstep/credentials.json"), "utf8")) as {
+    api_key: string
+  }
+  const url = (await json<{ url: string }>("open", "my-agent")).url
+  const response = await fetch(`${url}${path}`, {
+    method: body ? "POST" : "GET",
+    headers: { "x-api-key": credentials.api_key, "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  assert.equal(response.ok, true, await response.clone().text())
+  return response.json()
+}
+
+before(async () => {
+  cpSync(agent, project, { recursive: true, filter: (path) => !path.includes("node_modules") })
+  writeFileSync(join(project, ".env"), "GREETING=hello\nDATABASE_URI=postgres://not-yours\n")
+  const config = JSON.parse(readFileSync(join(project, "langgraph.json"), "utf8")) as object
+  writeFileSync(join(project, "langgraph.json"), JSON.stringify({ ...config, env: ".env" }))
+  up = await startUp(cwd)
+})
+after(() => stop(up))
+
+let threadId = ""
+
+test("a folder is deployed: its address answers, its .env became secrets", async () => {
+  const deployed = await cli("deploy", "my-agent", "--json")
+
+  assert.equal(deployed.code, 0, deployed.stderr + deployed.stdout)
+  const told = events(deployed)
+  assert.equal(told.at(-1)?.event, "result")
+  assert.equal(told.at(-1)?.status, "DEPLOYED")
+  assert.ok(told.some(({ event, status }) => event === "status_change" && status === "BUILDING"))
+  assert.ok(told.some(({ event, message }) => event === "warn" && message?.includes("DATABASE_URI")))
+  assert.deepEqual(await json<string[]>("secrets", "list", "my-agent"), ["GREETING"])
+  const thread = (await ask("/threads", {})) as { thread_id: string }
+  threadId = thread.thread_id
+  const input = { messages: [{ role: "user", content: "remember this" }] }
+  await ask(`/threads/${threadId}/runs/wait`, { assistant_id: "chat", input })
+})
+
+test("what is deployed is listed, with its revisions and what it says", async () => {
+  const [deployment] = await json<Deployment[]>("list")
+  const revisions = await json<Revision[]>("revisions", "my-agent")
+  const [inWords, unknown] = [await cli("list"), await cli("revisions", "nobody")]
+  const log = await cli("logs", "my-agent", "--limit", "1000")
+  const build = await cli("logs", "my-agent", "--type", "build")
+
+  assert.equal(deployment?.name, "my-agent")
+  assert.deepEqual(
+    revisions.map(({ id, status }) => ({ id, status })),
+    [{ id: deployment?.active_revision_id, status: "DEPLOYED" }],
+  )
+  assert.match(inWords.stdout, /^name +status[^\n]*\nmy-agent +READY/)
+  assert.equal(unknown.code, 1)
+  assert.match(unknown.stderr, /no deployment is called nobody; there are my-agent/)
+  assert.match(log.stdout, /server ready/)
+  assert.match(build.stdout, /npm ci/)
+})
+
+test("a broken change fails with the reason and the end of the log, and the one before serves on", async () => {
+  writeFileSync(join(project, "src/chat.ts"), "export const graph = (")
+
+  const failed = await cli("deploy", "my-agent")
+
+  assert.equal(failed.code, 1)
+  assert.match(failed.stderr, /BUILD_FAILED/)
+  assert.match(failed.stderr, /chat\.ts/)
+  await ask("/info")
+})
+
+test("a secret is piped in and never shown, and rollback goes back to what served before", async () => {
+  cpSync(join(agent, "src/chat.ts"), join(project, "src/chat.ts"))
+  const redeployed = await cli("deploy", "my-agent", "--json")
+  assert.equal(redeployed.code, 0, redeployed.stderr)
+  const [newest] = await json<Revision[]>("revisions", "my-agent")
+
+  const rolledBack = await cli("rollback", "my-agent", "--json")
+  const [now] = await json<Revision[]>("revisions", "my-agent")
+
+  assert.equal(events(rolledBack).at(-1)?.status, "DEPLOYED", rolledBack.stderr)
+  assert.equal(now?.trigger, "rollback")
+  assert.notEqual(now?.id, newest?.id)
+})
+
+test("a backup of the running installation becomes another one, which goes on with the same threads", async () => {
+  const file = join(cwd, "all.tar.gz")
+  const written = await cli("backup", file)
+  const refused = await cli("restore", file)
+  await stop(up)
+
+  place = temporaryFolder()
+  const restored = await cli("restore", file)
+  assert.equal(restored.code, 0, restored.stderr)
+  up = await startUp(place)
+  const state = await untilAnswered(`/threads/${threadId}/state`)
+
+  assert.equal(written.code, 0, written.stderr)
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /Superstep runs on/)
+  assert.match(JSON.stringify(state), /remember this/)
+})
+
+test("a deployment is deleted only when it is said twice", async () => {
+  const [asked, done] = [await cli("delete", "my-agent"), await cli("delete", "my-agent", "--yes")]
+
+  assert.equal(asked.code, 1)
+  assert.match(asked.stderr, /say --yes/)
+  assert.equal(done.code, 0, done.stderr)
+})
+
+/** A unit of a restored installation is started with it. */
+async function untilAnswered(path: string): Promise<unknown> {
+  let answer: unknown
+  const isAnswered = async () => {
+    answer = await ask(path).catch(() => undefined)
+    return answer !== undefined
+  }
+  await until(isAnswered, { what: `${path} answers`, timeoutMs: 60_000 })
+  return answer
+}
