@@ -3,6 +3,7 @@ import { z } from "@hono/zod-openapi"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Context } from "hono"
+import { requireScope } from "../http/authenticate.js"
 import { uuid } from "../http/fields.js"
 import { answerOnce } from "../http/idempotency.js"
 import type { DeploymentRules } from "./operations.js"
@@ -25,6 +26,8 @@ export const onePath = {
 } as const
 export const notFound = { 404: { description: "the workspace has no such deployment" } } as const
 export const oneReply = { description: "the deployment", schema: deploymentReply } as const
+/** Of bodies that may have secrets. */
+export const noScopeOfSecrets = { 403: { description: "it has secrets, and the key has not their scope" } } as const
 /** What every change of a deployment may be refused with. */
 export const changeRefusals = {
   ...notFound,
@@ -45,6 +48,17 @@ export function ifMatch(c: Context): number[] | undefined {
     const version = /^\s*"(\d{1,9})"\s*$/.exec(tag)?.[1]
     return version === undefined ? [] : [Number(version)]
   })
+}
+
+/**
+ * A body that changes secrets takes the scope of those, whichever route it comes by (K5). An empty list changes nothing.
+ * @throws Forbidden
+ */
+export function requireScopeOfSecrets(
+  c: Context,
+  { secrets, mode }: { secrets: readonly unknown[] | null | undefined; mode?: string | null | undefined },
+): void {
+  if (secrets?.length || mode) requireScope(c, "secrets")
 }
 
 /** Does something to a deployment, once for an idempotency key, and answers with what became of it. */

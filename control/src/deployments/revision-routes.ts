@@ -7,7 +7,16 @@ import { answerOnce } from "../http/idempotency.js"
 import { ignoredFieldsOf, tellIgnored } from "../http/ignored-fields.js"
 import { interrupt } from "../revisions/operations.js"
 import { renderRevision, revisionReply } from "../revisions/schema.js"
-import { answerWithDeployment, changeRefusals, type DeploymentRoutes, ifMatch, onePath, oneReply } from "./answer.js"
+import {
+  answerWithDeployment,
+  changeRefusals,
+  type DeploymentRoutes,
+  ifMatch,
+  noScopeOfSecrets,
+  onePath,
+  oneReply,
+  requireScopeOfSecrets,
+} from "./answer.js"
 import { createRevision, onConflicts } from "./change.js"
 import { changeFields, configPath, knownParts, secrets } from "./fields.js"
 import { redeploy } from "./repeat.js"
@@ -34,6 +43,7 @@ const createQuery = z.object({
 })
 const createRefusals = {
   400: { description: "there is nothing to build yet, or a rule of the source forbids it" },
+  ...noScopeOfSecrets,
   ...changeRefusals,
   409: { description: "a revision is in progress, which `conflicting_id` has, or the deployment is being deleted" },
   422: { description: "the body is malformed" },
@@ -52,6 +62,7 @@ function addCreate(api: Api, { db, log, ...rules }: DeploymentRoutes): void {
       responses: { 201: oneRevision, ...createRefusals },
     },
     ({ c, params, query, body, bodyText }) => {
+      requireScopeOfSecrets(c, { secrets: body.secrets, mode: body.secrets_mode })
       const caller = c.get("caller")
       const { workspaceId } = caller
       const wanted = {
@@ -155,6 +166,7 @@ function addCreateOfProject(api: Api, { db, log, ...rules }: DeploymentRoutes): 
       responses: { 201: { description: "the project", schema: projectReply }, ...createRefusals },
     },
     ({ c, params, body, bodyText }) => {
+      requireScopeOfSecrets(c, { secrets: body.env_vars })
       const caller = c.get("caller")
       const { workspaceId } = caller
       const wanted = {

@@ -9,9 +9,11 @@ import {
   changeRefusals,
   type DeploymentRoutes,
   ifMatch,
+  noScopeOfSecrets,
   notFound,
   onePath,
   oneReply,
+  requireScopeOfSecrets,
   show,
 } from "./answer.js"
 import { patchDeployment } from "./change.js"
@@ -59,11 +61,13 @@ function addCreate(api: Api, options: DeploymentRoutes): void {
       responses: {
         201: oneReply,
         400: { description: "a rule of the source or a reserved name forbids it" },
+        ...noScopeOfSecrets,
         409: { description: "the name or the agent's environment is taken; `conflicting_id` has it" },
         422: { description: "the body is malformed" },
       },
     },
     ({ c, body, bodyText }) => {
+      requireScopeOfSecrets(c, { secrets: body.secrets })
       const caller = c.get("caller")
       const { agent_id: id, agent_environment: environment } = body
       const wanted = {
@@ -148,11 +152,13 @@ function addPatch(api: Api, options: DeploymentRoutes): void {
       responses: {
         200: oneReply,
         400: { description: "a field is fixed, or a rule of the source forbids it" },
+        ...noScopeOfSecrets,
         ...changeRefusals,
         422: { description: "the body is malformed" },
       },
     },
     ({ c, params, body, bodyText }) => {
+      requireScopeOfSecrets(c, { secrets: body.secrets, mode: body.secrets_mode })
       const caller = c.get("caller")
       const ids = { workspaceId: caller.workspaceId, deploymentId: params.deployment_id }
       const patch = {

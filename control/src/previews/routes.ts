@@ -4,6 +4,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { DeploymentRules } from "../deployments/operations.js"
+import { requireScope } from "../http/authenticate.js"
 import { uuid } from "../http/fields.js"
 import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
 import { pageOf, pageReply, sendPage } from "../http/page.js"
@@ -51,6 +52,7 @@ function addPut(api: Api, { db, log, ...rules }: PreviewRoutes): void {
       responses: {
         200: { description: "the settings", schema: settingsReply },
         400: { description: "it is not made from git, or is a preview itself" },
+        403: { description: "it has secrets, and the key has not their scope" },
         404: { description: "the workspace has no such deployment" },
         409: { description: "it is being deleted" },
         422: { description: "the body is malformed" },
@@ -60,6 +62,8 @@ function addPut(api: Api, { db, log, ...rules }: PreviewRoutes): void {
       const ids = { workspaceId: c.get("caller").workspaceId, deploymentId: params.deployment_id }
       if (bodyText.trim() !== "") tellIgnored(c, ignoredFields(JSON.parse(bodyText), settingsFields))
       const { secrets, ...given } = body
+      // Here an empty list removes what is stored.
+      if (secrets) requireScope(c, "secrets")
       const settings = {
         is_enabled: given.is_enabled ?? defaultSettings.is_enabled,
         max_previews: given.max_previews ?? defaultSettings.max_previews,
