@@ -2,7 +2,7 @@
 
 -- Both records below are numbered in the order of commits, or a reader who goes on from a number could miss one that
 -- commits late. So whoever writes to them takes this one lock, at the very end of its transaction: nothing is waited for
--- after it but the commit, so nobody waits for each other in a circle.
+-- after it but the commit, no lock of a row either, so nobody waits for each other in a circle.
 create function hold_the_records() returns void language sql as $$
   select pg_advisory_xact_lock(7283115)
 $$;
@@ -59,7 +59,9 @@ begin
   update events set seq = nextval('event_seq') where event_id = new.event_id;
   insert into webhook_deliveries (webhook_id, event_id)
     select webhook_id, new.event_id from webhooks
-    where workspace_id = new.workspace_id and (event_types = '{}' or new.type = any (event_types));
+    where workspace_id = new.workspace_id and (event_types = '{}' or new.type = any (event_types))
+    -- One that is locked is being deleted: whoever does so is about to wait for our lock.
+    for key share skip locked;
   if found then
     perform pg_notify('superstep_webhooks', '');
   end if;

@@ -10,6 +10,7 @@ import { type Receiver, startReceiver } from "@superstep/toolkit/webhooks/testin
 import { recordEvent } from "../events/operations.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { DeliveryLoop } from "./delivery-loop.js"
+import { deleteWebhook } from "./operations.js"
 import { delaysMs } from "./webhook.js"
 
 const rules = { allowsLoopback: true, allowsPrivate: false }
@@ -39,7 +40,9 @@ const tried = (api: TestApi, id: string, state: string, tries: number) =>
     async () => {
       const [only] = await deliveries(api, id)
       assert.ok(only === undefined || only.tries <= tries, `unexpected: ${JSON.stringify(only)}`)
-      return only?.state === state && only.tries === tries && only.last_tried_at && only
+      return (
+        only?.state === state && only.tries === tries && (only.reply_status !== null || only.failure !== null) && only
+      )
     },
     { what: `try ${tries} is ${state}` },
   )
@@ -48,6 +51,25 @@ const makeDue = ({ db }: TestApi) =>
   db.run(sql`update webhook_deliveries set next_try_at = now() where state = 'pending'`)
 
 const numbers = ({ calls }: Receiver) => calls.map(({ json }) => json.data.n).toSorted()
+
+test("an event does not wait for somebody who is deleting a webhook, and is not for that one any more", async () => {
+  await using api = await startApi()
+  const { id } = await hook(api, "http://127.0.0.1:9/")
+  const { id: other } = await hook(api, "http://127.0.0.1:9/")
+
+  await api.db.transaction(async (tx) => {
+    await deleteWebhook(tx, api.workspaceId, id)
+    let isTold = false
+    const told = warn(api, 1).then(() => {
+      isTold = true
+    })
+    await until(() => isTold, { what: "the event is committed" })
+    await told
+  })
+
+  const rows = await api.db.rows<{ webhook_id: string }>(sql`select webhook_id from webhook_deliveries`)
+  assert.deepEqual(rows, [{ webhook_id: other }])
+})
 
 test("events are told with a signature that holds, as they happen, and only those that were asked for (W1, W3)", async () => {
   await using api = await startApi()
