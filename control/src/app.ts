@@ -97,7 +97,7 @@ export function createApp(given: AppOptions): Hono {
   addRevisionActions(api, options)
   addLogRoutes(api, options)
   addLogStreamRoutes(api, { db, liveLogs: options.liveLogs ?? new LiveLogs({ db, log }) })
-  addSecretRoutes(api, { ...options, trustedProxies })
+  addSecretRoutes(api, options)
   addIntegrationRoutes(api, options)
   addKeyRoutes(api, options)
   addGithubRepositories(api, options)

@@ -59,6 +59,27 @@ test("what was refused, only read or repeated leaves no entry (A1)", async () =>
   assert.equal((await entries(api)).length, 1)
 })
 
+test("of several deployments that are deleted at once each has an entry, and what was refused has none (A1)", async () => {
+  await using api = await startApi()
+  const ids = [await deployed(api, "a"), await deployed(api, "b")]
+  const foreign = (await api.callAsOther("POST", "/v2/deployments", { body: exampleDeployment() })).body.id
+
+  const asked = [ids[0], foreign, ids[1]].join(",")
+  const { status, body } = await api.call("DELETE", `/v2/deployments?deployment_ids=${asked}`)
+  const refused = await api.call("DELETE", `/v2/deployments?deployment_ids=${foreign}`)
+
+  assert.deepEqual([status, body.results.map((it: { status: number }) => it.status)], [207, [204, 404, 204]])
+  assert.equal(refused.status, 207)
+  const deletions = await entries(api, `?action=${encodeURIComponent("DELETE /v2/deployments")}`)
+  assert.deepEqual(
+    deletions.map((it) => [it.resource_id, it.before_hash !== it.after_hash]),
+    [
+      [ids[1], true],
+      [ids[0], true],
+    ],
+  )
+})
+
 test("entries are found by actor, action, resource and time, page by page, in their workspace only", async () => {
   await using api = await startApi()
   const ids = [await deployed(api, "a"), await deployed(api, "b"), await deployed(api, "c")]

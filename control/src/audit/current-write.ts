@@ -18,8 +18,8 @@ export interface CurrentWrite {
   resourceId: string | undefined
   /** A transaction that holds its entry has been committed. */
   isRecorded: boolean
-  /** It only repeats an earlier reply. */
-  isRepetition: boolean
+  /** It only repeats an earlier reply, or changed nothing. */
+  hasNoEffect: boolean
 }
 
 const writes = new AsyncLocalStorage<CurrentWrite>()
@@ -35,8 +35,14 @@ export function noteCreated(body: object): void {
   if (write && "id" in body && typeof body.id === "string") write.resourceId ??= body.id
 }
 
-/** Tells that the request has no effect: it repeats a reply. */
-export function noteRepetition(): void {
+/** Tells which resource the next transaction changes, where a request changes several. */
+export function noteResource(id: string): void {
   const write = currentWrite()
-  if (write) write.isRepetition = true
+  if (write) write.resourceId = id
+}
+
+/** Tells that the request has no effect: it repeats a reply, or all that it asked for was refused. */
+export function noteNoEffect(): void {
+  const write = currentWrite()
+  if (write) write.hasNoEffect = true
 }

@@ -16,7 +16,7 @@ export function auditedDatabase(db: Database): Database {
     const result = await db.transaction(async (tx) => {
       const before = await stateOf(tx, write)
       const worked = await work(tx)
-      if (!write.isRepetition) await record(tx, write, before)
+      if (!write.hasNoEffect) await record(tx, write, before)
       return worked
     })
     write.isRecorded = true
@@ -27,7 +27,15 @@ export function auditedDatabase(db: Database): Database {
 
 /** For a write that had no transaction: its entry follows it. */
 export const recordAfterwards = async (db: Db, write: CurrentWrite): Promise<void> => {
-  if (!write.isRecorded && !write.isRepetition) await record(db, write, undefined)
+  if (!write.isRecorded && !write.hasNoEffect) await record(db, write, undefined)
+}
+
+/** For what has to be in the log before it happens: its entry is there when this returns. */
+export async function recordNow(db: Db): Promise<void> {
+  const write = currentWrite()
+  if (!write) throw new Error("this request is not one that is audited")
+  await record(db, write, undefined)
+  write.isRecorded = true
 }
 
 async function record(tx: Db, write: CurrentWrite, beforeHash: string | undefined): Promise<void> {

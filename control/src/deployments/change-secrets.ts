@@ -1,7 +1,6 @@
 /** Changes a deployment's secrets by themselves; each change is a new version of them and, as a rule, a revision. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { NotFound } from "@superstep/toolkit/errors/errors"
-import { recordEvent } from "../events/operations.js"
 import { applyChange } from "./apply-change.js"
 import { startsWithARevision } from "./deployment.js"
 import { type DeploymentIds, holdForChange } from "./hold.js"
@@ -34,14 +33,11 @@ export async function changeSecrets(
   if (next === undefined) return deployment
   const source = deployment.latest_source ?? deployment.source
   const makesRevision = deploy && startsWithARevision(source, deployment.source_revision_config)
-  const changed = await applyChange(tx, key, deployment, {
+  return applyChange(tx, key, deployment, {
     secrets: next,
     actor,
     ...(makesRevision && { trigger: "patch" }),
   })
-  const names = mode === "replace" ? next.map(({ name }) => name) : secrets.map(({ name }) => name)
-  await recordEvent(tx, { ...ids, type: "secret.changed", data: { names, mode } })
-  return changed
 }
 
 export const secretNotFound = (name: string): NotFound => new NotFound(`The deployment has no secret named ${name}.`)

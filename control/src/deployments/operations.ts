@@ -3,9 +3,10 @@
  * transaction, in which the caller also stores the reply of an idempotent request.
  */
 import { createHash } from "node:crypto"
-import type { Db } from "@superstep/toolkit/db/database"
+import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput, KnownError, NotFound, Refused } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
+import { noteNoEffect, noteResource } from "../audit/current-write.js"
 import { integrationExists } from "../integrations/operations.js"
 import { listenerExists } from "../listeners/operations.js"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
@@ -169,24 +170,28 @@ export interface Deleted {
   readonly detail: string | null
 }
 
-/** Deletes several; what one of them lacks keeps no other from going. @returns what became of each, as it was asked */
+/**
+ * Deletes several, each in a transaction with its own entry of the audit log; what one of them lacks keeps no other from
+ * going. @returns what became of each, as it was asked
+ */
 export async function deleteDeployments(
-  tx: Db,
+  db: Database,
   { workspaceId, deploymentIds }: { workspaceId: string; deploymentIds: readonly string[] },
   { force }: { force: boolean },
 ): Promise<Deleted[]> {
-  const results = new Map<string, Deleted>()
-  // In one order, so that two callers cannot wait for each other.
-  for (const id of [...new Set(deploymentIds)].sort()) {
-    results.set(id, await deleted(tx, { workspaceId, deploymentId: id }, force))
+  const results: Deleted[] = []
+  for (const deploymentId of new Set(deploymentIds)) {
+    noteResource(deploymentId)
+    results.push(await deleted(db, { workspaceId, deploymentId }, force))
   }
-  return [...new Set(deploymentIds)].flatMap((id) => results.get(id) ?? [])
+  if (results.every(({ status }) => status !== 204)) noteNoEffect()
+  return results
 }
 
-async function deleted(tx: Db, ids: DeploymentIds, force: boolean): Promise<Deleted> {
+async function deleted(db: Database, ids: DeploymentIds, force: boolean): Promise<Deleted> {
   const id = ids.deploymentId
   try {
-    await deleteDeployment(tx, ids, { force })
+    await db.transaction((tx) => deleteDeployment(tx, ids, { force }))
     return { id, status: 204, detail: null }
   } catch (error) {
     if (!(error instanceof KnownError)) throw error

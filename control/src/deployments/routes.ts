@@ -221,7 +221,7 @@ function addBulkDelete(api: Api, { db, log }: DeploymentRoutes): void {
     },
     async ({ c, query }) => {
       const wanted = { workspaceId: c.get("caller").workspaceId, deploymentIds: query.deployment_ids }
-      const results = await db.transaction((tx) => deleteDeployments(tx, wanted, { force: query.force ?? false }))
+      const results = await deleteDeployments(db, wanted, { force: query.force ?? false })
       for (const { id, status } of results) {
         if (status === 204) log.info({ deployment_id: id }, "deployment marked for deletion")
       }

@@ -39,6 +39,6 @@ function writeOf(c: Context, { method, path, params }: AskedRoute, ip: string | 
     kind,
     resourceId: kind && (params[kind.key] ?? params.project_id),
     isRecorded: false,
-    isRepetition: false,
+    hasNoEffect: false,
   }
 }

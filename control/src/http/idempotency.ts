@@ -7,7 +7,7 @@ import { createHash } from "node:crypto"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import type { Context } from "hono"
-import { noteCreated, noteRepetition } from "../audit/current-write.js"
+import { noteCreated, noteNoEffect } from "../audit/current-write.js"
 import { answeredRequest, forgetOldKeys, storeReply, takeIdempotencyKey } from "./queries.js"
 
 export interface Answer {
@@ -84,6 +84,6 @@ async function repeated(tx: Db, { workspaceId, key, sha256 }: { workspaceId: str
       "idempotency_key_reused",
     )
   }
-  noteRepetition()
+  noteNoEffect()
   return { text: earlier.reply, status: earlier.status as Answer["status"] }
 }

@@ -1,15 +1,13 @@
 /** HTTP for a deployment's secrets: their names by default, their values on request (CP-D5, control-plane §1.9). */
-import type { BlockList } from "node:net"
 import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
-import { insertEntry } from "../audit/queries.js"
+import { recordNow } from "../audit/operations.js"
 import { changeSecrets, secretNotFound, type WantedSecrets } from "../deployments/change-secrets.js"
 import { secretName, secrets, secretValue } from "../deployments/fields.js"
 import { findDeployment } from "../deployments/operations.js"
 import { actorOf, requireScope } from "../http/authenticate.js"
-import { callerAddress } from "../http/caller-address.js"
 import { optionalParameter, trueOrFalse, uuid } from "../http/fields.js"
 import { secretsOfVersion } from "./operations.js"
 import type { MasterKey } from "./seal.js"
@@ -18,7 +16,6 @@ import { masked } from "./secret.js"
 export interface SecretRoutes {
   readonly db: Database
   readonly key: MasterKey
-  readonly trustedProxies: BlockList
 }
 
 const allPath = { path: "/v2/deployments/{deployment_id}/secrets", params: z.object({ deployment_id: uuid }) } as const
@@ -130,27 +127,14 @@ function addReads(api: Api, options: SecretRoutes): void {
   )
 }
 
-async function read(c: Context, { db, key, trustedProxies }: SecretRoutes, deploymentId: string, reveals: boolean) {
-  const caller = c.get("caller")
-  const { workspaceId } = caller
+async function read(c: Context, { db, key }: SecretRoutes, deploymentId: string, reveals: boolean) {
+  const { workspaceId } = c.get("caller")
   if (reveals) requireScope(c, "secrets")
   const row = await findDeployment(db, workspaceId, deploymentId)
   const version = row.secrets_version
   if (!reveals) return { resources: masked(row.secret_names), secrets_version: version }
   // Before the values leave: who saw them is known in any case.
-  await insertEntry(db, {
-    workspaceId,
-    actor: actorOf(caller),
-    keyPrefix: caller.keyPrefix,
-    ip: callerAddress(c, trustedProxies),
-    action: `GET ${allPath.path}?reveal=true`,
-    path: c.req.path,
-    resourceType: "deployment",
-    resourceId: deploymentId,
-    beforeHash: undefined,
-    afterHash: undefined,
-    requestId: c.res.headers.get("x-request-id") ?? undefined,
-  })
+  await recordNow(db)
   c.header("cache-control", "no-store")
   const values = await secretsOfVersion(db, key, { workspaceId, deploymentId }, version)
   return { resources: Object.entries(values).map(([name, value]) => ({ name, value })), secrets_version: version }

@@ -61,6 +61,11 @@ test("values are shown on request, to a key that may, and the audit log tells (S
   ] as const) {
     assert.equal((await api.callAsOther(method, target)).status, 404)
   }
-  const told = await api.db.rows<{ action: string }>(sql`select action from audit_log where action like '%reveal%'`)
-  assert.equal(told.length, 1)
+  const { body: audit } = await api.call("GET", `/v2/audit-log?resource_id=${made.id}`)
+  const told = audit.resources.map(({ action, path }: { action: string; path: string }) => [action, path])
+  const action = "GET /v2/deployments/{deployment_id}/secrets/{name}"
+  assert.deepEqual(told, [
+    [action, `${path}/MODEL_KEY`],
+    ["POST /v2/deployments", "/v2/deployments"],
+  ])
 })
