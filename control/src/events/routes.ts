@@ -7,6 +7,7 @@ import type { Context } from "hono"
 import { findDeployment } from "../deployments/operations.js"
 import { type StreamedEvent, sendEvents, wantsStream } from "../http/event-stream.js"
 import { uuid } from "../http/fields.js"
+import { findCaller } from "../workspaces/operations.js"
 import { followEvents } from "./follow.js"
 import { listEvents } from "./operations.js"
 import type { EventFilter } from "./queries.js"
@@ -39,7 +40,11 @@ export function addEventRoutes(api: Api, { db, stopping }: EventRoutes): void {
       await findDeployment(db, filter.workspaceId, filter.deploymentId)
       if (wantsStream(c, query.follow)) {
         const after = lastId ?? query.cursor ?? 0
-        return sendEvents(c, stopping, (signal) => streamed(db, filter, { after, signal }))
+        return sendEvents(c, {
+          stopping,
+          check: () => findCaller(db, c.req.header("x-api-key"), c.req.header("x-tenant-id")),
+          events: (signal) => streamed(db, filter, { after, signal }),
+        })
       }
       const asked = { order: query.order ?? "desc", cursor: query.cursor, limit: query.limit ?? 20 }
       const { events, nextCursor } = await listEvents(db, filter, asked)

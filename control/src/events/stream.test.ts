@@ -88,6 +88,20 @@ test("a stream ends with its deployment, and with the process", async () => {
   )
 })
 
+test("a key that was revoked hears of nothing more", async () => {
+  await using api = await start()
+  await using server = await served(api)
+  const { body: made } = await api.call("POST", "/v2/api-keys", { body: { name: "ci", scopes: ["read"] } })
+  const follower = await openEvents(server.url, { "x-api-key": made.key })
+  await until(() => follower.events.length === 2, { what: "it knows the past" })
+
+  await api.call("DELETE", `/v2/api-keys/${made.id}`)
+  await rename(api, server.deploymentId, "secret plan")
+  await until(() => follower.hasEnded, { what: "the stream ends" })
+
+  assert.equal(follower.events.length, 2)
+})
+
 test("a foreign workspace, an unknown deployment and a broken Last-Event-ID get a refusal in place of a stream (E4)", async () => {
   await using api = await start()
   await using server = await served(api)

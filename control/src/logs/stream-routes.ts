@@ -1,9 +1,10 @@
 /** HTTP for following logs: `text/event-stream`, an event a line, its id the line's (control-plane §1.9). */
 import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
-import { InvalidInput, KnownError } from "@superstep/toolkit/errors/errors"
+import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
+import { holds } from "../http/event-stream.js"
 import { uuid } from "../http/fields.js"
 import { findCaller } from "../workspaces/operations.js"
 import type { Follower, LiveLogs } from "./live-logs.js"
@@ -130,16 +131,6 @@ function eventsOf(
     },
     { highWaterMark: 1 },
   )
-}
-
-/** @returns false when the caller may not read this any more; another fault, such as of the database, decides nothing */
-async function holds(isAllowed: () => Promise<void>): Promise<boolean> {
-  try {
-    await isAllowed()
-    return true
-  } catch (error) {
-    return !(error instanceof KnownError) || "retryAfterMs" in error
-  }
 }
 
 const eventOf = (row: LogRow): string =>
