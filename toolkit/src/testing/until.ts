@@ -11,7 +11,7 @@ const pollMs = 10
  */
 export async function until<T>(
   fact: () => T | Promise<T>,
-  { what, timeoutMs = 20_000 }: { what: string; timeoutMs?: number },
+  { what, timeoutMs = 60_000 }: { what: string; timeoutMs?: number },
 ): Promise<Exclude<T, undefined | null | false | 0 | "">> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
