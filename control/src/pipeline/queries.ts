@@ -27,12 +27,14 @@ export const deploymentById = (db: Db, deploymentId: string): Promise<CarriedDep
 export const nameDatabase = (db: Db, deploymentId: string, name: string, passwordSealed: string): Promise<number> =>
   db.run(sql`
     update deployments set database_name = ${name}, database_password_sealed = ${passwordSealed}
-    where deployment_id = ${deploymentId} and database_name is null`)
+    where deployment_id = ${deploymentId} and database_name is null and delete_requested_at is null`)
 
+/** @returns 0 when it is to be deleted */
 export const markReady = (db: Db, deploymentId: string): Promise<number> =>
   db.run(sql`
-    update deployments set status = 'READY', updated_at = now()
-    where deployment_id = ${deploymentId} and status = 'AWAITING_DATABASE'`)
+    update deployments set updated_at = now(),
+      status = case status when 'AWAITING_DATABASE' then 'READY' else status end
+    where deployment_id = ${deploymentId} and delete_requested_at is null`)
 
 export const setActiveRevision = (db: Db, deploymentId: string, revisionId: string | null): Promise<number> =>
   db.run(sql`
@@ -316,6 +318,11 @@ export const saveEdgeTable = (tx: Db, generation: number, contentSha256: string)
 /** Deployments whose removal was asked for. */
 export const deploymentsToDelete = (db: Db): Promise<CarriedDeployment[]> =>
   db.rows(sql`select ${deploymentColumns} from deployments where delete_requested_at is not null`)
+
+export const allDeploymentIds = async (db: Db): Promise<ReadonlySet<string>> => {
+  const rows = await db.rows<{ deployment_id: string }>(sql`select deployment_id from deployments`)
+  return new Set(rows.map(({ deployment_id }) => deployment_id))
+}
 
 export const setDeploymentStatus = (db: Db, deploymentId: string, status: DeploymentStatus): Promise<number> =>
   db.run(sql`update deployments set status = ${status}, updated_at = now() where deployment_id = ${deploymentId}`)

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { changeUri } from "@superstep/toolkit/db/database-uri"
-import { createDatabase } from "@superstep/toolkit/db/provision"
+import { createDatabase, dropDatabase } from "@superstep/toolkit/db/provision"
 import { type MasterKey, open, seal } from "../secrets/seal.js"
 import type { PipelineContext } from "./context.js"
 import { type CarriedDeployment, deploymentById, markReady, nameDatabase } from "./queries.js"
@@ -26,7 +26,9 @@ async function provision({ db, key }: PipelineContext, deployment: CarriedDeploy
   // None until a unit of it is started, which gets its share then (connections.ts).
   const owner = { password: database.password.reveal(), connectionLimit: 0 }
   await createDatabase({ adminUri: db.uri, name: database.name, owner })
-  await markReady(db, id)
+  if ((await markReady(db, id)) > 0) return
+  // A deletion was asked for meanwhile, and may have looked for the database before it was there.
+  await dropDatabase({ adminUri: db.uri, name: database.name })
 }
 
 const contextOf = (deploymentId: string) => ["database", deploymentId] as const
