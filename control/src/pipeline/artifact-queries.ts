@@ -55,8 +55,10 @@ export const artifactOfSameInput = (
  * @param keep  how many DEPLOYED revisions of a deployment keep theirs
  */
 export const unneededArtifacts = (db: Db, keep: number): Promise<{ artifact_id: string }[]> =>
-  db.rows(sql`
-    select a.artifact_id from artifacts a where not exists (
+  db.rows(sql`select a.artifact_id from artifacts a where ${isUnneeded(keep)}`)
+
+const isUnneeded = (keep: number) => sql`
+    not exists (
       select 1 from (
         select r.artifact_id, r.revision_id, r.stage, d.active_revision_id,
           row_number() over (partition by r.deployment_id, r.status order by r.seq desc) as age, r.status
@@ -68,10 +70,11 @@ export const unneededArtifacts = (db: Db, keep: number): Promise<{ artifact_id: 
         or exists (select 1 from units u where u.revision_id = used.revision_id))
     ) and not exists (
       select 1 from revisions r where r.deployment_id = a.deployment_id and r.stage in ('fetch', 'build')
-    ) and a.created_at < now() - interval '1 hour'`)
+    ) and a.created_at < now() - interval '1 hour'`
 
-export const removeArtifact = (db: Db, artifactId: string): Promise<number> =>
-  db.run(sql`delete from artifacts where artifact_id = ${artifactId}`)
+/** @returns 0 when it is needed again: the removal of others took time */
+export const removeUnneededArtifact = (db: Db, artifactId: string, keep: number): Promise<number> =>
+  db.run(sql`delete from artifacts a where a.artifact_id = ${artifactId} and ${isUnneeded(keep)}`)
 
 export const allArtifactIds = async (db: Db): Promise<ReadonlySet<string>> => {
   const rows = await db.rows<{ artifact_id: string }>(sql`select artifact_id from artifacts`)

@@ -7,11 +7,12 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { v7 as newId } from "uuid"
 import { buildFiles } from "../builders/build-request.js"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
-import { addArtifact, unneededArtifacts } from "./artifact-queries.js"
+import { addArtifact, removeUnneededArtifact, unneededArtifacts } from "./artifact-queries.js"
 import { foldersOf, workFolder } from "./folders.js"
-import { removeUnknownArtifacts } from "./retention.js"
+import { removeUnknownArtifacts, removeUnknownCaches } from "./retention.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
@@ -28,6 +29,17 @@ test("an artefact that has no row and that nobody builds is removed", async () =
   await removeUnknownArtifacts({ db, folders, log: createLog({ process: "control", level: "silent" }) })
 
   assert.deepEqual(readdirSync(folders.artifacts).toSorted(), ["in-build", "known"])
+})
+
+test("a cache whose deployment is gone is removed", async () => {
+  await using db = await freshDatabase({ migrations })
+  const folders = foldersOf(temporaryFolder())
+  const deploymentId = await addDeployment(db)
+  for (const id of [deploymentId, newId()]) mkdirSync(join(folders.cache, id, "managers"), { recursive: true })
+
+  await removeUnknownCaches({ db, folders })
+
+  assert.deepEqual(readdirSync(folders.cache), [deploymentId])
 })
 
 test("the last deployed revisions keep their artefacts, and whatever runs or is on its way does too", async () => {
@@ -52,6 +64,13 @@ test("the last deployed revisions keep their artefacts, and whatever runs or is 
   const unneeded = (await unneededArtifacts(db, 2)).map(({ artifact_id }) => artifact_id)
 
   assert.deepEqual(unneeded.toSorted(), ["failed", "oldest"])
+
+  // While others are removed, one of them is wanted again.
+  await addRevision(db, await addDeployment(db), { status: "AWAITING_BUILD", stage: "fetch" })
+  const again = await addRevision(db, deploymentId, { status: "AWAITING_DEPLOY", stage: "deploy" })
+  await db.run(sql`update revisions set artifact_id = 'oldest' where revision_id = ${again}`)
+  assert.equal(await removeUnneededArtifact(db, "oldest", 2), 0)
+  assert.equal(await removeUnneededArtifact(db, "failed", 2), 1)
 
   await addRevision(db, deploymentId, { status: "AWAITING_BUILD", stage: "fetch" })
   assert.deepEqual(await unneededArtifacts(db, 2), [], "one that is looking for an artefact may be about to use it")

@@ -6,17 +6,19 @@ import { removeTree } from "../builders/publish.js"
 import { readJson } from "../files/json-file.js"
 import { removeOldLines } from "../logs/quota.js"
 import { removeOldArchives } from "../uploads/operations.js"
-import { allArtifactIds, removeArtifact, unneededArtifacts } from "./artifact-queries.js"
+import { allArtifactIds, removeUnneededArtifact, unneededArtifacts } from "./artifact-queries.js"
 import type { PipelineContext } from "./context.js"
 import { type Folders, workFolder } from "./folders.js"
+import { allDeploymentIds } from "./queries.js"
 
 export async function removeWhatIsOld({ db, folders, limits, log }: PipelineContext): Promise<void> {
   for (const { artifact_id } of await unneededArtifacts(db, limits.keptArtifacts)) {
     // The row first: an artefact without a row is never used again, a row without its artefact might be.
-    await removeArtifact(db, artifact_id)
+    if ((await removeUnneededArtifact(db, artifact_id, limits.keptArtifacts)) === 0) continue
     await removeTree(join(folders.artifacts, artifact_id))
   }
   await removeUnknownArtifacts({ db, folders, log })
+  await removeUnknownCaches({ db, folders })
   await removeOldLines(db, limits.keptLogDays)
   await removeOldArchives(db, folders.uploads)
 }
@@ -37,6 +39,14 @@ export async function removeUnknownArtifacts({
     log.warn({ artifact_id: id }, "removing an artefact that belongs to nothing")
     await removeTree(join(folders.artifacts, id))
   }
+}
+
+/** Of deployments that were deleted while a build of theirs began, which made its cache anew. */
+export async function removeUnknownCaches({ db, folders }: Pick<PipelineContext, "db" | "folders">): Promise<void> {
+  // Listed first: a deployment that is added in between is then not in the list.
+  const present = await readdir(folders.cache)
+  const known = await allDeploymentIds(db)
+  for (const id of present.filter((it) => !known.has(it))) await removeTree(join(folders.cache, id))
 }
 
 /** Those that builds are about to publish or have published, as long as their revision has not stored it. */
