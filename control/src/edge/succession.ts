@@ -5,9 +5,13 @@
  *    and nobody who waited to be accepted is lost with the former.
  * S2 the former goes on with what is open and with connections that clients keep; each of those ends with its next answer.
  * S3 it gets every table until it has ended, for such a connection brings one more request.
+ * S4 it has one successor: whoever asks for another one has not heard of the first, which is ended. Nobody would bring it
+ *    a table, and it would answer callers by the one that it began with.
  */
 import { Server as NetServer } from "node:net"
+import type { ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { type DetachedCommand, spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
+import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import type { EdgeServer } from "./server.js"
 
 /** The descriptor that a successor finds the listening socket at. */
@@ -22,9 +26,12 @@ export interface Succession {
 
 export function successionOf({ server, endConnections }: EdgeServer, onEnd: () => void): Succession {
   let isRetired = false
+  let started: ProcessIdentity | undefined
   const start: Succession["start"] = async (successor) => {
-    const { pid } = await spawnDetached({ ...successor, extraDescriptors: [descriptorOf(server)] })
-    return pid
+    // At once: at an end in order it would remove the socket that the next one answers on.
+    if (started) await stopProcess(started, { graceMs: 0, signal: "SIGKILL" })
+    started = await spawnDetached({ ...successor, extraDescriptors: [descriptorOf(server)] })
+    return started.pid
   }
   const retire = () => {
     if (isRetired) return

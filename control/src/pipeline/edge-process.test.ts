@@ -6,11 +6,12 @@ import { Agent, request as httpRequest, type IncomingMessage } from "node:http"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import test from "node:test"
-import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { createLog, type LogLevel } from "@superstep/toolkit/log/log"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { startSuccessor } from "../edge/client.js"
 import { gate, route, startUnit, withKey } from "../edge/testing/harness.js"
 import { edgeOnThisMachine } from "./edge-process.js"
 import { foldersOf } from "./folders.js"
@@ -29,7 +30,7 @@ async function setUp() {
   await mkdir(folders.run, { recursive: true })
   const port = await freePort()
   const log = createLog({ process: "test", level: "silent" })
-  const edge = (change: { logLevel?: LogLevel; drainMs?: number } = {}) =>
+  const edge = (change: { logLevel?: LogLevel; drainMs?: number; hangMs?: number } = {}) =>
     edgeOnThisMachine({
       folders,
       host: "127.0.0.1",
@@ -39,6 +40,7 @@ async function setUp() {
       environment: process.env,
       log,
       drainMs: 60_000,
+      hangMs: 60_000,
       ...change,
     })
   const identity = () => JSON.parse(readFileSync(join(folders.edge, "pid.json"), "utf8")) as ProcessIdentity
@@ -127,6 +129,41 @@ test("an edge that hands over for too long is ended, and so is each when the ins
   assert.ok(!(await isAlive(former)))
   await assert.rejects(stream.text())
   setup.finish.open()
+})
+
+test("an edge that lives and answers nothing is ended, and another one has its table", async () => {
+  await using setup = await setUp()
+  const { unit } = setup
+  const edge = setup.edge({ hangMs: 0 })
+  await edge.ensure()
+  await edge.push({ generation: 3, routes: [route("chat", [unit.unit])] })
+  const first = setup.identity()
+
+  process.kill(first.pid, "SIGSTOP")
+  await edge.ensure()
+  assert.equal(setup.identity().pid, first.pid, "nobody has asked it anything")
+  await assert.rejects(edge.status(), /does not answer/)
+  await edge.ensure()
+
+  assert.ok(!(await isAlive(first)))
+  assert.equal((await edge.status()).generation, 3)
+  assert.equal(await ask(`${edge.url}/d/chat/x`, new Agent()), "200 answer")
+})
+
+test("a successor that nobody has heard of is ended before another one is started", async () => {
+  await using setup = await setUp()
+  await setup.edge().ensure()
+  const adminSocket = join(setup.folders.run, "edge.sock")
+  // As it is for who was killed between the start of a successor and its first answer.
+  const mute = { argv: [process.execPath, "-e", "setInterval(() => {}, 1000)"] as [string, ...string[]], env: {} }
+  const place = { cwd: setup.folders.edge, outputFile: join(setup.folders.edge, "out.log") }
+  const lost = await identify((await startSuccessor(adminSocket, mute, place)) ?? 0)
+  assert.ok(lost)
+
+  await setup.edge({ logLevel: "debug" }).ensure()
+
+  assert.ok(!(await isAlive(lost)))
+  assert.notEqual(setup.identity().pid, lost.pid)
 })
 
 async function ask(url: string, agent: Agent): Promise<string> {

@@ -1,6 +1,6 @@
 /**
- * The edge as a process of its own: started once, found again after a restart, started again when it has died, and
- * replaced without a cut when it is of another release or has other settings (edge/succession.ts, S1–S3).
+ * The edge as a process of its own: started once, found again after a restart, started again when it has died or hangs,
+ * and replaced without a cut when it is of another release or has other settings (edge/succession.ts, S1–S3).
  */
 import { createHash } from "node:crypto"
 import { mkdir, readFile, rename, rm } from "node:fs/promises"
@@ -31,6 +31,8 @@ export interface EdgeOptions {
   readonly log: Log
   /** How long an edge that was replaced may go on with what is open. */
   readonly drainMs: number
+  /** How long one that runs may answer nothing before it is ended and started again. */
+  readonly hangMs: number
 }
 
 export interface EdgeProcess extends Edge {
@@ -56,6 +58,8 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   const retired = retiredEdges(options)
   // One thing at a time: nobody pushes to an edge that is being replaced, and nobody starts a second one.
   const inTurn = oneAfterTheOther()
+  // Since when nothing that was asked was answered, on the clock that only rises.
+  let silentSince: number | undefined
 
   const find = async (): Promise<EdgeIdentity | undefined> => {
     const identity = await readJson<EdgeIdentity>(identityFile)
@@ -66,10 +70,16 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
     await retired.lookAfter()
     const command = await commandOf(options, files)
     const running = await find()
-    if (running?.address === address && running.command === command.hash) return
-    // Another address is another socket.
-    if (running && running.address !== address) await stopProcess(running, { graceMs: stopMs })
-    const successor = running?.address === address ? await succeed(running, command) : undefined
+    const isSilent = silentSince !== undefined && performance.now() - silentSince > options.hangMs
+    if (running?.address === address && running.command === command.hash && !isSilent) return
+    // Another address is another socket, and one that hangs can hand nothing over.
+    const isEnded = running && (running.address !== address || isSilent)
+    if (isEnded) {
+      if (isSilent) log.warn({ pid: running.pid }, "edge does not answer: it is ended")
+      await stopProcess(running, { graceMs: isSilent ? 0 : stopMs })
+    }
+    silentSince = undefined
+    const successor = running && !isEnded ? await succeed(running, command) : undefined
     const identity = successor ?? (await adopt()) ?? (await start(options, files, command))
     await untilAnswering(identity, files)
     // Written before its predecessor retires: whoever is killed in between tells that one again.
@@ -108,12 +118,22 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
     await Promise.all([identity && stopProcess(identity, { graceMs: stopMs }), retired.stop(stopMs)])
     await rm(identityFile, { force: true })
   }
+  /** Every look at units asks for it, so a silence is noticed without asking for its sake. */
+  const ownStatus = async () => {
+    const begun = performance.now()
+    const told = await edgeStatus(adminSocket).catch((error: unknown) => {
+      silentSince ??= begun
+      throw error
+    })
+    silentSince = undefined
+    return told
+  }
   const push: Edge["push"] = async (table) => {
     const taken = await pushTable(adminSocket, table)
     await retired.push(table)
     return taken
   }
-  const status = async () => openTogether(await edgeStatus(adminSocket), await retired.statuses())
+  const status = async () => openTogether(await ownStatus(), await retired.statuses())
   return {
     url: urlOf(options),
     push: (table) => inTurn(() => push(table)),
