@@ -51,17 +51,17 @@ export async function reconcileUnit(context: PipelineContext, unit: WatchedUnit)
     case "activate":
       return ensureActive(context, unit)
     case "let in":
-      return letInWhenReady(context, unit)
+      return letIn(context, unit)
     case "note crash":
       return noteCrash(context, unit)
     case "start":
       await startAgain(context, unit)
-      return unit.is_ready ? undefined : letInWhenReady(context, unit)
+      return unit.is_ready ? undefined : letIn(context, unit)
     case "restart":
       await holdBack(db, unit.unit_id)
       await stopForNow(context, unit)
       await startAgain(context, unit)
-      return letInWhenReady(context, unit)
+      return letIn(context, unit)
     case "suspend":
       return suspend(context, unit)
     case "stop":
@@ -91,6 +91,11 @@ async function ensureActive(context: PipelineContext, unit: UnitRow): Promise<vo
   if (!(await executesRuns(context.db, unit.unit_id))) return
   await activate(address)
   context.log.info({ unit_id: unit.unit_id, revision_id: unit.revision_id }, "unit activated")
+}
+
+/** One that hangs as it comes back is ended too: requests wait for it. */
+async function letIn(context: PipelineContext, unit: UnitRow): Promise<void> {
+  if (!(await letInWhenReady(context, unit))) await endIfStuck(context, unit)
 }
 
 /**

@@ -141,3 +141,19 @@ test("a restart replaces the process and costs no request", async () => {
   assert.equal((await ask("restarted")).status, 200)
   assert.deepEqual([...statuses], [200])
 })
+
+test("a unit that hangs as it comes back is started again", async () => {
+  const deploymentId = await deploy("stuck", "dev")
+  const file = await pidFile(deploymentId)
+  const { pid } = JSON.parse(readFileSync(file, "utf8")) as { pid: number }
+  await platform.kill()
+  process.kill(pid, "SIGSTOP")
+  await platform.db.run(sql`update units set is_ready = false where deployment_id = ${deploymentId}`)
+
+  const waiting = ask("stuck")
+  await platform.start({ ...settings, SUPERSTEP_TIMEOUT_HANG: "4" })
+
+  await until(() => existsSync(file) && !readFileSync(file, "utf8").includes(`"pid":${pid},`), { what: "it is back" })
+  await waiting
+  assert.equal((await ask("stuck")).status, 200)
+})

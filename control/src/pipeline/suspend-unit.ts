@@ -44,16 +44,20 @@ const pollMs = 50
 // A caller waits for this one; a unit that takes longer is looked at again in a second, as all are.
 const patienceMs = 3000
 
-/** Sends a unit what waits for it, as soon as it is ready. */
-export async function letInWhenReady(context: PipelineContext, unit: UnitRow): Promise<void> {
-  const { db, runtime, log } = context
+/**
+ * Sends a unit what waits for it, as soon as it is ready.
+ * @returns false when it is not ready yet
+ */
+export async function letInWhenReady(context: PipelineContext, unit: UnitRow): Promise<boolean> {
+  const { db, runtime, limits, log } = context
   const deadline = performance.now() + patienceMs
-  while (!(await askStatus(unitAddress(context, unit)))?.ready) {
+  while (!(await askStatus(unitAddress(context, unit), AbortSignal.timeout(limits.hangMs / 2)))?.ready) {
     const isGone = (await runtime.status(unit.unit_id)).state !== "running"
-    if (isGone || performance.now() > deadline) return
+    if (isGone || performance.now() > deadline) return false
     await sleep(pollMs)
   }
   await db.transaction((tx) => letIn(tx, unit))
   await syncEdge(context)
   log.info({ unit_id: unit.unit_id, revision_id: unit.revision_id }, "unit is back")
+  return true
 }

@@ -98,11 +98,12 @@ function ask(
   const either = signal ? AbortSignal.any([signal, limit]) : limit
   const headers = { "x-superstep-unit": token.reveal(), "content-length": 0 }
   return new Promise((resolve, reject) => {
-    const request = httpRequest({ socketPath, method, path, headers, agent: false, signal: either }, (response) => {
-      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject)
-    })
     // Node says of every end by a signal that it is an abort.
-    request.once("error", (error) => reject(either.aborted ? either.reason : error))
+    const fail = (error: unknown) => reject(either.aborted ? either.reason : error)
+    const request = httpRequest({ socketPath, method, path, headers, agent: false, signal: either }, (response) => {
+      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), fail)
+    })
+    request.once("error", fail)
     request.end()
   })
 }
