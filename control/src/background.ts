@@ -5,7 +5,7 @@ import { startSampler } from "./metrics/sampler.js"
 import type { PipelineContext } from "./pipeline/context.js"
 import { repeated } from "./pipeline/repeated.js"
 import type { AddressRules } from "./webhooks/address-rules.js"
-import { DeliveryLoop } from "./webhooks/delivery-loop.js"
+import { createDeliveryLoop } from "./webhooks/delivery-loop.js"
 
 const forgetEveryMs = 3_600_000
 
@@ -23,7 +23,7 @@ export interface BackgroundOptions {
 export async function startBackground(context: PipelineContext, options: BackgroundOptions): Promise<Background> {
   const { db, log, key } = context
   const { webhookRules: rules } = options
-  const deliveries = new DeliveryLoop({ db, log, key, rules })
+  const deliveries = createDeliveryLoop({ db, log, key, rules })
   const forgetting = repeated(() => forget(context, options), forgetEveryMs)
   const sampler = startSampler(context)
   await deliveries.start()

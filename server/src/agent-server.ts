@@ -27,7 +27,7 @@ import { activate } from "./serving/routes.js"
 import { startSweepingItems } from "./store/sweep-items.js"
 import { startSweeping } from "./threads/sweep.js"
 import { startTracing } from "./tracing/start-tracing.js"
-import { DeliveryLoop } from "./webhooks/delivery-loop.js"
+import { createDeliveryLoop } from "./webhooks/delivery-loop.js"
 
 // Postgres replays its log after a crash, which takes longer the more was going on; a wrong address is told after that.
 const databaseMs = 30_000
@@ -97,14 +97,14 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   await loop.start()
   const crons = new CronLoop({ ...parts, db, log })
   await crons.start()
-  const deliveries = new DeliveryLoop({
+  const deliveries = createDeliveryLoop({
     db,
     log,
     settings: webhooks,
     revisionId: claimer.revisionId,
     callOwnRoute: (call) => callOwnRoute(channel, call),
   })
-  await deliveries.start()
+  await deliveries?.start()
   const stopForgetting = forgetOldEvents(db, { ttlSeconds: config.resumableTtlSeconds, log })
   const stopSweeping = await startSweeping(db, { ttl: project.checkpointer.ttl, log })
   const stopSweepingItems = startSweepingItems(parts.store, log)
@@ -127,7 +127,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     writes.close()
     streams.stopWaiting()
     await executor.close()
-    await deliveries.stop()
+    await deliveries?.stop()
     await streams.close()
     await listening.close(1000)
     await gate.stop()

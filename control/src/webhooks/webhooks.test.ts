@@ -9,7 +9,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { type Receiver, startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
 import { recordEvent } from "../events/operations.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
-import { DeliveryLoop } from "./delivery-loop.js"
+import { createDeliveryLoop } from "./delivery-loop.js"
 import { deleteWebhook } from "./operations.js"
 import { delaysMs } from "./webhook.js"
 
@@ -17,7 +17,7 @@ const rules = { allowsLoopback: true, allowsPrivate: false }
 
 async function startLoop({ db, key }: TestApi, options: { timeoutMs?: number; allowsLoopback?: boolean } = {}) {
   const { timeoutMs = 10_000, ...changed } = options
-  const loop = new DeliveryLoop({ db, key, log: silent, rules: { ...rules, ...changed }, timeoutMs })
+  const loop = createDeliveryLoop({ db, key, log: silent, rules: { ...rules, ...changed }, timeoutMs })
   await loop.start()
   return { [Symbol.asyncDispose]: () => loop.stop() }
 }
@@ -166,7 +166,7 @@ test("a control plane that is killed in a call has lost nothing, and two call on
   await using receiver = await startReceiver((reply, n) => (n === 1 ? undefined : void reply.end()))
   const { id } = await hook(api, receiver.url)
   // As a process that dies in its call leaves it: taken, and nothing written.
-  const dying = new DeliveryLoop({ db: api.db, key: api.key, log: silent, rules, timeoutMs: 60_000 })
+  const dying = createDeliveryLoop({ db: api.db, key: api.key, log: silent, rules, timeoutMs: 60_000 })
   await dying.start()
   await warn(api, 1)
   await until(() => receiver.calls.length === 1, { what: "the first call is under way" })

@@ -15,7 +15,7 @@ import { Executor } from "../runs/executor.js"
 import { observeWith } from "../runs/observer.js"
 import type { Runs } from "../runs/operations.js"
 import type { Tracing } from "../tracing/tracing.js"
-import { DeliveryLoop } from "../webhooks/delivery-loop.js"
+import { createDeliveryLoop } from "../webhooks/delivery-loop.js"
 import type { WebhookSettings } from "../webhooks/settings.js"
 import { testWebhooks } from "../webhooks/testing/settings.js"
 import { ScriptedWorkers } from "./scripted-workers.js"
@@ -27,7 +27,7 @@ export interface TestServer extends Runs, AsyncDisposable {
   readonly loop: ClaimLoop
   readonly metrics: Metrics
   readonly crons: CronLoop
-  readonly deliveries: DeliveryLoop
+  readonly deliveries: { stop(): Promise<void> } | undefined
   readonly webhooks: WebhookSettings
   /** Stops without giving anything back, as a killed process does. */
   crash(): Promise<void>
@@ -70,15 +70,15 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const crons = new CronLoop({ db, log, workers, streams, executor, claimer, webhooks })
   await crons.start()
   const { callTimeoutMs: timeoutMs = 10_000 } = options
-  const deliveries = new DeliveryLoop({ db, log, settings: webhooks, revisionId, timeoutMs })
-  await deliveries.start()
+  const deliveries = createDeliveryLoop({ db, log, settings: webhooks, revisionId, timeoutMs })
+  await deliveries?.start()
   const stop = async () => {
     await crons.stop()
     await loop.stop()
     await workers.stop()
     writes.close()
     await executor.close()
-    await deliveries.stop()
+    await deliveries?.stop()
     await streams.close()
     await db.close()
   }
@@ -88,7 +88,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     await db.close()
     await loop.stop()
     await crons.stop()
-    await deliveries.stop()
+    await deliveries?.stop()
   }
   return {
     db,

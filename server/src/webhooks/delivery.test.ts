@@ -248,8 +248,8 @@ test("a server that dies between a run's end and its delivery has lost nothing (
   await using asked = await startTestHttp(db, { slots: 0 })
   const doomed = await startTestServer(db)
   // They create and end runs, and call nobody any more.
-  await asked.server.deliveries.stop()
-  await doomed.deliveries.stop()
+  await asked.server.deliveries?.stop()
+  await doomed.deliveries?.stop()
   const { run, runId } = await startRun(asked, receiver.url, { executor: doomed })
   run.done({ values: '{"n":1}' })
   const row = await until(() => deliveryOf(db, runId), { what: "the end is in the outbox" })

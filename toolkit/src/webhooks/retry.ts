@@ -1,5 +1,8 @@
 /** When a delivery that failed is tried again, and whether it is worth it. Pure. */
 
+// It says that nobody will ever take it there (RFC 9110, 15.5.11).
+const gone = 410
+
 // A receiver that comes back is not called by everybody at once.
 const jitter = 0.2
 
@@ -15,8 +18,32 @@ export function retryDelayMs(delaysMs: readonly number[], tries: number, random:
   return delay === undefined ? undefined : Math.round(delay * (1 - jitter + 2 * jitter * random))
 }
 
-// It says that nobody will ever take it there (RFC 9110, 15.5.11).
-const gone = 410
+/** What follows from a try. */
+export interface Verdict {
+  readonly state: "pending" | "delivered" | "dead"
+  /** When to try again, in milliseconds from now; only while it is pending. */
+  readonly againMs: number | undefined
+  /** Why it was not delivered, in words. */
+  readonly failure: string | undefined
+}
 
-export const isDelivered = (status: number): boolean => status >= 200 && status < 300
-export const isHopeless = (status: number | undefined): boolean => status === gone
+/**
+ * @param status      what the receiver answered; undefined when it gave no answer, and `error` says why
+ * @param isStopping  the process ended the call: it is no fault of the receiver's
+ */
+export function judgeTry(
+  { status, error }: { readonly status?: number | undefined; readonly error?: string | undefined },
+  { delaysMs, tries, isStopping }: { delaysMs: readonly number[]; tries: number; isStopping: boolean },
+): Verdict {
+  const failure = failureOf(status, error)
+  if (failure === undefined) return { state: "delivered", againMs: undefined, failure }
+  if (status === undefined && isStopping) return { state: "pending", againMs: 0, failure }
+  const againMs = status === gone ? undefined : retryDelayMs(delaysMs, tries, Math.random())
+  return { state: againMs === undefined ? "dead" : "pending", againMs, failure }
+}
+
+function failureOf(status: number | undefined, error: string | undefined): string | undefined {
+  if (status === undefined) return error ?? "it gave no answer"
+  if (status >= 300 && status < 400) return "it answered with a redirect, which is not followed"
+  return status >= 200 && status < 300 ? undefined : `it answered ${status}`
+}
