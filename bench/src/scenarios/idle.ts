@@ -6,6 +6,7 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import type { Options } from "../options.js"
 import { cpuOf, processesOf } from "../process-usage.js"
 import type { Cleanup } from "../processes.js"
+import { agentRepository } from "../systems/agent-repository.js"
 import { startPlatform } from "../systems/platform.js"
 import type { Sample, Scenario } from "./scenario.js"
 
@@ -39,7 +40,7 @@ interface Sleep {
 async function sleepTogether(cleanup: Cleanup, { deployments, seconds, settleSeconds }: Sleep): Promise<Sample> {
   const folder = join(temporaryFolder(), "installation")
   await mkdir(folder)
-  const platform = await startPlatform(folder, cleanup)
+  const platform = await startPlatform(folder, { repository: agentRepository(folder).url }, cleanup)
   const ids: string[] = []
   for (let number = 1; number <= deployments; number++) ids.push(await platform.deploy(`sleeper-${number}`))
   for (const id of ids) await platform.untilDeployed(id)

@@ -1,5 +1,6 @@
 import type { Options } from "../options.js"
 import { burningScenarios } from "./burning.js"
+import { deployScenarios } from "./deploys.js"
 import { firstEventScenarios } from "./first-event.js"
 import { idleScenarios } from "./idle.js"
 import { joinerScenarios } from "./joiners.js"
@@ -24,5 +25,6 @@ export const scenarios = (options: Options): Scenario[] => [
   ...burningScenarios(options),
   ...slowStreamScenarios(options),
   ...startScenarios(),
+  ...deployScenarios(options),
   ...(options.withIdle ? idleScenarios(options) : []),
 ]

@@ -79,11 +79,12 @@ async function start(name: SystemName, { program, target }: Launch, cleanup: Cle
 
 const [pollMs, patienceMs] = [5, 60_000]
 
-async function untilAnswers(target: Target, method: string, path: string, body?: unknown): Promise<void> {
+/** @returns  the first good answer's text  @throws BenchFailed  when none comes */
+export async function untilAnswers(target: Target, method: string, path: string, body?: unknown): Promise<string> {
   const deadline = performance.now() + patienceMs
   for (;;) {
     try {
-      return void (await timeCall(target, method, path, body))
+      return (await timeCall(target, method, path, body)).answer
     } catch (cause) {
       if (performance.now() > deadline) throw new BenchFailed(`${path} does not answer`, { cause })
       await sleep(pollMs)

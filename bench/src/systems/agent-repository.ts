@@ -1,0 +1,25 @@
+/** The end-to-end tests' agent in a bare repository, as a git host has it. */
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { type BareRepository, bareRepository } from "@superstep/control/sources/testing/bare-repository"
+import { pathTo } from "../paths.js"
+
+export interface AgentRepository extends Pick<BareRepository, "url"> {
+  /** Commits another version, which the agent's answers name. @returns  the commit's id */
+  commit(version: string): string
+}
+
+/** @param folder  takes the repository, whose first commit is the agent as it is */
+export function agentRepository(folder: string): AgentRepository {
+  const repository = bareRepository(folder)
+  const root = pathTo("../tests/agent")
+  const names = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) =>
+    /^[^.].*\.(ts|json)$/.test(name),
+  )
+  const paths = names.filter((name) => !name.includes("node_modules"))
+  const files = Object.fromEntries(paths.map((name) => [name, readFileSync(join(root, name), "utf8")]))
+  const commit = (version: string) =>
+    repository.commit({ ...files, "src/version.ts": `export const version = "${version}"\n` })
+  repository.commit(files)
+  return { url: repository.url, commit }
+}

@@ -1,0 +1,83 @@
+/** A deployment without a platform: clone, install from npm's cache, start, each when the one before has ended. */
+import { join } from "node:path"
+import { createDatabase } from "@superstep/toolkit/db/provision"
+import { runCommand } from "@superstep/toolkit/exec/run-command"
+import { pathTo } from "../paths.js"
+import { Cleanup, startProgram } from "../processes.js"
+import { startDatabases } from "./server.js"
+import { onSocket, untilAnswers } from "./system.js"
+
+export interface HandTimes {
+  readonly fetchMs: number
+  readonly buildMs: number
+  /** Until `/ok` answers. */
+  readonly startMs: number
+  /** Until a run has ended, with all before it: the graphs are loaded after `/ok` answers. */
+  readonly answerMs: number
+  readonly answer: string
+}
+
+export interface ByHand {
+  /** Deploys what `main` is now. */
+  deploy(): Promise<HandTimes>
+  /** Starts again what was deployed before the last. */
+  goBack(): Promise<Pick<HandTimes, "startMs" | "answer">>
+}
+
+const commandMs = 300_000
+
+/** @param ask  the run that proves which version answers */
+export async function byHand(
+  folder: string,
+  { repository, ask }: { repository: string; ask: { path: string; body: unknown } },
+  cleanup: Cleanup,
+): Promise<ByHand> {
+  const postgres = await startDatabases(folder, cleanup)
+  const databaseUri = await createDatabase({ adminUri: postgres.superuserUri, name: "by_hand" })
+  const trees: string[] = []
+  let running = new Cleanup()
+  cleanup.add(() => running[Symbol.asyncDispose]())
+  const command = async (cwd: string, ...argv: [string, ...string[]]) => {
+    const env = { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "", npm_config_cache: join(folder, "npm") }
+    const begin = performance.now()
+    await runCommand({ argv, cwd, env, timeoutMs: commandMs })
+    return performance.now() - begin
+  }
+  let starts = 0
+  const start = async (tree: string) => {
+    // One takes the place of the other, as a deployment's units do; its end is no part of the next one's start.
+    await running[Symbol.asyncDispose]()
+    running = new Cleanup()
+    const target = onSocket(join(folder, `agent-${++starts}.sock`))
+    const env = {
+      SUPERSTEP_CONFIG: join(tree, "langgraph.json"),
+      DATABASE_URI: databaseUri,
+      SUPERSTEP_LISTEN: `unix:${join(folder, `agent-${starts}.sock`)}`,
+      SUPERSTEP_WORKERS: "2",
+      BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "0",
+      LOG_LEVEL: "warn",
+    }
+    const begin = performance.now()
+    startProgram(
+      { argv: [process.execPath, pathTo("../server/dist/main.js")], env, logFile: join(folder, "agent.log") },
+      running,
+    )
+    await untilAnswers(target, "GET", "/ok")
+    const startMs = performance.now() - begin
+    const answer = await untilAnswers(target, "POST", ask.path, ask.body)
+    return { startMs, answer, endMs: performance.now() - begin }
+  }
+  return {
+    deploy: async () => {
+      const tree = join(folder, `tree-${trees.length}`)
+      // npm's cache is warm once the first install has filled it, from whichever registry the machine uses.
+      const offline = trees.length === 0 ? [] : ["--offline"]
+      const fetchMs = await command(folder, "git", "clone", "--quiet", "--depth", "1", repository, tree)
+      const buildMs = await command(tree, "npm", "ci", "--prefer-offline", "--no-audit", "--no-fund", ...offline)
+      trees.push(tree)
+      const { startMs, answer, endMs } = await start(tree)
+      return { fetchMs, buildMs, startMs, answerMs: fetchMs + buildMs + endMs, answer }
+    },
+    goBack: () => start(trees.at(-2) ?? ""),
+  }
+}
