@@ -250,7 +250,8 @@ export const settings = {
   },
   hangMs: {
     env: "SUPERSTEP_TIMEOUT_HANG",
-    describe: "How long an agent server that runs may answer nothing before it is ended and started again, in seconds.",
+    describe:
+      "How long an agent server or the edge may run and answer nothing before it is ended and started again, in seconds.",
     ...seconds(30),
   },
   stopGraceMs: {
