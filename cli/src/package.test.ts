@@ -12,14 +12,14 @@ import { promisify } from "node:util"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { printedCurl } from "./testing/printed-curl.js"
 import { startProgram } from "./testing/run-cli.js"
 
 const run = promisify(execFile)
 const repository = fileURLToPath(new URL("../../", import.meta.url))
 
-const skip =
-  process.env.SUPERSTEP_WIDE_TESTS === "1" ? false : "one of the wider tests: SUPERSTEP_WIDE_TESTS=1 turns them on"
+const skip = unlessWide("takes minutes")
 
 /**
  * Packs a copy of the repository: packing puts copies of our packages into cli/lib for a moment, which the

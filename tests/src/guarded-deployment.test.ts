@@ -1,12 +1,13 @@
 /** A deployment whose project has access rules: the platform's key opens the door, the project's rules say who is in. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { deploy, startRevision, untilEnded } from "./testing/deployments.js"
 import { startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
 
 // Half a minute on a quiet machine and more on a busy one.
-const skip = process.env.SUPERSTEP_WIDE_TESTS !== "1" && "takes a while: .ci/run runs it, or SUPERSTEP_WIDE_TESTS=1"
+const skip = unlessWide("takes half a minute")
 
 const auth = `
 import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth"

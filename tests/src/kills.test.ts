@@ -3,6 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, type Revision, startRevision, untilDeployed } from "./testing/deployments.js"
 import { type Platform, startPlatform } from "./testing/platform.js"
 import { createRepository, versionFile } from "./testing/repository.js"
@@ -25,7 +26,10 @@ async function killAtEachStatus(platform: Platform, deploymentId: string, revisi
   }
 }
 
-test("a control plane that is killed at every status still brings the revision to its end", async () => {
+// crash.test.ts of the pipeline does a part of it in less time.
+const skip = unlessWide("takes a minute")
+
+test("a control plane that is killed at every status still brings the revision to its end", { skip }, async () => {
   await using platform = await startPlatform()
   const repository = await createRepository()
   const deployment = await deploy(platform, "plug", repository.url)

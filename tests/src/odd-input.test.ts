@@ -5,12 +5,13 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { oddHeaders, oddQueryValues, oddSegments, oddValues } from "./testing/malformed.js"
 import { type Asked, askAll, bodyFor, pathOf, shown, startServer, withField } from "./testing/malformed-requests.js"
 import type { Route } from "./testing/openapi-routes.js"
 
 // Half a minute on a quiet machine and more on a busy one.
-const skip = process.env.SUPERSTEP_WIDE_TESTS !== "1" && "takes a while: .ci/run runs it, or SUPERSTEP_WIDE_TESTS=1"
+const skip = unlessWide("takes half a minute")
 
 /** What a schema may allow and nobody means. */
 function* oddRequests(route: Route, ids: Readonly<Record<string, string>>): Generator<Asked> {

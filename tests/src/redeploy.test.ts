@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import type { Client } from "@langchain/langgraph-sdk"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
 import { startPlatform } from "./testing/platform.js"
 import { createRepository, versionFile } from "./testing/repository.js"
@@ -66,7 +67,10 @@ function keepAsking(url: string, apiKey: string): { stop(): Promise<{ failed: st
   return { stop }
 }
 
-test("a redeploy under twenty open streams and steady requests fails none and cuts none", async () => {
+// redeploys.test.ts does a part of it in less time.
+const skip = unlessWide("takes a minute")
+
+test("a redeploy under twenty open streams and steady requests fails none and cuts none", { skip }, async () => {
   await using platform = await startPlatform()
   const repository = await createRepository()
   // Room for every conversation and the requests beside them.

@@ -6,11 +6,11 @@ import { promisify } from "node:util"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { printedCurl } from "../testing/printed-curl.js"
 import { startCli } from "../testing/run-cli.js"
 
-const skip =
-  process.env.SUPERSTEP_WIDE_TESTS === "1" ? false : "one of the wider tests: SUPERSTEP_WIDE_TESTS=1 turns them on"
+const skip = unlessWide("takes minutes")
 
 test("the first start deploys the example and the second one finds it: what is printed works both times", {
   skip,

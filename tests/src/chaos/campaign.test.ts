@@ -2,11 +2,12 @@
 import assert from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { test } from "node:test"
+import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import { campaign } from "./campaign.js"
 import { skip } from "./processes.js"
 import { renderReport, totalKills } from "./report.js"
 
-const kills = process.env.SUPERSTEP_WIDE_TESTS === "1" ? 200 : 18
+const kills = runsWideTests ? 200 : 12
 
 test(`after ${kills} kills no run is lost, no committed node has run again, and no stream has a hole`, {
   skip,

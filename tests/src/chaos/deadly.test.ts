@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { seededRandom } from "../testing/seeded-random.js"
 import { ConversationClient } from "./client.js"
 import { conversationOf, type Durability } from "./conversation.js"
@@ -11,7 +12,7 @@ import { skip } from "./processes.js"
 import { judge } from "./verdict.js"
 
 test("a graph that kills its worker each time ends in a typed error, and its neighbours succeed", {
-  skip,
+  skip: skip || unlessWide("takes half a minute, and real-isolation.test.ts shows the same of one server"),
 }, async () => {
   await using installation = await startInstallation()
   const { servers, db, effectsFile } = installation
