@@ -77,13 +77,17 @@ async function sealedSet(tx: Db, key: MasterKey, ids: DeploymentIds, secrets: re
   })
 }
 
-/** What a pull request's event means for each deployment of its repository. */
+/**
+ * What a pull request's event means for each deployment of its repository, in the order of their ids. All of them are held
+ * before the first takes the lock of the names: whoever holds one of them may be about to wait for that.
+ */
 export async function takePullRequest(
   tx: Db,
   rules: DeploymentRules,
   deployments: readonly GitDeployment[],
   event: PullRequestEvent,
 ): Promise<Outcome[]> {
+  for (const it of deployments) await lockDeployment(tx, it.workspace_id, it.deployment_id)
   const outcomes: Outcome[] = []
   for (const it of deployments) outcomes.push(await takeFor(tx, rules, it, event))
   return outcomes

@@ -4,6 +4,8 @@ import { after, before, beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
+import { until } from "@superstep/toolkit/testing/until"
+import { lockDeployment, lockNames } from "../deployments/queries.js"
 import type { Provider } from "../pushes/push.js"
 import { repositoryOf, shaOf, signed } from "../pushes/testing/deliveries.js"
 import { secretsOfRevision } from "../secrets/operations.js"
@@ -258,6 +260,24 @@ test("a name that somebody has is told, and takes nothing from them", async () =
   assert.match(outcome.detail, /shop-bot-pr-7 exists/)
   assert.equal((await only()).state, "failed")
   assert.equal((await read(own.body.id)).is_preview, false)
+})
+
+test("a delivery for several deployments and somebody who holds one of them do not wait for each other", async () => {
+  const second = (await api.call("POST", "/v2/deployments", { body: exampleDeployment("shop-two") })).body.id
+  await api.call("PUT", `/v2/deployments/${second}/previews`, { body: {} })
+
+  const [told] = await api.db.transaction(async (tx) => {
+    await lockDeployment(tx, api.workspaceId, second)
+    const telling = tell("opened")
+    const waits = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await until(() => api.db.row(waits), { what: "the delivery waits for the second deployment" })
+    // As whoever brings a preview of it forward.
+    await lockNames(tx, api.workspaceId)
+    return [telling]
+  })
+
+  assert.equal((await told)?.result, "accepted")
+  assert.equal((await previews()).length, 2)
 })
 
 test("a long name is cut before the number", () => {
