@@ -101,7 +101,7 @@ function completed(path: string, item: Readonly<Record<string, Operation>>) {
       ...(isProvedOtherwise.test(path) && { security: [] }),
       tags: [operation.tags].flat()[0] ? operation.tags : [tagOf(path)],
       operationId: operationId(method, path),
-      parameters: [...(operation.parameters ?? []), ...headersOf(method, operation)],
+      parameters: [...(operation.parameters ?? []), ...headersOf(path, method, operation)],
       responses: repliesOf(operation),
     },
   ])
@@ -120,8 +120,11 @@ const operationId = (method: string, path: string): string =>
     .filter((part) => part !== "" && part !== "v2")
     .join("_")
 
-function headersOf(method: string, { responses }: Operation) {
-  const isRepeatable = method === "post" || method === "patch"
+/** What only reads, what is signed, and what shows a secret once, whose reply cannot be kept. */
+const hasNoKey = /(_logs|\/webhook|\/push-token|\/v2\/api-keys|\/v2\/webhooks)$/
+
+function headersOf(path: string, method: string, { responses }: Operation) {
+  const isRepeatable = (method === "post" || method === "patch") && !hasNoKey.test(path)
   return [...(isRepeatable ? [idempotencyKey] : []), ...("412" in responses ? [ifMatch] : [])]
 }
 

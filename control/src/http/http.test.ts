@@ -105,3 +105,27 @@ test("health, the document and the page need no key", async () => {
   assert.ok(page.text.includes("/v2/deployments/{deployment_id}/revisions"))
   assert.ok(!/<script|https?:\/\//.test(page.text), "the page loads nothing")
 })
+
+test("the document names Idempotency-Key where a request can be repeated, and nowhere else (CP-D11)", async () => {
+  await using api = await startApi()
+  const { body: document } = await api.call("GET", "/openapi.json")
+  const without = Object.entries<Record<string, { parameters?: { name: string }[] }>>(document.paths).flatMap(
+    ([path, item]) =>
+      Object.entries(item).flatMap(([method, { parameters = [] }]) =>
+        /^(post|patch)$/.test(method) && !parameters.some(({ name }) => name === "Idempotency-Key") ? [path] : [],
+      ),
+  )
+
+  assert.deepEqual(without.toSorted(), [
+    "/v1/integrations/bitbucket/webhook",
+    "/v1/integrations/gitea/webhook",
+    "/v1/integrations/github/webhook",
+    "/v1/integrations/gitlab/webhook",
+    "/v1/projects/{deployment_id}/deploy_logs",
+    "/v1/projects/{deployment_id}/revisions/{revision_id}/build_logs",
+    "/v1/projects/{deployment_id}/revisions/{revision_id}/deploy_logs",
+    "/v2/api-keys",
+    "/v2/deployments/{deployment_id}/push-token",
+    "/v2/webhooks",
+  ])
+})

@@ -6,6 +6,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import type { DeploymentRules } from "../deployments/operations.js"
 import { requireScope } from "../http/authenticate.js"
 import { uuid } from "../http/fields.js"
+import { answerOnce } from "../http/idempotency.js"
 import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
 import { pageOf, pageReply, sendPage } from "../http/page.js"
 import { approvePreview, closePreview, findSettings, setPreviews } from "./operations.js"
@@ -137,10 +138,13 @@ function addApproval(api: Api, { db, log, ...rules }: PreviewRoutes): void {
     },
     async ({ c, params, body, bodyText }) => {
       if (bodyText.trim() !== "") tellIgnored(c, ignoredFields(JSON.parse(bodyText), approvalFields))
-      const ids = { workspaceId: c.get("caller").workspaceId, previewId: params.preview_id, sha: body.sha ?? undefined }
-      const row = await db.transaction((tx) => approvePreview(tx, rules, ids))
-      log.info({ preview_id: row.preview_id, sha: row.approved_sha }, "preview approved")
-      return c.json(renderPreview(row))
+      const { workspaceId } = c.get("caller")
+      const asked = { workspaceId, previewId: params.preview_id, sha: body.sha ?? undefined }
+      return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
+        const row = await approvePreview(tx, rules, asked)
+        const facts = { preview_id: row.preview_id, sha: row.approved_sha }
+        return { status: 200, body: renderPreview(row), committed: () => log.info(facts, "preview approved") }
+      })
     },
   )
 }

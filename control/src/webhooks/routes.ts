@@ -5,6 +5,7 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
 import { noteCreated } from "../audit/current-write.js"
 import { uuid } from "../http/fields.js"
+import { answerOnce } from "../http/idempotency.js"
 import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
 import { pageOf, pageQuery, pageReply, sendPage } from "../http/page.js"
 import type { MasterKey } from "../secrets/seal.js"
@@ -157,16 +158,18 @@ function addReplay(api: Api, { db, log }: WebhookRoutes): void {
         422: { description: "the body is malformed" },
       },
     },
-    async ({ c, params: { webhook_id: webhookId }, body }) => {
-      const ids = { workspaceId: c.get("caller").workspaceId, webhookId }
+    async ({ c, params: { webhook_id: webhookId }, body, bodyText }) => {
+      const { workspaceId } = c.get("caller")
       const range = {
         eventIds: body.event_ids ?? undefined,
         since: body.since ? new Date(body.since) : undefined,
         until: body.until ? new Date(body.until) : undefined,
       }
-      const deliveries = await db.transaction((tx) => replay(tx, ids, range))
-      log.info({ webhook_id: webhookId, deliveries }, "webhook replayed")
-      return c.json({ deliveries }, 202)
+      return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
+        const deliveries = await replay(tx, { workspaceId, webhookId }, range)
+        const facts = { webhook_id: webhookId, deliveries }
+        return { status: 202, body: { deliveries }, committed: () => log.info(facts, "webhook replayed") }
+      })
     },
   )
 }

@@ -193,8 +193,10 @@ test("past events are told again by id or by time, also those from before the we
 
   const all = await api.call("POST", `/v2/webhooks/${id}/replay`, { body: { since: "2020-01-01T00:00:00Z" } })
   await until(() => receiver.calls.length === 3, { what: "both were told" })
-  const one = await api.call("POST", `/v2/webhooks/${id}/replay`, { body: { event_ids: [delivered.event_id] } })
+  const again = { body: { event_ids: [delivered.event_id] }, headers: { "idempotency-key": "again" } }
+  const one = await api.call("POST", `/v2/webhooks/${id}/replay`, again)
   await until(() => receiver.calls.length === 4, { what: "one was told again" })
+  const repeated = await api.call("POST", `/v2/webhooks/${id}/replay`, again)
   const nothing = await api.call("POST", `/v2/webhooks/${id}/replay`, { body: {} })
   const foreign = await api.callAsOther("POST", `/v2/webhooks/${id}/replay`, {
     body: { since: "2020-01-01T00:00:00Z" },
@@ -202,6 +204,7 @@ test("past events are told again by id or by time, also those from before the we
 
   assert.deepEqual([all.status, all.body.deliveries, one.body.deliveries], [202, 2, 1])
   assert.deepEqual([nothing.status, foreign.status], [422, 404])
+  assert.equal(repeated.headers.get("idempotent-replayed"), "true")
   assert.deepEqual(numbers(receiver), [1, 2, 2, 2])
 })
 
