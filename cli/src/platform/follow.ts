@@ -29,9 +29,13 @@ export async function followToEnd(api: PlatformApi, { deployment, report, verbos
   let offset: string | null = null
   const showLog = async ({ id, status }: Revision) => {
     if (!verbose || status === "CREATING" || status === "QUEUED") return
-    const page = await readBuildLog(api, { deploymentId, revisionId: id, order: "asc", limit: linesAtOnce, offset })
-    for (const line of page.logs) report.log(line)
-    offset = page.next_offset ?? offset
+    // To the end each time: after the last status nobody looks again.
+    for (let isMore = true; isMore; ) {
+      const page = await readBuildLog(api, { deploymentId, revisionId: id, order: "asc", limit: linesAtOnce, offset })
+      for (const line of page.logs) report.log(line)
+      offset = page.next_offset ?? offset
+      isMore = page.logs.length === linesAtOnce
+    }
   }
   const onStatus = (revision: Revision) => report.status(revision)
   const revision = await followRevision(api, { deploymentId, revisionId }, { onStatus, onLook: showLog })
