@@ -12,6 +12,7 @@ import { doctor } from "./commands/doctor.js"
 import { createKey, listKeys, revokeKey } from "./commands/keys.js"
 import { logs } from "./commands/logs.js"
 import { newProject } from "./commands/new.js"
+import { rotateKey } from "./commands/rotate-key.js"
 import { interrupt, pause, restart, resume, rollback } from "./commands/run-state.js"
 import { listSecrets, setSecret, unsetSecret } from "./commands/secrets.js"
 import { serve } from "./commands/serve.js"
@@ -39,6 +40,7 @@ const commands: readonly CliCommand[] = [
   listSecrets,
   setSecret,
   unsetSecret,
+  rotateKey,
   createWorkspaceCommand,
   listWorkspacesCommand,
   createKey,

@@ -136,6 +136,14 @@ export const settings = {
       .optional(),
   },
   masterKeyFile: { env: "SUPERSTEP_MASTER_KEY_FILE", describe: "File that holds that key.", schema: text },
+  nextMasterKey: {
+    env: "SUPERSTEP_NEXT_MASTER_KEY",
+    describe: "Key that `superstep secrets rotate-key` changes to; needed when the present one comes from a setting.",
+    schema: z
+      .string()
+      .transform((key) => new Secret(key))
+      .optional(),
+  },
   resourceTiers: {
     env: "SUPERSTEP_RESOURCE_TIERS",
     describe:

@@ -12,8 +12,9 @@ import { startBackground } from "./background.js"
 import { installedNodes } from "./builders/installed-nodes.js"
 import { agentsUrlOf, apiUrlOf, type Config, gitProtocolsOf, isLoopback } from "./config.js"
 import { networks } from "./edge/config.js"
-import { loadMasterKey, openHome } from "./home.js"
+import { openHome } from "./home.js"
 import { LiveLogs } from "./logs/live-logs.js"
+import { loadMasterKey } from "./master-key.js"
 import type { PipelineContext, PipelineLimits } from "./pipeline/context.js"
 import { crashPoints } from "./pipeline/crash-points.js"
 import { edgeOnThisMachine, wakeSocketOf } from "./pipeline/edge-process.js"
@@ -193,7 +194,7 @@ async function createContext(input: {
     folders,
     environment,
     isolation,
-    key: await loadMasterKey(config, folders, log),
+    key: await loadMasterKey({ config, folders, log }, db),
     sources: {
       git: gitSource({
         protocols: gitProtocolsOf(config),

@@ -12,7 +12,7 @@ import { create, extract } from "tar"
 import type { Home } from "./home.js"
 
 // What `up` does not find again by itself. Units, sockets and logs are of the machine that made them.
-const kept = ["artifacts", "uploads", "git", "id", "master.key", "credentials.json", "example.json"]
+const kept = ["artifacts", "uploads", "git", "id", "master.key", "master.key.next", "credentials.json", "example.json"]
 const stagingName = "postgres-backup"
 const manifestName = "backup.json"
 const format = 1

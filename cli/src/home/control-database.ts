@@ -16,12 +16,14 @@ const migrations = (): string =>
 /**
  * Runs some work on the database. While an installation runs, its Postgres is used; otherwise one is started for the
  * moment, and nobody else can start on the folder meanwhile.
+ * @param alone  for what must not happen while an installation runs: then it is refused
+ * @throws AlreadyRunning  it is to be alone, and is not
  */
 export async function withControlDatabase<T>(
-  { home, config, command }: { home: Home; config: Config; command: string },
+  { home, config, command, alone = false }: { home: Home; config: Config; command: string; alone?: boolean },
   work: (db: Database) => Promise<T>,
 ): Promise<T> {
-  if (await isOwned(home)) return runOn(home, config, work)
+  if (!alone && (await isOwned(home))) return runOn(home, config, work)
   await using _ownership = await takeOwnership(home, command)
   return runOn(home, config, work)
 }

@@ -5,6 +5,7 @@ import { type Db, isSqlState, sqlState } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
 import { type MasterKey, open, seal } from "../secrets/seal.js"
+import { contextOf } from "../secrets/sealed-columns.js"
 import type { GitCredentials } from "../sources/git-location.js"
 import { defaultUsername, type Integration } from "./integration.js"
 import {
@@ -17,8 +18,6 @@ import {
   removeIntegration,
   sealedCredentials,
 } from "./queries.js"
-
-const contextOf = (workspaceId: string, integrationId: string) => ["integration", workspaceId, integrationId] as const
 
 export interface NewIntegration {
   readonly name: string
@@ -50,7 +49,7 @@ export async function createIntegration(
     host,
     auth,
     username: isKey ? null : credentials.username,
-    sealed: seal(key, isKey ? credentials.privateKey : credentials.token, contextOf(workspaceId, id)),
+    sealed: seal(key, isKey ? credentials.privateKey : credentials.token, contextOf.integration(workspaceId, id)),
     sshPublicKey: isKey ? credentials.publicKey : null,
     knownHosts: isKey ? credentials.knownHosts : null,
   })
@@ -112,7 +111,7 @@ export async function credentialsOf(
   const row = await sealedCredentials(db, workspaceId, integrationId)
   if (!row) throw notFound(integrationId)
   const { host } = row
-  const secret = new Secret(open(key, row.token_sealed, contextOf(workspaceId, integrationId)))
+  const secret = new Secret(open(key, row.token_sealed, contextOf.integration(workspaceId, integrationId)))
   return row.auth === "ssh_key"
     ? { kind: "ssh_key", host, privateKey: secret, knownHosts: row.known_hosts }
     : { kind: "token", host, username: row.username ?? defaultUsername, token: secret }

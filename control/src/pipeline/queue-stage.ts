@@ -4,6 +4,7 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import { changeUri } from "@superstep/toolkit/db/database-uri"
 import { createDatabase, dropDatabase } from "@superstep/toolkit/db/provision"
 import { type MasterKey, open, seal } from "../secrets/seal.js"
+import { contextOf } from "../secrets/sealed-columns.js"
 import type { PipelineContext } from "./context.js"
 import { type CarriedDeployment, deploymentById, markReady, nameDatabase } from "./queries.js"
 import type { RunStage } from "./stage.js"
@@ -19,7 +20,7 @@ export const runQueue: RunStage = async ({ context, deployment }) => {
 async function provision({ db, key }: PipelineContext, deployment: CarriedDeployment): Promise<void> {
   const id = deployment.deployment_id
   const password = randomBytes(24).toString("base64url")
-  await nameDatabase(db, id, `superstep_${id.replaceAll("-", "")}`, seal(key, password, contextOf(id)))
+  await nameDatabase(db, id, `superstep_${id.replaceAll("-", "")}`, seal(key, password, contextOf.database(id)))
   const named = await deploymentById(db, id)
   const database = named && databaseOf(key, named)
   if (!database) return
@@ -31,12 +32,10 @@ async function provision({ db, key }: PipelineContext, deployment: CarriedDeploy
   await dropDatabase({ adminUri: db.uri, name: database.name })
 }
 
-const contextOf = (deploymentId: string) => ["database", deploymentId] as const
-
 function databaseOf(key: MasterKey, deployment: CarriedDeployment): { name: string; password: Secret } | undefined {
   const { database_name: name, database_password_sealed: sealed } = deployment
   if (name === null || sealed === null) return undefined
-  return { name, password: new Secret(open(key, sealed, contextOf(deployment.deployment_id))) }
+  return { name, password: new Secret(open(key, sealed, contextOf.database(deployment.deployment_id))) }
 }
 
 /**

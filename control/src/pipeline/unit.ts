@@ -10,14 +10,13 @@ import type { RevisionRow } from "../revisions/queries.js"
 import type { UnitSpec } from "../runtimes/port.js"
 import type { UnitAddress } from "../runtimes/unit-client.js"
 import { open, seal } from "../secrets/seal.js"
+import { contextOf } from "../secrets/sealed-columns.js"
 import { agentEnvOf } from "./agent-env.js"
 import { besidesPool, takeConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
 import { addUnit, type CarriedDeployment, type UnitRow, unitsOfRevision } from "./queries.js"
 import { deploymentDatabaseUri } from "./queue-stage.js"
 import { nodeOfArtifact } from "./unit-node.js"
-
-const contextOf = (unitId: string) => ["unit", unitId] as const
 
 /** The units of a revision, as many as it asks for; they are made when they are asked for the first time. */
 export async function ensureUnits(
@@ -27,7 +26,7 @@ export async function ensureUnits(
   const { revision_id: revisionId, deployment_id: deploymentId } = revision
   for (let ordinal = 0; ordinal < replicasOf(revision); ordinal++) {
     const unitId = newId()
-    const tokenSealed = seal(key, randomBytes(32).toString("base64url"), contextOf(unitId))
+    const tokenSealed = seal(key, randomBytes(32).toString("base64url"), contextOf.unit(unitId))
     await addUnit(db, { unitId, deploymentId, revisionId, ordinal, tokenSealed })
   }
   return existingUnits(db, revisionId)
@@ -47,7 +46,7 @@ export async function existingUnits(db: Db, revisionId: string): Promise<UnitRow
 export const unitToken = (
   { key }: Pick<PipelineContext, "key">,
   unit: { unit_id: string; token_sealed: string },
-): Secret => new Secret(open(key, unit.token_sealed, contextOf(unit.unit_id)))
+): Secret => new Secret(open(key, unit.token_sealed, contextOf.unit(unit.unit_id)))
 
 export const unitAddress = (
   context: PipelineContext,

@@ -17,6 +17,7 @@ import type { Outcome, PullRequestEvent } from "../pushes/push.js"
 import type { GitDeployment } from "../pushes/queries.js"
 import { repositoryKey } from "../pushes/repository-key.js"
 import { type MasterKey, open, seal } from "../secrets/seal.js"
+import { contextOf } from "../secrets/sealed-columns.js"
 import { isReserved, repeatedNames, type SecretValue, secretMask } from "../secrets/secret.js"
 import { isOpen, nextStep, type Preview, type PreviewSettings, previewName } from "./preview.js"
 import {
@@ -33,9 +34,6 @@ import {
   storePreview,
   storeSettings,
 } from "./queries.js"
-
-const contextOf = ({ workspaceId, deploymentId }: DeploymentIds, name: string) =>
-  ["preview-secret", workspaceId, deploymentId, name] as const
 
 /**
  * Says whether and how a deployment's pull requests are previewed; the mask as a secret's value keeps the stored one.
@@ -67,7 +65,7 @@ async function sealedSet(tx: Db, key: MasterKey, ids: DeploymentIds, secrets: re
   if (problems.length > 0) throw new InvalidInput(problems)
   const stored = new Map((await previewSecrets(tx, ids.deploymentId)).map((it) => [it.name, it.value_sealed]))
   return secrets.map(({ name, value }, index) => {
-    if (value !== secretMask) return { name, value_sealed: seal(key, value, contextOf(ids, name)) }
+    if (value !== secretMask) return { name, value_sealed: seal(key, value, contextOf.previewSecret(ids, name)) }
     const kept = stored.get(name)
     if (kept) return { name, value_sealed: kept }
     const path = ["body", "secrets", index, "value"]
@@ -199,7 +197,7 @@ async function deployedAt(
   const ids = { workspaceId: parent.workspace_id, deploymentId: parent.deployment_id }
   const secrets = (await previewSecrets(tx, ids.deploymentId)).map(({ name, value_sealed }) => ({
     name,
-    value: open(rules.key, value_sealed, contextOf(ids, name)),
+    value: open(rules.key, value_sealed, contextOf.previewSecret(ids, name)),
   }))
   const sourceConfig: SourceConfig = { ...parent.source_config, build_on_push: false, custom_url: null }
   const sourceRevisionConfig = {

@@ -3,6 +3,7 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
 import { integrationExists } from "../integrations/operations.js"
 import { type MasterKey, open, seal } from "../secrets/seal.js"
+import { contextOf } from "../secrets/sealed-columns.js"
 import { type Provider, providerOfHost } from "./push.js"
 import { removeWebhook, storeWebhook, type WebhookRow, webhookOf } from "./queries.js"
 
@@ -10,8 +11,6 @@ interface IntegrationIds {
   readonly workspaceId: string
   readonly integrationId: string
 }
-
-const contextOf = ({ workspaceId, integrationId }: IntegrationIds) => ["webhook", workspaceId, integrationId] as const
 
 /**
  * Replaces what is known of an integration's webhooks. Two secrets are both good: that is how one is changed.
@@ -32,7 +31,7 @@ export async function setWebhook(
     const message = `is required: nobody knows whether ${host} is a GitHub, GitLab, Gitea or Bitbucket`
     throw new InvalidInput([{ path: ["body", "provider"], message, type: "missing" }])
   }
-  const secretsSealed = wanted.secrets.map((secret) => seal(key, secret, contextOf(ids)))
+  const secretsSealed = wanted.secrets.map((secret) => seal(key, secret, contextOf.inboundWebhook(ids)))
   await storeWebhook(tx, { integrationId: ids.integrationId, provider, secretsSealed })
   return findWebhook(tx, ids)
 }
@@ -54,5 +53,5 @@ export async function forgetWebhook(db: Db, ids: IntegrationIds): Promise<void> 
 /** @throws CannotOpen */
 export const openSecrets = (key: MasterKey, row: WebhookRow): string[] =>
   row.secrets_sealed.map((sealed) =>
-    open(key, sealed, contextOf({ workspaceId: row.workspace_id, integrationId: row.integration_id })),
+    open(key, sealed, contextOf.inboundWebhook({ workspaceId: row.workspace_id, integrationId: row.integration_id })),
   )

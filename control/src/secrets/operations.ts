@@ -3,15 +3,13 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { InvalidInput, NotFound, type Problem, Refused } from "@superstep/toolkit/errors/errors"
 import { insertSecrets, lastSecretsVersion, type SealedSecret, sealedSecrets, secretsPinnedBy } from "./queries.js"
 import { type MasterKey, open, seal } from "./seal.js"
+import { contextOf } from "./sealed-columns.js"
 import { isReserved, repeatedNames, type SecretValue, secretMask } from "./secret.js"
 
 export interface SecretsOwner {
   readonly workspaceId: string
   readonly deploymentId: string
 }
-
-const contextOf = ({ workspaceId, deploymentId }: SecretsOwner, name: string, version: number) =>
-  ["secret", workspaceId, deploymentId, name, version] as const
 
 /**
  * Replaces a deployment's secrets (S2) by writing the next version; the mask as a value keeps the one of `current`.
@@ -35,7 +33,7 @@ export async function replaceSecrets(
   const version = (await lastSecretsVersion(tx, owner.deploymentId)) + 1
   const sealed = plainValues(key, owner, current, secrets, stored).map(({ name, value }) => ({
     name,
-    value_sealed: seal(key, value, contextOf(owner, name, version)),
+    value_sealed: seal(key, value, contextOf.secret(owner, name, version)),
   }))
   await insertSecrets(tx, { deploymentId: owner.deploymentId, version, secrets: sealed })
   return version
@@ -61,7 +59,7 @@ function plainValues(
   const values = secrets.map(({ name, value }, index) => {
     if (value !== secretMask) return { name, value }
     const kept = stored.get(name)
-    if (kept) return { name, value: open(key, kept.value_sealed, contextOf(owner, name, current)) }
+    if (kept) return { name, value: open(key, kept.value_sealed, contextOf.secret(owner, name, current)) }
     problems.push({
       path: ["body", "secrets", index, "value"],
       message: `the mask keeps a stored value, but ${name} has none: send its value`,
@@ -100,6 +98,9 @@ export async function secretsOfVersion(
   version: number,
 ): Promise<Record<string, string>> {
   const rows = await sealedSecrets(db, owner.deploymentId, version)
-  const values = rows.map(({ name, value_sealed }) => [name, open(key, value_sealed, contextOf(owner, name, version))])
+  const values = rows.map(({ name, value_sealed }) => [
+    name,
+    open(key, value_sealed, contextOf.secret(owner, name, version)),
+  ])
   return Object.fromEntries(values)
 }

@@ -4,6 +4,7 @@ import { Conflict, InvalidInput, NotFound } from "@superstep/toolkit/errors/erro
 import { v7 as newId } from "uuid"
 import type { EventType } from "../events/event.js"
 import { type MasterKey, open, seal } from "../secrets/seal.js"
+import { contextOf } from "../secrets/sealed-columns.js"
 import { type AddressRules, urlProblem } from "./address-rules.js"
 import {
   countWebhooks,
@@ -49,19 +50,17 @@ export async function createWebhook(
     url: wanted.url,
     description: wanted.description,
     event_types: wanted.eventTypes,
-    signingSecretSealed: seal(key, signingSecret, contextOf(workspaceId, webhookId)),
+    signingSecretSealed: seal(key, signingSecret, contextOf.outboundWebhook(workspaceId, webhookId)),
   })
   if (!webhook) throw new Error("the new webhook was not stored")
   return { webhook, signingSecret }
 }
 
-const contextOf = (workspaceId: string, webhookId: string) => ["webhook", workspaceId, webhookId]
-
 /** @throws CannotOpen  the master key is another one than the secret was sealed with */
 export const openSigningSecret = (
   key: MasterKey,
   it: { workspace_id: string; webhook_id: string; signing_secret_sealed: string },
-): string => open(key, it.signing_secret_sealed, contextOf(it.workspace_id, it.webhook_id))
+): string => open(key, it.signing_secret_sealed, contextOf.outboundWebhook(it.workspace_id, it.webhook_id))
 
 const notFound = (webhookId: string) => new NotFound(`Webhook ID ${webhookId} not found.`)
 

@@ -1,0 +1,36 @@
+/** `superstep secrets rotate-key`: seals all secrets of the installation under another master key. */
+import { readConfig as readControlConfig } from "@superstep/control/config"
+import { openHome as lockHome } from "@superstep/control/home"
+import { rotateMasterKey } from "@superstep/control/master-key"
+import { foldersOf } from "@superstep/control/pipeline/folders"
+import type { CliCommand } from "../command.js"
+import { withControlDatabase } from "../home/control-database.js"
+import { openHome } from "../home/home.js"
+import { homeOption, jsonOption } from "../options.js"
+
+interface RotateOptions {
+  readonly home?: string
+  readonly json?: boolean
+}
+
+export const rotateKey: CliCommand<RotateOptions> = {
+  words: "secrets rotate-key",
+  summary: "seal all of them under a new master key, while the platform is stopped",
+  options: [jsonOption(), homeOption()],
+  async run({ options, config, out, err }) {
+    const home = await openHome(options.home ?? config.home)
+    const command = "superstep secrets rotate-key"
+    const rotation = await withControlDatabase({ home, config, command, alone: true }, async (db) => {
+      const folders = foldersOf(home.folder)
+      // A control plane that was started without this command line has a lock of its own.
+      await lockHome(folders)
+      const settings = { ...config.environment, SUPERSTEP_HOME: home.folder, DATABASE_URI: db.uri }
+      return rotateMasterKey({ config: readControlConfig(settings), folders, log: home.log }, db)
+    })
+    const { from, to, values, toDo } = rotation
+    if (options.json) out.line(JSON.stringify({ from, to, values, to_do: toDo ?? null }))
+    else out.line(`${out.style("green", "✔")} ${values} values are sealed under the master key ${to} (it was ${from})`)
+    if (toDo) err.line(`  ${toDo}`)
+    err.line("  Backups made before keep the former key. Make a new one.")
+  },
+}
