@@ -3,8 +3,12 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { findCaller } from "@superstep/control/workspaces/operations"
+import { createLog } from "@superstep/toolkit/log/log"
+import { startPostgres } from "@superstep/toolkit/postgres/start-postgres"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { openHome } from "../home/home.js"
+import { takeOwnership } from "../home/owner.js"
 import { runCli } from "../testing/run-cli.js"
 
 const json = <T>(text: string): T => JSON.parse(text) as T
@@ -28,6 +32,20 @@ test("a workspace and its keys are made in the database that DATABASE_URI names"
 
   assert.equal(revoked.code, 0)
   await assert.rejects(findCaller(db, own.key, undefined), /Invalid API key/)
+})
+
+test("a command ends with its work while an installation runs, and leaves that its Postgres", async () => {
+  const home = await openHome(join(temporaryFolder(), "home"))
+  await using _ownership = await takeOwnership(home, "superstep up")
+  const postgres = await startPostgres({ folder: home.postgres, log: createLog({ process: "test", level: "error" }) })
+  try {
+    const listed = await runCli(["workspaces", "list", "--home", home.folder], { cwd: temporaryFolder() })
+
+    assert.equal(listed.code, 0)
+    assert.doesNotThrow(() => process.kill(postgres.pid, 0))
+  } finally {
+    await postgres.stop()
+  }
 })
 
 test("a key belongs to exactly one of a workspace and the installation", async () => {

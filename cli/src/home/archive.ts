@@ -10,6 +10,7 @@ import { KnownError } from "@superstep/toolkit/errors/errors"
 import { copyCluster, placeCluster } from "@superstep/toolkit/postgres/base-backup"
 import { create, extract } from "tar"
 import type { Home } from "./home.js"
+import { takeOwnership } from "./owner.js"
 
 // What `up` does not find again by itself. Units, sockets and logs are of the machine that made them.
 const kept = ["artifacts", "uploads", "git", "id", "master.key", "master.key.next", "credentials.json", "example.json"]
@@ -23,7 +24,7 @@ export class NoBackup extends KnownError {
 
 /**
  * @param file  where to write; it must not be there yet
- * @throws NoBackup  when it is
+ * @throws NoBackup  when it is, or when its folder is missing; AlreadyRunning  while another backup is made
  */
 export async function backUp({
   home,
@@ -35,6 +36,9 @@ export async function backUp({
   file: string
 }): Promise<void> {
   if (existsSync(file)) throw new NoBackup(`${file} is there already: name another`)
+  if (!existsSync(dirname(file))) throw new NoBackup(`there is no folder ${dirname(file)}: make it first`)
+  // Two would copy the databases into the same folder.
+  await using _turn = await takeOwnership({ ...home, owner: join(home.folder, "backing-up.json") }, "superstep backup")
   const staging = join(home.folder, stagingName)
   const draft = `${file}.partial`
   // One that was killed has left its own.
@@ -44,13 +48,29 @@ export async function backUp({
     const manifest = { format, made_at: new Date().toISOString() }
     await writeFile(join(staging, manifestName), JSON.stringify(manifest), { mode: 0o600 })
     const there = kept.filter((name) => existsSync(join(home.folder, name)))
-    await create({ cwd: home.folder, file: draft, gzip: { level: 1 }, mode: 0o600 }, [stagingName, ...there])
+    await packFolders({ folder: home.folder, names: [stagingName, ...there], file: draft })
     await chmod(draft, 0o600)
     await rename(draft, file)
   } finally {
     await rm(staging, { recursive: true, force: true })
     await rm(draft, { force: true })
   }
+}
+
+/**
+ * Packs one file after the other (`jobs: 1`): artefacts share packages by hard links with the cache, and with more jobs
+ * `tar` waits for ever as soon as all of them hold files behind a link that waits for its turn.
+ */
+export async function packFolders({
+  folder,
+  names,
+  file,
+}: {
+  folder: string
+  names: readonly string[]
+  file: string
+}): Promise<void> {
+  await create({ cwd: folder, file, gzip: { level: 1 }, mode: 0o600, jobs: 1 }, [...names])
 }
 
 /**

@@ -34,7 +34,8 @@ export async function keepPostgres({ onEnd, ...options }: KeepOptions): Promise<
 
   const untilEnded = async () => {
     const identity = await identify(postgres.pid)
-    while (identity && (await isAlive(identity))) await sleep(lookMs, undefined, { signal })
+    // The look holds no program back: a command that used the Postgres of a running installation ends with its work.
+    while (identity && (await isAlive(identity))) await sleep(lookMs, undefined, { signal, ref: false })
   }
   const keep = async () => {
     while (!signal.aborted) {

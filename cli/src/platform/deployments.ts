@@ -1,7 +1,7 @@
 /** Deployments and revisions by the names that people use for them. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
-import { type PlatformApi, PlatformRefused } from "./api.js"
+import { type PlatformApi, PlatformAway, PlatformRefused } from "./api.js"
 
 export interface Deployment {
   readonly id: string
@@ -100,6 +100,8 @@ export async function orNone<T>(reply: Promise<T>): Promise<T | undefined> {
 export const isFinal = (status: string): boolean => /^(DEPLOYED|SKIPPED|INTERRUPTED)$|FAILED/.test(status)
 
 const pollMs = 200
+// A control plane that was killed or is upgraded answers again within seconds, and the revision goes on meanwhile.
+const awayMs = 60_000
 
 export interface Following {
   readonly signal?: AbortSignal
@@ -110,20 +112,27 @@ export interface Following {
 }
 
 /**
- * Follows a revision to its end.
+ * Follows a revision to its end, through a restart of the platform too.
  * @returns the revision as it ended; undefined when the signal came first
+ * @throws PlatformAway  when nobody has answered for a minute
  */
 export async function followRevision(
   api: PlatformApi,
   { deploymentId, revisionId }: { deploymentId: string; revisionId: string },
   { signal, onStatus, onLook }: Following,
 ): Promise<Revision | undefined> {
+  let answeredAt = performance.now()
   for (let seen: string | undefined; signal?.aborted !== true; await sleep(pollMs)) {
-    const revision = await readRevision(api, deploymentId, revisionId)
-    if (revision.status !== seen) onStatus(revision)
-    seen = revision.status
-    await onLook?.(revision)
-    if (isFinal(revision.status)) return revision
+    try {
+      const revision = await readRevision(api, deploymentId, revisionId)
+      answeredAt = performance.now()
+      if (revision.status !== seen) onStatus(revision)
+      seen = revision.status
+      await onLook?.(revision)
+      if (isFinal(revision.status)) return revision
+    } catch (error) {
+      if (!(error instanceof PlatformAway) || performance.now() - answeredAt > awayMs) throw error
+    }
   }
   return undefined
 }

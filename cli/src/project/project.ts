@@ -27,7 +27,8 @@ async function readConfigFile(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8")
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause
+    // ENOTDIR: the folder that was named is a file.
+    if (!["ENOENT", "ENOTDIR"].includes((cause as NodeJS.ErrnoException).code ?? "")) throw cause
     const advice = "name it with --config, or begin a project with: superstep new my-agent"
     throw new NoProject(`there is no ${path}: ${advice}`, { cause })
   }

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict"
+import { existsSync, linkSync, mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { list } from "tar"
+import { backUp, NoBackup, packFolders } from "./archive.js"
+import { openHome } from "./home.js"
+import { AlreadyRunning, takeOwnership } from "./owner.js"
+
+test("files that share their content with files outside are packed to the last", async () => {
+  const folder = temporaryFolder()
+  for (const name of ["artifacts", "cache"]) mkdirSync(join(folder, name))
+  for (let index = 0; index < 200; index++) {
+    const name = `f${String(index).padStart(3, "0")}`
+    writeFileSync(join(folder, "artifacts", name), name)
+    // Linked and plain ones by turns, as an artefact's own code and its packages are.
+    if (index % 9 < 5) linkSync(join(folder, "artifacts", name), join(folder, "cache", name))
+  }
+  const file = join(folder, "backup.tar.gz")
+
+  await packFolders({ folder, names: ["artifacts"], file })
+
+  const packed: string[] = []
+  await list({ file, onReadEntry: ({ path }) => packed.push(path) })
+  assert.equal(packed.filter((path) => /\/f\d+$/.test(path)).length, 200)
+})
+
+test("a backup into a folder that is not there, or beside another one, says so and leaves nothing", async () => {
+  const home = await openHome(join(temporaryFolder(), "home"))
+  const folder = temporaryFolder()
+  const nowhere = { home, superuserUri: "postgres://nobody@127.0.0.1:1/none" }
+  await assert.rejects(backUp({ ...nowhere, file: join(folder, "missing", "backup.tar.gz") }), NoBackup)
+  const first = { ...home, owner: join(home.folder, "backing-up.json") }
+  const ownership = await takeOwnership(first, "superstep backup")
+
+  await assert.rejects(backUp({ ...nowhere, file: join(folder, "backup.tar.gz") }), AlreadyRunning)
+  await ownership[Symbol.asyncDispose]()
+
+  assert.equal(existsSync(join(folder, "backup.tar.gz")), false)
+})
