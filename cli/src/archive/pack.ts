@@ -27,7 +27,7 @@ export async function packProject(folder: string, file: string): Promise<Packed>
   const { paths, links } = findProjectFiles(folder)
   // Names with an @ in front would be archives to be added.
   const names = paths.map((path) => `./${path}`)
-  await create({ cwd: folder, file, gzip: { level: 6 }, portable: true, noMtime: true, follow: false }, names)
+  await create({ cwd: folder, file, gzip: { level: 6 }, portable: true, noMtime: true, follow: false, jobs: 1 }, names)
   const { size: bytes } = await stat(file)
   if (bytes > mostBytes)
     throw new ArchiveTooLarge(

@@ -110,8 +110,9 @@ test("a person's fault fails at once, any other is tried three more times", () =
   assert.deepEqual(delays, [5000, 20_000, 60_000])
   assert.deepEqual(judge(network, 3), { kind: "fail", code: "source_not_found", message: "no route" })
   assert.deepEqual(judge(new Error("a bug"), 3), { kind: "fail", code: "internal", message: "a bug" })
+  // Of a unit's socket: it says nothing of the database.
   const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" })
-  assert.deepEqual(judge(refused, 3), { kind: "fail", code: "db_unreachable", message: "refused" })
+  assert.deepEqual(judge(refused, 3), { kind: "fail", code: "internal", message: "refused" })
   const full = new TooManyDeployments("all users are given out")
   assert.deepEqual(judge(full, 0), { kind: "fail", code: "capacity", message: "all users are given out" })
   const away = new DatabaseUnavailable("away")

@@ -22,10 +22,18 @@ export const runDeploy: RunStage = async (input) => {
   context.crashPoint("deploy:after-unit-row")
   for (const unit of units) await context.runtime.start(await specOf(input, unit))
   context.crashPoint("deploy:after-start")
-  const deadline = performance.now() + context.limits.healthMs
+  await untilAllReady(input, units)
+  return { kind: "next", status: "DEPLOYING", stage: "switch" }
+}
+
+/**
+ * Waits until all of them could serve. One that has ended is started again.
+ * @throws DeployFailed  it ends again and again, takes too long, or a graph does not load
+ */
+export async function untilAllReady(input: StageInput, units: readonly UnitRow[]): Promise<void> {
+  const deadline = performance.now() + input.context.limits.healthMs
   // They start at the same time; which of them is looked at first does not matter.
   for (const unit of units) await untilReady(input, unit, deadline)
-  return { kind: "next", status: "DEPLOYING", stage: "switch" }
 }
 
 async function specOf({ context, revision, deployment }: StageInput, unit: UnitRow): Promise<UnitSpec> {

@@ -71,13 +71,9 @@ export function judge(error: unknown, attempts: number): Verdict {
   return { kind: "fail", code: codeOf(error), message }
 }
 
-const connectionCodes = ["ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "57P03", "53300"]
-
 function codeOf(error: unknown): ErrorCode {
   if (error instanceof SourceFailed) return error.code
-  if (error instanceof DatabaseUnavailable) return "db_unreachable"
-  const code = (error as { code?: unknown } | null)?.code
-  return typeof code === "string" && connectionCodes.includes(code) ? "db_unreachable" : "internal"
+  return error instanceof DatabaseUnavailable ? "db_unreachable" : "internal"
 }
 
 const shownLines = 5

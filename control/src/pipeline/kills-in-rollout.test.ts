@@ -31,6 +31,7 @@ after(() => platform[Symbol.asyncDispose]())
 type Victim = "edge" | "old unit" | "new unit"
 const slice: readonly (readonly [Victim, string])[] = [
   ["edge", "switch:before-push"],
+  ["new unit", "switch:begin"],
   ["new unit", "switch:after-push"],
   ["old unit", "deploy:after-start"],
 ]

@@ -18,7 +18,7 @@ before(async () => {
   const repository = bareRepository(temporaryFolder())
   repository.commit(smallProject)
   url = repository.url
-  await platform.start({ SUPERSTEP_WATCH: "60", SUPERSTEP_TIMEOUT_HANG: "1" })
+  await platform.start({ SUPERSTEP_WATCH: "60", SUPERSTEP_TIMEOUT_HANG: "5" })
 })
 after(() => platform[Symbol.asyncDispose]())
 

@@ -5,15 +5,21 @@
  */
 import { holdClaim } from "../revisions/claims.js"
 import { activate } from "../runtimes/unit-client.js"
+import { untilAllReady } from "./deploy-stage.js"
 import { syncEdge } from "./edge-table.js"
 import { serveWith, setActiveRevision } from "./queries.js"
 import type { RunStage } from "./stage.js"
 import { existingUnits, unitAddress } from "./unit.js"
 
-export const runSwitch: RunStage = async ({ context, revision, signal }) => {
+export const runSwitch: RunStage = async (input) => {
+  const { context, revision, signal } = input
   const { db } = context
   context.crashPoint("switch:begin")
-  for (const unit of await existingUnits(db, revision.revision_id)) await activate(unitAddress(context, unit), signal)
+  const units = await existingUnits(db, revision.revision_id)
+  // Until they serve, nobody but the pipeline looks after them: one may have ended since it was ready.
+  const starting = units.filter(({ state }) => state === "starting")
+  await untilAllReady(input, starting)
+  for (const unit of units) await activate(unitAddress(context, unit), signal)
   context.crashPoint("switch:after-activate")
   await db.transaction(async (tx) => {
     await holdClaim(tx, revision)

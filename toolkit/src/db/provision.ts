@@ -8,6 +8,7 @@ import { KnownError } from "../errors/errors.js"
 import { isSqlState, sqlState } from "./database.js"
 import { changeUri } from "./database-uri.js"
 import { identifier } from "./sql.js"
+import { asUnavailable } from "./unavailable.js"
 import { withClient } from "./with-client.js"
 
 export class MissingPrivilege extends KnownError {
@@ -97,12 +98,12 @@ async function ensureDatabase(client: pg.Client, name: string, isOwned: boolean)
   if (isOwned) await client.query(`revoke connect, temporary on database ${database} from public`)
 }
 
-/** @throws MissingPrivilege  when the admin's role may not do the work */
+/** @throws MissingPrivilege | DatabaseUnavailable  when the admin's role may not do the work */
 async function asAdmin(uri: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
   try {
     await withClient(uri, work)
   } catch (cause) {
-    if (!isSqlState(cause, sqlState.insufficientPrivilege)) throw cause
+    if (!isSqlState(cause, sqlState.insufficientPrivilege)) throw asUnavailable(cause)
     throw new MissingPrivilege(`the database role may not do this (${(cause as Error).message})`, { cause })
   }
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { EventEmitter, once } from "node:events"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { test } from "node:test"
@@ -7,11 +8,12 @@ import pg from "pg"
 import { errorHandler } from "../http/errors.js"
 import { createLog } from "../log/log.js"
 import { startPostgres } from "../postgres/start-postgres.js"
+import { freshDatabase } from "../testing/fresh-database.js"
 import { temporaryFolder } from "../testing/temporary-folder.js"
 import { until } from "../testing/until.js"
-import { isSqlState, openDatabase } from "./database.js"
+import { type Db, isSqlState, openDatabase } from "./database.js"
 import { sql } from "./sql.js"
-import { asUnavailable, DatabaseUnavailable } from "./unavailable.js"
+import { asUnavailable, DatabaseUnavailable, isPassing } from "./unavailable.js"
 
 const log = createLog({ process: "test", level: "silent" })
 
@@ -68,4 +70,33 @@ test("only what concerns the connection is unavailable; what a statement did wro
   for (const error of [ofState("23505"), ofState("54001"), ofSystem("EACCES"), new Error("a bug"), "text"]) {
     assert.equal(asUnavailable(error), error)
   }
+})
+
+test("of two transactions that wait for each other, the one that Postgres ends may be made again", async () => {
+  await using db = await freshDatabase()
+  await db.run(sql`create table held (id integer primary key, n integer not null)`)
+  await db.run(sql`insert into held values (1, 0), (2, 0)`)
+  const add = (tx: Db, id: number) => tx.run(sql`update held set n = n + 1 where id = ${id}`)
+  const [first, second] = [new EventEmitter(), new EventEmitter()]
+  const [isFirst, isSecond] = [once(first, "done"), once(second, "done")]
+
+  const ended = await Promise.allSettled([
+    db.transaction(async (tx) => {
+      await add(tx, 1)
+      first.emit("done")
+      await isSecond
+      await add(tx, 2)
+    }),
+    db.transaction(async (tx) => {
+      await add(tx, 2)
+      second.emit("done")
+      await isFirst
+      await add(tx, 1)
+    }),
+  ])
+
+  const failures = ended.flatMap((one) => (one.status === "rejected" ? [one.reason as Error] : []))
+  assert.equal(failures.length, 1)
+  assert.ok(failures[0] instanceof DatabaseUnavailable && isPassing(failures[0]))
+  assert.match(failures[0].message, /busy with other changes \(40P01\)/)
 })

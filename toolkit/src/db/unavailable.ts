@@ -2,7 +2,10 @@
 import pg from "pg"
 import { Unavailable } from "../errors/errors.js"
 
-/** No connection could be made, or the one in use was lost. What a lost one was committing may or may not be written. */
+/**
+ * No connection could be made, or the one in use was lost, or Postgres could not do it at this moment. What a lost one was
+ * committing may or may not be written.
+ */
 export class DatabaseUnavailable extends Unavailable {}
 
 // Not there, not listening, or gone in the middle; ENOENT is a Unix socket whose server has stopped.
@@ -30,14 +33,16 @@ const words =
 const passing = /^(40\w{3}|53\w{3}|55P03)$/
 
 /** Whether the same statement may succeed a little later: nothing is wrong with it. */
-export const isPassing = (error: unknown): boolean =>
-  error instanceof Unavailable || (error instanceof pg.DatabaseError && passing.test(error.code ?? ""))
+export const isPassing = (error: unknown): boolean => error instanceof Unavailable
 
 /** The error to throw for one of pg's: `DatabaseUnavailable` with the cause, or the same error. */
 export function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { code } = error as { code?: unknown }
-  if (error instanceof pg.DatabaseError) return states.test(error.code ?? "") ? unavailable(error.code, error) : error
+  if (error instanceof pg.DatabaseError) {
+    if (states.test(error.code ?? "")) return unavailable(error.code, error)
+    return passing.test(error.code ?? "") ? busy(error) : error
+  }
   if (typeof code === "string") return systemCodes.has(code) ? unavailable(code, error) : error
   return words.test(error.message) ? unavailable(error.message, error) : error
 }
@@ -45,3 +50,8 @@ export function asUnavailable(error: unknown): unknown {
 // The reason is a code or a constant of the library: an address would be for the log only.
 const unavailable = (reason: string | undefined, cause: Error): DatabaseUnavailable =>
   new DatabaseUnavailable(`the database cannot be reached (${reason}): try again in a moment`, 1000, { cause })
+
+const busy = (cause: pg.DatabaseError): DatabaseUnavailable =>
+  new DatabaseUnavailable(`the database is busy with other changes (${cause.code}): try again in a moment`, 1000, {
+    cause,
+  })
