@@ -89,6 +89,12 @@ function report(error: unknown): void {
 // to stop by SIGHUP and then ends its Postgres, which a write that fails must not keep it from.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined)
 
+// Node ends a program that waits for what can never come, without a word and with this code.
+const unsettled = 13
+process.once("exit", (code) => {
+  if (code === unsettled) process.stderr.write("✖ the command ended before it was done: please report this\n")
+})
+
 try {
   const context = { config: readConfig(process.env), out: outputTo(process.stdout), err: outputTo(process.stderr) }
   await createProgram(context).parseAsync()

@@ -21,7 +21,8 @@ export const list: CliCommand<ConnectionOptions & { readonly nameContains?: stri
       one.name,
       one.status,
       one.updated_at,
-      one.source_config.custom_url ?? "",
+      // Before the first revision serves, nobody answers there.
+      one.active_revision_id === null ? "none yet" : (one.source_config.custom_url ?? ""),
       one.id,
     ])
     for (const line of table(["name", "status", "changed", "address", "id"], rows)) out.line(line)
@@ -77,9 +78,10 @@ export const open: CliCommand<ConnectionOptions> = {
   options: connectionOptions(),
   async run({ args, options, config, out }) {
     const api = platformApi(await connect(options, config))
-    const { id, name, source_config } = await findDeployment(api, args[0] ?? "")
+    const { id, name, source_config, active_revision_id } = await findDeployment(api, args[0] ?? "")
     const url = source_config.custom_url
-    if (url === null) throw new NoAddress(`${name} has no address yet`)
+    if (url === null || active_revision_id === null)
+      throw new NoAddress(`${name} has no address yet: no revision of it serves`)
     if (options.json) return out.line(JSON.stringify({ id, name, url }))
     out.line(url)
     // Only where somebody looks: a script wants the address.
