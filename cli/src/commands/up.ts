@@ -111,6 +111,7 @@ async function bringUp(start: Start): Promise<void> {
     untilControlReady({ home, control, url, stop: stop.requested }),
   )
   if (!isReady) return
+  await withProgress(context.err, "starting the edge", () => agents.untilEdgeRuns(stop.requested))
   await using db = openDatabase({ uri: database.uri, poolSize: 2, log: home.log })
   const publicUrl = context.config.publicUrl ?? url
   const credentials = await ensureCredentials({ db, home, url: publicUrl })
