@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Sql } from "@superstep/toolkit/db/sql"
-import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
+import { asUnavailable, DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { createLog } from "@superstep/toolkit/log/log"
 import pg from "pg"
@@ -75,7 +75,7 @@ test("an event is dropped only when Postgres refuses it, not when it cannot take
   const failures = ["40P01", "40P01", "53100"]
   const run = async (statement: Sql) => {
     const code = failures.shift()
-    if (code !== undefined) throw Object.assign(new pg.DatabaseError("not now", 0, "error"), { code })
+    if (code !== undefined) throw asUnavailable(Object.assign(new pg.DatabaseError("not now", 0, "error"), { code }))
     const seqs = statement.render().values[1] as number[]
     if (seqs.includes(1)) throw Object.assign(new pg.DatabaseError("never", 0, "error"), { code: "22021" })
     taken.push(...seqs)
