@@ -30,7 +30,9 @@ function* oddRequests(route: Route): Generator<Asked> {
   const path = pathOf(route, it.ids)
   const least = body && { text: JSON.stringify(body.least) }
   for (const [name] of route.path.matchAll(/\{\w+\}/g)) {
-    for (const segment of oddSegments) {
+    // `null` and `NaN` are good names of secrets.
+    const isTaken = name === "{name}" ? (segment: string) => /^\w+$/.test(segment) : () => false
+    for (const segment of oddSegments.filter((one) => !isTaken(one))) {
       yield { method, path: pathOf({ ...route, path: route.path.replace(name, segment) }, it.ids), ...least }
     }
   }
