@@ -26,7 +26,7 @@ export class Generation {
   readonly number: number
   readonly project: WorkerProject
   readonly workers: readonly Worker[]
-  /** Those of one language each: they take each other's runs. */
+  /** Those of one language each: they take each other's runs. The first of a team loads before the others (G6). */
   readonly #teams: readonly (readonly Worker[])[]
   readonly #jobsPerWorker: number
 
@@ -35,18 +35,20 @@ export class Generation {
     this.number = number
     this.project = project
     this.#jobsPerWorker = options.jobsPerWorker
-    this.#teams = byLanguage(project).map((part, team) =>
-      Array.from({ length: options.workers }, (_, index) => {
+    this.#teams = byLanguage(project).map((part, team) => {
+      const worker = (index: number, after?: Promise<void>) => {
         const name = `${number}.${team * options.workers + index + 1}`
-        return new Worker({ name, project: part, setting, mayRestart, ...listener })
-      }),
-    )
+        return new Worker({ name, project: part, setting, after, mayRestart, ...listener })
+      }
+      const first = worker(0)
+      return [first, ...Array.from({ length: options.workers - 1 }, (_, index) => worker(index + 1, first.firstReport))]
+    })
     this.workers = this.#teams.flat()
   }
 
-  /** Waits until each worker has told what it could load, or has died over it. */
+  /** Waits until the first worker of each language has told what it could load, or has died over it (G6). */
   async loaded(): Promise<LoadReport> {
-    await Promise.all(this.workers.map((worker) => worker.firstReport))
+    await Promise.all(this.#teams.map(([first]) => first?.firstReport))
     return this.report()
   }
 

@@ -97,6 +97,20 @@ test("G5: reloads take turns", async () => {
   assert.equal(await generationOf(testing, "chat"), 3)
 })
 
+test("G6: a server is ready when the first worker has loaded, and the others come after it", async () => {
+  await using testing = await startTestPool({ workers: 2, jobsPerWorker: 2 })
+  const atReady = testing.pool.freeSlots()
+  await until(() => testing.pool.freeSlots() === 4, { what: "both workers serve" })
+
+  // With sources that only a first worker gets through, nobody waits for the second.
+  const report = await testing.pool.replaceWorkers(project({ chat: "first:only" }))
+
+  assert.equal(atReady, 2)
+  assert.deepEqual(report, { graphs: ["chat"], failed: [] })
+  assert.equal(await generationOf(testing, "chat"), 2)
+  assert.equal(testing.pool.freeSlots(), 2)
+})
+
 test("a route follows what loaded, falls back to what served, and ends with what was dropped", () => {
   const before = new Map([
     ["kept", "old"],

@@ -33,6 +33,7 @@ test("a run's events come in order and its result at the end", async () => {
 
 test("P1: when a worker dies its runs are lost once, and those of other workers go on", async () => {
   await using testing = await startTestPool({ workers: 2 })
+  await until(() => testing.pool.freeSlots() === 8, { what: "both workers serve" })
   const [first, second] = [testing.run([{ do: "wait" }]), testing.run([{ do: "wait" }])]
   await Promise.all([seen(first, "waiting"), seen(second, "waiting")])
 
@@ -118,7 +119,7 @@ test("delays between restarts double up to ten seconds, and start again after a 
 
 test("runs go to the least busy worker, and slots are counted", async () => {
   await using testing = await startTestPool({ workers: 2, jobsPerWorker: 2 })
-  assert.equal(testing.pool.freeSlots(), 4)
+  await until(() => testing.pool.freeSlots() === 4, { what: "both workers serve" })
 
   const runs = [1, 2, 3, 4].map(() => testing.run([{ do: "environment" }, { do: "wait" }]))
 

@@ -88,7 +88,7 @@ class Pool implements WorkerPool {
   readonly #solos: SoloWorkers
   #socket: WorkerSocket | undefined
   #generations: Generation[] = []
-  /** The last one that all workers have reported for. */
+  /** The last one that has reported. */
   #newest: Generation | undefined
   #routes = new Map<string, Generation>()
   #onFree: () => void = () => undefined
@@ -239,7 +239,7 @@ class Pool implements WorkerPool {
     this.#routes = routesAfter(this.#routes, generation, { wanted, loaded: generation.report().graphs })
   }
 
-  /** A process came back, perhaps with a graph that did not load before. Nothing is switched before all have told. */
+  /** A process came back, perhaps with a graph that did not load before. Nothing is switched before the first have told. */
   #serving(generation: Generation): void {
     if (generation !== this.#newest) return
     this.#route(generation)

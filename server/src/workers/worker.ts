@@ -12,6 +12,8 @@ export interface WorkerOptions {
   readonly name: string
   readonly project: WorkerProject
   readonly setting: ChildSetting
+  /** What its first process waits for (G6); it starts at once when there is nothing. */
+  readonly after?: Promise<void> | undefined
   /** Whether a process that died may be replaced now: an old generation's sources are gone (G4). */
   mayRestart(): boolean
   onServing(): void
@@ -50,7 +52,8 @@ export class Worker {
     this.firstReport = new Promise((resolve) => {
       this.#tellFirstReport = resolve
     })
-    this.#start()
+    if (options.after) void options.after.then(() => this.#startLate())
+    else this.#start()
   }
 
   /** The conversation with the process, while it serves. */
@@ -92,6 +95,10 @@ export class Worker {
   /** All graphs of a worker's project are in one language (`byLanguage`). */
   get #language() {
     return languageOf(Object.values(this.#options.project.graphs)[0] ?? "")
+  }
+
+  #startLate(): void {
+    if (this.#stopped === undefined && this.#options.mayRestart()) this.#start()
   }
 
   #start(): void {

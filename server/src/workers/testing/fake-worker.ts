@@ -46,6 +46,8 @@ function load(graphs: Readonly<Record<string, string>>): void {
   const paths = Object.entries(graphs)
   if (paths.some(([, path]) => path === "exit:now")) process.exit(3)
   if (paths.some(([, path]) => path === "never:loads")) return
+  const isFirst = process.env.SUPERSTEP_WORKER_ID?.split(".")[1] === "1"
+  if (!isFirst && paths.some(([, path]) => path === "first:only")) return
   // Somebody kills the first process of each worker while it loads.
   if (paths.some(([, path]) => path === "killed:once") && /\.1$/.test(process.env.SUPERSTEP_WORKER_ID ?? "")) {
     process.kill(process.pid, "SIGKILL")
