@@ -2,27 +2,17 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { bareRepository } from "../sources/testing/bare-repository.js"
-import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
+import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
-let platform: Platform
-let url: string
+let platform: PlatformWithRepository
 before(async () => {
-  platform = await testPlatform()
-  const repository = bareRepository(temporaryFolder())
-  repository.commit(smallProject)
-  url = repository.url
   // 12 and one of 6, since half of 24 is given generously.
-  await platform.start({ SUPERSTEP_DATABASE_CONNECTIONS: "24", SUPERSTEP_IDLE_MINUTES: "0.01" })
+  platform = await platformWithRepository({ SUPERSTEP_DATABASE_CONNECTIONS: "24", SUPERSTEP_IDLE_MINUTES: "0.01" })
 })
 after(() => platform[Symbol.asyncDispose]())
 
-const deploy = async (name: string, type: string) => {
-  const ids = await platform.deploy(deploymentOf(url, { name, config: { deployment_type: type } }))
-  return { ...ids, revision: await platform.untilEnded(ids.deploymentId, ids.revisionId) }
-}
+const deploy = (name: string, type: string) => platform.deployRepository({ name, config: { deployment_type: type } })
 const limitOf = async (deploymentId: string) => {
   const row = await platform.db.row<{ limit: number }>(sql`
     select rolconnlimit as limit from pg_roles where rolname = ${`superstep_${deploymentId.replaceAll("-", "")}`}`)

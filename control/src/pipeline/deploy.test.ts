@@ -11,23 +11,15 @@ import { buildFiles } from "../builders/build-request.js"
 import { writeJson } from "../files/json-file.js"
 import { interruptRevision } from "../revisions/claims.js"
 import { wakePipeline } from "../revisions/wake-up.js"
-import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
-import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
+import { deploymentOf, smallProject } from "./testing/platform.js"
+import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
-let platform: Platform
-let repository: BareRepository
+let platform: PlatformWithRepository
 before(async () => {
-  platform = await testPlatform()
-  repository = bareRepository(temporaryFolder())
-  repository.commit(smallProject)
-  await platform.start()
+  platform = await platformWithRepository()
 })
 after(() => platform[Symbol.asyncDispose]())
 
-const deploy = async (change: Parameters<typeof deploymentOf>[1], url = repository.url) => {
-  const ids = await platform.deploy(deploymentOf(url, change))
-  return { ...ids, revision: await platform.untilEnded(ids.deploymentId, ids.revisionId) }
-}
 const patch = async (deploymentId: string, body: object) => {
   const { body: deployment } = await platform.call("PATCH", `/v2/deployments/${deploymentId}`, body)
   return { revisionId: deployment.latest_revision_id as string }
@@ -44,8 +36,11 @@ const buildLog = async (deploymentId: string, revisionId: string): Promise<strin
 }
 
 test("a repository becomes an agent, and a new commit takes its place", async () => {
-  const sha = repository.git("rev-parse", "main")
-  const { deploymentId, revisionId, revision } = await deploy({ name: "first", secrets: { MODEL_KEY: "very-secret" } })
+  const sha = platform.repository.git("rev-parse", "main")
+  const { deploymentId, revisionId, revision } = await platform.deployRepository({
+    name: "first",
+    secrets: { MODEL_KEY: "very-secret" },
+  })
 
   assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
   assert.equal(revision.commit.sha, sha)
@@ -56,7 +51,7 @@ test("a repository becomes an agent, and a new commit takes its place", async ()
   assert.ok(!unit.own.includes("MODEL_KEY"))
   if (process.getuid?.() === 0) assert.notEqual(unit.uid, 0)
 
-  repository.commit({ ...smallProject, "new.txt": "x" })
+  platform.repository.commit({ ...smallProject, "new.txt": "x" })
   const second = await patch(deploymentId, again)
   await platform.untilEnded(deploymentId, second.revisionId)
 
@@ -72,7 +67,7 @@ const unitsOf = (deploymentId: string) =>
     select unit_id, state, revision_id from units where deployment_id = ${deploymentId}`)
 
 test("a deployment cannot use up the connections of the database server", async () => {
-  const { deploymentId } = await deploy({ name: "greedy" })
+  const { deploymentId } = await platform.deployRepository({ name: "greedy" })
 
   const role = await platform.db.row(sql`
     select rolconnlimit from pg_roles where rolname = ${`superstep_${deploymentId.replaceAll("-", "")}`}`)
@@ -81,7 +76,7 @@ test("a deployment cannot use up the connections of the database server", async 
 })
 
 test("the same commit is not built twice", async () => {
-  const { deploymentId, revisionId } = await deploy({ name: "same" })
+  const { deploymentId, revisionId } = await platform.deployRepository({ name: "same" })
   assert.match(await buildLog(deploymentId, revisionId), /build finished/)
 
   const { revisionId: next } = await patch(deploymentId, again)
@@ -129,14 +124,14 @@ test("whatever fails says why, and the route stays on the last good revision", a
   await platform.kill()
   await platform.start({ SUPERSTEP_MAX_BUILDS: "4" })
   const all = failing.map(async ([what, change, status, code, words], index) => {
-    const { revision, deploymentId } = await deploy({ name: `failing-${index}`, ...change })
+    const { revision, deploymentId } = await platform.deployRepository({ name: `failing-${index}`, ...change })
     assert.deepEqual([revision.status, revision.error_code], [status, code], `${what}: ${JSON.stringify(revision)}`)
     assert.match(revision.status_message, words)
     await until(async () => (await unitsOf(deploymentId)).length === 0, { what: "its unit has ended" })
   })
   await Promise.all(all)
 
-  const { deploymentId, revisionId } = await deploy({ name: "good" })
+  const { deploymentId, revisionId } = await platform.deployRepository({ name: "good" })
   const bad = await patch(deploymentId, { secrets: [{ name: "FAKE_FAILED", value: "broken" }] })
   const revision = await platform.untilEnded(deploymentId, bad.revisionId)
 
@@ -148,7 +143,10 @@ test("a unit that never gets ready fails when its time is over", async () => {
   await platform.kill()
   await platform.start({ SUPERSTEP_TIMEOUT_HEALTH: "2" })
 
-  const { revision, deploymentId } = await deploy({ name: "never-ready", secrets: { FAKE_NEVER_READY: "1" } })
+  const { revision, deploymentId } = await platform.deployRepository({
+    name: "never-ready",
+    secrets: { FAKE_NEVER_READY: "1" },
+  })
 
   assert.deepEqual([revision.status, revision.error_code], ["DEPLOY_FAILED", "health_timeout"])
   // Whether it answers by then is a matter of the machine's speed.
@@ -175,7 +173,10 @@ test("an image cannot be built here, and the revision says so", async () => {
 test("an old unit that is busy goes on until it is idle, and gets no new request meanwhile", async () => {
   const busyFile = join(temporaryFolder(), "busy")
   writeFileSync(busyFile, "")
-  const { deploymentId, revisionId } = await deploy({ name: "busy", secrets: { FAKE_BUSY: busyFile } })
+  const { deploymentId, revisionId } = await platform.deployRepository({
+    name: "busy",
+    secrets: { FAKE_BUSY: busyFile },
+  })
 
   const { revisionId: next } = await patch(deploymentId, { secrets: [{ name: "OTHER_VALUE", value: "1" }] })
   await platform.untilEnded(deploymentId, next)
@@ -188,7 +189,7 @@ test("an old unit that is busy goes on until it is idle, and gets no new request
 })
 
 test("a unit that is killed is started again at the same address", async () => {
-  const { revisionId, deploymentId } = await deploy({ name: "killed" })
+  const { revisionId, deploymentId } = await platform.deployRepository({ name: "killed" })
   const [unit] = await unitsOf(deploymentId)
   const pidFile = join(platform.home, "units", unit?.unit_id ?? "", "pid.json")
   const { pid } = JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }
@@ -200,7 +201,7 @@ test("a unit that is killed is started again at the same address", async () => {
 })
 
 test("a deployment that is deleted leaves nothing: no route, no unit, no database, no files", async () => {
-  const { deploymentId } = await deploy({ name: "doomed" })
+  const { deploymentId } = await platform.deployRepository({ name: "doomed" })
   const [unit] = await unitsOf(deploymentId)
   const artifacts = readdirSync(join(platform.home, "artifacts")).length
 
@@ -219,7 +220,7 @@ test("a deployment that is deleted leaves nothing: no route, no unit, no databas
 
 test("a deployment that is deleted while it is built leaves neither a build nor an artefact", async () => {
   const { deploymentId, revisionId } = await platform.deploy(
-    deploymentOf(repository.url, { name: "hasty", config: { build_command: "sleep 300" } }),
+    deploymentOf(platform.repository.url, { name: "hasty", config: { build_command: "sleep 300" } }),
   )
   const { step } = buildFiles(join(platform.home, "work", revisionId, "build"))
   await until(() => existsSync(step), { what: "the build runs" })
@@ -234,7 +235,7 @@ test("a deployment that is deleted while it is built leaves neither a build nor 
 
 test("a build that failed through no fault of the project is built anew", async () => {
   const { deploymentId, revisionId } = await platform.deploy(
-    deploymentOf(repository.url, { name: "unlucky", config: { build_command: "sleep 300" } }),
+    deploymentOf(platform.repository.url, { name: "unlucky", config: { build_command: "sleep 300" } }),
   )
   const files = buildFiles(join(platform.home, "work", revisionId, "build"))
   await until(() => existsSync(files.step), { what: "the build runs" })
@@ -254,7 +255,7 @@ test("a build that failed through no fault of the project is built anew", async 
 
 test("an interrupted build ends at once, with everything it started", async () => {
   const { deploymentId, revisionId } = await platform.deploy(
-    deploymentOf(repository.url, { name: "interrupted", config: { build_command: "sleep 300" } }),
+    deploymentOf(platform.repository.url, { name: "interrupted", config: { build_command: "sleep 300" } }),
   )
   const work = join(platform.home, "work", revisionId)
   const building = () => existsSync(join(work, "build", "step.json"))

@@ -4,29 +4,20 @@ import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { bareRepository } from "../sources/testing/bare-repository.js"
 import { foldersOf } from "./folders.js"
-import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
+import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
 const isRoot = process.getuid?.() === 0
 
-let platform: Platform
-let url: string
+let platform: PlatformWithRepository
 before(async () => {
-  platform = await testPlatform()
-  const repository = bareRepository(temporaryFolder())
-  repository.commit(smallProject)
-  url = repository.url
-  await platform.start()
+  platform = await platformWithRepository()
 })
 after(() => platform[Symbol.asyncDispose]())
 
 const deploy = async (name: string, secrets: Record<string, string> = {}) => {
-  const ids = await platform.deploy(deploymentOf(url, { name, secrets }))
-  const revision = await platform.untilEnded(ids.deploymentId, ids.revisionId)
-  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
+  const ids = await platform.serveRepository({ name, secrets })
   const [unit] = await platform.db.rows<{ unit_id: string; artifact_id: string }>(sql`
     select u.unit_id, r.artifact_id from units u join revisions r using (revision_id)
     where u.deployment_id = ${ids.deploymentId}`)

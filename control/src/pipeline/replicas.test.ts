@@ -4,28 +4,16 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { bareRepository } from "../sources/testing/bare-repository.js"
-import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
+import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
-let platform: Platform
-let url: string
+let platform: PlatformWithRepository
 before(async () => {
-  platform = await testPlatform()
-  const repository = bareRepository(temporaryFolder())
-  repository.commit(smallProject)
-  url = repository.url
-  await platform.start({ SUPERSTEP_WATCH: "60" })
+  platform = await platformWithRepository({ SUPERSTEP_WATCH: "60" })
 })
 after(() => platform[Symbol.asyncDispose]())
 
-const deployThree = async (name: string) => {
-  const ids = await platform.deploy(deploymentOf(url, { name, config: { resource_spec: { min_scale: 3 } } }))
-  const revision = await platform.untilEnded(ids.deploymentId, ids.revisionId)
-  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
-  return ids
-}
+const deployThree = (name: string) => platform.serveRepository({ name, config: { resource_spec: { min_scale: 3 } } })
 const unitsOf = (revisionId: string) =>
   platform.db.rows<{ unit_id: string; ordinal: number; state: string }>(sql`
     select unit_id, ordinal, state from units where revision_id = ${revisionId} order by ordinal`)
@@ -78,14 +66,11 @@ test("the next revision replaces all of them, and two crashes of any give them b
 })
 
 test("a unit that uses more memory than its limit is ended and comes back, and the log says why", async () => {
-  const ids = await platform.deploy(
-    deploymentOf(url, {
-      name: "hungry",
-      config: { resource_spec: { memory_mb: 200, memory_limit_mb: 200 } },
-      secrets: { FAKE_EATS_MB: "300" },
-    }),
-  )
-  await platform.untilEnded(ids.deploymentId, ids.revisionId)
+  const ids = await platform.deployRepository({
+    name: "hungry",
+    config: { resource_spec: { memory_mb: 200, memory_limit_mb: 200 } },
+    secrets: { FAKE_EATS_MB: "300" },
+  })
   const path = `/v1/projects/${ids.deploymentId}/revisions/${ids.revisionId}/deploy_logs`
   const words = await until(
     async () => {

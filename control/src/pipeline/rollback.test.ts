@@ -5,29 +5,16 @@ import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { buildFiles } from "../builders/build-request.js"
-import { bareRepository } from "../sources/testing/bare-repository.js"
-import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
+import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
-let platform: Platform
-let url: string
+let platform: PlatformWithRepository
 before(async () => {
-  platform = await testPlatform()
-  const repository = bareRepository(temporaryFolder())
-  repository.commit(smallProject)
-  url = repository.url
-  await platform.start({ SUPERSTEP_WATCH: "60", SUPERSTEP_TIMEOUT_HANG: "5" })
+  platform = await platformWithRepository({ SUPERSTEP_WATCH: "60", SUPERSTEP_TIMEOUT_HANG: "5" })
 })
 after(() => platform[Symbol.asyncDispose]())
 
-const deploy = async (name: string) => {
-  const ids = await platform.deploy(deploymentOf(url, { name }))
-  const revision = await platform.untilEnded(ids.deploymentId, ids.revisionId)
-  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
-  return ids
-}
 const change = async (deploymentId: string, body: object): Promise<string> => {
   const reply = await platform.call("PATCH", `/v2/deployments/${deploymentId}`, body)
   assert.equal(reply.status, 200, JSON.stringify(reply.body))
@@ -55,7 +42,7 @@ const eventsOf = async (revisionId: string) => {
 }
 
 test("a unit that ends twice after it took over gives way to the one before, and no later request is lost", async () => {
-  const { deploymentId, revisionId } = await deploy("fragile")
+  const { deploymentId, revisionId } = await platform.serveRepository({ name: "fragile" })
   const bad = await change(deploymentId, secret("ANY_VALUE", "1"))
   await platform.untilEnded(deploymentId, bad)
   assert.equal((await ask("fragile")).revision, bad)
@@ -83,7 +70,7 @@ test("a unit that ends twice after it took over gives way to the one before, and
 })
 
 test("a unit that lives and answers nothing is ended like one that crashes, and gives way as that does", async () => {
-  const { deploymentId, revisionId } = await deploy("stuck")
+  const { deploymentId, revisionId } = await platform.serveRepository({ name: "stuck" })
   const bad = await change(deploymentId, secret("FAKE_HANG_AT", "4"))
   await platform.untilEnded(deploymentId, bad)
 
@@ -101,7 +88,7 @@ test("a unit that lives and answers nothing is ended like one that crashes, and 
 })
 
 test("a rollback takes the place of a running build, uses the old artefact and leaves nothing of the build", async () => {
-  const { deploymentId, revisionId } = await deploy("hurried")
+  const { deploymentId, revisionId } = await platform.serveRepository({ name: "hurried" })
   const second = await change(deploymentId, secret("ANY_VALUE", "1"))
   await platform.untilEnded(deploymentId, second)
   const building = await change(deploymentId, {
@@ -127,7 +114,7 @@ test("a rollback takes the place of a running build, uses the old artefact and l
 })
 
 test("a rollback does not wait for a unit that does not get ready", async () => {
-  const { deploymentId } = await deploy("patient")
+  const { deploymentId } = await platform.serveRepository({ name: "patient" })
   await platform.untilEnded(deploymentId, await change(deploymentId, secret("ANY_VALUE", "1")))
   const waiting = await change(deploymentId, secret("FAKE_NEVER_READY", "1"))
   await until(() => pidOf(waiting), { what: "its unit runs" })

@@ -7,26 +7,18 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { wakePipeline } from "../revisions/wake-up.js"
-import { bareRepository } from "../sources/testing/bare-repository.js"
-import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
+import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
 const settings = { SUPERSTEP_IDLE_MINUTES: "0.01" }
-let platform: Platform
-let url: string
+let platform: PlatformWithRepository
 before(async () => {
-  platform = await testPlatform()
-  const repository = bareRepository(temporaryFolder())
-  repository.commit(smallProject)
-  url = repository.url
-  await platform.start(settings)
+  platform = await platformWithRepository(settings)
 })
 after(() => platform[Symbol.asyncDispose]())
 
 const deploy = async (name: string, type: string, secrets: Record<string, string> = {}) => {
-  const ids = await platform.deploy(deploymentOf(url, { name, config: { deployment_type: type }, secrets }))
-  const revision = await platform.untilEnded(ids.deploymentId, ids.revisionId)
-  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
-  return ids.deploymentId
+  const { deploymentId } = await platform.serveRepository({ name, config: { deployment_type: type }, secrets })
+  return deploymentId
 }
 const pidFile = async (deploymentId: string) => {
   const row = await platform.db.row<{ unit_id: string }>(sql`

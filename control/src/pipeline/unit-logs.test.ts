@@ -6,10 +6,10 @@ import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { bareRepository } from "../sources/testing/bare-repository.js"
-import { deploymentOf, type Json, type Platform, smallProject, testPlatform } from "./testing/platform.js"
+import type { Json } from "./testing/platform.js"
+import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
-let platform: Platform
+let platform: PlatformWithRepository
 let ids: { deploymentId: string; revisionId: string }
 const said = join(temporaryFolder(), "said")
 const secret = "s3cret value/with+signs"
@@ -17,16 +17,9 @@ const several = "ab\ncd\nef"
 const runId = "0197a1b2-0000-7000-8000-000000000001"
 
 before(async () => {
-  platform = await testPlatform()
   writeFileSync(said, "")
-  const repository = bareRepository(temporaryFolder())
-  repository.commit(smallProject)
-  await platform.start({ SUPERSTEP_LOG_QUOTA_MB: "1" })
-  ids = await platform.deploy(
-    deploymentOf(repository.url, { secrets: { FAKE_SAYS: said, SECRET: secret, PEM: several } }),
-  )
-  const revision = await platform.untilEnded(ids.deploymentId, ids.revisionId)
-  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
+  platform = await platformWithRepository({ SUPERSTEP_LOG_QUOTA_MB: "1" })
+  ids = await platform.serveRepository({ secrets: { FAKE_SAYS: said, SECRET: secret, PEM: several } })
 })
 after(() => platform[Symbol.asyncDispose]())
 

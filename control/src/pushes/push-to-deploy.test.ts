@@ -2,33 +2,26 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { deploymentOf, type Json, type Platform, smallProject, testPlatform } from "../pipeline/testing/platform.js"
-import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
+import { type Json, smallProject } from "../pipeline/testing/platform.js"
+import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
 import { signedPush } from "./testing/deliveries.js"
 
 const secret = "a secret for all repositories"
 const onlyWebhooks = { SUPERSTEP_WEBHOOK_SECRET: secret, SUPERSTEP_POLL_INTERVAL: "0" }
 const onlyLooks = { SUPERSTEP_POLL_INTERVAL: "0.3" }
 
-let platform: Platform
-let repository: BareRepository
+let platform: PlatformWithRepository
 let deploymentId: string
 before(async () => {
-  platform = await testPlatform()
-  repository = bareRepository(temporaryFolder())
-  repository.commit(smallProject)
-  await platform.start(onlyWebhooks)
-  const first = await platform.deploy(deploymentOf(repository.url, { config: { build_on_push: true } }))
-  deploymentId = first.deploymentId
-  await platform.untilEnded(deploymentId, first.revisionId)
+  platform = await platformWithRepository(onlyWebhooks)
+  deploymentId = (await platform.serveRepository({ config: { build_on_push: true } })).deploymentId
 })
 after(() => platform[Symbol.asyncDispose]())
 
 let commits = 0
-const commit = () => repository.commit({ ...smallProject, "n.txt": String(commits++) })
-const repoUrl = () => repository.url.replace(/\.git$/, "")
+const commit = () => platform.repository.commit({ ...smallProject, "n.txt": String(commits++) })
+const repoUrl = () => platform.repository.url.replace(/\.git$/, "")
 
 /** What the host does after a push. @returns the reply's body */
 async function tell(after: string): Promise<Json> {

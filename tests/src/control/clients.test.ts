@@ -7,24 +7,17 @@ import { execFileSync } from "node:child_process"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
+import { deploymentOf, type Json, smallProject } from "@superstep/control/pipeline/testing/platform"
 import {
-  deploymentOf,
-  type Json,
-  type Platform,
-  smallProject,
-  testPlatform,
-} from "@superstep/control/pipeline/testing/platform"
-import { type BareRepository, bareRepository } from "@superstep/control/sources/testing/bare-repository"
+  type PlatformWithRepository,
+  platformWithRepository,
+} from "@superstep/control/pipeline/testing/platform-with-repository"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 
-let platform: Platform
-let repository: BareRepository
+let platform: PlatformWithRepository
 before(async () => {
-  platform = await testPlatform()
-  repository = bareRepository(temporaryFolder())
-  repository.commit(smallProject)
-  await platform.start()
+  platform = await platformWithRepository()
 })
 after(() => platform[Symbol.asyncDispose]())
 
@@ -46,7 +39,7 @@ async function untilDeployed(deploymentId: string, revisionId: string): Promise<
 test("C4: the Terraform provider creates, reads, updates and destroys", async () => {
   const sourceConfig = {
     integration_id: null,
-    repo_url: repository.url,
+    repo_url: platform.repository.url,
     deployment_type: null,
     build_on_push: null,
     custom_url: null,
@@ -127,21 +120,21 @@ test("C7: the script for pull requests makes, updates and removes a preview, who
   }
   assert.equal(await find(), undefined)
 
-  const created = await ask("POST", "/v2/deployments", 201, deploymentOf(repository.url, { name }))
+  const created = await ask("POST", "/v2/deployments", 201, deploymentOf(platform.repository.url, { name }))
   await untilDeployed(created.id, created.latest_revision_id)
   const first = await find()
   assert.equal(first.id, created.id)
-  repository.commit({ ...smallProject, "more.txt": "x" }, "feature/more")
+  platform.repository.commit({ ...smallProject, "more.txt": "x" }, "feature/more")
   const updated = await ask("PATCH", `/v2/deployments/${first.id}`, 200, {
     source_revision_config: { repo_ref: "feature/more", langgraph_config_path: "langgraph.json" },
   })
   const [newest] = (await ask("GET", `/v2/deployments/${first.id}/revisions`, 200)).resources
   assert.equal(newest.id, updated.latest_revision_id)
   const revision = await untilDeployed(first.id, newest.id)
-  assert.equal(revision.source_revision_config.repo_commit_sha, repository.git("rev-parse", "feature/more"))
+  assert.equal(revision.source_revision_config.repo_commit_sha, platform.repository.git("rev-parse", "feature/more"))
 
   await ask("DELETE", `/v2/deployments/${first.id}`, 204)
-  const again = await ask("POST", "/v2/deployments", 201, deploymentOf(repository.url, { name }))
+  const again = await ask("POST", "/v2/deployments", 201, deploymentOf(platform.repository.url, { name }))
   assert.equal((await find()).id, again.id)
   assert.equal(again.source_config.custom_url, first.source_config.custom_url)
   await untilDeployed(again.id, again.latest_revision_id)
@@ -149,11 +142,11 @@ test("C7: the script for pull requests makes, updates and removes a preview, who
 })
 
 test("an operator rolls back, redeploys and interrupts", async () => {
-  const created = await ask("POST", "/v2/deployments", 201, deploymentOf(repository.url, { name: "operated" }))
+  const created = await ask("POST", "/v2/deployments", 201, deploymentOf(platform.repository.url, { name: "operated" }))
   const path = `/v2/deployments/${created.id}`
   const url = created.source_config.custom_url
   const first = await untilDeployed(created.id, created.latest_revision_id)
-  repository.commit({ ...smallProject, "second.txt": "x" })
+  platform.repository.commit({ ...smallProject, "second.txt": "x" })
   const second = await ask("POST", `${path}/revisions`, 201, {})
   await untilDeployed(created.id, second.id)
 
