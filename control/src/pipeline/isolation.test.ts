@@ -16,8 +16,10 @@ before(async () => {
 })
 after(() => platform[Symbol.asyncDispose]())
 
+const deployed = new Set<string>()
 const deploy = async (name: string, secrets: Record<string, string> = {}) => {
   const ids = await platform.serveRepository({ name, secrets })
+  deployed.add(ids.deploymentId)
   const [unit] = await platform.db.rows<{ unit_id: string; artifact_id: string }>(sql`
     select u.unit_id, r.artifact_id from units u join revisions r using (revision_id)
     where u.deployment_id = ${ids.deploymentId}`)
@@ -61,9 +63,11 @@ test("code of one deployment reaches nothing of another, nor of the platform", {
 async function everything() {
   const folders = foldersOf(platform.home)
   const processes = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && commandOf(name).includes(platform.home))
+  // Tests of other files keep theirs in the same Postgres.
+  const ours = [...deployed].map((id) => `${databaseOf(id)}%`)
   const databases = await platform.db.rows<{ name: string }>(sql`
-    select datname as name from pg_database where datname like 'superstep_%'
-    union all select rolname from pg_roles where rolname like 'superstep_%' order by 1`)
+    select datname as name from pg_database where datname like any(${ours})
+    union all select rolname from pg_roles where rolname like any(${ours}) order by 1`)
   const paths = [...new Set([folders.home, folders.run])].flatMap(pathsBelow)
   return { paths: paths.sort(), processes: processes.length, databases: databases.map(({ name }) => name) }
 }
