@@ -168,7 +168,7 @@ export const settings = {
   },
   keepArtifacts: {
     env: "SUPERSTEP_KEEP_ARTIFACTS",
-    describe: "How many deployed revisions of a deployment keep what they were built into.",
+    describe: "How many deployed revisions of a deployment keep what they were built into, and their secrets.",
     schema: count.default(5),
   },
   keepEventsDays: {

@@ -109,7 +109,7 @@ function addRollback(api: Api, options: DeploymentRoutes): void {
     method: "post",
     name: "rollback",
     summary: "Goes back to the last good revision, or the one that is named, by a new revision that builds nothing.",
-    refusals: { 409: { description: "there is nothing to go back to, or it is being deleted" } },
+    refusals: { 409: { description: "there is nothing to go back to, its secrets are gone, or it is being deleted" } },
     body: rollbackBody,
     fields: rollbackFields,
     done: "rollback asked for",

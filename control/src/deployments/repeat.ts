@@ -6,6 +6,7 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { findRevision } from "../revisions/operations.js"
 import { lastGoodRevision, type RevisionRow } from "../revisions/queries.js"
+import { requireKept } from "../secrets/operations.js"
 import { applyChange } from "./apply-change.js"
 import { type DeploymentIds, holdForChange } from "./hold.js"
 import type { DeploymentRules } from "./operations.js"
@@ -19,7 +20,8 @@ interface Asked {
 
 /**
  * Makes a new revision of an old one. Its artefact is used again, so nothing is built unless it is gone.
- * @throws NotFound | Conflict | PreconditionFailed
+ * @throws NotFound | PreconditionFailed
+ * @throws Conflict  it is being deleted, or the revision is so old that its secrets are gone
  */
 export async function redeploy(
   tx: Db,
@@ -35,7 +37,7 @@ export async function redeploy(
 /**
  * Goes back to a revision that served: the one that is named, else the last good one before the one that serves now.
  * @throws NotFound | PreconditionFailed
- * @throws Conflict  there is none to go back to, or the named one never served
+ * @throws Conflict  there is none to go back to, or the named one never served or is so old that its secrets are gone
  */
 export async function rollBack(
   tx: Db,
@@ -63,6 +65,7 @@ async function repeat(
   deployment: DeploymentRow,
   { revision, trigger, asked }: { revision: RevisionRow; trigger: "redeploy" | "rollback"; asked: Asked },
 ): Promise<DeploymentRow> {
+  await requireKept(tx, revision)
   const { resource_spec, install_command, build_command } = revision.source_config
   const config = revision.source_revision_config
   return applyChange(tx, key, deployment, {

@@ -94,7 +94,12 @@ function addRedeploy(api: Api, options: DeploymentRoutes): void {
       summary:
         "Makes a new revision of an old one, down to its commit, secrets and resources; its artefact is used again.",
       body: z.object({}),
-      responses: { 200: oneReply, ...changeRefusals, ...noRevision },
+      responses: {
+        200: oneReply,
+        ...changeRefusals,
+        ...noRevision,
+        409: { description: "it is being deleted, or the revision's secrets are not kept any more" },
+      },
     },
     ({ c, params, bodyText }) => {
       const caller = c.get("caller")

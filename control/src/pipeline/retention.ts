@@ -5,6 +5,7 @@ import { type BuildRequest, buildFiles } from "../builders/build-request.js"
 import { removeTree } from "../builders/publish.js"
 import { readJson } from "../files/json-file.js"
 import { removeOldLines } from "../logs/quota.js"
+import { removeOldSecrets } from "../secrets/operations.js"
 import { removeOldArchives } from "../uploads/operations.js"
 import { allArtifactIds, removeUnneededArtifact, unneededArtifacts } from "./artifact-queries.js"
 import type { PipelineContext } from "./context.js"
@@ -19,6 +20,7 @@ export async function removeWhatIsOld({ db, folders, limits, log }: PipelineCont
   }
   await removeUnknownArtifacts({ db, folders, log })
   await removeUnknownCaches({ db, folders })
+  await removeOldSecrets(db, limits.keptArtifacts)
   await removeOldLines(db, limits.keptLogDays)
   await removeOldArchives(db, folders.uploads)
 }

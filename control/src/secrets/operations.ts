@@ -1,7 +1,17 @@
-/** Writes a new version of a deployment's secrets, and opens the one that a revision pins. */
-import type { Db } from "@superstep/toolkit/db/database"
-import { InvalidInput, NotFound, type Problem, Refused } from "@superstep/toolkit/errors/errors"
-import { insertSecrets, lastSecretsVersion, type SealedSecret, sealedSecrets, secretsPinnedBy } from "./queries.js"
+/** Writes a new version of a deployment's secrets, opens the one that a revision pins, and forgets old ones. */
+import type { Database, Db } from "@superstep/toolkit/db/database"
+import { Conflict, InvalidInput, NotFound, type Problem, Refused } from "@superstep/toolkit/errors/errors"
+import {
+  deploymentsWithOldSecrets,
+  holdDeploymentOf,
+  insertSecrets,
+  isKept,
+  lastSecretsVersion,
+  removeUnneededSecrets,
+  type SealedSecret,
+  sealedSecrets,
+  secretsPinnedBy,
+} from "./queries.js"
 import { type MasterKey, open, seal } from "./seal.js"
 import { contextOf } from "./sealed-columns.js"
 import { isReserved, repeatedNames, type SecretValue, secretMask } from "./secret.js"
@@ -103,4 +113,28 @@ export async function secretsOfVersion(
     open(key, value_sealed, contextOf.secret(owner, name, version)),
   ])
   return Object.fromEntries(values)
+}
+
+/**
+ * Whoever pins an old version anew asks first, with the deployment held: a revision whose secrets were removed (S9) must
+ * not start without them.
+ * @throws Conflict
+ */
+export async function requireKept(
+  tx: Db,
+  revision: { readonly revision_id: string; readonly deployment_id: string; readonly secrets_version: number },
+): Promise<void> {
+  if (await isKept(tx, revision.deployment_id, revision.secrets_version)) return
+  const words = `The secrets of revision ID ${revision.revision_id} are not kept any more: choose a newer revision, or change the deployment to what this one was`
+  throw new Conflict(words, "secrets_removed")
+}
+
+/** Forgets the versions that nobody can go back to (S9), one deployment after the other. */
+export async function removeOldSecrets(db: Database, keep: number): Promise<void> {
+  for (const { deployment_id: id } of await deploymentsWithOldSecrets(db, keep)) {
+    await db.transaction(async (tx) => {
+      await holdDeploymentOf(tx, id)
+      await removeUnneededSecrets(tx, id, keep)
+    })
+  }
 }

@@ -12,10 +12,12 @@ export const sealedSecrets = (db: Db, deploymentId: string, version: number): Pr
     select name, value_sealed from secrets
     where deployment_id = ${deploymentId} and secrets_version = ${version} order by name`)
 
-/** Numbers only grow, also past versions that no revision pinned. */
+/** Numbers only grow, also past versions that were removed: a revision's number never means other secrets. */
 export const lastSecretsVersion = async (db: Db, deploymentId: string): Promise<number> => {
   const row = await db.row<{ version: number }>(sql`
-    select coalesce(max(secrets_version), 0) as version from secrets where deployment_id = ${deploymentId}`)
+    select greatest(
+      (select max(secrets_version) from secrets where deployment_id = ${deploymentId}),
+      (select max(secrets_version) from revisions where deployment_id = ${deploymentId}), 0) as version`)
   return row?.version ?? 0
 }
 
@@ -40,3 +42,37 @@ export const secretsPinnedBy = (db: Db, revisionId: string): Promise<RevisionSec
   db.row(sql`
     select d.workspace_id, r.deployment_id, r.secrets_version
     from revisions r join deployments d using (deployment_id) where r.revision_id = ${revisionId}`)
+
+/** Every version but 0 has at least one secret, as long as it is kept. */
+export const isKept = async (db: Db, deploymentId: string, version: number): Promise<boolean> =>
+  version === 0 || (await sealedSecrets(db, deploymentId, version)).length > 0
+
+/** Deployments that have versions which nothing needs. @param keep  see `isUnneeded` */
+export const deploymentsWithOldSecrets = (db: Db, keep: number): Promise<{ deployment_id: string }[]> =>
+  db.rows(sql`select distinct s.deployment_id from secrets s where ${isUnneeded(keep)}`)
+
+/** Holds whoever is about to pin a version; those wait for the end of the transaction (D4). */
+export const holdDeploymentOf = (tx: Db, deploymentId: string): Promise<number> =>
+  tx.run(sql`select from deployments where deployment_id = ${deploymentId} for update`)
+
+export const removeUnneededSecrets = (tx: Db, deploymentId: string, keep: number): Promise<number> =>
+  tx.run(sql`delete from secrets s where s.deployment_id = ${deploymentId} and ${isUnneeded(keep)}`)
+
+/**
+ * Not the version of the next revision, nor one that a revision pins which runs, is on its way, is the newest, or is among
+ * the last that served. Repetitions are not counted among these: going back five times must not cost what is behind.
+ * @param keep  how many DEPLOYED revisions of a deployment keep theirs, as they keep their artefacts
+ */
+const isUnneeded = (keep: number) => sql`
+    not exists (
+      select from deployments d where d.deployment_id = s.deployment_id and d.secrets_version = s.secrets_version
+    ) and not exists (
+      select from (
+        select r.*, d.active_revision_id, d.latest_revision_id,
+          row_number() over (partition by r.status, r.repeats_revision_id is null order by r.seq desc) as age
+        from revisions r join deployments d using (deployment_id) where r.deployment_id = s.deployment_id
+      ) used
+      where used.secrets_version = s.secrets_version and (
+        used.stage is not null or used.revision_id in (used.active_revision_id, used.latest_revision_id)
+        or (used.status = 'DEPLOYED' and used.repeats_revision_id is null and used.age <= ${keep})
+        or exists (select from units u where u.revision_id = used.revision_id)))`

@@ -2,8 +2,9 @@ import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { removeDeployment } from "../pipeline/queries.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
-import { secretsOfRevision } from "./operations.js"
+import { removeOldSecrets, secretsOfRevision } from "./operations.js"
 import { CannotOpen, masterKey, open, seal } from "./seal.js"
 
 const context = ["secret", "workspace", "deployment", "NAME", 1]
@@ -111,4 +112,59 @@ test("names that the platform sets itself are 400 and named; tracing variables a
   assert.match(reserved.body.detail, /DATABASE_URI, PORT/)
   assert.equal(ours.status, 400)
   assert.equal(free.status, 201)
+})
+
+test("versions that nobody can go back to are removed, and a deleted deployment leaves none (S9)", async () => {
+  await using api = await startApi()
+  const { deployment, environment } = await deploy(api, [{ name: "A", value: "value-1" }])
+  const path = `/v2/deployments/${deployment.id}`
+  const end = (revisionId: string, status = "DEPLOYED") =>
+    api.db.run(sql`update revisions set status = ${status}, stage = null where revision_id = ${revisionId}`)
+  const next = async (value: string, status?: string): Promise<string> => {
+    const { body } = await api.call("PUT", `${path}/secrets/A`, { body: { value } })
+    await end(body.latest_revision_id, status)
+    return body.latest_revision_id
+  }
+  const versions = async () => {
+    const rows = await api.db.rows<{ version: number }>(sql`
+      select distinct secrets_version as version from secrets where deployment_id = ${deployment.id} order by 1`)
+    return rows.map(({ version }) => version)
+  }
+  const first: string = deployment.latest_revision_id
+  await end(first)
+  const failed = await next("value-2", "DEPLOY_FAILED")
+  const third = await next("value-3")
+  const fourth = await next("value-4")
+  const serve = (id: string) =>
+    api.db.run(sql`update deployments set active_revision_id = ${id} where deployment_id = ${deployment.id}`)
+  await serve(first)
+  await api.call("PUT", `${path}/secrets/A?deploy=false`, { body: { value: "value-5" } })
+  await api.call("PUT", `${path}/secrets/A?deploy=false`, { body: { value: "value-6" } })
+
+  await removeOldSecrets(api.db, 2)
+
+  assert.deepEqual(await versions(), [1, 3, 4, 6], "what serves, the last two that served, and what comes next")
+  await serve(fourth)
+  await removeOldSecrets(api.db, 2)
+  assert.deepEqual(await versions(), [3, 4, 6])
+  for (const [action, revision_id] of [
+    ["rollback", first],
+    ["redeploy", failed],
+  ]) {
+    const address = action === "rollback" ? `${path}/rollback` : `${path}/revisions/${revision_id}/redeploy`
+    const { status, body } = await api.call("POST", address, { body: action === "rollback" ? { revision_id } : {} })
+    assert.deepEqual([status, body.code], [409, "secrets_removed"], action)
+  }
+  const back = await api.call("POST", `${path}/rollback`, { body: { revision_id: third } })
+  assert.deepEqual(await environment(back.body.latest_revision_id), { A: "value-3" })
+  await end(back.body.latest_revision_id)
+  await serve(back.body.latest_revision_id)
+  await removeOldSecrets(api.db, 2)
+  assert.deepEqual(await versions(), [3, 4], "a repetition takes nobody's place")
+  await api.db.run(sql`update revisions set secrets_version = 9 where revision_id = ${failed}`)
+  const { body: changed } = await api.call("PUT", `${path}/secrets/A`, { body: { value: "value-10" } })
+  assert.equal(changed.secrets_version, 10, "no number that a revision has is given again")
+
+  await api.db.transaction((tx) => removeDeployment(tx, deployment.id))
+  assert.deepEqual(await versions(), [])
 })
