@@ -33,6 +33,7 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
   const connections = createUnitConnections()
   let current = indexTable(table)
   const rateLimit = createRateLimit()
+  const tallies = createTallies()
   const holding = createHolding({
     holdMs: config.holdSeconds * 1000,
     mostHeld: config.mostHeld,
@@ -45,7 +46,7 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
     rateLimit,
     log,
     counters: createCounters(),
-    tallies: createTallies(),
+    tallies,
     connections,
     get table() {
       return current
@@ -54,7 +55,9 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
       current = indexTable(next)
       connections.keepOnly(current.units)
       holding.release(current.isHeld)
-      rateLimit.keepOnly(new Set(next.routes.map(({ deployment_id }) => deployment_id)))
+      const deployments = new Set(next.routes.map(({ deployment_id }) => deployment_id))
+      rateLimit.keepOnly(deployments)
+      tallies.keepOnly(deployments)
     },
   }
 }

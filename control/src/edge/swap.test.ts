@@ -151,3 +151,15 @@ test("after the grace an endless stream is cut, and the exit code is 0 still", a
 
   await assert.rejects(stream.text(), /terminated/)
 })
+
+test("what was answered is forgotten once its deployment has left the table", async () => {
+  await using setup = await edgeWithUnit((_, response) => void response.end("answer"))
+  await (await fetch(`${setup.chat}/x`, { headers: withKey })).text()
+  const tallies = async () => (await edgeStatus(setup.edge.adminSocket)).deployments
+  assert.equal((await tallies())["deployment-of-chat"]?.requests, 1)
+
+  await setup.edge.take({ generation: 2, routes: [route("other", [setup.unit.unit])] })
+  assert.deepEqual(await tallies(), {})
+  await (await fetch(`${setup.edge.url}/d/other/x`, { headers: withKey })).text()
+  assert.deepEqual(Object.keys(await tallies()), ["deployment-of-other"])
+})

@@ -1,4 +1,7 @@
-/** Counts what was answered for each deployment since the edge started: requests, errors, and how long answers took to begin. */
+/**
+ * Counts what was answered for each deployment of the table since the edge started: requests, errors, and how long answers
+ * took to begin.
+ */
 
 /** Upper bounds of the latency's classes, in milliseconds; what is above the last is a class of its own. */
 export const latencyBoundsMs = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000] as const
@@ -18,6 +21,8 @@ export interface Tallies {
   begin(deploymentId: string): (status: number) => void
   /** By deployment. */
   snapshot(): Record<string, Tally>
+  /** Forgets all others; what is under way for them counts no more. */
+  keepOnly(deploymentIds: ReadonlySet<string>): void
 }
 
 interface OpenTally {
@@ -37,12 +42,12 @@ export function createTallies(): Tallies {
     return fresh
   }
   const begin = (deploymentId: string) => {
+    const tally = of(deploymentId)
     const startedAt = performance.now()
     let isCounted = false
     return (status: number) => {
       if (isCounted) return
       isCounted = true
-      const tally = of(deploymentId)
       const ms = performance.now() - startedAt
       tally.requests += 1
       if (status >= 500) tally.errors += 1
@@ -52,5 +57,8 @@ export function createTallies(): Tallies {
       tally.latency_counts[at] = (tally.latency_counts[at] ?? 0) + 1
     }
   }
-  return { begin, snapshot: () => Object.fromEntries(tallies) }
+  const keepOnly = (deploymentIds: ReadonlySet<string>) => {
+    for (const id of tallies.keys()) if (!deploymentIds.has(id)) tallies.delete(id)
+  }
+  return { begin, snapshot: () => Object.fromEntries(tallies), keepOnly }
 }
