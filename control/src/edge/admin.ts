@@ -29,6 +29,8 @@ const tally = z.object({
 export const statusSchema = z.object({
   pid: z.number(),
   generation: z.number(),
+  /** What it was started with, as whoever started it names that; an older edge does not tell. */
+  command: z.string().default(""),
   units: z.record(z.string(), counts),
   /** Since the edge started; an older edge tells none. */
   deployments: z.record(z.string(), tally).default({}),
@@ -75,7 +77,8 @@ export function adminApp(edge: Edge, succession: Succession) {
     ({ c }) => {
       const units = edge.counters.snapshot(edge.table.units.map(({ unit_id }) => unit_id))
       const deployments = edge.tallies.snapshot()
-      return c.json({ pid: process.pid, generation: edge.table.generation, units, deployments })
+      const { command } = edge.config
+      return c.json({ pid: process.pid, generation: edge.table.generation, command, units, deployments })
     },
   )
   addRoute(

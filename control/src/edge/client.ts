@@ -75,6 +75,8 @@ export interface EdgeSpec {
   /** Addresses or networks of reverse proxies in front, by comma. */
   readonly trustedProxies?: string
   readonly graceSeconds?: number
+  /** What its starter calls all of this; it tells it in its status. */
+  readonly command?: string
 }
 
 /** How to start an edge: command and whole environment. */
@@ -90,6 +92,7 @@ export function edgeProcess(spec: EdgeSpec): { argv: [string, ...string[]]; env:
       ...(spec.tls && { [settings.tlsCert.env]: spec.tls.certFile, [settings.tlsKey.env]: spec.tls.keyFile }),
       ...(spec.logLevel && { [settings.logLevel.env]: spec.logLevel }),
       ...(spec.trustedProxies && { [settings.trustedProxies.env]: spec.trustedProxies }),
+      ...(spec.command !== undefined && { [settings.command.env]: spec.command }),
       ...(spec.graceSeconds !== undefined && { [settings.graceSeconds.env]: String(spec.graceSeconds) }),
     },
   }

@@ -47,6 +47,11 @@ export const settings = {
     describe: "Descriptor of a listening socket that another edge passed on; then nothing is bound.",
     schema: z.string().regex(/^\d+$/, "expected a number").transform(Number).optional(),
   },
+  command: {
+    env: "SUPERSTEP_EDGE_COMMAND",
+    describe: "A name for all that it was started with, which it tells again when asked for its status.",
+    schema: z.string().default(""),
+  },
   adminSocket: {
     env: "SUPERSTEP_EDGE_ADMIN",
     describe: "Path of the Unix socket over which the control plane sends the table.",

@@ -1,6 +1,6 @@
 /** An edge is replaced by one with other settings, or of another release, while requests and streams go on. */
 import assert from "node:assert/strict"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { mkdir } from "node:fs/promises"
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http"
 import { join } from "node:path"
@@ -164,6 +164,37 @@ test("a successor that nobody has heard of is ended before another one is starte
 
   assert.ok(!(await isAlive(lost)))
   assert.notEqual(setup.identity().pid, lost.pid)
+})
+
+test("one that was begun with other settings, by somebody who was killed right then, is not taken for ours", async () => {
+  await using setup = await setUp()
+  const file = join(setup.folders.edge, "pid.json")
+  await setup.edge().ensure()
+  const before = readFileSync(file, "utf8")
+  await setup.edge({ logLevel: "debug" }).ensure()
+  const begun = setup.identity()
+  // As it was before that one was written down.
+  writeFileSync(file, before)
+
+  const edge = setup.edge({ logLevel: "warn" })
+  await edge.ensure()
+  const taken = setup.identity()
+  await edge.ensure()
+  const replaced = setup.identity()
+  assert.deepEqual([taken.pid, taken.pid === replaced.pid], [begun.pid, false])
+  await edge.ensure()
+  assert.equal(setup.identity().pid, replaced.pid)
+
+  // The same for one that is found by its socket alone.
+  rmSync(file)
+  await edge.ensure()
+  assert.equal(setup.identity().pid, replaced.pid)
+  rmSync(file)
+  const other = setup.edge({ logLevel: "error" })
+  await other.ensure()
+  assert.equal(setup.identity().pid, replaced.pid)
+  await other.ensure()
+  assert.notEqual(setup.identity().pid, replaced.pid)
 })
 
 async function ask(url: string, agent: Agent): Promise<string> {

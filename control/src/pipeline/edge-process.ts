@@ -81,10 +81,11 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
     silentSince = undefined
     const successor = running && !isEnded ? await succeed(running, command) : undefined
     const identity = successor ?? (await adopt()) ?? (await start(options, files, command))
-    await untilAnswering(identity, files)
+    // One that a killed process of ours began may be another one than we would begin: then the next look replaces it.
+    const begunAs = await untilAnswering(identity, { ...files, address })
     // Written before its predecessor retires: whoever is killed in between tells that one again.
     if (running && successor) await retired.add(running)
-    await writeJson(identityFile, { ...identity, address, command: command.hash } satisfies EdgeIdentity)
+    await writeJson(identityFile, { ...identity, ...begunAs } satisfies EdgeIdentity)
     if (successor) await retired.lookAfter()
     log.info({ pid: identity.pid, host, port, replaced: running?.pid }, "edge runs")
   }
@@ -158,12 +159,14 @@ function oneAfterTheOther() {
   }
 }
 
-interface EdgeIdentity extends ProcessIdentity {
+interface BegunAs {
   /** Where it was told to listen, `host:port`. */
   readonly address: string
   /** Of the release and all settings it was started with. */
   readonly command: string
 }
+
+interface EdgeIdentity extends ProcessIdentity, BegunAs {}
 
 interface EdgeFiles {
   readonly adminSocket: string
@@ -189,11 +192,23 @@ const release = readFile(packageFile, "utf8").then((text) => (JSON.parse(text) a
 async function commandOf(options: EdgeOptions, { adminSocket, tablePath }: EdgeFiles): Promise<EdgeCommand> {
   const { host, port, logLevel, trustedProxies, tls, environment } = options
   const files = { adminSocket, tablePath, wakeSocket: wakeSocketOf(options.folders), tls }
-  const { argv, env: own } = edgeProcess({ host, port, ...files, logLevel, trustedProxies })
-  const env = { PATH: environment.PATH ?? "", ...own }
+  const spec = { host, port, ...files, logLevel, trustedProxies }
+  const path = { PATH: environment.PATH ?? "" }
+  const { argv, env } = edgeProcess(spec)
   // A release may be put in the place of the former one, and so may Node.
-  const content = JSON.stringify([await release, process.version, argv, env])
-  return { argv, env, hash: createHash("sha256").update(content).digest("hex") }
+  const content = JSON.stringify([await release, process.version, argv, { ...path, ...env }])
+  const hash = createHash("sha256").update(content).digest("hex")
+  const command = nameOf({ address: `${host}:${port}`, command: hash })
+  return { argv, env: { ...path, ...edgeProcess({ ...spec, command }).env }, hash }
+}
+
+// An edge is told both, and says them again: who finds one that nobody wrote down need not guess.
+const nameOf = ({ address, command }: BegunAs): string => `${command} ${address}`
+
+/** One of an older release does not say: it counts as another one, and is replaced. */
+function begunAsNamed(name: string, ours: string): BegunAs {
+  const [command = "", address = ours] = name.split(" ")
+  return { address, command }
 }
 
 async function start(
@@ -207,9 +222,15 @@ async function start(
   return spawnDetached({ argv, cwd: folders.edge, env, outputFile })
 }
 
-async function untilAnswering(identity: ProcessIdentity, { adminSocket, outputFile }: EdgeFiles): Promise<void> {
+/** @returns what it says that it was begun as */
+async function untilAnswering(
+  identity: ProcessIdentity,
+  { adminSocket, outputFile, address }: EdgeFiles & Pick<BegunAs, "address">,
+): Promise<BegunAs> {
   const deadline = performance.now() + startMs
-  while ((await edgeStatus(adminSocket).catch(undefinedIfUnavailable)) === undefined) {
+  for (;;) {
+    const status = await edgeStatus(adminSocket).catch(undefinedIfUnavailable)
+    if (status) return begunAsNamed(status.command, address)
     if (!(await isAlive(identity)) || performance.now() > deadline) {
       const { lines } = await readLines(outputFile, 0)
       throw new Unavailable(`the edge does not start: ${lines.slice(-3).join(" ")}`)
