@@ -56,6 +56,8 @@ export interface AppOptions {
   readonly pollMs?: number
   /** Holds the archives that clients send. */
   readonly uploadsFolder: string
+  /** Where a test ends this process. */
+  readonly crashPoint?: (name: string) => void
   /** Where the API is reached from outside, when that is not where clients reach it. */
   readonly publicUrl?: string | undefined
   /** Whoever closes it ends all streams of logs; one of the app's own unless told. */

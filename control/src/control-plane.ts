@@ -110,6 +110,7 @@ async function startParts(
     edgeTallies: async () => (await edge.status()).deployments,
     pollMs: config.pollMs,
     uploadsFolder: folders.uploads,
+    crashPoint: context.crashPoint,
     publicUrl: config.publicUrl,
     trustedProxies: networks.parse(config.trustedProxies),
     keyFailuresPerMinute: config.keyFailuresPerMinute,
@@ -186,6 +187,7 @@ async function createContext(input: {
 }): Promise<Omit<PipelineContext, "edge">> {
   const { config, environment, log, programs, folders, server, db } = input
   const isolation = await decideIsolation(folders.home, [process.execPath, programs.server, programs.verify])
+  const crashPoint = crashPoints(config.crashAt)
   if (isolation.warning) log.warn({}, isolation.warning)
   log.info({ limits: unitLimits(isolation.user(0) !== undefined, environment.PATH ?? "") }, "what units are held to")
   return {
@@ -210,11 +212,12 @@ async function createContext(input: {
       serverEntry: programs.server,
       isolation,
       environment,
+      crashPoint,
     }),
     limits: limitsOf(config, server),
     nodes: installedNodes(config.nodeDirs, environment),
     verifyEntry: programs.verify,
-    crashPoint: crashPoints(config.crashAt),
+    crashPoint,
   }
 }
 

@@ -6,6 +6,7 @@ import { KnownError } from "@superstep/toolkit/errors/errors"
 import { takeLock } from "./files/process-lock.js"
 import type { Folders } from "./pipeline/folders.js"
 import { makeOwnFolder } from "./runtimes/own-folder.js"
+import { removePartialArchives } from "./uploads/operations.js"
 
 export class HomeInUse extends KnownError {
   readonly code = "home_in_use"
@@ -28,8 +29,9 @@ export async function openHome(folders: Folders): Promise<string> {
   if (other) {
     throw new HomeInUse(`process ${other.pid} already runs on ${folders.home}: stop it, or choose another with --home`)
   }
-  // A process that was killed while git ran left a key there.
+  // A process that was killed while git ran left a key there, or half an archive while a client sent it.
   await rm(folders.gitKeys, { recursive: true, force: true })
+  await removePartialArchives(folders.uploads)
   return readOrMake(join(folders.home, "id"), () => randomUUID())
 }
 

@@ -174,6 +174,7 @@ async function conclude(input: StageInput, result: BuildResult, requestFile: str
     graphs: result.graphs,
     langgraphVersion: result.langgraph_version,
   })
+  context.crashPoint("build:after-artifact-row")
   return finish(input, id)
 }
 

@@ -21,6 +21,7 @@ export const runDrain: RunStage = async (input) => {
   const decision = decideDrain(await factsOf(input, units), context.limits)
   if (decision.kind === "roll back") return rollBack(input, units, decision)
   if (decision.stop.length > 0) await stop(input, decision.stop)
+  context.crashPoint("drain:after-stop")
   if (decision.kind === "wait") return { kind: "wait", delayMs: lookAgainMs }
   context.crashPoint("drain:before-advance")
   return { kind: "next", status: "DEPLOYED", stage: null }
@@ -78,6 +79,7 @@ async function rollBack(
     await switchBack(tx, { deploymentId, failed, previous: to })
     await wakePipeline(tx, deploymentId)
   })
+  context.crashPoint("drain:after-roll-back")
   // In the order of a switch. One that does not answer is activated by the reconciler, as soon as it does.
   for (const unit of units.filter(({ revision_id }) => revision_id === to)) {
     await activate(unitAddress(context, unit)).catch((err: unknown) =>

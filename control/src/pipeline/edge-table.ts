@@ -56,6 +56,7 @@ export async function syncEdge(context: PipelineContext): Promise<void> {
   const known = (await edge.status()).generation
   const table = await currentTable(context, known)
   if (table.generation === known) return
+  context.crashPoint("table:after-row")
   await edge.push(table).catch((error: unknown) => {
     // Another push was quicker and newer; what it brought includes ours.
     if (!(error instanceof Conflict)) throw error

@@ -36,7 +36,7 @@ async function sleepUnlessBusy(
   deploymentId: string,
   replicas: readonly RestlessUnit[],
 ): Promise<void> {
-  const { db, limits, log } = context
+  const { db, limits, log, crashPoint } = context
   let dueMs: number | undefined
   for (const unit of replicas) {
     const report = await askIdle(unitAddress(context, unit))
@@ -48,5 +48,6 @@ async function sleepUnlessBusy(
   // It would hardly have fallen asleep.
   if (dueMs !== undefined && dueMs < limits.idleMs + wakeLeadMs) return
   await fallAsleep(db, deploymentId, dueMs === undefined ? undefined : dueMs - wakeLeadMs)
+  crashPoint("sleep:after-row")
   log.info({ deployment_id: deploymentId, due_ms: dueMs }, "deployment falls asleep")
 }

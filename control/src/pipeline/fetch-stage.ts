@@ -40,6 +40,7 @@ export async function fetchTree(input: StageInput, code: Located, sha: string): 
   await mkdir(work.folder, { recursive: true, mode: 0o755 })
   await logBuild(input, [`fetch ${code.shown} at ${sha}`])
   const { treeHash, commit, notes = [] } = await code.fetch(sha, work.tree, signal)
+  context.crashPoint("fetch:after-tree")
   if (notes.length > 0) await logBuild(input, notes)
   await recordCommit(context.db, revision, { sha, treeHash, commit: commit ?? null })
   return treeHash

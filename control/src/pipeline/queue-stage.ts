@@ -17,16 +17,18 @@ export const runQueue: RunStage = async ({ context, deployment }) => {
 }
 
 /** The password is stored before the role gets it: a process that dies in between leaves nothing that cannot be opened. */
-async function provision({ db, key }: PipelineContext, deployment: CarriedDeployment): Promise<void> {
+async function provision({ db, key, crashPoint }: PipelineContext, deployment: CarriedDeployment): Promise<void> {
   const id = deployment.deployment_id
   const password = randomBytes(24).toString("base64url")
   await nameDatabase(db, id, `superstep_${id.replaceAll("-", "")}`, seal(key, password, contextOf.database(id)))
+  crashPoint("queue:after-name")
   const named = await deploymentById(db, id)
   const database = named && databaseOf(key, named)
   if (!database) return
   // None until a unit of it is started, which gets its share then (connections.ts).
   const owner = { password: database.password.reveal(), connectionLimit: 0 }
   await createDatabase({ adminUri: db.uri, name: database.name, owner })
+  crashPoint("queue:after-database")
   if ((await markReady(db, id)) > 0) return
   // A deletion was asked for meanwhile, and may have looked for the database before it was there.
   await dropDatabase({ adminUri: db.uri, name: database.name })

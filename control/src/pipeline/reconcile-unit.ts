@@ -121,6 +121,7 @@ async function startAgain(context: PipelineContext, unit: UnitRow): Promise<void
   if (!spec) return
   await recordStart(context.db, unit.unit_id)
   await context.runtime.start(spec)
+  context.crashPoint("wake:after-start")
   context.log.info({ unit_id: unit.unit_id, revision_id: unit.revision_id }, "unit started again")
 }
 
@@ -135,11 +136,13 @@ async function refuse(context: PipelineContext, unit: UnitRow, err: NoConnection
 }
 
 async function end(context: PipelineContext, unit: UnitRow): Promise<void> {
-  const { db, runtime, limits } = context
+  const { db, runtime, limits, crashPoint } = context
   await runtime.stop(unit.unit_id, { graceMs: limits.stopGraceMs })
+  crashPoint("unit:after-stop")
   await shipUnitLog(context, unit)
   // The row last: as long as it is there, a killed control plane comes back to this.
   await runtime.remove(unit.unit_id)
+  crashPoint("unit:after-remove")
   await db.transaction(async (tx) => {
     await removeUnit(tx, unit.unit_id)
     // A deletion waits for the last one.

@@ -23,7 +23,7 @@ import {
 } from "./queries.js"
 import { reconcileUnit } from "./reconcile-unit.js"
 import { repeated } from "./repeated.js"
-import { removeWhatIsOld } from "./retention.js"
+import { removeUnknownArtifacts, removeUnknownCaches, removeWhatIsOld } from "./retention.js"
 import { followUnitLogs } from "./unit-logs.js"
 
 const passMs = 5000
@@ -123,12 +123,17 @@ async function endStrays({ db, runtime, limits, log }: PipelineContext): Promise
   }
 }
 
-async function endForsakenBuilds({ db, folders }: PipelineContext): Promise<void> {
+async function endForsakenBuilds({ db, folders, log }: PipelineContext): Promise<void> {
   const present = await readdir(folders.work)
   const wanted = await revisionsInBuild(db)
-  for (const revisionId of present.filter((id) => !wanted.has(id))) {
+  const forsaken = present.filter((id) => !wanted.has(id))
+  for (const revisionId of forsaken) {
     const work = workFolder(folders, revisionId)
     await stopBuild(work.build)
     await removeTree(work.folder)
   }
+  if (forsaken.length === 0) return
+  // What they had published, or made anew for a deployment that was removed at that moment.
+  await removeUnknownArtifacts({ db, folders, log })
+  await removeUnknownCaches({ db, folders })
 }

@@ -12,10 +12,11 @@ import type { PipelineContext } from "./context.js"
 import { type Folders, workFolder } from "./folders.js"
 import { allDeploymentIds } from "./queries.js"
 
-export async function removeWhatIsOld({ db, folders, limits, log }: PipelineContext): Promise<void> {
+export async function removeWhatIsOld({ db, folders, limits, log, crashPoint }: PipelineContext): Promise<void> {
   for (const { artifact_id } of await unneededArtifacts(db, limits.keptArtifacts)) {
     // The row first: an artefact without a row is never used again, a row without its artefact might be.
     if ((await removeUnneededArtifact(db, artifact_id, limits.keptArtifacts)) === 0) continue
+    crashPoint("retention:after-row")
     await removeTree(join(folders.artifacts, artifact_id))
   }
   await removeUnknownArtifacts({ db, folders, log })

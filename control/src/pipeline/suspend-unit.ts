@@ -14,6 +14,7 @@ import { unitAddress } from "./unit.js"
 /** The deployment is paused or sleeps. One that sleeps is woken instead when something came up in the last moment. */
 export async function suspend(context: PipelineContext, unit: UnitRow): Promise<void> {
   await holdBack(context.db, unit.unit_id)
+  context.crashPoint("sleep:after-hold")
   await syncEdge(context)
   if (await cameToLife(context, unit)) return
   await stopForNow(context, unit)
@@ -35,6 +36,7 @@ async function cameToLife(context: PipelineContext, unit: UnitRow): Promise<bool
 export async function stopForNow(context: PipelineContext, unit: UnitRow): Promise<void> {
   await syncEdge(context)
   await context.runtime.stop(unit.unit_id, { graceMs: context.limits.stopGraceMs })
+  context.crashPoint("sleep:after-stop")
   await setConnections(context.db, unit.unit_id, 0)
   const now = await unitById(context.db, unit.unit_id)
   if (now) await shipUnitLog(context, now)
@@ -49,7 +51,7 @@ const patienceMs = 3000
  * @returns false when it is not ready yet
  */
 export async function letInWhenReady(context: PipelineContext, unit: UnitRow): Promise<boolean> {
-  const { db, runtime, limits, log } = context
+  const { db, runtime, limits, log, crashPoint } = context
   const deadline = performance.now() + patienceMs
   while (!(await askStatus(unitAddress(context, unit), AbortSignal.timeout(limits.hangMs / 2)))?.ready) {
     const isGone = (await runtime.status(unit.unit_id)).state !== "running"
@@ -57,6 +59,7 @@ export async function letInWhenReady(context: PipelineContext, unit: UnitRow): P
     await sleep(pollMs)
   }
   await db.transaction((tx) => letIn(tx, unit))
+  crashPoint("wake:after-row")
   await syncEdge(context)
   log.info({ unit_id: unit.unit_id, revision_id: unit.revision_id }, "unit is back")
   return true

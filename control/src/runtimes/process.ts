@@ -27,6 +27,8 @@ export interface ProcessRuntimeOptions {
   readonly serverEntry: string
   readonly isolation: Isolation
   readonly environment: NodeJS.ProcessEnv
+  /** Where a test ends this process. */
+  readonly crashPoint?: (name: string) => void
 }
 
 export function processRuntime(options: ProcessRuntimeOptions): Runtime {
@@ -76,6 +78,7 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
       user,
       outputFile: join(folder, "out.log"),
     })
+    options.crashPoint?.("unit:after-spawn")
     await writeJson(identityFile(unitId), identity)
     await rm(startingFile(unitId), { force: true })
   }

@@ -53,8 +53,14 @@ const receiveMs = 30 * 60_000
  */
 export async function takeArchive(
   db: Database,
-  { objectPath, folder, body }: { objectPath: string; folder: string; body: ReadableStream<Uint8Array> | null },
+  input: {
+    objectPath: string
+    folder: string
+    body: ReadableStream<Uint8Array> | null
+    crashPoint?: ((name: string) => void) | undefined
+  },
 ): Promise<Received> {
+  const { objectPath, folder, body, crashPoint } = input
   const ids = parseObjectPath(objectPath)
   const upload = ids && (await uploadById(db, ids))
   if (!upload) throw new NotFound("The deployment of this address is gone.")
@@ -67,7 +73,11 @@ export async function takeArchive(
       maxBytes: maxArchiveBytes,
       signal: AbortSignal.timeout(receiveMs),
     })
-    await db.transaction((tx) => store(tx, upload, { partial, folder, received }))
+    crashPoint?.("upload:after-receive")
+    await db.transaction(async (tx) => {
+      await store(tx, upload, { partial, folder, received })
+      crashPoint?.("upload:after-file")
+    })
     return received
   } finally {
     await rm(partial, { force: true })
@@ -131,6 +141,12 @@ export async function removeOldArchives(db: Db, folder: string): Promise<void> {
     const isOver = name.endsWith(".partial") ? await isOlder(file, abandonedMs) : !needed.has(name.slice(0, 36))
     if (isOver) await rm(file, { force: true })
   }
+}
+
+/** Removes what was on its way to a process that has died. Nobody else may be receiving. */
+export async function removePartialArchives(folder: string): Promise<void> {
+  const present = await readdir(folder).catch(emptyWhenAbsent)
+  for (const name of present) if (name.endsWith(".partial")) await rm(join(folder, name), { force: true })
 }
 
 function emptyWhenAbsent(error: NodeJS.ErrnoException): string[] {

@@ -20,6 +20,8 @@ export interface UploadRoutes {
   /** Signs the addresses. */
   readonly key: MasterKey
   readonly uploadsFolder: string
+  /** Where a test ends this process. */
+  readonly crashPoint?: (name: string) => void
   /** Where the API is reached from outside; without it, where the client reached it. */
   readonly publicUrl?: string | undefined
 }
@@ -78,7 +80,7 @@ function baseOf(c: Context, publicUrl: string | undefined): string {
   return `${new URL(c.req.url).origin}${c.req.path.startsWith("/api-host/") ? "/api-host" : ""}`
 }
 
-function addReceive(api: Api, { db, log, key, uploadsFolder: folder }: UploadRoutes): void {
+function addReceive(api: Api, { db, log, key, uploadsFolder: folder, crashPoint }: UploadRoutes): void {
   addRoute(
     api,
     {
@@ -99,7 +101,12 @@ function addReceive(api: Api, { db, log, key, uploadsFolder: folder }: UploadRou
       const objectPath = `${params.deployment_id}/${params.file}`
       checkSignature(key, { objectPath, ...query, now: Date.now() })
       if (Number(c.req.header("content-length") ?? 0) > maxArchiveBytes) throw tooLarge(maxArchiveBytes)
-      const { sha256, sizeBytes } = await takeArchive(db, { objectPath, folder, body: c.req.raw.body as never })
+      const { sha256, sizeBytes } = await takeArchive(db, {
+        objectPath,
+        folder,
+        body: c.req.raw.body as never,
+        crashPoint,
+      })
       log.info({ deployment_id: params.deployment_id, size_bytes: sizeBytes }, "archive uploaded")
       return c.json({ object_path: objectPath, sha256 })
     },

@@ -14,6 +14,8 @@ import { ensureDefaultWorkspace } from "../../workspaces/operations.js"
 export interface Platform extends AsyncDisposable {
   readonly db: Database
   readonly home: string
+  /** For its temporary files. */
+  readonly temporary: string
   /** Of the control plane. */
   readonly apiUrl: string
   readonly agentsUrl: string
@@ -40,9 +42,14 @@ export type Json = any
 const mainFile = fileURLToPath(new URL("main.js", import.meta.url))
 const finalStatuses = ["DEPLOYED", "SKIPPED", "INTERRUPTED", "CREATE_FAILED", "BUILD_FAILED", "DEPLOY_FAILED"]
 
-export async function testPlatform(): Promise<Platform> {
-  const db = await freshDatabase()
-  const home = join(temporaryFolder(), "home")
+/**
+ * @param db    its database, which is dropped when it closes; one on the Postgres that all tests share unless told
+ * @param home  a folder that is made
+ */
+export async function testPlatform(given: { db?: Database; home?: string } = {}): Promise<Platform> {
+  const db = given.db ?? (await freshDatabase())
+  const home = given.home ?? join(temporaryFolder(), "home")
+  const temporary = temporaryFolder()
   const logFile = join(temporaryFolder(), "control.log")
   const [port, agentsPort] = [await freePort(), await freePort()]
   const base = `http://127.0.0.1:${port}`
@@ -52,6 +59,7 @@ export async function testPlatform(): Promise<Platform> {
   const start = async (env: Record<string, string> = {}) => {
     const settings = {
       SUPERSTEP_HOME: home,
+      TMPDIR: temporary,
       SUPERSTEP_PORT: String(port),
       SUPERSTEP_AGENTS_PORT: String(agentsPort),
       SUPERSTEP_WATCH: "0",
@@ -129,6 +137,7 @@ export async function testPlatform(): Promise<Platform> {
   return {
     db,
     home,
+    temporary,
     apiUrl: base,
     agentsUrl: `http://127.0.0.1:${agentsPort}`,
     get apiKey() {

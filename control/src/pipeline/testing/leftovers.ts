@@ -1,0 +1,145 @@
+/**
+ * What a platform has on its machine beside what its tables say: processes, sockets, files, databases, sessions, locks.
+ * For a platform that has a Postgres of its own (`killedPlatform`), so that everything in there is the platform's.
+ */
+import assert from "node:assert/strict"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { isDeepStrictEqual } from "node:util"
+import { sql } from "@superstep/toolkit/db/sql"
+import { until } from "@superstep/toolkit/testing/until"
+import { foldersOf } from "../folders.js"
+import type { Platform } from "./platform.js"
+import { canFindProcesses, processesOf } from "./processes-of.js"
+
+/**
+ * Waits until a platform whose control plane runs has exactly what its deployments need: each has one unit, of the
+ * revision that serves, its own database and role, and nothing goes on.
+ * @throws AssertionError  with all that is too much and all that is missing
+ */
+export async function untilNothingIsLeft(platform: Platform): Promise<void> {
+  let last: { readonly is: unknown; readonly should: unknown } = { is: undefined, should: undefined }
+  const look = async () => {
+    const tables = await tablesOf(platform)
+    last = { is: await present(platform, tables), should: wanted(platform, tables) }
+    return isDeepStrictEqual(last.is, last.should)
+  }
+  await until(look, { what: "nothing is left", timeoutMs: 30_000 }).catch(() => {
+    assert.deepEqual(last.is, last.should)
+  })
+}
+
+interface Tables {
+  readonly deployments: readonly { readonly id: string; readonly active: string | null; readonly database: string }[]
+  readonly units: readonly { readonly id: string; readonly revision: string; readonly state: string }[]
+  readonly artifacts: readonly string[]
+  readonly uploads: readonly string[]
+  readonly goesOn: number
+}
+
+async function tablesOf({ db }: Platform): Promise<Tables> {
+  const row = await db.row<Tables>(sql`
+    select coalesce((select jsonb_agg(jsonb_build_object('id', deployment_id, 'active', active_revision_id,
+        'database', database_name) order by deployment_id) from deployments), '[]') as deployments,
+      coalesce((select jsonb_agg(jsonb_build_object('id', unit_id, 'revision', revision_id, 'state', state)
+        order by deployment_id) from units), '[]') as units,
+      coalesce((select jsonb_agg(artifact_id) from artifacts), '[]') as artifacts,
+      coalesce((select jsonb_agg(upload_id || '.tar.gz') from uploads where stored_at is not null), '[]') as uploads,
+      (select count(*) from revisions where stage is not null or lease_owner is not null) as "goesOn"`)
+  assert.ok(row)
+  return row
+}
+
+type Picture = Readonly<Record<string, unknown>>
+
+/** Pure, but for the two ports. */
+function wanted(platform: Platform, { deployments, units, artifacts, uploads }: Tables): Picture {
+  const { home, apiUrl, agentsUrl } = platform
+  const { run, edge } = foldersOf(home)
+  const databases = deployments.map(({ database }) => database).sort()
+  const socketFolder = (unitId: string) => join(run, unitId.replaceAll("-", "").slice(-16))
+  const unitProcess = ({ id }: Tables["units"][number]) => ({
+    is: `unit ${id}`,
+    listens: [join(socketFolder(id), "u.sock")],
+  })
+  return {
+    goesOn: 0,
+    units: deployments.map(({ active }) => `serving ${active}`),
+    databases: ["postgres", "superstep", ...databases].sort(),
+    roles: ["postgres", ...databases].sort(),
+    sessions: [],
+    locks: [],
+    processes: !canFindProcesses
+      ? []
+      : [
+          { is: "control plane", listens: [join(run, "wake.sock"), `tcp ${new URL(apiUrl).port}`] },
+          { is: "edge", listens: [join(run, "edge.sock"), `tcp ${new URL(agentsUrl).port}`] },
+          ...units.map(unitProcess),
+        ].sort(byName),
+    files: [
+      ...homeFiles.map((name) => join(home, name)),
+      ...artifacts.map((id) => join(home, "artifacts", id)),
+      ...deployments.map(({ id }) => join(home, "cache", id)),
+      ...units.map(({ id }) => join(home, "units", id)),
+      ...uploads.map((name) => join(home, "uploads", name)),
+      ...["pid.json", "table.json"].map((name) => join(edge, name)),
+      ...["edge.sock", "wake.sock"].map((name) => join(run, name)),
+      ...units.map(({ id }) => socketFolder(id)),
+    ].sort(),
+  }
+}
+
+const homeFiles = ["control.json", "id", "master.key"]
+// Logs and what git finds in place of a home are there as soon as somebody wrote them, and stay.
+const mayBeThere = /^(out\.log(\.1)?|retired|superstep-git-\d+)$/
+
+/** What there is, in the form of `wanted`. */
+async function present(platform: Platform, { units, goesOn }: Tables): Promise<Picture> {
+  const { db, home, temporary } = platform
+  const { run } = foldersOf(home)
+  const names = async (statement: ReturnType<typeof sql>) =>
+    (await db.rows<{ name: string }>(statement)).map(({ name }) => name).sort()
+  return {
+    goesOn,
+    units: units.map(({ state, revision }) => `${state} ${revision}`),
+    databases: await names(sql`select datname as name from pg_database where not datistemplate`),
+    roles: await names(sql`select rolname as name from pg_roles where rolname not like 'pg\_%'`),
+    // The control plane's own are for the one database, and in no transaction for long; fake units have none.
+    sessions: await names(sql`
+      select coalesce(usename, '') || ' in ' || datname || ': ' || query as name from pg_stat_activity
+      where datname is not null and pid <> pg_backend_pid()
+        and (datname <> current_database() or usename <> current_user or state like 'idle in%')`),
+    locks: await names(sql`select pid::text as name from pg_locks where locktype = 'advisory'`),
+    processes: canFindProcesses ? found(platform, units) : [],
+    files: [
+      ...entries(home).filter((path) => !folderNames.has(path.slice(home.length + 1))),
+      ...[...folderNames].flatMap((name) => entries(join(home, name))),
+      ...(dirname(run) === home ? [] : entries(run)),
+      ...entries(temporary).filter((path) => path !== run),
+    ]
+      .filter((path) => !mayBeThere.test(path.slice(path.lastIndexOf("/") + 1)))
+      .sort(),
+  }
+}
+
+const folderNames = new Set(["artifacts", "cache", "edge", "edge/retired", "run", "units", "uploads", "work"])
+
+const entries = (folder: string): string[] =>
+  existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
+
+function found({ home }: Platform, units: Tables["units"]): { is: string; listens: readonly string[] }[] {
+  const pidIn = (file: string): number | undefined =>
+    existsSync(join(home, file))
+      ? (JSON.parse(readFileSync(join(home, file), "utf8")) as { pid: number }).pid
+      : undefined
+  const known = new Map([
+    [pidIn("control.json"), "control plane"],
+    [pidIn("edge/pid.json"), "edge"],
+    ...units.map(({ id }) => [pidIn(`units/${id}/pid.json`), `unit ${id}`] as const),
+  ])
+  return processesOf(home)
+    .map(({ pid, command, listens }) => ({ is: known.get(pid) ?? command, listens }))
+    .sort(byName)
+}
+
+const byName = (a: { is: string }, b: { is: string }): number => (a.is < b.is ? -1 : 1)
