@@ -6,7 +6,6 @@ import { connect } from "node:net"
 import { readConfig } from "./config.js"
 import { Connection } from "./connection.js"
 import { Gate } from "./gate.js"
-import { enableProjectModules } from "./project-modules.js"
 import { currentRun } from "./run.js"
 import { Runner } from "./runner.js"
 
@@ -14,7 +13,6 @@ import { Runner } from "./runner.js"
 const exitCodes = { connectionLost: 70, uncaught: 71 }
 
 const { socketPath, workerId } = readConfig(process.env)
-enableProjectModules()
 
 // An error that nobody caught ends its run and no other; without a run to blame the process is not to be trusted (W5).
 function assign(thrown: unknown): void {

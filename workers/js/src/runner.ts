@@ -15,6 +15,7 @@ import { drawGraph, graphSchemas, graphSubgraphs } from "./graph-questions.js"
 import type { LoadedGraph } from "./loader.js"
 import { loadGraphs } from "./loader.js"
 import { offerLoopback } from "./loopback.js"
+import { openProject } from "./open-project.js"
 import { Run } from "./run.js"
 import { parseRun } from "./run-request.js"
 import { describeError, serialise } from "./serialise.js"
@@ -64,6 +65,7 @@ export class Runner {
   async #load(frame: LoadFrame): Promise<void> {
     if (frame.loopback !== undefined) offerLoopback(frame.loopback)
     this.#project = frame.project
+    await openProject(frame.project, frame.graphs)
     const { graphs, failed } = await loadGraphs(frame.project, frame.graphs)
     const gate = await this.#gate.load(frame)
     this.#graphs = graphs

@@ -10,7 +10,7 @@
 import { writeFileSync, writeSync } from "node:fs"
 import { readGraphs } from "./langgraph-json.js"
 import { type LoadResult, loadGraphs } from "./loader.js"
-import { enableProjectModules } from "./project-modules.js"
+import { openProject } from "./open-project.js"
 
 interface Report {
   readonly graphs: readonly string[]
@@ -41,7 +41,7 @@ async function verify(): Promise<Report> {
   try {
     const { project, graphs } = readGraphs(configPath)
     process.chdir(project)
-    enableProjectModules()
+    await openProject(project, graphs)
     return told(
       await loadGraphs(project, graphs, (graphId) => {
         const message = `the code of graph "${graphId}" ended the process while it was loaded`
