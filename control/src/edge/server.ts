@@ -1,7 +1,9 @@
 /** The edge's server for the world, and its end. */
 import { createServer, type Server, type ServerOptions } from "node:http"
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https"
+import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
+import { limitFirstRequests } from "@superstep/toolkit/http/first-requests"
 import { followTlsFiles, readTlsFiles, tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import { type Edge, maxHeaderBytes } from "./edge.js"
 import { proxyRequest } from "./proxy.js"
@@ -31,6 +33,7 @@ export function createEdgeServer(edge: Edge): EdgeServer {
   const tls = tlsFilesOf(edge.config.tlsCert, edge.config.tlsKey)
   const server = tls ? createSecureServer({ ...options, ...readTlsFiles(tls) }) : createServer(options)
   if (tls) followTlsFiles(server as SecureServer, tls, edge.log)
+  const heard = limitFirstRequests({ accepting: server, answering: [server] })
   // Node forgets a connection once it is upgraded, so we remember it.
   const upgraded = new Set<Duplex>()
   let isClosing = false
@@ -42,6 +45,7 @@ export function createEdgeServer(edge: Edge): EdgeServer {
     void proxyRequest(edge, request, response)
   })
   server.on("upgrade", (request, socket, early) => {
+    heard(socket as Socket)
     upgraded.add(socket)
     socket.once("close", () => upgraded.delete(socket))
     void proxyUpgrade(edge, request, socket, early)

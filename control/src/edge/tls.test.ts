@@ -1,32 +1,17 @@
 import assert from "node:assert/strict"
-import { execFileSync } from "node:child_process"
+import { once } from "node:events"
 import { copyFileSync, writeFileSync } from "node:fs"
 import { request as httpsRequest } from "node:https"
+import { connect as connectPlainly } from "node:net"
 import { join } from "node:path"
 import test from "node:test"
 import { connect, type TLSSocket } from "node:tls"
+import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/certificate"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { edgeWithUnit, startEdge, withKey } from "./testing/harness.js"
 
-const isOpensslThere = (() => {
-  try {
-    execFileSync("openssl", ["version"], { stdio: "ignore" })
-    return true
-  } catch {
-    return false
-  }
-})()
-const skip = isOpensslThere ? false : "openssl, which makes the certificates, is not installed"
-
-function makePair(folder: string, name: string) {
-  const pair = { cert: join(folder, `${name}.crt`), key: join(folder, `${name}.key`) }
-  const args = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
-  execFileSync("openssl", [...args, "-subj", `/CN=${name}`, "-keyout", pair.key, "-out", pair.cert], {
-    stdio: "ignore",
-  })
-  return pair
-}
+const skip = withoutOpenssl()
 
 const names = (port: number): Promise<string> =>
   new Promise((resolve, reject) => {
@@ -39,10 +24,10 @@ const names = (port: number): Promise<string> =>
 
 test("the edge answers HTTPS, and a new certificate cuts no stream", { skip }, async () => {
   const folder = temporaryFolder()
-  const [first, second] = [makePair(folder, "first"), makePair(folder, "second")]
+  const [first, second] = [makeCertificate(folder, "first"), makeCertificate(folder, "second")]
   const live = { cert: join(folder, "live.crt"), key: join(folder, "live.key") }
-  copyFileSync(first.cert, live.cert)
-  copyFileSync(first.key, live.key)
+  copyFileSync(first.certFile, live.cert)
+  copyFileSync(first.keyFile, live.key)
   let finish = (): void => undefined
   await using setup = await edgeWithUnit(
     (request, response) => {
@@ -67,9 +52,9 @@ test("the edge answers HTTPS, and a new certificate cuts no stream", { skip }, a
   assert.equal(await names(port), "first")
 
   // The key comes later, as it may in life: the pair is not used before it is one.
-  copyFileSync(second.cert, live.cert)
+  copyFileSync(second.certFile, live.cert)
   await until(() => setup.edge.hasLogged("the new certificate is not used"), { what: "half a pair is refused" })
-  copyFileSync(second.key, live.key)
+  copyFileSync(second.keyFile, live.key)
   await until(async () => (await names(port)) === "second", { what: "the new certificate is shown" })
   finish()
   await ended
@@ -79,10 +64,29 @@ test("the edge answers HTTPS, and a new certificate cuts no stream", { skip }, a
 
 test("an edge that is given no certificate with its key does not start, and says why", { skip }, async () => {
   const folder = temporaryFolder()
-  const { key } = makePair(folder, "alone")
+  const { keyFile: key } = makeCertificate(folder, "alone")
   writeFileSync(join(folder, "empty.crt"), "")
 
   const started = startEdge(folder, { SUPERSTEP_TLS_KEY: key, SUPERSTEP_TLS_CERT: join(folder, "empty.crt") })
 
   await assert.rejects(started, /ended before it listened/)
 })
+
+for (const name of ["plain HTTP", "TLS"]) {
+  test(`callers that say nothing take no room for ever: ${name}`, { skip: name === "TLS" && skip }, async () => {
+    const { certFile, keyFile } = name === "TLS" ? makeCertificate(temporaryFolder()) : { certFile: "", keyFile: "" }
+    const tls = { SUPERSTEP_TLS_CERT: certFile, SUPERSTEP_TLS_KEY: keyFile }
+    await using setup = await edgeWithUnit((_, response) => response.end("served"), name === "TLS" ? tls : {})
+    const silent = () => connectPlainly(setup.edge.port, "127.0.0.1").on("error", () => undefined)
+    const first = silent()
+    const isCut = once(first, "close")
+    await once(first, "connect")
+
+    const others = Array.from({ length: 1000 }, silent)
+    first.resume()
+    await isCut
+
+    for (const socket of others) socket.destroy()
+    assert.equal(setup.edge.process.exitCode, null)
+  })
+}

@@ -1,30 +1,13 @@
 import assert from "node:assert/strict"
-import { execFileSync } from "node:child_process"
 import { request as httpsRequest } from "node:https"
-import { join } from "node:path"
 import test from "node:test"
+import { makeCertificate, withoutOpenssl } from "../testing/certificate.js"
 import { temporaryFolder } from "../testing/temporary-folder.js"
 import { silent } from "../testing/test-cluster.js"
 import { listen } from "./listen.js"
 import { tlsFilesOf, UnusableCertificate } from "./tls-files.js"
 
-const isOpensslThere = (() => {
-  try {
-    execFileSync("openssl", ["version"], { stdio: "ignore" })
-    return true
-  } catch {
-    return false
-  }
-})()
-const skip = isOpensslThere ? false : "openssl, which makes the certificate, is not installed"
-
-function makeFiles() {
-  const folder = temporaryFolder()
-  const files = { certFile: join(folder, "a.crt"), keyFile: join(folder, "a.key") }
-  const args = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=a"]
-  execFileSync("openssl", [...args, "-keyout", files.keyFile, "-out", files.certFile], { stdio: "ignore" })
-  return files
-}
+const skip = withoutOpenssl()
 
 const securely = (url: string, body: string): Promise<string> =>
   new Promise((resolve, reject) => {
@@ -41,7 +24,11 @@ const securely = (url: string, body: string): Promise<string> =>
 
 test("a port with a certificate speaks HTTPS, and plain HTTP to this machine", { skip }, async () => {
   const echo = async (request: Request) => new Response(await request.text())
-  const listening = await listen(echo, { host: "127.0.0.1", port: 0 }, { files: makeFiles(), log: silent })
+  const listening = await listen(
+    echo,
+    { host: "127.0.0.1", port: 0 },
+    { files: makeCertificate(temporaryFolder()), log: silent },
+  )
   const large = "x".repeat(1_000_000)
 
   const secure = await securely(`https://127.0.0.1:${listening.port}/`, large)

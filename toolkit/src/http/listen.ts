@@ -8,6 +8,7 @@ import type { Duplex } from "node:stream"
 import { createAdaptorServer } from "@hono/node-server"
 import { KnownError } from "../errors/errors.js"
 import type { Log } from "../log/log.js"
+import { limitFirstRequests } from "./first-requests.js"
 import { secureFront } from "./secure-front.js"
 import { followTlsFiles, readTlsFiles, type TlsFiles } from "./tls-files.js"
 
@@ -43,6 +44,7 @@ export async function listen(
   const server = createAdaptorServer({ fetch: fetch as never }) as Server
   configure(server)
   if (tls) return listenSecurely({ fetch, plain: server, address, tls })
+  limitFirstRequests({ accepting: server, answering: [server] })
   await bind(server, address)
   const bound = server.address() as AddressInfo | string | null
   return {
@@ -81,10 +83,7 @@ async function listenSecurely(input: {
   const bound = front.server.address() as AddressInfo | string | null
   const close = async (graceMs: number) => {
     stopFollowing()
-    const closed = new Promise<void>((resolve) => front.server.close(() => resolve()))
-    const cut = setTimeout(front.destroy, graceMs)
-    await closed
-    clearTimeout(cut)
+    await front.close(graceMs)
   }
   return { port: typeof bound === "object" && bound ? bound.port : undefined, close }
 }
