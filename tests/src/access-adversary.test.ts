@@ -15,7 +15,6 @@ import { ask, bearer } from "./testing/ask.js"
 
 const env = {
   SUPERSTEP_CONFIG: fileURLToPath(new URL("../guarded/langgraph.json", import.meta.url)),
-  SUPERSTEP_WORKERS: "1",
 }
 
 /** In everything that is Ada's, and in no answer to Bob. */

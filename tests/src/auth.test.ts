@@ -10,7 +10,7 @@ import { ask, bearer } from "./testing/ask.js"
 import { makeGuarded } from "./testing/guarded-project.js"
 
 const config = fileURLToPath(new URL("../guarded/langgraph.json", import.meta.url))
-const env = { SUPERSTEP_CONFIG: config, SUPERSTEP_WORKERS: "1" }
+const env = { SUPERSTEP_CONFIG: config }
 
 test("who calls is the auth module's decision", async (t) => {
   await using db = await freshDatabase()
@@ -163,7 +163,7 @@ test("in development the Studio header is a user, unless the project says no", a
   ] as const) {
     await t.test(`disable_studio_auth: ${disabled}`, async () => {
       const project = makeGuarded({ auth: { path: "./src/auth.ts:auth", disable_studio_auth: disabled } })
-      const dev = { SUPERSTEP_CONFIG: project.config, SUPERSTEP_DEV: "1", SUPERSTEP_WORKERS: "1" }
+      const dev = { SUPERSTEP_CONFIG: project.config, SUPERSTEP_DEV: "1" }
       await using server = await startAgentServer({ databaseUri: db.uri, env: dev })
 
       assert.equal((await ask(server, "/assistants/search", studio)).status, status)
@@ -188,7 +188,7 @@ test("a module that does not load is never left out", async (t) => {
 
   await t.test("a unit tells its supervisor, and answers nobody else", async () => {
     const project = makeGuarded({}, broken)
-    const env = { SUPERSTEP_CONFIG: project.config, SUPERSTEP_REVISION_ID: "r1", SUPERSTEP_WORKERS: "1" }
+    const env = { SUPERSTEP_CONFIG: project.config, SUPERSTEP_REVISION_ID: "r1" }
     await using server = await startAgentServer({ databaseUri: db.uri, env })
 
     const { body: status } = await ask(server, "/internal/status")
@@ -206,7 +206,6 @@ test("a module that does not load is never left out", async (t) => {
         SUPERSTEP_CONFIG: project.config,
         SUPERSTEP_DEV: "1",
         SUPERSTEP_RELOAD: "1",
-        SUPERSTEP_WORKERS: "1",
       }
       await using server = await startAgentServer({ databaseUri: db.uri, env })
       const search = () => ask(server, "/assistants/search", { method: "POST", body: "{}", headers: bearer("ada") })

@@ -9,7 +9,6 @@ import { ask, bearer } from "./testing/ask.js"
 
 const envOf = (file: string) => ({
   SUPERSTEP_CONFIG: fileURLToPath(new URL(`../guarded/${file}`, import.meta.url)),
-  SUPERSTEP_WORKERS: "1",
 })
 
 const post = (server: AgentServerProcess, path: string, body: unknown, headers: Record<string, string> = {}) =>

@@ -13,7 +13,7 @@ const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
 const skip = python === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON"
 
 const config = fileURLToPath(new URL("../../workers/python/testing/graphs/langgraph.json", import.meta.url))
-const env = { SUPERSTEP_CONFIG: config, SUPERSTEP_PYTHON: python, SUPERSTEP_WORKERS: "1" }
+const env = { SUPERSTEP_CONFIG: config, SUPERSTEP_PYTHON: python }
 
 interface Chunk {
   readonly event: string

@@ -26,7 +26,7 @@ async function changeSecret(platform: Platform, deploymentId: string, value: str
 }
 
 test(`${size.redeploys} redeploys under ${size.streams} open streams fail no request and cut no stream`, async (t) => {
-  await using platform = await startPlatform({ env: { SUPERSTEP_WATCH: "1" } })
+  await using platform = await startPlatform({ env: { SUPERSTEP_WATCH: "1", SUPERSTEP_WORKERS: "2" } })
   const repository = await createRepository()
   const deployment = await deploy(platform, "live", repository.url, [{ name: "N_JOBS_PER_WORKER", value: "50" }])
   const url = deployment.source_config.custom_url

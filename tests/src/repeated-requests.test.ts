@@ -11,7 +11,7 @@ import { type AgentServerProcess, startAgentServer } from "./testing/agent-serve
 
 const config = fileURLToPath(new URL("../graphs/langgraph.json", import.meta.url))
 const serverId = randomUUID()
-const env = { SUPERSTEP_CONFIG: config, SUPERSTEP_WORKERS: "1", SUPERSTEP_SERVER_ID: serverId }
+const env = { SUPERSTEP_CONFIG: config, SUPERSTEP_SERVER_ID: serverId }
 
 const input = { n: 3 }
 const body = JSON.stringify({ assistant_id: "slow", input, config: { configurable: { tick_ms: 0 } } })

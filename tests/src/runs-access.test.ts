@@ -20,7 +20,7 @@ let db: Database & AsyncDisposable
 let server: AgentServerProcess
 before(async () => {
   db = await freshDatabase()
-  server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config, SUPERSTEP_WORKERS: "1" } })
+  server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config } })
 })
 after(async () => {
   await server[Symbol.asyncDispose]()

@@ -40,7 +40,7 @@ test("the official clients follow a thread", async (t) => {
   await using one = await startGraphServer()
   await using two = await startAgentServer({
     databaseUri: one.databaseUri,
-    env: { SUPERSTEP_CONFIG: graphsConfig, SUPERSTEP_WORKERS: "1" },
+    env: { SUPERSTEP_CONFIG: graphsConfig },
   })
   // What stands before several servers: each request goes to the one that serves.
   let serving: { readonly url: string; readonly headers: Readonly<Record<string, string>> } = one

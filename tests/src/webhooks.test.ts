@@ -12,7 +12,6 @@ import { ask } from "./testing/ask.js"
 const key = Buffer.from("a key of thirty-two bytes, I say")
 const env = {
   SUPERSTEP_CONFIG: fileURLToPath(new URL("../guarded/hooks.json", import.meta.url)),
-  SUPERSTEP_WORKERS: "1",
   SUPERSTEP_WEBHOOK_SIGNING_SECRET: `whsec_${key.toString("base64")}`,
 }
 const input = { text: "hi" }

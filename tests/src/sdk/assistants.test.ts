@@ -20,7 +20,6 @@ before(async () => {
     databaseUri: db.uri,
     env: {
       SUPERSTEP_CONFIG: config,
-      SUPERSTEP_WORKERS: "1",
       // The compiler takes seconds of a processor, and here it shares one with all other tests.
       LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS: "600000",
     },

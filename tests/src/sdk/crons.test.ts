@@ -18,9 +18,8 @@ let client: Client
 
 before(async () => {
   db = await freshDatabase()
-  const env = { SUPERSTEP_WORKERS: "1" }
-  server = await startAgentServer({ databaseUri: db.uri, env })
-  other = await startAgentServer({ databaseUri: db.uri, env })
+  server = await startAgentServer({ databaseUri: db.uri })
+  other = await startAgentServer({ databaseUri: db.uri })
   client = server.client
 })
 after(async () => {

@@ -14,7 +14,7 @@ import { type AgentServerProcess, startAgentServer } from "../testing/agent-serv
 type Any = any
 
 const config = fileURLToPath(new URL("../../graphs/langgraph.json", import.meta.url))
-const env = { SUPERSTEP_CONFIG: config, SUPERSTEP_WORKERS: "1" }
+const env = { SUPERSTEP_CONFIG: config }
 
 let db: Database & AsyncDisposable
 let server: AgentServerProcess

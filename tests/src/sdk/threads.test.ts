@@ -21,7 +21,7 @@ let server: AgentServerProcess
 let client: Client
 before(async () => {
   db = await freshDatabase()
-  const env = { SUPERSTEP_CONFIG: config, SUPERSTEP_WORKERS: "1" }
+  const env = { SUPERSTEP_CONFIG: config }
   server = await startAgentServer({ databaseUri: db.uri, env })
   client = server.client
 })

@@ -49,8 +49,8 @@ async function look(
   }
 }
 
-// As many as a server starts unless it is told otherwise (SUPERSTEP_WORKERS).
-const workersOfAServer = 2
+/** Of a server that is soaked. */
+export const workersOfAServer = 2
 
 /** Asks again until every worker has answered, also one that is being replaced: who gets a run is the server's affair. */
 async function workerHeaps(server: AgentServerProcess): Promise<Sample["workers"]> {

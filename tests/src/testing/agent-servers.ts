@@ -101,6 +101,8 @@ function launch(
       DATABASE_URI: databaseUri,
       SUPERSTEP_LISTEN: "127.0.0.1:0",
       SUPERSTEP_UNIT_TOKEN: token,
+      // Enough for what most tests ask, and each of them starts a process that loads LangGraph.
+      SUPERSTEP_WORKERS: "1",
       // A test that fails half way must not wait for its runs.
       BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "0",
       ...env,

@@ -11,7 +11,7 @@ export interface GraphServer extends AgentServerProcess {
 
 export async function startGraphServer(env: Readonly<Record<string, string>> = {}): Promise<GraphServer> {
   const db = await freshDatabase()
-  const setup = { databaseUri: db.uri, env: { SUPERSTEP_CONFIG: graphsConfig, SUPERSTEP_WORKERS: "1", ...env } }
+  const setup = { databaseUri: db.uri, env: { SUPERSTEP_CONFIG: graphsConfig, ...env } }
   const server = await startAgentServer(setup).catch(async (error: unknown) => {
     await db.close()
     throw error

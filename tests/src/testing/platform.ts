@@ -58,7 +58,8 @@ export async function startPlatform({ env = {}, home = temporaryFolder() }: Plat
   const args = ["up", "--home", home, "--port", `${port}`, "--agents-port", `${agentsPort}`, "--no-example"]
   const child = spawn(process.execPath, [cli, ...args], {
     cwd: home,
-    env: { ...withoutSettings(), ...env },
+    // One worker is enough for what most tests ask, and each of them starts a process that loads LangGraph.
+    env: { ...withoutSettings(), SUPERSTEP_WORKERS: "1", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   })
   let printed = ""

@@ -63,6 +63,8 @@ export async function testPlatform(given: { db?: Database; home?: string } = {})
       SUPERSTEP_PORT: String(port),
       SUPERSTEP_AGENTS_PORT: String(agentsPort),
       SUPERSTEP_WATCH: "0",
+      // Enough for what the tests ask of a unit, and each of them starts a process that loads LangGraph.
+      SUPERSTEP_WORKERS: "1",
       DATABASE_URI: db.uri,
       LOG_LEVEL: "debug",
     }
