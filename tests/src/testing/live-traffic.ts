@@ -15,17 +15,25 @@ export interface Requests {
   stop(): Promise<void>
 }
 
-/** Sends so many requests a second, whether or not the ones before were answered: every tenth is a run. */
+/**
+ * Sends so many requests a second, whether or not the ones before were answered: every tenth is a run. When this process
+ * gets no processor for a while, what it missed is sent at once.
+ */
 export function keepAsking(url: string, { apiKey, perSecond }: { apiKey: string; perSecond: number }): Requests {
   const answers: Answer[] = []
   const open = new Set<Promise<void>>()
+  const begin = performance.now()
   let count = 0
-  const timer = setInterval(() => {
+  const askOnce = () => {
     const asked = ask(url, apiKey, count++ % 10 === 0).then((answer) => {
       answers.push(answer)
       open.delete(asked)
     })
     open.add(asked)
+  }
+  const timer = setInterval(() => {
+    const due = ((performance.now() - begin) / 1000) * perSecond
+    while (count < due) askOnce()
   }, 1000 / perSecond)
   const stop = async () => {
     clearInterval(timer)
