@@ -11,6 +11,11 @@ export class SchemaTooNew extends KnownError {
   readonly code = "schema_too_new"
 }
 
+/** One of this release's migrations cannot be applied to this database; those before it are. */
+export class MigrationFailed extends KnownError {
+  readonly code = "migration_failed"
+}
+
 // Any constant of our own: two processes that migrate one database at once take turns.
 const migrationLock = 7_283_114
 
@@ -18,7 +23,8 @@ const migrationLock = 7_283_114
  * Brings a database to this release's schema. Two processes may do so at once: one waits for the other.
  * @param folder  holds the `.sql` files; a file with a line that begins with `-- breaking` may not be ahead of a release
  * @returns       the names of the migrations that were applied now
- * @throws SchemaTooNew  when a breaking migration is applied that this release does not know
+ * @throws SchemaTooNew     when a breaking migration is applied that this release does not know
+ * @throws MigrationFailed  naming the first that cannot be applied
  */
 export async function migrate({ uri, folder, log }: { uri: string; folder: string; log: Log }): Promise<string[]> {
   const files = await migrationFiles(folder)
@@ -62,7 +68,8 @@ async function apply(client: pg.Client, folder: string, name: string, log: Log):
     await client.query("commit")
   } catch (cause) {
     // Who called ends the session, and that rolls back.
-    throw new Error(`migration ${name} failed`, { cause })
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new MigrationFailed(`migration ${name} failed and changed nothing: ${reason}`, { cause })
   }
   log.info({ migration: name }, "migration applied")
 }
