@@ -64,6 +64,8 @@ export interface AppOptions {
   readonly liveLogs?: LiveLogs
   /** Answers 503 while it says true; the default never does. */
   readonly isStopping?: () => boolean
+  /** Its health is 503 while it says true; the default never does. */
+  readonly isStarting?: () => boolean
   /** What the edge has answered, for operators; none without an edge. */
   readonly edgeTallies?: () => Promise<Readonly<Record<string, Tally>>>
   /** Where webhooks may go. */
@@ -111,7 +113,7 @@ export function createApp(given: AppOptions): Hono {
   addUploadRoutes(api, options)
   addPreviewRoutes(api, options)
   addMetricsRoutes(api, { ...options, edgeTallies: given.edgeTallies ?? (async () => ({})) })
-  addReference(api, db)
+  addReference(api, { db, isStarting: options.isStarting ?? (() => false) })
 
   const app = new Hono()
   app.use(requestId)

@@ -93,6 +93,7 @@ async function startParts(
   const { config, log } = input
   const context = await createContext({ ...input, folders, server, db })
   const stopping = new AbortController()
+  let isStarting = true
   const webhookRules = { allowsLoopback: isLoopback(config.host), allowsPrivate: config.webhookPrivateNetworks }
   const liveLogs = new LiveLogs({ db, log })
   const app = createApp({
@@ -104,6 +105,7 @@ async function startParts(
     gitProtocols: gitProtocolsOf(config),
     resourceTiers: config.resourceTiers,
     isStopping: () => stopping.signal.aborted,
+    isStarting: () => isStarting,
     stopping: stopping.signal,
     webhookSecrets: config.webhookSecret,
     webhookRules,
@@ -160,6 +162,7 @@ async function startParts(
   undo.push(pushWork.stop)
   const subscription = await db.listen(pipelineChannel, wake, wake)
   wake()
+  isStarting = false
   log.info({ host: config.host, port: listening.port, home: config.home }, "control plane listens")
 
   const stop = async ({ all }: { all: boolean }) => {

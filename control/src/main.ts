@@ -1,4 +1,7 @@
-/** Starts the control plane. SIGTERM and SIGINT end it in order; a second one ends it at once. */
+/**
+ * Starts the control plane. SIGTERM and SIGINT end it in order; a second one ends it at once. SIGUSR2 ends it for another
+ * one that follows: whatever it runs goes on, also with SUPERSTEP_STOP_ALL_ON_EXIT=1.
+ */
 import { fileURLToPath } from "node:url"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { createLog } from "@superstep/toolkit/log/log"
@@ -20,10 +23,10 @@ async function main(): Promise<void> {
     if (isStopping) process.exit(1)
     isStopping = true
     log.info({ signal }, "control plane stops")
-    starting.then((controlPlane) => controlPlane.stop({ all: config.stopAllOnExit })).catch(fail)
+    const all = config.stopAllOnExit && signal !== "SIGUSR2"
+    starting.then((controlPlane) => controlPlane.stop({ all })).catch(fail)
   }
-  process.on("SIGTERM", stop)
-  process.on("SIGINT", stop)
+  for (const name of ["SIGTERM", "SIGINT", "SIGUSR2"] as const) process.on(name, stop)
   await starting
 }
 

@@ -1,17 +1,22 @@
 /** Tells about the API and the process: `/health`, `/openapi.json` and a page to read, none of which asks for a key. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { pingDatabase } from "@superstep/toolkit/db/ping"
+import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { referencePage } from "@superstep/toolkit/http/reference-page"
 import type { Api } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { openApiDocument } from "./document.js"
 
-/** Adds them. The document lists the routes that were added before. */
-export function addReference(api: Api, db: Db): void {
+/**
+ * Adds them. The document lists the routes that were added before.
+ * @param isStarting  while it is, `/health` answers 503: agents are not looked after yet
+ */
+export function addReference(api: Api, { db, isStarting }: { db: Db; isStarting: () => boolean }): void {
   const document = openApiDocument(api)
   const page = referencePage(document as never)
 
   api.get("/health", async (c) => {
+    if (isStarting()) throw new Unavailable("the control plane is starting: try again in a moment", 1000)
     await pingDatabase(db)
     return c.json({ status: "ok" })
   })

@@ -16,6 +16,7 @@ import {
   type Authority,
   answeredDelivery,
   deploymentsOfAuthority,
+  forgetOldDeliveries,
   type GitDeployment,
   storeDeliveryReply,
   takeDelivery,
@@ -63,6 +64,7 @@ export async function receive(
   return receiver.db.transaction(async (tx) => {
     const key = id && { provider: delivery.provider, authority: nameOf(authority), deliveryId: id }
     if (key) {
+      await forgetOldDeliveries(tx)
       if (!(await takeDelivery(tx, key))) {
         const earlier = await answeredDelivery(tx, key)
         return { status: 200, body: JSON.parse(earlier?.reply ?? "{}") as DeliveryReply, isRepeated: true }
