@@ -16,6 +16,16 @@ export const settings = {
       .optional()
       .transform((text) => (text === undefined ? undefined : new Secret(text))),
   },
+  stopAllOnExit: {
+    env: "SUPERSTEP_STOP_ALL_ON_EXIT",
+    describe:
+      "0: SIGTERM ends `superstep up` and its control plane alone; agents, builds, the edge and the embedded Postgres go on for the next start. For service managers; Ctrl-C stops everything all the same.",
+    schema: z
+      .enum(["0", "1"])
+      .default("1")
+      .transform((flag) => flag === "1"),
+    defaultText: "`1`",
+  },
   publicUrl: {
     env: "SUPERSTEP_PUBLIC_URL",
     describe: "Where the API is reached, when a proxy is in front.",

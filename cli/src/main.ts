@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 /** The command line: errors become words and an exit code here, and nowhere else. */
-import { createRequire } from "node:module"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Command, CommanderError } from "commander"
 import { addCommand, type CliCommand, type Context } from "./command.js"
@@ -20,6 +19,7 @@ import { up } from "./commands/up.js"
 import { createWorkspaceCommand, listWorkspacesCommand } from "./commands/workspaces.js"
 import { readConfig } from "./config.js"
 import { outputTo } from "./output/output.js"
+import { release } from "./release.js"
 
 const commands: readonly CliCommand[] = [
   up,
@@ -58,10 +58,9 @@ const groups = {
 }
 
 function createProgram(context: Context): Command {
-  const { version } = createRequire(import.meta.url)("../package.json") as { version: string }
   const program = new Command("superstep")
     .description("Puts LangGraph agents on your own machines.")
-    .version(version, "-v, --version")
+    .version(release(), "-v, --version")
     .showHelpAfterError("(superstep --help tells more)")
     .exitOverride()
   for (const command of commands) addCommand(program, command, { context, groups })

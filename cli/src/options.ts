@@ -14,7 +14,8 @@ export function parseCount(text: string): number {
   throw new InvalidArgumentError("expected a whole number above 0.")
 }
 
-export const portOption = (flags: string, description: string, fallback: number): Option =>
+/** @param fallback  commander's own default; without one the command decides, and names it in the description */
+export const portOption = (flags: string, description: string, fallback?: number): Option =>
   new Option(flags, description).argParser(parsePort).default(fallback)
 
 export const hostOption = (): Option => new Option("--host <address>", "address to listen on").default("127.0.0.1")

@@ -33,8 +33,8 @@ after(async () => {
   }
 })
 
-async function startUp({ cwd, args }: Installation): Promise<Running> {
-  const running = startCli(args, { cwd })
+async function startUp({ cwd, args }: Installation, env: NodeJS.ProcessEnv = {}): Promise<Running> {
+  const running = startCli(args, { cwd, env })
   started.push(running)
   const isUp = () => running.lines.some((line) => line.includes("Data  "))
   const ended = running.ended.then(({ stderr }) => assert.fail(`it ended before it was up: ${stderr}`))
@@ -149,6 +149,28 @@ test("when the program itself is killed the agents go on, and the next start tak
   second.signal("SIGINT")
   await second.ended
   assert.equal(await isAlive(edge), false)
+})
+
+test("a service manager's restart leaves agents and Postgres, and so does a start that fails", async () => {
+  const place = await installation()
+  const first = await startUp(place, { SUPERSTEP_STOP_ALL_ON_EXIT: "0" })
+  const [edge, control, postgres] = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]
+
+  first.signal("SIGTERM")
+  const { code, stderr } = await first.ended
+  const failed = await runCli(place.args, { cwd: place.cwd, env: { SUPERSTEP_WATCH: "soon" } })
+
+  assert.equal(code, 0)
+  assert.match(stderr, /agents go on unattended: superstep up looks after them again/)
+  assert.equal(await isAlive(control), false)
+  assert.equal(failed.code, 1)
+  assert.match(failed.stderr, /SUPERSTEP_WATCH/)
+  assert.deepEqual([edgeOf(place.cwd), await isAlive(edge)], [edge, true])
+  assert.deepEqual(await postgresOf(place.cwd), postgres)
+  const second = await startUp(place, { SUPERSTEP_STOP_ALL_ON_EXIT: "0" })
+  second.signal("SIGINT")
+  assert.equal((await second.ended).code, 0)
+  assert.deepEqual([await isAlive(edge), postgres && (await isAlive(postgres))], [false, false])
 })
 
 test("a second Ctrl-C ends everything at once", async () => {

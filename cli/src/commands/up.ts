@@ -1,144 +1,84 @@
 /** `superstep up`, which `npm start` runs: the whole installation in the foreground. */
-import { openDatabase } from "@superstep/toolkit/db/database"
+import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Option } from "commander"
 import type { CliCommand, Context } from "../command.js"
-import { ensureExample, untilAgentAnswers } from "../first-start/example-deployment.js"
-import { ensureCredentials } from "../first-start/first-credentials.js"
-import { showInstallation, showPostgresRestart, showRestart, showTryIt } from "../first-start/greeting.js"
-import { showRevision } from "../first-start/show-revision.js"
-import { agentsOf } from "../home/agents.js"
-import { controlDatabaseName } from "../home/control-database.js"
-import { startControl, untilControlReady } from "../home/control-process.js"
-import type { Credentials } from "../home/credentials.js"
-import { startHomeDatabase } from "../home/database.js"
-import { type Home, openHome } from "../home/home.js"
-import { type Ownership, takeOwnership } from "../home/owner.js"
-import { homeOption, hostOption, portOption } from "../options.js"
-import { withProgress } from "../output/progress.js"
-import { platformApi } from "../platform/api.js"
-import { urlOf } from "../processes/address.js"
-import { createParts, type Parts } from "../processes/parts.js"
-import { assertPortFree } from "../processes/ports.js"
-import { listenForStop, type StopSignals } from "../processes/stop-signals.js"
+import { openHome } from "../home/home.js"
+import { type About, type Ownership, takeOwnership } from "../home/owner.js"
+import { livingEntry, type Place } from "../home/owner-file.js"
+import { handOver, successorOf, takeOver } from "../home/take-over.js"
+import { homeOption, portOption } from "../options.js"
+import { release } from "../release.js"
+import { type InstallationOptions, nameOf, runInstallation } from "./run-installation.js"
 
 interface UpOptions {
   readonly home?: string
-  readonly port: number
-  readonly agentsPort: number
-  readonly host: string
+  readonly port?: number
+  readonly agentsPort?: number
+  readonly host?: string
   readonly example: boolean
+  readonly takeOver?: boolean
 }
+
+const defaults = { host: "127.0.0.1", port: 8900, agentsPort: 8901 }
 
 export const up: CliCommand<UpOptions> = {
   words: "up",
   summary: "start the control plane, the agents and Postgres",
   options: [
     homeOption(),
-    portOption("-p, --port <port>", "port of the control plane", 8900),
-    portOption("--agents-port <port>", "port that agents are reached at", 8901),
-    hostOption(),
+    portOption("-p, --port <port>", `port of the control plane (default: ${defaults.port})`),
+    portOption("--agents-port <port>", `port that agents are reached at (default: ${defaults.agentsPort})`),
+    new Option("--host <address>", `address to listen on (default: ${defaults.host})`),
     new Option("--no-example", "do not deploy the example on the first start"),
+    new Option(
+      "--take-over",
+      "go on with what another superstep up runs on the folder, which then ends: for an upgrade",
+    ),
   ],
   async run({ options, ...context }) {
     const home = await openHome(options.home ?? context.config.home)
-    await using ownership = await takeOwnership(home, "superstep up")
-    const stop = listenForStop()
-    const parts = createParts()
-    stop.onSecond(() => parts.kill())
-    const startup = bringUp({ options, context, home, ownership, parts, stop })
-    try {
-      await Promise.race([startup, stop.requested])
-      await stop.requested
-      context.err.line(context.err.style("dim", "\n  stopping …"))
-    } finally {
-      await parts.stop()
-      if (stop.first.aborted) context.err.line(context.err.style("dim", "  stopped"))
-      // What was half started when the stop came found its part stopped; that is no news.
-      if (stop.first.aborted) await startup.catch(() => undefined)
-      stop.release()
-    }
+    const former = options.takeOver ? await livingEntry(home.owner) : undefined
+    const place = placeFor(options, context, former?.place)
+    const about: About = { command: "superstep up", release: release(), place }
+    const own = () => takeOwnership(home, about.command, about)
+    const start = { context, home, place, example: options.example && !former, former }
+    if (await run(start, options.takeOver ? await takeOver(home, about) : await own())) return
+    do {
+      // Given away, and nobody has it: everything is taken up again, as after a kill.
+      context.err.line(`  ${context.err.style("yellow", "!")} it did not come up: this program goes on`)
+    } while (!(await run({ ...start, example: false, former: undefined }, await own())))
   },
 }
 
-interface Start {
-  readonly options: UpOptions
-  readonly context: Context
-  readonly home: Home
-  readonly ownership: Ownership
-  readonly parts: Parts
-  readonly stop: StopSignals
+/** What runs under other settings than ours would be moved or, on another database, taken for strangers and ended. */
+export class OtherSettings extends KnownError {
+  readonly code = "other_settings"
 }
 
-// The control plane ends its agents in order: SUPERSTEP_STOP_GRACE (30 s) for units that have runs, and the edge's own.
-const controlStopMs = 90_000
-// What the control plane left, because it was not there to end it, has had its chance.
-const agentsStopMs = 5000
-
-async function bringUp(start: Start): Promise<void> {
-  const { options, context, home, ownership, parts, stop } = start
-  const startedAt = performance.now()
-  const agents = agentsOf(home)
-  await assertPortFree({ ...options, option: "--port" })
-  if (!(await agents.edgeRuns()))
-    await assertPortFree({ ...options, port: options.agentsPort, option: "--agents-port" })
-  const database = await withProgress(context.err, "starting Postgres", () =>
-    startHomeDatabase({
-      home,
-      config: context.config,
-      name: controlDatabaseName,
-      onEnd: () => showPostgresRestart(context.err),
-    }),
-  )
-  await parts.add({ name: "Postgres", stop: () => database.stop(), kill: () => database.kill() })
-  const killAgents = () =>
-    void agents.stop(0).catch((err: unknown) => home.log.error({ err }, "agents cannot be ended"))
-  await parts.add({ name: "agents", stop: () => agents.stop(agentsStopMs), kill: killAgents })
-  let isReady = false
-  const control = await startControl({
-    ...options,
-    home,
-    ownership,
-    config: context.config,
-    databaseUri: database.uri,
-    // An end before it was ready ends the whole start, with its reason.
-    onEnd: (exit, delayMs) => {
-      if (isReady) showRestart(context.err, exit, delayMs)
-    },
-  })
-  await parts.add({ name: "control plane", stop: () => control.stop(controlStopMs), kill: () => control.kill() })
-  const url = urlOf(options.host, options.port)
-  isReady = await withProgress(context.err, "starting the control plane", () =>
-    untilControlReady({ home, control, url, stop: stop.requested }),
-  )
-  if (!isReady) return
-  await withProgress(context.err, "starting the edge", () => agents.untilEdgeRuns(stop.requested))
-  await using db = openDatabase({ uri: database.uri, poolSize: 2, log: home.log })
-  const publicUrl = context.config.publicUrl ?? url
-  const credentials = await ensureCredentials({ db, home, url: publicUrl })
-  const agentsUrl = context.config.agentsUrl ?? urlOf(options.host, options.agentsPort)
-  showInstallation(context.err, { credentials, home, agentsUrl, ms: performance.now() - startedAt })
-  // Asked at the near address: the public one may need a proxy that is not up yet.
-  await deployExample(start, { ...credentials, url }, agentsUrl)
+/** Options of our own go first, then what runs. Pure. @throws OtherSettings  they are of another database */
+function placeFor(options: UpOptions, { config }: Context, former: Place | undefined): Place {
+  const database = config.databaseUri ? "DATABASE_URI" : "embedded"
+  if (former && former.database !== database) {
+    const toDo = former.database === "embedded" ? "unset DATABASE_URI" : "set DATABASE_URI as it has it"
+    throw new OtherSettings(`what runs has another database: ${toDo}`)
+  }
+  const { host, port, agentsPort } = { ...defaults, ...former }
+  return {
+    host: options.host ?? host,
+    port: options.port ?? port,
+    agentsPort: options.agentsPort ?? agentsPort,
+    database,
+  }
 }
 
-async function deployExample(
-  { options, context, home, stop }: Start,
-  credentials: Credentials,
-  agentsUrl: string,
-): Promise<void> {
-  const { err, config } = context
-  if (!options.example) return
-  const { url: platformUrl, api_key: apiKey, tenant_id: workspaceId } = credentials
-  const api = platformApi({ url: platformUrl, apiKey, workspaceId })
-  const searchPath = config.environment.PATH ?? ""
-  const deployment = await ensureExample({ home, api, searchPath })
-  if (!deployment) return
-  const revision = await showRevision(err, { api, deployment, signal: stop.first })
-  const url = deployment.source_config.custom_url ?? `${agentsUrl}/d/${deployment.name}`
-  if (revision?.status !== "DEPLOYED") return
-  const target = { url, graph: deployment.name, apiKey: credentials.api_key }
-  const answers = await withProgress(err, "starting the example", () => untilAgentAnswers(target, stop.requested))
-  if (answers) showTryIt(context, target)
-  else if (!stop.first.aborted)
-    err.line(`  ${err.style("yellow", "!")} ${url} does not answer yet: its log is in the control plane`)
+/** @returns whether this program is done; false when it gave the installation away, and nobody has it */
+async function run(start: Omit<InstallationOptions, "ownership">, owned: Ownership): Promise<boolean> {
+  await using ownership = owned
+  const { context, home } = start
+  if ((await runInstallation({ ...start, ownership })) !== "given up") return true
+  const successor = await successorOf(home)
+  if (!successor) return false
+  const settled = await handOver(home, ownership, successor)
+  if (settled) context.err.line(`  ${nameOf(settled)} runs it from now on; agents went on`)
+  return settled !== undefined
 }

@@ -2,8 +2,8 @@
  * The agents of an installation: its units, the edge in front of them and the builds of new ones. The control plane starts and stops them; when
  * it is not there to do so, because it was killed or cannot start, this does.
  */
+import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import { readJson } from "@superstep/control/files/json-file"
 import { foldersOf } from "@superstep/control/pipeline/folders"
 import { retiredEdges } from "@superstep/control/pipeline/retired-edges"
@@ -16,15 +16,11 @@ import type { Home } from "./home.js"
 export interface Agents {
   /** Whether an edge of this installation lives: then the agents' port is in use by ourselves. */
   edgeRuns(): Promise<boolean>
-  /** The control plane takes requests a moment before its edge does. Returns when it does, or at a stop, or in vain. */
-  untilEdgeRuns(stopped: Promise<unknown>): Promise<void>
+  /** Whether anything runs that requests may be under way to. */
+  anyRuns(): Promise<boolean>
   /** Ends what runs, the edge first, so that nobody is sent to a unit that stops. Each has `graceMs` for its own end. */
   stop(graceMs: number): Promise<void>
 }
-
-const pollMs = 50
-// The log of a control plane that cannot start its edge says why; it goes on trying.
-const patienceMs = 30_000
 
 export function agentsOf(home: Home): Agents {
   const folders = foldersOf(home.folder)
@@ -41,20 +37,17 @@ export function agentsOf(home: Home): Agents {
     const identity = await edge()
     return identity !== undefined && isAlive(identity)
   }
+  // Listing makes the folder, whose permissions are the control plane's to choose.
+  const units = async () => (existsSync(folders.units) ? await runtime.list() : [])
+  const unitRuns = async (unitId: string) => (await runtime.status(unitId)).state === "running"
   return {
     edgeRuns,
-    untilEdgeRuns: async (stopped) => {
-      const over = new AbortController()
-      void stopped.then(() => over.abort())
-      const deadline = performance.now() + patienceMs
-      while (!over.signal.aborted && performance.now() < deadline && !(await edgeRuns())) await sleep(pollMs)
-    },
+    anyRuns: async () => (await edgeRuns()) || (await Promise.all((await units()).map(unitRuns))).includes(true),
     stop: async (graceMs) => {
       const identity = await edge()
       if (identity) await stopProcess(identity, { graceMs })
       await retiredEdges({ folders, drainMs: 0, log: home.log }).stop(graceMs)
-      const units = await runtime.list()
-      await Promise.all([...units.map((unitId) => runtime.stop(unitId, { graceMs })), stopBuilds(folders)])
+      await Promise.all([...(await units()).map((unitId) => runtime.stop(unitId, { graceMs })), stopBuilds(folders)])
     },
   }
 }

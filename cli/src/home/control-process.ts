@@ -69,7 +69,7 @@ export async function startControl(options: ControlOptions): Promise<Supervised>
 }
 
 /**
- * Waits until the API answers.
+ * Waits until the API answers and agents are looked after.
  * @returns whether it does; false when the stop came first
  * @throws ControlPlaneFailed  with the last lines of its log
  */

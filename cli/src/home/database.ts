@@ -12,6 +12,8 @@ export interface HomeDatabase {
   readonly words: string
   /** Stops the embedded Postgres; does nothing for a server of the user's own. */
   stop(): Promise<void>
+  /** Looks after it no more; it goes on. */
+  leave(): Promise<void>
   /** Ends the embedded Postgres at once; what it has acknowledged is there at the next start. */
   kill(): void
 }
@@ -40,6 +42,7 @@ export async function startHomeDatabase({
       isOurs: false,
       words: "Postgres at DATABASE_URI",
       stop: async () => undefined,
+      leave: async () => undefined,
       kill: () => undefined,
     }
   }
@@ -51,6 +54,7 @@ export async function startHomeDatabase({
     isOurs: !adopted,
     words: "Postgres",
     stop: () => kept.stop(),
+    leave: () => kept.leave(),
     kill: () => kept.kill(),
   }
 }

@@ -14,6 +14,8 @@ export interface KeptPostgres {
   /** The one that runs at this moment. */
   readonly postgres: () => RunningPostgres
   stop(): Promise<void>
+  /** Looks after it no more. It goes on, for the next program on the folder. */
+  leave(): Promise<void>
   /** Ends it at once, and does not start it again. */
   kill(): void
 }
@@ -54,13 +56,17 @@ export async function keepPostgres({ onEnd, ...options }: KeepOptions): Promise<
     // The stop ends the sleep that it was in.
     if (!signal.aborted) throw error
   })
+  const leave = async () => {
+    stopping.abort()
+    await kept
+  }
   return {
     postgres: () => postgres,
     stop: async () => {
-      stopping.abort()
-      await kept
+      await leave()
       await postgres.stop()
     },
+    leave,
     kill: () => {
       stopping.abort()
       killPostgres(postgres.pid)

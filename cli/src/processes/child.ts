@@ -11,7 +11,7 @@ export interface Child {
   /** How it ended: in words, and 0 only for an orderly end. */
   readonly exited: Promise<Exit>
   /** Asks it to end, and kills it when `graceMs` are over. */
-  stop(graceMs: number): Promise<void>
+  stop(graceMs: number, signal?: NodeJS.Signals): Promise<void>
   kill(): void
 }
 
@@ -45,8 +45,8 @@ export async function startChild({ script, cwd, env, logFile, onLine }: ChildCom
   return {
     identity,
     exited,
-    stop: async (graceMs) => {
-      await stopProcess(identity, { graceMs })
+    stop: async (graceMs, signal = "SIGTERM") => {
+      await stopProcess(identity, { graceMs, signal })
       await exited
     },
     kill: () => child.kill("SIGKILL"),

@@ -6,6 +6,8 @@ export interface Part {
   readonly name: string
   /** Ends it in order and returns when it is gone. */
   stop(): Promise<void>
+  /** Ends what nobody can take up, and lets all else go on. As `stop` unless told. */
+  leave?(): Promise<void>
   /** Ends it at once; what it was doing is taken up at the next start. */
   kill(): void
 }
@@ -14,27 +16,30 @@ export interface Parts {
   add(part: Part): Promise<void>
   /** Stops everything. @throws the first error, after every part had its turn */
   stop(): Promise<void>
+  /** The same, but what the next start takes up goes on. */
+  leave(): Promise<void>
   kill(): void
 }
 
 export function createParts(): Parts {
   const running: Part[] = []
-  let stopping = false
-  const stopAll = async () => {
-    stopping = true
+  let ending: ((part: Part) => Promise<void>) | undefined
+  const endAll = async (end: (part: Part) => Promise<void>) => {
+    ending = end
     const errors: unknown[] = []
     for (let part = running.at(-1); part; part = running.at(-1)) {
-      await part.stop().catch((error: unknown) => errors.push(error))
+      await end(part).catch((error: unknown) => errors.push(error))
       running.splice(running.indexOf(part), 1)
     }
     if (errors.length > 0) throw errors[0]
   }
   return {
     add: async (part) => {
-      if (stopping) await part.stop()
+      if (ending) await ending(part)
       else running.push(part)
     },
-    stop: stopAll,
+    stop: () => endAll((part) => part.stop()),
+    leave: () => endAll((part) => (part.leave ?? part.stop)()),
     kill: () => {
       for (const part of [...running].reverse()) part.kill()
     },

@@ -7,6 +7,8 @@ export interface StopSignals {
   readonly requested: Promise<NodeJS.Signals>
   /** Calls back once, at the second signal. */
   onSecond(callback: () => void): void
+  /** Ends the program as a first signal does. */
+  ask(signal: NodeJS.Signals): void
   /** Gives the signals back to Node. */
   release(): void
 }
@@ -30,6 +32,9 @@ export function listenForStop(): StopSignals {
     first: controller.signal,
     requested: promise,
     onSecond: (callback) => second.push(callback),
+    ask: (signal) => {
+      if (!controller.signal.aborted) onSignal(signal)
+    },
     release: () => {
       for (const name of names) process.off(name, onSignal)
     },

@@ -16,7 +16,7 @@ export const restartDelayMs = (failures: number): number => Math.min(longestDela
 export interface Supervised {
   /** How the first process ended: for who waits for it to become ready, a failed start. */
   readonly first: Promise<Exit>
-  stop(graceMs: number): Promise<void>
+  stop(graceMs: number, signal?: NodeJS.Signals): Promise<void>
   kill(): void
 }
 
@@ -32,7 +32,7 @@ export async function supervise({ start, log, onEnd }: Supervision): Promise<Sup
   let child = await start()
   const first = child.exited
   const stopping = new AbortController()
-  let graceMsAtStop = 0
+  let end: Parameters<Child["stop"]> = [0]
 
   const restart = async (): Promise<void> => {
     try {
@@ -55,16 +55,16 @@ export async function supervise({ start, log, onEnd }: Supervision): Promise<Sup
       if (stopping.signal.aborted) return
       startedAt = performance.now()
       await restart()
-      if (stopping.signal.aborted) return child.stop(graceMsAtStop)
+      if (stopping.signal.aborted) return child.stop(...end)
     }
   }
   const running = loop()
   return {
     first,
-    stop: async (graceMs) => {
-      graceMsAtStop = graceMs
+    stop: async (...how) => {
+      end = how
       stopping.abort()
-      await child.stop(graceMs)
+      await child.stop(...how)
       await running
     },
     kill: () => {

@@ -29,6 +29,10 @@ export interface Platform extends AsyncDisposable {
   readonly agentsUrl: string
   /** Calls the control plane as the workspace's own client. */
   api<T = unknown>(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply<T>>
+  /** The process of `superstep up`. */
+  readonly pid: number
+  /** Its exit code, once it has ended; null when it was killed. */
+  readonly ended: Promise<number | null>
   /** What the CLI printed so far. */
   output(): string
   /** The control plane's process at this moment; undefined while there is none. */
@@ -64,6 +68,7 @@ export async function startPlatform({ env = {}, home = temporaryFolder() }: Plat
   })
   let printed = ""
   for (const output of [child.stdout, child.stderr]) output.setEncoding("utf8").on("data", (text) => (printed += text))
+  const ended = once(child, "close").then(([code]) => code as number | null)
   const credentials = await untilUp(child, join(home, "credentials.json"), () => printed)
   const api: Platform["api"] = async (method, path, body, headers = {}) => {
     const response = await fetch(`${credentials.url}${path}`, {
@@ -84,6 +89,8 @@ export async function startPlatform({ env = {}, home = temporaryFolder() }: Plat
     credentials,
     agentsUrl: `http://127.0.0.1:${agentsPort}`,
     api,
+    pid: child.pid ?? 0,
+    ended,
     output: () => printed,
     controlPid: () => listenerOf(port),
     [Symbol.asyncDispose]: () => interrupt(child, () => printed),

@@ -1,0 +1,177 @@
+/** The installation of one `superstep up`: brought up part by part, and ended in one of three ways. */
+import { openDatabase } from "@superstep/toolkit/db/database"
+import { isAlive } from "@superstep/toolkit/exec/process-identity"
+import type { Context } from "../command.js"
+import { ensureExample, untilAgentAnswers } from "../first-start/example-deployment.js"
+import { ensureCredentials } from "../first-start/first-credentials.js"
+import { showInstallation, showPostgresRestart, showRestart, showTryIt } from "../first-start/greeting.js"
+import { showRevision } from "../first-start/show-revision.js"
+import { agentsOf } from "../home/agents.js"
+import { controlDatabaseName } from "../home/control-database.js"
+import { startControl, untilControlReady } from "../home/control-process.js"
+import type { Credentials } from "../home/credentials.js"
+import { startHomeDatabase } from "../home/database.js"
+import type { Home } from "../home/home.js"
+import type { Ownership } from "../home/owner.js"
+import type { Place, Program } from "../home/owner-file.js"
+import { successorOf, takeOverSignal } from "../home/take-over.js"
+import { withProgress } from "../output/progress.js"
+import { platformApi } from "../platform/api.js"
+import { urlOf } from "../processes/address.js"
+import { createParts, type Parts } from "../processes/parts.js"
+import { assertPortFree } from "../processes/ports.js"
+import { listenForStop, type StopSignals } from "../processes/stop-signals.js"
+
+export interface InstallationOptions {
+  readonly context: Context
+  readonly home: Home
+  readonly ownership: Ownership
+  readonly place: Place
+  /** Whether a first start deploys the example. */
+  readonly example: boolean
+  /** From whom it was taken over. */
+  readonly former?: Program | undefined
+}
+
+/** `stop`: nothing is left. `leave`: the control plane alone ends. `given up`: the same, for a program that takes over. */
+export type End = "stop" | "leave" | "given up"
+
+/**
+ * Runs until a signal comes. What cannot be brought up stops what was started for it; where agents ran before, they go on.
+ * @throws KnownError  a part cannot be started
+ */
+export async function runInstallation(options: InstallationOptions): Promise<End> {
+  const { home, context } = options
+  const { err } = context
+  const stop = listenForStop()
+  const askedFor = () => void successorOf(home).then((successor) => successor && stop.ask(takeOverSignal))
+  process.on(takeOverSignal, askedFor)
+  const parts = createParts()
+  let end: End = (await agentsOf(home).anyRuns()) ? "leave" : "stop"
+  stop.onSecond(() => end === "stop" && parts.kill())
+  const startup = bringUp({ ...options, parts, stop })
+  try {
+    await Promise.race([startup, stop.requested])
+    end = endFor(await stop.requested, context.config.stopAllOnExit)
+    const successor = await successorOf(home)
+    err.line(
+      err.style("dim", `\n  ${end === "given up" && successor ? `${nameOf(successor)} takes over` : "stopping"} …`),
+    )
+  } finally {
+    await (end === "stop" ? parts.stop() : parts.leave())
+    if (end === "leave") err.line(`  ${await left(options)}`)
+    else if (end === "stop" && stop.first.aborted) err.line(err.style("dim", "  stopped"))
+    // What was half started when the stop came found its part stopped; that is no news.
+    if (stop.first.aborted) await startup.catch(() => undefined)
+    process.off(takeOverSignal, askedFor)
+    stop.release()
+  }
+  return end
+}
+
+async function left({ former }: InstallationOptions): Promise<string> {
+  if (former && (await isAlive(former.owner))) return `agents go on, and ${nameOf(former)} looks after them again`
+  return "agents go on unattended: superstep up looks after them again"
+}
+
+/** Pure. Ctrl-C and a closed terminal are a person's, SIGTERM may be a service manager's. */
+export function endFor(signal: NodeJS.Signals, stopAllOnExit: boolean): End {
+  if (signal === takeOverSignal) return "given up"
+  return signal === "SIGTERM" && !stopAllOnExit ? "leave" : "stop"
+}
+
+/** How a person finds it. */
+export const nameOf = ({ owner, release }: Program): string => `process ${owner.pid} (Superstep ${release ?? "?"})`
+
+type Start = InstallationOptions & { readonly parts: Parts; readonly stop: StopSignals }
+
+// The control plane ends its agents in order: SUPERSTEP_STOP_GRACE (30 s) for units that have runs, and the edge's own.
+const controlStopMs = 90_000
+// Who takes over waits for it, and the API is away; what it does is taken up by the next one.
+const controlLeaveMs = 10_000
+// What the control plane left, because it was not there to end it, has had its chance.
+const agentsStopMs = 5000
+
+async function bringUp(start: Start): Promise<void> {
+  const { context, home, ownership, parts, place, stop } = start
+  const startedAt = performance.now()
+  const agents = agentsOf(home)
+  await assertPortFree({ ...place, option: "--port" })
+  if (!(await agents.edgeRuns())) await assertPortFree({ ...place, port: place.agentsPort, option: "--agents-port" })
+  const database = await withProgress(context.err, "starting Postgres", () =>
+    startHomeDatabase({
+      home,
+      config: context.config,
+      name: controlDatabaseName,
+      onEnd: () => showPostgresRestart(context.err),
+    }),
+  )
+  await parts.add({
+    name: "Postgres",
+    stop: () => database.stop(),
+    leave: () => database.leave(),
+    kill: () => database.kill(),
+  })
+  const killAgents = () =>
+    void agents.stop(0).catch((err: unknown) => home.log.error({ err }, "agents cannot be ended"))
+  await parts.add({
+    name: "agents",
+    stop: () => agents.stop(agentsStopMs),
+    leave: async () => undefined,
+    kill: killAgents,
+  })
+  let isReady = false
+  const control = await startControl({
+    ...place,
+    home,
+    ownership,
+    config: context.config,
+    databaseUri: database.uri,
+    // An end before it was ready ends the whole start, with its reason.
+    onEnd: (exit, delayMs) => {
+      if (isReady) showRestart(context.err, exit, delayMs)
+    },
+  })
+  await parts.add({
+    name: "control plane",
+    stop: () => control.stop(controlStopMs),
+    leave: () => control.stop(controlLeaveMs, takeOverSignal),
+    kill: () => control.kill(),
+  })
+  const url = urlOf(place.host, place.port)
+  isReady = await withProgress(context.err, "starting the control plane", () =>
+    untilControlReady({ home, control, url, stop: stop.requested }),
+  )
+  if (!isReady) return
+  await using db = openDatabase({ uri: database.uri, poolSize: 2, log: home.log })
+  const publicUrl = context.config.publicUrl ?? url
+  const credentials = await ensureCredentials({ db, home, url: publicUrl })
+  const agentsUrl = context.config.agentsUrl ?? urlOf(place.host, place.agentsPort)
+  if (stop.first.aborted) return
+  await ownership.noteUp()
+  showInstallation(context.err, { credentials, home, agentsUrl, ms: performance.now() - startedAt })
+  // Asked at the near address: the public one may need a proxy that is not up yet.
+  await deployExample(start, { ...credentials, url }, agentsUrl)
+}
+
+async function deployExample(
+  { example, context, home, stop }: Start,
+  credentials: Credentials,
+  agentsUrl: string,
+): Promise<void> {
+  const { err, config } = context
+  if (!example) return
+  const { url: platformUrl, api_key: apiKey, tenant_id: workspaceId } = credentials
+  const api = platformApi({ url: platformUrl, apiKey, workspaceId })
+  const searchPath = config.environment.PATH ?? ""
+  const deployment = await ensureExample({ home, api, searchPath })
+  if (!deployment) return
+  const revision = await showRevision(err, { api, deployment, signal: stop.first })
+  const url = deployment.source_config.custom_url ?? `${agentsUrl}/d/${deployment.name}`
+  if (revision?.status !== "DEPLOYED") return
+  const target = { url, graph: deployment.name, apiKey: credentials.api_key }
+  const answers = await withProgress(err, "starting the example", () => untilAgentAnswers(target, stop.requested))
+  if (answers) showTryIt(context, target)
+  else if (!stop.first.aborted)
+    err.line(`  ${err.style("yellow", "!")} ${url} does not answer yet: its log is in the control plane`)
+}

@@ -1,0 +1,85 @@
+/** The file that names a program: who has the data folder, and who is about to take it over. */
+import { randomUUID } from "node:crypto"
+import { link, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { setTimeout as sleep } from "node:timers/promises"
+import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+
+export interface Program {
+  /** As a person types it: `superstep up`. */
+  readonly command: string
+  readonly owner: ProcessIdentity
+  /** The version that it is of; entries of `superstep dev` and the like have none. */
+  readonly release?: string
+  /** Where `superstep up` listens, for who takes over. */
+  readonly place?: Place
+  /** The process that the owner runs: the control plane or an agent server. */
+  readonly child?: ProcessIdentity
+  /** The API answers and agents are reached. */
+  readonly isUp?: boolean
+}
+
+/** What agents and their clients rely on, so another program on the same folder has it the same. */
+export interface Place {
+  readonly host: string
+  readonly port: number
+  readonly agentsPort: number
+  readonly database: "embedded" | "DATABASE_URI"
+}
+
+/** Writes a draft and links it to the name, so that the file is whole from its first moment. @returns false if it is there */
+export async function createEntry(file: string, entry: Program): Promise<boolean> {
+  const draft = `${file}.${randomUUID()}`
+  await writeFile(draft, JSON.stringify(entry))
+  try {
+    await link(draft, file)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
+    return false
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+export async function replaceEntry(file: string, entry: Program): Promise<void> {
+  const draft = `${file}.${randomUUID()}`
+  await writeFile(draft, JSON.stringify(entry))
+  await rename(draft, file)
+}
+
+export async function readEntry(file: string): Promise<Program | undefined> {
+  try {
+    return JSON.parse(await readFile(file, "utf8")) as Program
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
+    throw error
+  }
+}
+
+/** @returns the program that the file names, if it lives */
+export async function livingEntry(file: string): Promise<Program | undefined> {
+  const entry = await readEntry(file)
+  return entry && (await isAlive(entry.owner)) ? entry : undefined
+}
+
+// How often a starter looks whether another one, who takes the folder over, is done: it removes a file.
+const pollMs = 20
+
+/**
+ * Removes the entry of a program that has ended. Between a look and a removal another starter could have put its own
+ * there, so only who holds the claim removes, and looks again first; a claim whose holder was killed is removed likewise.
+ */
+export async function removeDeadEntry(file: string, self: Program): Promise<void> {
+  const claim = `${file}.takeover`
+  while (!(await createEntry(claim, self))) {
+    const holder = await readEntry(claim)
+    if (holder && !(await isAlive(holder.owner))) await removeDeadEntry(claim, self)
+    else await sleep(pollMs)
+  }
+  try {
+    const entry = await readEntry(file)
+    if (entry && !(await isAlive(entry.owner))) await rm(file)
+  } finally {
+    await rm(claim)
+  }
+}

@@ -1,0 +1,124 @@
+/** What can go wrong while one release takes over from another: whatever it is, agents are served. */
+import assert from "node:assert/strict"
+import { existsSync } from "node:fs"
+import { readFile, writeFile } from "node:fs/promises"
+import { createServer } from "node:net"
+import { join } from "node:path"
+import { test } from "node:test"
+import type { ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { clientOf, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
+import { keepAsking, keepTalking } from "./testing/live-traffic.js"
+import { type Platform, processesOf, startPlatform } from "./testing/platform.js"
+import { installRelease, type Program, startTakeOver, untilUp } from "./testing/releases.js"
+import { createRepository } from "./testing/repository.js"
+
+const skip = unlessWide("takes a minute or two")
+
+interface Entry {
+  readonly owner: ProcessIdentity
+  readonly child?: ProcessIdentity
+}
+
+const ownerOf = async ({ home }: Platform): Promise<Entry | undefined> => {
+  const text = await readFile(join(home, "running.json"), "utf8").catch(() => undefined)
+  return text === undefined ? undefined : (JSON.parse(text) as Entry)
+}
+
+const isHealthy = ({ credentials }: Platform): Promise<boolean> =>
+  fetch(`${credentials.url}/health`).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+
+/** Waits until the first program has taken the folder back so many times. */
+const untilTakenBack = (platform: Platform, times: number) =>
+  until(() => platform.output().split("Superstep is up").length > times + 1, {
+    what: `taken back ${times} times:\n${platform.output()}`,
+    timeoutMs: 60_000,
+  })
+
+/** Moments of a take-over, as the folder shows them. */
+const moments = {
+  "has asked for it": (platform: Platform) => existsSync(join(platform.home, "running.json.next")),
+  "has the folder": async (platform: Platform, { child }: Program) =>
+    (await ownerOf(platform))?.owner.pid === child.pid,
+  "has started its control plane": async (platform: Platform, { child }: Program) => {
+    const entry = await ownerOf(platform)
+    return entry?.owner.pid === child.pid && entry?.child !== undefined
+  },
+}
+
+test("a take-over that fails or is killed leaves the former program serving; of two at once, one wins", {
+  skip,
+}, async () => {
+  const [next, broken, repository] = await Promise.all([
+    installRelease("0.9.0"),
+    installRelease("0.9.1"),
+    createRepository(),
+  ])
+  await writeFile(join(broken.folder, "control/src/migrations/000999_fail.sql"), "-- It fails.\nselect 1 / 0;\n")
+  await using platform = await startPlatform({ env: { SUPERSTEP_WATCH: "1" } })
+  const deployment = await deploy(platform, "live", repository.url)
+  const conversations = keepTalking(clientOf(platform, deployment), { count: 5, steps: 20 })
+  const { custom_url: url } = deployment.source_config
+  const requests = keepAsking(url, { apiKey: platform.credentials.api_key, perSecond: 20 })
+  let takenBack = 0
+
+  // The new release cannot run.
+  const blocker = createServer()
+  await new Promise<void>((resolve) => blocker.listen(0, "127.0.0.1", resolve))
+  const { port } = blocker.address() as { port: number }
+  for (const [release, args, reason] of [
+    [broken, [], /migration 000999_fail\.sql failed/],
+    [next, ["--port", `${port}`], /port \d+ is in use: choose another with --port/],
+  ] as const) {
+    const program = startTakeOver(release, platform, { args })
+    assert.equal(await program.ended, 1)
+    await untilTakenBack(platform, ++takenBack)
+    assert.match(program.output(), reason)
+    assert.match(program.output(), /agents go on, and process \d+ \(Superstep 0\.1\.0\) looks after them again/)
+  }
+  blocker.close()
+
+  // The new one is killed.
+  for (const [name, isReached] of Object.entries(moments)) {
+    const program = startTakeOver(next, platform)
+    await until(() => isReached(platform, program), { what: `it ${name}`, timeoutMs: 30_000 })
+    program.child.kill("SIGKILL")
+    await program.ended
+    const wasGiven = platform.output().split("takes over").length - 1 > takenBack
+    if (wasGiven || name !== "has asked for it") await untilTakenBack(platform, ++takenBack)
+    await until(() => isHealthy(platform), { what: "the API answers" })
+    assert.equal((await ownerOf(platform))?.owner.pid, platform.pid)
+  }
+
+  // Two at once.
+  const two = [startTakeOver(next, platform), startTakeOver(next, platform)]
+  await until(() => two.some(({ output }) => output().includes("Superstep is up")), {
+    what: "one of them is up",
+    timeoutMs: 60_000,
+  })
+  const [winner, loser] = two.toSorted((a, b) => Number(a.child.exitCode ?? -1) - Number(b.child.exitCode ?? -1))
+  assert.ok(winner && loser)
+  assert.equal(await loser.ended, 1)
+  assert.match(loser.output(), /process \d+ takes .* over already/)
+  assert.equal(await platform.ended, 0)
+
+  // The former one is killed while it is asked.
+  await using last = startTakeOver(next, platform)
+  await until(() => moments["has asked for it"](platform), { what: "it has asked" })
+  winner.child.kill("SIGKILL")
+  await untilUp(last)
+  const revisionId = await startRevision(platform, deployment.id)
+  await untilDeployed(platform, deployment.id, revisionId)
+  await Promise.all([requests.stop(), conversations.stop()])
+
+  assert.deepEqual([...new Set(requests.answers.map(({ failure }) => failure))], [""])
+  assert.deepEqual([...new Set(conversations.ended.map(({ problem }) => problem))], [""])
+  assert.ok(requests.answers.some(({ revision }) => revision === revisionId))
+  last.child.kill("SIGINT")
+  assert.equal(await last.ended, 0)
+  assert.deepEqual(await processesOf(platform.home), [])
+})
