@@ -66,7 +66,8 @@ export class FakeServer implements AsyncDisposable {
   readonly #writer: FrameWriter
   readonly #socket: Socket
   readonly #answers: boolean
-  #watchers: (() => void)[] = []
+  /** Who waits for the next frame: each is told that one has come, or that none will. */
+  #watchers: { onFrame(): void; onExit(): void }[] = []
   #errors = ""
   #lastCall = 0
 
@@ -85,6 +86,9 @@ export class FakeServer implements AsyncDisposable {
     socket.on("error", () => {})
     child.stderr?.on("data", (chunk) => {
       this.#errors += String(chunk)
+    })
+    child.once("exit", () => {
+      for (const { onExit } of this.#takeWatchers()) onExit()
     })
   }
 
@@ -228,13 +232,15 @@ export class FakeServer implements AsyncDisposable {
   #nextFrame(): Promise<void> {
     return new Promise((resolve, reject) => {
       const onExit = () => reject(new Error(`the worker ended: ${this.#errors}`))
-      if (this.child.exitCode !== null) onExit()
-      this.child.once("exit", onExit)
-      this.#watchers.push(() => {
-        this.child.off("exit", onExit)
-        resolve()
-      })
+      if (this.child.exitCode !== null || this.child.signalCode !== null) onExit()
+      else this.#watchers.push({ onFrame: resolve, onExit })
     })
+  }
+
+  #takeWatchers() {
+    const watchers = this.#watchers
+    this.#watchers = []
+    return watchers
   }
 
   #receive(header: Readonly<Record<string, unknown>>, payload: readonly Buffer[]): void {
@@ -250,9 +256,7 @@ export class FakeServer implements AsyncDisposable {
       payload: Object.fromEntries(names.map((name, i) => [name, lines[i] ?? ""])),
     })
     if (frame.type === "call" && this.#answers) this.#answer(frame as WorkerCall, lines)
-    const watchers = this.#watchers
-    this.#watchers = []
-    for (const watcher of watchers) watcher()
+    for (const { onFrame } of this.#takeWatchers()) onFrame()
   }
 
   #answer(call: WorkerCall, lines: readonly string[]): void {
