@@ -1,5 +1,5 @@
 /** `superstep logs`: what builds and agent servers said, and with `-f` what they say. */
-import { setTimeout as sleep } from "node:timers/promises"
+import { pause } from "@superstep/toolkit/exec/pause"
 import { Option } from "commander"
 import type { CliCommand } from "../command.js"
 import { parseCount } from "../options.js"
@@ -113,7 +113,7 @@ async function followLog(
         if (stop.first.aborted) return
         if (!isBroken(error)) throw error
       }
-      await sleep(reconnectMs, undefined, { signal: stop.first }).catch(() => undefined)
+      await pause(reconnectMs, stop.first)
     }
   } finally {
     stop.release()

@@ -1,7 +1,7 @@
 /** Deploys the example once in the life of an installation. Who deletes it does not get it back. */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
+import { pause } from "@superstep/toolkit/exec/pause"
 import type { Home } from "../home/home.js"
 import type { Target } from "../output/try-it.js"
 import type { PlatformApi } from "../platform/api.js"
@@ -57,7 +57,7 @@ const agentMs = 60_000
 export async function untilAgentAnswers({ url, apiKey }: Target, stopped: Promise<unknown>): Promise<boolean> {
   const question = { url: `${url}/info`, headers: { "x-api-key": apiKey ?? "" } }
   const tooLong = new AbortController()
-  const gaveUp = Promise.race([stopped, sleep(agentMs, undefined, { signal: tooLong.signal }).catch(() => undefined)])
+  const gaveUp = Promise.race([stopped, pause(agentMs, tooLong.signal)])
   try {
     if (!(await untilAnswers(question, gaveUp))) return false
     return await untilAnswers({ ...question, url: `${url}/docs`, isReady: ({ status }) => status < 500 }, gaveUp)

@@ -1,7 +1,7 @@
 /** Looks how much memory and disk a running step uses. */
 import { execFile } from "node:child_process"
-import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
+import { pause } from "@superstep/toolkit/exec/pause"
 import { processTree } from "@superstep/toolkit/exec/process-tree"
 
 export interface StepRoom {
@@ -42,7 +42,7 @@ export function watchStep(
 
 async function watchDisk(room: StepRoom, onExcess: (excess: Excess) => void, signal: AbortSignal): Promise<void> {
   let waitMs = diskLookMs
-  while (await sleep(waitMs, true, { signal }).catch(() => false)) {
+  while (await pause(waitMs, signal)) {
     const begun = performance.now()
     const excess = await diskExcess(room)
     if (signal.aborted) return

@@ -1,5 +1,5 @@
 /** Work that is done again and again. */
-import { setTimeout as sleep } from "node:timers/promises"
+import { pause } from "@superstep/toolkit/exec/pause"
 
 export interface Repeated {
   /** Does it now, or once more when it is being done. */
@@ -25,7 +25,7 @@ export function repeated(work: () => Promise<void>, everyMs: number, { restMs = 
     do {
       isWoken = false
       await work()
-      if (restMs > 0) await sleep(restMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+      if (restMs > 0) await pause(restMs, stopping.signal)
     } while (isWoken && !isStopping)
     running = undefined
     if (!isStopping) timer = setTimeout(wake, everyMs)
