@@ -6,6 +6,7 @@ import { execFile } from "node:child_process"
 import { cp, mkdir, readFile, symlink } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { pathTo } from "../paths.js"
 import type { Kind, Place } from "./system.js"
@@ -42,7 +43,7 @@ export function peer({ folder }: Place): Kind {
 /** Does nothing when the versions that `peer/package.json` names are there. */
 export async function installPeer(): Promise<void> {
   const wanted = await readFile(pathTo("peer/package.json"), "utf8")
-  const installed = await readFile(join(installation, "installed.json"), "utf8").catch(() => undefined)
+  const installed = await readFile(join(installation, "installed.json"), "utf8").catch(ifCode(["ENOENT"]))
   if (installed === wanted) return
   await mkdir(installation, { recursive: true })
   await cp(pathTo("peer/package.json"), join(installation, "package.json"))

@@ -2,6 +2,7 @@
 import { once } from "node:events"
 import { mkdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { until } from "@superstep/toolkit/testing/until"
 import { BenchFailed, callJson, type Target } from "../http-client.js"
@@ -64,6 +65,7 @@ export async function startPlatform(
     cleanup,
   )
   const ended = once(child, "exit").then(() => Promise.reject(new BenchFailed(`superstep up: ${lastLines(logFile)}`)))
+  // It is also awaited below; after that its end is ours.
   ended.catch(() => undefined)
   const isUp = () => findCredentials(home)
   const credentials = await Promise.race([ended, until(isUp, { what: "superstep up answers", timeoutMs: 120_000 })])
@@ -83,9 +85,10 @@ export async function startPlatform(
 }
 
 async function findCredentials(home: string): Promise<Credentials | undefined> {
-  const text = await readFile(join(home, "credentials.json"), "utf8").catch(() => undefined)
+  const text = await readFile(join(home, "credentials.json"), "utf8").catch(ifCode(["ENOENT"]))
   if (text === undefined) return undefined
   const credentials = JSON.parse(text) as Credentials
+  // Not up yet: who waits asks again.
   const health = await fetch(`${credentials.url}/health`).catch(() => undefined)
   return health?.ok ? credentials : undefined
 }

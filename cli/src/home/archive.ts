@@ -7,6 +7,7 @@ import { existsSync } from "node:fs"
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { copyCluster, placeCluster } from "@superstep/toolkit/postgres/base-backup"
 import { create, extract } from "tar"
 import type { Home } from "./home.js"
@@ -79,7 +80,11 @@ export async function packFolders({
  */
 export async function restore({ home, file }: { home: Home; file: string }): Promise<void> {
   const { folder } = home
-  const there = await readdir(folder).catch(() => [])
+  const there = await readdir(folder)
+    .catch(ifCode(["ENOENT"], []))
+    .catch((cause: Error) => {
+      throw new NoBackup(`${folder} cannot be used: ${cause.message}`, { cause })
+    })
   if (there.length > 0) throw new NoBackup(`${folder} is not empty: choose another with --home, or remove it first`)
   const draft = join(dirname(folder), `.${basename(folder)}.restoring`)
   await rm(draft, { recursive: true, force: true })
@@ -100,7 +105,7 @@ export async function restore({ home, file }: { home: Home; file: string }): Pro
 }
 
 async function checkManifest(path: string, file: string): Promise<void> {
-  const text = await readFile(path, "utf8").catch(() => undefined)
+  const text = await readFile(path, "utf8").catch(ifCode(missing))
   if (text === undefined) throw new NoBackup(`${file} is no backup of Superstep`)
   if ((JSON.parse(text) as { format: number }).format !== format)
     throw new NoBackup(`${file} was made by a newer Superstep: restore it with that one`)

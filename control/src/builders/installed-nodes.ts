@@ -3,6 +3,7 @@ import { execFile } from "node:child_process"
 import { readdir, realpath, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { isReachable } from "@superstep/toolkit/postgres/postgres-user"
 import type { NodeProgram } from "./choose-node.js"
@@ -64,15 +65,15 @@ async function candidatesIn(folders: readonly string[]): Promise<string[]> {
 }
 
 const foldersBelow = async (folder: string): Promise<string[]> =>
-  (await readdir(folder, { withFileTypes: true }).catch(nothingThere)).map(({ name }) => join(folder, name))
+  (await readdir(folder, { withFileTypes: true }).catch(ifCode(notOurs, []))).map(({ name }) => join(folder, name))
 
 async function programAt(path: string): Promise<string | undefined> {
-  const real = await realpath(path).catch(() => undefined)
+  const real = await realpath(path).catch(ifCode(notOurs))
   return real !== undefined && (await stat(real)).isFile() ? real : undefined
 }
 
-// A folder of a manager that is not installed, or that we may not read.
-const nothingThere = () => []
+// Of a manager that is not installed, or that we may not read; or a link that leads nowhere.
+const notOurs = [...missing, "EACCES", "EPERM", "ELOOP"]
 
 async function askVersion(path: string): Promise<string | undefined> {
   try {

@@ -5,6 +5,7 @@
  */
 import { mkdir, readdir, realpath, rename, rm, stat, utimes } from "node:fs/promises"
 import { dirname, join } from "node:path"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { cloneTree } from "./clone-tree.js"
 import { closeTree, removeTree } from "./publish.js"
@@ -75,13 +76,7 @@ async function modulesFolders(tree: string, folder = ""): Promise<string[]> {
 }
 
 const isFolder = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (found) => found.isDirectory(),
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT" || error.code === "ENOTDIR") return false
-      throw error
-    },
-  )
+  stat(path).then((found) => found.isDirectory(), ifCode(missing, false))
 
 /** A link in the tree must not lead us, who may be root, to write elsewhere. */
 async function isRealFolder(tree: string, path: string): Promise<boolean> {

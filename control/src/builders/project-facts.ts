@@ -1,6 +1,7 @@
 /** Reads from a fetched tree what the plan of its build depends on. Never follows a path out of the tree. */
 import { readFile, realpath, stat } from "node:fs/promises"
 import { dirname, join, relative, sep } from "node:path"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { BuildFailed } from "./failure.js"
 import { type ProjectConfig, parseProjectConfig } from "./project-config.js"
 
@@ -55,10 +56,7 @@ export async function readProjectFacts(root: string, configPath: string): Promis
  */
 export async function insideTree(root: string, path: string): Promise<string | undefined> {
   const top = await realpath(root)
-  const target = await realpath(join(root, path)).catch((error: NodeJS.ErrnoException) => {
-    if (["ENOENT", "ENOTDIR", "ELOOP"].includes(error.code ?? "")) return undefined
-    throw error
-  })
+  const target = await realpath(join(root, path)).catch(ifCode([...missing, "ELOOP"]))
   if (!target?.startsWith(top + sep)) return undefined
   return (await stat(target)).isFile() ? target : undefined
 }

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process"
 import { lstat, mkdir, realpath, rename, rm } from "node:fs/promises"
 import { basename, dirname, join, sep } from "node:path"
 import { promisify } from "node:util"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 
 const run = promisify(execFile)
@@ -58,12 +59,4 @@ export async function removeTree(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
 }
 
-async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT" || error.code === "ENOTDIR") return false
-      throw error
-    },
-  )
-}
+const exists = (path: string): Promise<boolean> => lstat(path).then(() => true, ifCode(missing, false))

@@ -1,5 +1,6 @@
 /** Reads a growing log file piece by piece, in bounded memory whatever is in it. */
 import { type FileHandle, open } from "node:fs/promises"
+import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { maxRawBytes } from "../logs/log-line.js"
 
 // A longest line and as much again; the rest is read next time.
@@ -20,10 +21,7 @@ export interface ReadLines {
  * @param from  in bytes; a file that is shorter was begun anew and is read from its start
  */
 export async function readLines(file: string, from: number): Promise<ReadLines> {
-  const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined
-    throw error
-  })
+  const handle = await open(file).catch(ifCode(["ENOENT"]))
   if (!handle) return { lines: [], next: 0, hasMore: false }
   try {
     const { size } = await handle.stat()

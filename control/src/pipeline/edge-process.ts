@@ -7,6 +7,7 @@ import { mkdir, readFile, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
@@ -104,7 +105,7 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
     const begun = await edgeStatus(adminSocket).catch(undefinedIfUnavailable)
     if (begun && begun.pid !== former.pid) return identify(begun.pid)
     const formerSocket = retired.socketOf(former)
-    await rename(adminSocket, formerSocket).catch(ignoreMissing)
+    await rename(adminSocket, formerSocket).catch(ifCode(["ENOENT"]))
     const place = { cwd: folders.edge, outputFile: files.outputFile }
     const pid = await startSuccessor(formerSocket, command, place).catch(undefinedIfUnavailable)
     if (pid !== undefined) return (await identify(pid)) ?? Promise.reject(new Unavailable("the new edge ended at once"))
@@ -218,7 +219,7 @@ async function start(
 ): Promise<ProcessIdentity> {
   await mkdir(folders.edge, { recursive: true, mode: 0o700 })
   // One former log is kept; what is in the new one is this process's.
-  await rename(outputFile, `${outputFile}.1`).catch(ignoreMissing)
+  await rename(outputFile, `${outputFile}.1`).catch(ifCode(["ENOENT"]))
   return spawnDetached({ argv, cwd: folders.edge, env, outputFile })
 }
 
@@ -241,8 +242,4 @@ async function untilAnswering(
 
 function undefinedIfUnavailable(error: unknown): undefined {
   if (!(error instanceof Unavailable)) throw error
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== "ENOENT") throw error
 }

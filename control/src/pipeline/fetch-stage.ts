@@ -1,5 +1,6 @@
 /** fetch: from a ref or an archive to an id of its content, which is stored at once, and from the id to the tree. */
 import { mkdir, stat } from "node:fs/promises"
+import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { stopBuild } from "../builders/build-process.js"
 import { removeTree } from "../builders/publish.js"
 import { recordCommit } from "../revisions/claims.js"
@@ -46,11 +47,4 @@ export async function fetchTree(input: StageInput, code: Located, sha: string): 
   return treeHash
 }
 
-export const isThere = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return false
-      throw error
-    },
-  )
+export const isThere = (path: string): Promise<boolean> => stat(path).then(() => true, ifCode(["ENOENT"], false))

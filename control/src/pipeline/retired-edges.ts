@@ -2,6 +2,7 @@
 import { mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -37,7 +38,7 @@ export function retiredEdges({ folders, drainMs, log }: RetiredEdgesOptions) {
   }
 
   const all = async (): Promise<Retired[]> => {
-    const names = await readdir(folder).catch(noneIfMissing)
+    const names = await readdir(folder).catch(ifCode(["ENOENT"], []))
     const files = names.filter((name) => name.endsWith(".json"))
     const read = await Promise.all(files.map((name) => readJson<Retired>(join(folder, name))))
     return read.filter((it) => it !== undefined)
@@ -97,9 +98,4 @@ export function openTogether(current: EdgeState, retired: readonly EdgeState[]):
 
 function undefinedIfUnavailable(error: unknown): undefined {
   if (!(error instanceof Unavailable)) throw error
-}
-
-function noneIfMissing(error: NodeJS.ErrnoException): string[] {
-  if (error.code !== "ENOENT") throw error
-  return []
 }

@@ -7,6 +7,7 @@ import { createWriteStream } from "node:fs"
 import { mkdir, rename, rm, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { pipeline } from "node:stream/promises"
+import { ifCode } from "@superstep/toolkit/errors/if-code"
 import type { ReadEntry } from "tar"
 import { invalidEntry, judgeEntry, TakenNames } from "./archive-entry.js"
 import { type ArchiveLimits, archiveLimits, readArchive } from "./archive-reader.js"
@@ -43,9 +44,7 @@ export function archiveSource(limits: ArchiveLimits = archiveLimits): Source<Arc
 const idOf = (sha256: string): string => `sha256:${sha256}`
 
 async function requireFile(file: string): Promise<void> {
-  const found = await stat(file).catch((error: NodeJS.ErrnoException) => error)
-  if (!("code" in found)) return
-  if (found.code !== "ENOENT") throw found
+  if (await stat(file).catch(ifCode(["ENOENT"]))) return
   throw new SourceFailed("source_not_found", "the archive is not kept any more: upload the code again")
 }
 

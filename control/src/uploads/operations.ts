@@ -9,6 +9,7 @@ import { join } from "node:path"
 import type { ReadableStream } from "node:stream/web"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound, Refused, TooManyRequests } from "@superstep/toolkit/errors/errors"
+import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { v7 as newId } from "uuid"
 import {
   countUnused,
@@ -134,7 +135,7 @@ export async function removeOldArchives(db: Db, folder: string): Promise<void> {
   await removeUnsent(db)
   await markUnneeded(db)
   // Listed first: a file that comes later has its row by then.
-  const present = await readdir(folder).catch(emptyWhenAbsent)
+  const present = await readdir(folder).catch(ifCode(["ENOENT"], []))
   const needed = await uploadIdsWithFile(db)
   for (const name of present) {
     const file = join(folder, name)
@@ -145,19 +146,11 @@ export async function removeOldArchives(db: Db, folder: string): Promise<void> {
 
 /** Removes what was on its way to a process that has died. Nobody else may be receiving. */
 export async function removePartialArchives(folder: string): Promise<void> {
-  const present = await readdir(folder).catch(emptyWhenAbsent)
+  const present = await readdir(folder).catch(ifCode(["ENOENT"], []))
   for (const name of present) if (name.endsWith(".partial")) await rm(join(folder, name), { force: true })
 }
 
-function emptyWhenAbsent(error: NodeJS.ErrnoException): string[] {
-  if (error.code === "ENOENT") return []
-  throw error
-}
-
 const isOlder = async (file: string, ms: number): Promise<boolean> => {
-  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined
-    throw error
-  })
+  const found = await stat(file).catch(ifCode(["ENOENT"]))
   return found !== undefined && found.mtimeMs < Date.now() - ms
 }

@@ -4,6 +4,7 @@ import { once } from "node:events"
 import { readdir, readFile, readlink } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
@@ -49,6 +50,7 @@ export interface PlatformOptions {
 export async function processesOf(folder: string): Promise<string[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
   const found = pids.map(async (pid) => {
+    // One that has ended meanwhile, or is another user's, says nothing.
     const text = (file: string) => readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "")
     const about = [await text("cmdline"), await readlink(`/proc/${pid}/cwd`).catch(() => ""), await text("environ")]
     return about.some((part) => part.includes(folder)) ? about[0]?.replaceAll("\0", " ").trim() : undefined
@@ -100,7 +102,7 @@ export async function startPlatform({ env = {}, home = temporaryFolder() }: Plat
 async function untilUp(child: ChildProcess, file: string, printed: () => string): Promise<Credentials> {
   const isUp = async () => {
     if (child.exitCode !== null) throw new Error(`superstep up ended with code ${child.exitCode}:\n${printed()}`)
-    const text = await readFile(file, "utf8").catch(() => undefined)
+    const text = await readFile(file, "utf8").catch(ifCode(["ENOENT"]))
     const credentials = text === undefined ? undefined : (JSON.parse(text) as Credentials)
     const isHealthy =
       credentials &&
@@ -137,8 +139,10 @@ async function listenerOf(port: number): Promise<number | undefined> {
   const inode = line?.trim().split(/\s+/)[9]
   if (inode === undefined) return undefined
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    // One that has ended meanwhile, or is another user's, is not the one.
     const files = await readdir(`/proc/${pid}/fd`).catch(() => [])
     for (const file of files) {
+      // A file that was closed meanwhile is not its socket.
       const target = await readlink(`/proc/${pid}/fd/${file}`).catch(() => "")
       if (target === `socket:[${inode}]`) return Number(pid)
     }

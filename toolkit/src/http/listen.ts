@@ -7,6 +7,7 @@ import { type AddressInfo, connect, type Server as NetServer } from "node:net"
 import type { Duplex } from "node:stream"
 import { createAdaptorServer } from "@hono/node-server"
 import { KnownError } from "../errors/errors.js"
+import { ifCode, missing } from "../errors/if-code.js"
 import type { Log } from "../log/log.js"
 import { limitFirstRequests } from "./first-requests.js"
 import { secureFront } from "./secure-front.js"
@@ -142,7 +143,7 @@ async function tryBind(server: NetServer, address: ListenAddress): Promise<void>
 
 /** A socket file outlives the process that was killed; only when nobody answers there is it dead. */
 async function removeDeadSocket(path: string): Promise<void> {
-  const found = await lstat(path).catch(() => undefined)
+  const found = await lstat(path).catch(ifCode(missing))
   if (!found?.isSocket()) return
   const probe = connect(path)
   try {

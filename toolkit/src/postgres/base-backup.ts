@@ -9,6 +9,7 @@ import { constants } from "node:fs"
 import { chmod, chown, copyFile, lstat, mkdir, readdir, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import pg from "pg"
+import { ifCode } from "../errors/if-code.js"
 import { makeClusterFolder } from "./folders.js"
 import { postgresUser } from "./postgres-user.js"
 
@@ -79,9 +80,7 @@ async function copyFolder(from: string, to: string, below: string): Promise<void
 
 /** A table that is dropped meanwhile takes its file along; the log that comes last drops it in the copy too. */
 async function copyIfThere(from: string, to: string): Promise<void> {
-  await copyFile(from, to, constants.COPYFILE_FICLONE).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw error
-  })
+  await copyFile(from, to, constants.COPYFILE_FICLONE).catch(ifCode(["ENOENT"]))
 }
 
 /**

@@ -4,6 +4,7 @@ import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rename, rm, symlink } from 
 import { createRequire } from "node:module"
 import { basename, dirname, join } from "node:path"
 import { KnownError } from "../errors/errors.js"
+import { ifCode, missing } from "../errors/if-code.js"
 import type { OsUser } from "../exec/spawn-detached.js"
 import { isReachable } from "./postgres-user.js"
 
@@ -33,7 +34,7 @@ export async function postgresBinaries(
   { root, version } = installedPackage(),
 ): Promise<string> {
   if (await isReachable(join(root, "native", "bin", "postgres"), user)) {
-    if (await putBackLinks(root).then(() => true, isReadOnly)) return join(root, "native", "bin")
+    if (await putBackLinks(root).then(() => true, ifCode(readOnly, false))) return join(root, "native", "bin")
   }
   return join(await copyPackage(root, join(folder, `postgres-${version}`)), "native", "bin")
 }
@@ -52,6 +53,8 @@ export function installedPackage(): { root: string; version: string } {
   }
 }
 
+const readOnly = ["EROFS", "EACCES", "EPERM"]
+
 /**
  * An npm package cannot carry symbolic links. This one lists them and makes them in an install script, which npm 12
  * and `--ignore-scripts` do not run; without them the programs do not find their libraries.
@@ -60,31 +63,20 @@ async function putBackLinks(root: string): Promise<void> {
   const links = JSON.parse(await readFile(join(root, "native", "pg-symlinks.json"), "utf8")) as Link[]
   for (const { source, target } of links) {
     const path = join(root, target)
-    if (await lstat(path).catch(() => undefined)) continue
-    await symlink(basename(source), path).catch(ignore("EEXIST"))
+    if (await lstat(path).catch(ifCode(missing))) continue
+    await symlink(basename(source), path).catch(ifCode(["EEXIST"]))
   }
 }
 
 /** Another process may do the same at once: each makes its own copy, the first to give it the name wins. */
 async function copyPackage(root: string, target: string): Promise<string> {
-  if (await lstat(target).catch(() => undefined)) return target
+  if (await lstat(target).catch(ifCode(missing))) return target
   await mkdir(dirname(target), { recursive: true })
   const draft = await mkdtemp(`${target}.`)
   await chmod(draft, 0o755)
   await cp(root, draft, { recursive: true, verbatimSymlinks: true })
   await putBackLinks(draft)
-  await rename(draft, target).catch(ignore("ENOTEMPTY", "EEXIST"))
+  await rename(draft, target).catch(ifCode(["ENOTEMPTY", "EEXIST"]))
   await rm(draft, { recursive: true, force: true })
   return target
-}
-
-const ignore =
-  (...codes: readonly string[]) =>
-  (error: NodeJS.ErrnoException): void => {
-    if (!codes.includes(error.code ?? "")) throw error
-  }
-
-function isReadOnly(error: NodeJS.ErrnoException): boolean {
-  ignore("EROFS", "EACCES", "EPERM")(error)
-  return false
 }

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto"
 import { chown, link, lstat, mkdtemp, open, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { KnownError } from "../errors/errors.js"
+import { ifCode, missing } from "../errors/if-code.js"
 import { CommandFailed, runCommand } from "../exec/run-command.js"
 import type { OsUser } from "../exec/spawn-detached.js"
 import { NoEmbeddedPostgres } from "./binaries.js"
@@ -25,7 +26,7 @@ local sameuser all scram-sha-256
  */
 export async function ensureCluster(folder: string, bin: string, user: OsUser | undefined): Promise<string> {
   const data = join(folder, "data")
-  const isThere = (await lstat(data).catch(() => undefined)) !== undefined
+  const isThere = (await lstat(data).catch(ifCode(missing))) !== undefined
   const password = await ensurePassword(join(folder, "password"), isThere)
   if (!isThere) await initialize(folder, bin, user, password)
   return password
@@ -34,10 +35,10 @@ export async function ensureCluster(folder: string, bin: string, user: OsUser | 
 /** Two processes may start at once: each writes a draft, the first to give it the name decides for both. */
 async function ensurePassword(file: string, clusterExists: boolean): Promise<string> {
   const draft = `${file}.${randomBytes(6).toString("hex")}`
-  if (!(await lstat(file).catch(() => undefined))) {
+  if (!(await lstat(file).catch(ifCode(missing)))) {
     if (clusterExists) throw new PasswordLost(`${file} is missing: put it back, or remove the folder to begin anew`)
     await writeFile(draft, randomBytes(24).toString("base64url"), { mode: 0o600, flush: true })
-    await link(draft, file).catch(ignoreExisting)
+    await link(draft, file).catch(ifCode(alreadyThere))
     await rm(draft)
   }
   return readFile(file, "utf8")
@@ -52,7 +53,7 @@ async function initialize(folder: string, bin: string, user: OsUser | undefined,
     await initdb({ data: draft, bin, user, passwordFile })
     await writeFile(join(draft, "pg_hba.conf"), whoMayConnect)
     // It fails when another process was quicker; then its cluster is the one.
-    await rename(draft, join(folder, "data")).catch(ignoreExisting)
+    await rename(draft, join(folder, "data")).catch(ifCode(alreadyThere))
     await using directory = await open(folder)
     await directory.sync()
   } finally {
@@ -104,6 +105,4 @@ async function initdb({
   }
 }
 
-function ignoreExisting(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EEXIST" && error.code !== "ENOTEMPTY") throw error
-}
+const alreadyThere = ["EEXIST", "ENOTEMPTY"]
