@@ -62,6 +62,7 @@ export interface Process {
 export async function processesOf(folder: string): Promise<Process[]> {
   const found = (await pids()).map(async (pid) => {
     const command = await contentOf(`/proc/${pid}/cmdline`)
+    // One that has ended meanwhile, or is another user's, has no folder.
     const about = [command, await contentOf(`/proc/${pid}/environ`), await readlink(`/proc/${pid}/cwd`).catch(() => "")]
     return pid !== process.pid && about.some((text) => text.includes(folder)) ? { pid, command } : undefined
   })

@@ -13,6 +13,7 @@ async function killAtEachStatus(platform: Platform, deploymentId: string, revisi
   const killedAt: string[] = []
   for (;;) {
     const path = `/v2/deployments/${deploymentId}/revisions/${revisionId}`
+    // It was just killed: it is asked again until it is back.
     const reply = await platform.api<Revision>("GET", path).catch(() => undefined)
     const status = reply?.status === 200 ? reply.body.status : undefined
     if (status !== undefined && /DEPLOYED|FAILED|SKIPPED|INTERRUPTED/.test(status)) return killedAt

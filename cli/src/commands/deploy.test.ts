@@ -158,6 +158,7 @@ test("a deployment is deleted only when it is said twice", async () => {
 async function untilAnswered(path: string): Promise<unknown> {
   let answer: unknown
   const isAnswered = async () => {
+    // A refused connection and a 503 are what it says until its unit is up; another answer shows as a wait in vain.
     answer = await ask(path).catch(() => undefined)
     return answer !== undefined
   }

@@ -204,6 +204,7 @@ const runs = (pid: number): boolean => {
     process.kill(pid, 0)
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"))
   } catch {
+    // ESRCH or ENOENT: it has ended.
     return false
   }
 }

@@ -93,6 +93,7 @@ const sleepers = async (pattern: RegExp): Promise<number[]> => {
     try {
       return pattern.test(readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").join(" ").trim())
     } catch {
+      // It has ended since it was listed.
       return false
     }
   })

@@ -49,6 +49,7 @@ function parse(text: string): Verification {
   try {
     return verification.parse(JSON.parse(text))
   } catch {
+    // The agent's own code may have written it: what is wrong with it is none of our words.
     throw unreadable()
   }
 }

@@ -19,6 +19,7 @@ async function notingEdge(env: Record<string, string> = {}) {
   const seen: Seen[] = []
   const setup = await edgeWithUnit(async (request, response) => {
     const { method, url, headersDistinct: headers } = request
+    // A client that went away in the middle has not got its request here.
     const body = await readBody(request).catch(() => undefined)
     if (body) seen.push({ method, url, headers, body: body.toString() })
     response.end("{}")

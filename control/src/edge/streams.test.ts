@@ -132,6 +132,7 @@ test("P1: a caller that leaves before the answer or while sending ends the unit'
   const waiting = httpRequest(`${setup.chat}/wait`, { headers: withKey }).end()
   const sending = httpRequest(`${setup.chat}/send`, { method: "POST", headers: withKey })
   sending.write("half of it")
+  // They are about to be cut by this test.
   for (const request of [waiting, sending]) request.on("error", () => undefined)
   await until(() => seen.length === 2, { what: "both requests are at the unit" })
 

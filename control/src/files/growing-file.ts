@@ -13,6 +13,7 @@ export function watchFile(path: string, onChange: () => void): (() => void) | un
     const watcher: FSWatcher = watch(dirname(path), { persistent: false }, (_, changed) => {
       if (changed === null || changed === name) onChange()
     })
+    // As when the machine allows none: who needs to know looks now and then.
     watcher.on("error", () => watcher.close())
     return () => watcher.close()
   } catch (error) {

@@ -157,6 +157,7 @@ export class LiveLogs {
 
   async close(): Promise<void> {
     this.#closing.abort()
+    // Whoever wanted to listen was told that it failed; then there is nothing to end.
     const subscription = await this.#subscription?.catch(() => undefined)
     await subscription?.close()
   }

@@ -60,6 +60,7 @@ function findPrlimit(path: string): string | undefined {
         accessSync(file, constants.X_OK)
         return true
       } catch {
+        // Not there, or not for us: the next folder may have it.
         return false
       }
     })

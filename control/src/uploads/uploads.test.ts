@@ -266,6 +266,7 @@ test("over a real socket: too large is 413 at once or on the way, and what broke
   declared.sending.destroy()
 
   const broken = await open({ "content-length": "1000000" })
+  // It is about to be cut by this test.
   broken.sending.on("error", () => undefined)
   broken.sending.write(randomBytes(1000))
   await new Promise((resolve) => setImmediate(resolve))

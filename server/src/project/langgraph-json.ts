@@ -16,6 +16,7 @@ const originPattern = z.string().refine((text) => {
   try {
     return new RegExp(text) instanceof RegExp
   } catch {
+    // A SyntaxError is the answer.
     return false
   }
 }, "expected a regular expression, such as https://.*\\.example\\.com")

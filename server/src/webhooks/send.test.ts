@@ -50,6 +50,7 @@ test("an answer that changes the protocol is none, and ends the call", async () 
 
 test("a reply without an end is read to its bound, and one that stands still for the time of a call", async () => {
   await using endless = await startReceiver((reply) => {
+    // The sender goes away in the middle: that is what is tested.
     reply.on("error", () => undefined)
     const more = () => reply.write("x".repeat(10_000), (error) => !error && setImmediate(more))
     more()

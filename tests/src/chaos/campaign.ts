@@ -1,5 +1,4 @@
 /** Rounds of conversations and kills until enough has been killed; then nothing may be left that is not in order. */
-
 import { writeFileSync } from "node:fs"
 import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
@@ -127,6 +126,7 @@ async function untilOver(
       select from runs where thread_id = any (${threads}::uuid[]) and status in ('pending', 'running') limit 1`)
     return open === undefined
   }
+  // What is not over by then is the finding, named by the facts.
   await until(isOver, { what: "all runs are over", timeoutMs: patienceMs }).catch(() => undefined)
   const effects = readEffects(effectsFile)
   return Promise.all(threads.map((threadId) => factsOf(db, effects, threadId)))

@@ -61,6 +61,7 @@ export async function startRevision(platform: Platform, deploymentId: string): P
 export async function untilEnded(platform: Platform, deploymentId: string, revisionId: string): Promise<Revision> {
   const path = `/v2/deployments/${deploymentId}/revisions/${revisionId}`
   const ended = async () => {
+    // Down meanwhile, as said above.
     const reply = await platform.api<Revision>("GET", path).catch(() => undefined)
     const isOver = reply?.status === 200 && /DEPLOYED|FAILED|SKIPPED|INTERRUPTED/.test(reply.body.status)
     return isOver ? reply.body : undefined

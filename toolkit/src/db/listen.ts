@@ -36,6 +36,7 @@ export function listenOn(uri: string, log: Log) {
   let lastSaid: Promise<unknown> = Promise.resolve()
   const say = (target: pg.Client, statement: string): Promise<unknown> => {
     const answer = lastSaid.then(() => target.query(statement))
+    // The next one is said in any case; who said this one is told.
     lastSaid = answer.catch(() => undefined)
     return answer
   }

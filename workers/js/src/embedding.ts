@@ -44,6 +44,7 @@ function embeddingOf(project: string, spec: string): Promise<Embed> {
   const key = JSON.stringify([project, spec])
   const found = known.get(key) ?? (isFile(spec) ? fromFile(project, spec) : fromProvider(project, spec))
   known.set(key, found)
+  // Whoever asked is told.
   found.catch(() => known.delete(key))
   return found
 }

@@ -102,6 +102,7 @@ function attempt<Value>(work: () => Value): Value | undefined {
   try {
     return work()
   } catch {
+    // Not installed, or hidden by its package: it cannot be had, and both callers know what to do without.
     return undefined
   }
 }
