@@ -1,5 +1,6 @@
 /** What a webhook is: an address that is told of a workspace's events; and what a call of it carries. Pure. */
 import { randomBytes } from "node:crypto"
+import { delaysOfHalfADayMs } from "@superstep/toolkit/webhooks/retry"
 import type { Event, EventType } from "../events/event.js"
 
 export interface Webhook {
@@ -47,20 +48,7 @@ export const payloadText = (event: Event): string =>
     },
   })
 
-const second = 1000
-const minute = 60 * second
-const hour = 60 * minute
+const hour = 3_600_000
 
-// Soon after a hiccup, then ever more rarely: a receiver that is repaired within a day hears of everything.
-export const delaysMs: readonly number[] = [
-  5 * second,
-  30 * second,
-  2 * minute,
-  10 * minute,
-  30 * minute,
-  hour,
-  2 * hour,
-  4 * hour,
-  6 * hour,
-  10 * hour,
-]
+// One try more than for the end of a run: a receiver that is repaired within a day hears of everything.
+export const delaysMs: readonly number[] = [...delaysOfHalfADayMs, 10 * hour]

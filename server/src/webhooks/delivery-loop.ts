@@ -2,11 +2,10 @@
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
 import { OutboxLoop, usualTimeoutMs } from "@superstep/toolkit/webhooks/outbox-loop"
-import { judgeTry } from "@superstep/toolkit/webhooks/retry"
+import { delaysOfHalfADayMs, judgeTry } from "@superstep/toolkit/webhooks/retry"
 import { webhookHeaders } from "@superstep/toolkit/webhooks/signature"
 import { payloadText } from "./payload.js"
 import { type Delivery, deleteOldDeliveries, nextDeliveryMs, recordTry, takeDueDeliveries } from "./queries.js"
-import { delaysMs } from "./retry.js"
 import { type CallOwnRoute, callWebhook } from "./send.js"
 import type { WebhookSettings } from "./settings.js"
 
@@ -54,7 +53,7 @@ async function deliver(options: DeliveryOptions, delivery: Delivery, signal: Abo
   const headers = headersFor(settings, run_id, sentAt, body)
   const result = await callWebhook({ url, headers, body, rules: settings, callOwnRoute, timeoutMs, signal })
   const { status: replyStatus, reply } = result
-  const verdict = judgeTry(result, { delaysMs, tries, isStopping: signal.aborted })
+  const verdict = judgeTry(result, { delaysMs: delaysOfHalfADayMs, tries, isStopping: signal.aborted })
   const { state, failure } = verdict
   await recordTry(db, { runId: run_id, tries, replyStatus, reply, ...verdict })
   const fields = { run_id, tries, reply_status: replyStatus, failure }

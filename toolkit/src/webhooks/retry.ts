@@ -3,6 +3,26 @@
 // It says that nobody will ever take it there (RFC 9110, 15.5.11).
 const gone = 410
 
+const second = 1000
+const minute = 60 * second
+const hour = 60 * minute
+
+/**
+ * In milliseconds, after the first try, the second …: soon after a hiccup, then ever more rarely. A receiver that is
+ * repaired within half a day hears of everything.
+ */
+export const delaysOfHalfADayMs: readonly number[] = [
+  5 * second,
+  30 * second,
+  2 * minute,
+  10 * minute,
+  30 * minute,
+  hour,
+  2 * hour,
+  4 * hour,
+  6 * hour,
+]
+
 // A receiver that comes back is not called by everybody at once.
 const jitter = 0.2
 

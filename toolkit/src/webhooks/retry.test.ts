@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { retryDelayMs } from "@superstep/toolkit/webhooks/retry"
-import { delaysMs } from "./retry.js"
+import { delaysOfHalfADayMs as delaysMs, retryDelayMs } from "./retry.js"
 
 test("a delivery is tried for half a day, ever more rarely, and then given up", () => {
   const delays = Array.from({ length: 10 }, (_, index) => retryDelayMs(delaysMs, index + 1, 0.5))
