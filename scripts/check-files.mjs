@@ -1,4 +1,7 @@
-/** What holds for single files: their length, the names of migrations, and words that would tie the project to one machine. */
+/**
+ * What holds for single files: their length, the names of migrations, words that would tie the project to one machine,
+ * and that what a page of documentation links or names is there.
+ */
 import { posix } from "node:path"
 
 const maxLines = 400
@@ -8,7 +11,7 @@ const reason = /Long on purpose: \S+/
 
 /** @param files  `{ path, text }` @returns problems as `{ path, line, message }` */
 export function checkFiles(files) {
-  return [...files.flatMap(tooLong), ...files.flatMap(foreignWords), ...migrations(files)]
+  return [...files.flatMap(tooLong), ...files.flatMap(foreignWords), ...migrations(files), ...deadNames(files)]
 }
 
 function tooLong({ path, text }) {
@@ -65,4 +68,33 @@ function problemsOfMigration({ path, text }, index) {
   return text.startsWith("-- ")
     ? []
     : [{ path, line: 1, message: "a migration opens with its reason: -- why it is needed" }]
+}
+
+// `](../README.md#rules)`, but no address and no place on the same page.
+const link = /\]\((?![a-z]+:|#)([^)#\s]+)/g
+// `retry.ts`, `pipeline/retry.ts`; not `.ts` alone.
+const sourceName = /`((?:[\w.@-]+\/)*\w[\w.@-]*\.(?:ts|tsx|mjs))`/g
+// They tell what was at their time.
+const history = /(^|\/)CHANGELOG\.md$|^docs\/decisions\//
+
+/** Links lead to a file or a folder of ours; a source file that is named is somewhere, under the path that is given. */
+function deadNames(files) {
+  const paths = files.map(({ path }) => `/${path}`)
+  const isThere = (path) =>
+    paths.some((known) => known === `/${path}` || known.startsWith(`/${path.replace(/\/$/, "")}/`))
+  const isNamed = (name) => paths.some((known) => known.endsWith(`/${name.replace(/^(\.\.?\/)+/, "")}`))
+  return files
+    .filter(({ path }) => path.endsWith(".md") && !history.test(path))
+    .flatMap(({ path, text }) =>
+      text
+        .split("\n")
+        .flatMap((words, index) => [
+          ...[...words.matchAll(link)]
+            .filter(([, target]) => !isThere(posix.join(posix.dirname(path), target)))
+            .map(([, target]) => ({ path, line: index + 1, message: `links to ${target}, which is not there` })),
+          ...[...words.matchAll(sourceName)]
+            .filter(([, name]) => !isNamed(name))
+            .map(([, name]) => ({ path, line: index + 1, message: `names ${name}, which is not there` })),
+        ]),
+    )
 }

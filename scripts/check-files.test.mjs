@@ -45,3 +45,19 @@ test("paths inside a container, of a URL or below a variable are fine", () => {
 
   assert.deepEqual(messages(["docs/a.md", fine]), [])
 })
+
+test("a page links to what is there, and names source files that are there", () => {
+  const readme = [
+    "[all](runs/README.md#rules), [here](#top), [folder](runs), [web](https://example.org/a.ts), `retry.ts`, `.ts`",
+    "[gone](runs/gone.md), `runs/gone.ts`, `other/retry.ts`, `../runs/retry.ts`",
+  ]
+
+  const found = messages(["src/README.md", readme.join("\n")], ["src/runs/README.md", ""], ["src/runs/retry.ts", ""])
+
+  assert.deepEqual(found, [
+    "src/README.md:2 links to runs/gone.md, which is not there",
+    "src/README.md:2 names runs/gone.ts, which is not there",
+    "src/README.md:2 names other/retry.ts, which is not there",
+  ])
+  assert.deepEqual(messages(["CHANGELOG.md", readme.join("\n")]), [])
+})

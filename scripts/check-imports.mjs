@@ -5,7 +5,7 @@
 import { posix } from "node:path"
 
 /** Which packages a package may import; inside itself it always may. */
-export const mayImport = {
+const mayImport = {
   protocol: [],
   toolkit: [],
   "workers/js": ["protocol"],
@@ -71,7 +71,7 @@ const layered = (path) => /^(server|control)\/src\//.test(path)
 const isTest = (path) => /\.test\.tsx?$|\/testing\/|^tests\/|^bench\//.test(path)
 
 /** Each rule gets `{ from, to, toPackage, fromPackage }` and returns a sentence when the import breaks it. */
-export const importRules = [
+const importRules = [
   function packagesRunOneWay({ fromPackage, toPackage }) {
     if (fromPackage === toPackage || mayImport[fromPackage]?.includes(toPackage)) return undefined
     const allowed = mayImport[fromPackage]?.join(", ") || "no package of ours"
@@ -94,7 +94,7 @@ export const importRules = [
 ]
 
 /** Each rule is a pattern that may stand only in some files. */
-export const textRules = [
+const textRules = [
   {
     pattern: /\bprocess\.env\b/,
     only: /\/(config|main|[\w-]+-main)\.ts$/,
@@ -135,7 +135,7 @@ export function checkImports(files) {
 const statement = /(?:^|\n)\s*(?:import|export)\b(?:[^"'`;]*?\bfrom\s*)?\s*"([^"]+)"|\bimport\("([^"]+)"\)/g
 
 /** The imports of our own files and packages; those of other people's packages are left out. */
-export function importsOf({ path, text }, known) {
+function importsOf({ path, text }, known) {
   return [...text.matchAll(statement)].flatMap((match) => {
     const specifier = match[1] ?? match[2]
     const target = targetOf(path, specifier, known)
