@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option } from "commander"
 
 /** @throws InvalidArgumentError  in words that commander puts behind the option's name */
-export function parsePort(text: string): number {
+function parsePort(text: string): number {
   const port = Number(text)
   if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port
   throw new InvalidArgumentError("a port is a number from 1 to 65535.")

@@ -29,7 +29,7 @@ export const firstEventScenarios = ({ requests, isQuick }: Options): Scenario[] 
   ]
 }
 
-export const echoRequest = { assistant_id: "echo", input: userSays("hello"), stream_mode: "values" }
+const echoRequest = { assistant_id: "echo", input: userSays("hello"), stream_mode: "values" }
 
 async function echoStateless(system: System): Promise<Sample> {
   const run = await streamRun(system.target, "/runs/stream", echoRequest)

@@ -168,7 +168,7 @@ function tellReserved({ reserved }: ProjectSecrets, report: DeployReport): void 
 const longestName = 63
 
 /** A name that the platform takes: lower-case letters, digits and `-`, a letter first. */
-export function nameOf(place: string): string {
+function nameOf(place: string): string {
   const last = basename(place.replace(/\.git$/, "").replace(/[/\\]+$/, ""))
   const slug = last
     .toLowerCase()

@@ -75,7 +75,7 @@ async function left({ former }: InstallationOptions): Promise<string> {
 }
 
 /** Pure. Ctrl-C and a closed terminal are a person's, SIGTERM may be a service manager's. */
-export function endFor(signal: NodeJS.Signals, stopAllOnExit: boolean): End {
+function endFor(signal: NodeJS.Signals, stopAllOnExit: boolean): End {
   if (signal === takeOverSignal) return "given up"
   return signal === "SIGTERM" && !stopAllOnExit ? "leave" : "stop"
 }

@@ -32,7 +32,7 @@ export class ControlPlaneFailed extends KnownError {
 const controlScript = (): string => fileURLToPath(import.meta.resolve("@superstep/control/main"))
 
 /** The variables that control/src/config.ts reads; all others of the shell go along, such as SUPERSTEP_PUBLIC_URL. */
-export const controlEnvironment = ({
+const controlEnvironment = ({
   home,
   config,
   databaseUri,

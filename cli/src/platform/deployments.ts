@@ -83,7 +83,7 @@ async function allOf<T>(
   return all
 }
 
-export const readRevision = (api: PlatformApi, deploymentId: string, revisionId: string): Promise<Revision> =>
+const readRevision = (api: PlatformApi, deploymentId: string, revisionId: string): Promise<Revision> =>
   api.send("GET", `/v2/deployments/${deploymentId}/revisions/${revisionId}`)
 
 /** @returns undefined for a 404 */
@@ -97,7 +97,7 @@ export async function orNone<T>(reply: Promise<T>): Promise<T | undefined> {
 }
 
 /** Statuses after which nothing more happens to a revision (control-plane §1.5). */
-export const isFinal = (status: string): boolean => /^(DEPLOYED|SKIPPED|INTERRUPTED)$|FAILED/.test(status)
+const isFinal = (status: string): boolean => /^(DEPLOYED|SKIPPED|INTERRUPTED)$|FAILED/.test(status)
 
 const pollMs = 200
 // A control plane that was killed or is upgraded answers again within seconds, and the revision goes on meanwhile.

@@ -16,7 +16,7 @@ export const serverScript = (): string => fileURLToPath(import.meta.resolve("@su
 const ours = /^(SUPERSTEP_|DATABASE_URI$|npm_)/
 
 /** The shell's variables are the project's environment, as under any dev server: that is where keys of models are. */
-export function agentEnvironment(environment: Config["environment"]): Record<string, string> {
+function agentEnvironment(environment: Config["environment"]): Record<string, string> {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !ours.test(name)))
 }
 

@@ -17,7 +17,7 @@ export class FolderNotEmpty extends KnownError {
  * What npm takes as a package's name, without a scope. The last part of the path is the name.
  * @throws BadProjectName
  */
-export function projectName(path: string): string {
+function projectName(path: string): string {
   const name = basename(resolve(path))
   if (/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name)) return name
   throw new BadProjectName(
@@ -29,7 +29,7 @@ export function projectName(path: string): string {
 const carried = "dot-"
 
 /** In the published package `templates` is beside `dist`; in the repository the examples themselves are used. */
-export function templateFolder(name: string): string {
+function templateFolder(name: string): string {
   const places = [`../../templates/${name}`, `../../../examples/${name}`]
   const folders = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))
   const found = folders.find((folder) => existsSync(join(folder, "langgraph.json")))

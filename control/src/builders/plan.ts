@@ -58,7 +58,7 @@ function buildStep({ buildCommand }: BuildWishes, facts: ProjectFacts, tool: Ins
  * Where dependencies are installed: the innermost folder that has a lock file; without one the workspace's root, else
  * the innermost `package.json`. So a project in a folder of its own works, and so does a monorepo.
  */
-export function installFolder(folders: ProjectFacts["folders"]): FolderFacts {
+function installFolder(folders: ProjectFacts["folders"]): FolderFacts {
   const inward = [...folders].reverse()
   return (
     inward.find(({ lockFiles }) => lockFiles.length > 0) ??

@@ -54,7 +54,7 @@ export async function readProjectFacts(root: string, configPath: string): Promis
  * The real path of a file of the tree.
  * @returns undefined when there is none, or when the path or a symbolic link leads out of the tree
  */
-export async function insideTree(root: string, path: string): Promise<string | undefined> {
+async function insideTree(root: string, path: string): Promise<string | undefined> {
   const top = await realpath(root)
   const target = await realpath(join(root, path)).catch(ifCode([...missing, "ELOOP"]))
   if (!target?.startsWith(top + sep)) return undefined

@@ -102,7 +102,7 @@ export function startsWithARevision(source: Source, config: SourceRevisionConfig
 const imageResources: ResourceSpec = { min_scale: 1, max_scale: 1, cpu: 1, memory_mb: 2048 }
 
 /** Fills the defaults in that readers expect back (Terraform compares them). */
-export function withDefaults(source: Source, config: SourceConfig): SourceConfig {
+function withDefaults(source: Source, config: SourceConfig): SourceConfig {
   if (source === "external_docker") {
     return { ...config, resource_spec: { ...imageResources, ...config.resource_spec } }
   }

@@ -10,7 +10,7 @@ const texts = z.record(z.string(), z.string()).nullish()
 /** Parts of a Kubernetes pod, in its own words. */
 const parts = z.array(z.looseObject({})).nullish()
 
-export const resourceFields = {
+const resourceFields = {
   min_scale: scale,
   max_scale: scale,
   cpu,

@@ -47,7 +47,7 @@ const successor = z.object({
 export const startedSchema = z.object({ pid: z.number() })
 export type Successor = z.infer<typeof successor>
 
-export function adminApp(edge: Edge, succession: Succession) {
+function adminApp(edge: Edge, succession: Succession) {
   const api = createApi()
   api.onError(errorHandler({ log: edge.log, detail: "list" }))
   const take = tableTaker(edge)

@@ -7,7 +7,7 @@ import type { Event } from "./event.js"
 import { type EventFilter, eventsAfter } from "./queries.js"
 
 /** Of `settle_event`; the payload is the deployment's id. */
-export const eventsChannel = "superstep_events"
+const eventsChannel = "superstep_events"
 
 const atATime = 100
 

@@ -36,13 +36,6 @@ export const eventsBefore = (
       and seq < coalesce(${before ?? null}::bigint, 9223372036854775807)
     order by seq desc limit ${limit}`)
 
-/** The number of the newest event; 0 when there is none. */
-export const newestSeq = async (db: Db, { workspaceId, deploymentId }: EventFilter): Promise<number> => {
-  const row = await db.row<{ seq: number | null }>(sql`
-    select max(seq) as seq from events where workspace_id = ${workspaceId} and deployment_id = ${deploymentId}`)
-  return row?.seq ?? 0
-}
-
 /** Forgets what is old, in all workspaces. @returns how many */
 export const forgetOldEvents = (db: Db, days: number): Promise<number> =>
   db.run(sql`delete from events where created_at < now() - make_interval(days => ${days})`)

@@ -24,7 +24,7 @@ export function lastEventId(header: string | undefined): number | undefined | nu
   return parsed.success ? parsed.data : null
 }
 
-export const eventReply = z
+const eventReply = z
   .object({
     id: z.string(),
     seq: z.int().openapi({ description: "rises with time; the id of the stream's events" }),

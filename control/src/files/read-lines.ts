@@ -54,7 +54,7 @@ async function lineStart(handle: FileHandle, begin: number, size: number): Promi
 }
 
 /** Pure. @returns lines and how many bytes they took, ends included */
-export function splitLines(part: Buffer): { lines: string[]; used: number } {
+function splitLines(part: Buffer): { lines: string[]; used: number } {
   const lines: string[] = []
   let begin = 0
   for (;;) {

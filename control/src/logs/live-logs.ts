@@ -204,7 +204,7 @@ export class LiveLogs {
 }
 
 /** Pure. */
-export const matches = (filter: LineFilter, row: LogRow): boolean =>
+const matches = (filter: LineFilter, row: LogRow): boolean =>
   (filter.revisionId === undefined || row.revision_id === filter.revisionId.toLowerCase()) &&
   (filter.stream === undefined || row.stream === filter.stream) &&
   (filter.level === undefined || row.level === filter.level) &&

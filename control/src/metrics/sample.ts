@@ -38,7 +38,7 @@ export function answeredSince(before: Tally | undefined, now: Tally | undefined 
 }
 
 /** The latency that a share of the answers stayed below: the upper bound of its class; null without any answer. */
-export function percentileMs(counts: readonly number[], share: number): number | null {
+function percentileMs(counts: readonly number[], share: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0)
   if (total === 0) return null
   let seen = 0

@@ -89,7 +89,7 @@ async function nodeFor(facts: ProjectFacts, { nodes }: PipelineContext, user: Os
 const pathFor = ({ node }: NodeChoice, { environment }: PipelineContext): string =>
   [dirname(node.path), environment.PATH ?? ""].join(delimiter)
 
-export const configPathOf = (revision: StageInput["revision"]): string =>
+const configPathOf = (revision: StageInput["revision"]): string =>
   revision.source_revision_config.langgraph_config_path ?? "langgraph.json"
 
 const artifactIsPublished = async ({ context: { db, folders } }: StageInput, id: string): Promise<boolean> =>

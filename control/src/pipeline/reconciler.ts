@@ -66,7 +66,7 @@ export function startReconciler(context: PipelineContext): Reconciler {
 }
 
 /** Everything but units. Never throws. */
-export async function reconcile(context: PipelineContext): Promise<void> {
+async function reconcile(context: PipelineContext): Promise<void> {
   const { db } = context
   await attempt(context, "forsaken units", () => stopForsakenUnits(db))
   await attempt(context, "forgotten units", () => stopForgottenUnits(db, context.limits.drainMs))

@@ -21,7 +21,7 @@ export async function nodeOfArtifact(
 }
 
 /** The same version, else the newest of the same major. Pure. */
-export function nearest(version: string, nodes: readonly NodeProgram[]): NodeProgram | undefined {
+function nearest(version: string, nodes: readonly NodeProgram[]): NodeProgram | undefined {
   const same = nodes.find((node) => node.version === version)
   const major = versionOf(version)?.[0]
   const ofMajor = nodes.flatMap((node) => {

@@ -33,7 +33,7 @@ export async function ensureUnits(
 }
 
 /** How many units a revision runs in. Pure. One that may sleep (`min_scale: 0`) has one while it is awake. */
-export const replicasOf = ({ source_config: { resource_spec: spec } }: Pick<RevisionRow, "source_config">): number =>
+const replicasOf = ({ source_config: { resource_spec: spec } }: Pick<RevisionRow, "source_config">): number =>
   Math.max(1, typeof spec?.min_scale === "number" ? spec.min_scale : 1)
 
 /** @throws Error  when the revision has none */

@@ -159,7 +159,7 @@ async function bringForward(
 }
 
 /** Does the next step for an open pull request; the parent's row is held. */
-export async function deployPreview(
+async function deployPreview(
   tx: Db,
   rules: DeploymentRules,
   { parent, settings, preview }: { parent: DeploymentRow; settings: SettingsRow; preview: Preview },
@@ -224,7 +224,7 @@ async function deployedAt(
 }
 
 /** Removes a preview's deployment with all that it has. */
-export async function endPreview(
+async function endPreview(
   tx: Db,
   preview: Preview,
   { state, reason }: { state: "closed" | "expired"; reason: string },
@@ -240,7 +240,7 @@ export async function endPreview(
 const previewNotFound = (previewId: string) => new NotFound(`Preview ID ${previewId} not found.`)
 
 /** @throws NotFound */
-export async function findPreview(db: Db, workspaceId: string, previewId: string): Promise<Preview> {
+async function findPreview(db: Db, workspaceId: string, previewId: string): Promise<Preview> {
   const preview = await previewById(db, workspaceId, previewId)
   if (!preview) throw previewNotFound(previewId)
   return preview

@@ -41,8 +41,6 @@ export function failedStatus(stage: Stage): "CREATE_FAILED" | "BUILD_FAILED" | "
   return stage === "fetch" || stage === "build" ? "BUILD_FAILED" : "DEPLOY_FAILED"
 }
 
-export const nextStage = (stage: Stage): Stage | null => stages[stages.indexOf(stage) + 1] ?? null
-
 /** `source_revision_config` on the wire; null and absent both mean "as before" in a PATCH. */
 export interface SourceRevisionConfig {
   readonly repo_ref: string | null

@@ -50,7 +50,7 @@ export const renderSourceRevisionConfig = (config: SourceRevisionConfig, commitS
 const ms = (at: string): number => new Date(at).getTime()
 
 /** How long each stage took that has ended, from its first beginning to that of the next. Pure. */
-export function durationsByStage(
+function durationsByStage(
   startedAt: Readonly<Partial<Record<Stage, string>>>,
   finishedAt: Date | null,
 ): Record<string, number> {

@@ -132,7 +132,7 @@ const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8
  * How many bytes at the end begin a letter that goes on in the next chunk: the parser decodes long names chunk by
  * chunk, and would see two halves that are no letters.
  */
-export function unfinishedLetter(chunk: Buffer): number {
+function unfinishedLetter(chunk: Buffer): number {
   for (let back = 1; back <= Math.min(3, chunk.length); back++) {
     const byte = chunk[chunk.length - back] ?? 0
     if ((byte & 0xc0) === 0x80) continue

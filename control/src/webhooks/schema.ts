@@ -80,7 +80,7 @@ export const renderDelivery = (it: Delivery) => ({
 
 const time = z.iso.datetime({ offset: true })
 
-export const replayFields = {
+const replayFields = {
   event_ids: z.array(uuid).min(1).max(100).nullish(),
   since: time.nullish(),
   until: time.nullish(),

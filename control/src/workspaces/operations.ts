@@ -75,7 +75,7 @@ export const listApiKeys = (db: Db, workspaceId: string | null): Promise<ApiKey[
 export const listWorkspaces = (db: Db): Promise<Workspace[]> => allWorkspaces(db)
 
 /** @throws NotFound */
-export async function findWorkspace(db: Db, workspaceId: string): Promise<Workspace> {
+async function findWorkspace(db: Db, workspaceId: string): Promise<Workspace> {
   const workspace = isUuid(workspaceId) ? await workspaceById(db, workspaceId) : undefined
   if (!workspace) throw new NotFound(`Workspace ID ${workspaceId} not found.`)
   return workspace

@@ -33,16 +33,8 @@ export interface Crons {
 
 const noCron = (cronId: string) => new NotFound(`Cron with ID ${cronId} not found`)
 
-/** Creates a cron. It fires first at the next due time, never at once. */
-export const createCron = async (
-  crons: Crons,
-  caller: Caller,
-  threadId: string | undefined,
-  body: NewCronBody,
-): Promise<CronRow> => (await prepareCron(crons, caller, threadId, body))(crons.db)
-
 /**
- * Asks whether the caller may create a cron.
+ * Asks whether the caller may create a cron. It fires first at the next due time, never at once.
  * @param threadId  undefined: each of its runs gets a thread of its own
  * @returns what creates it
  * @throws NotFound      no such assistant or thread

@@ -133,7 +133,7 @@ export class EventLog {
 }
 
 /** How many of the waiting events make a batch: at least one. */
-export function batchLength(waiting: readonly Pick<NewLoggedEvent, "data">[]): number {
+function batchLength(waiting: readonly Pick<NewLoggedEvent, "data">[]): number {
   let bytes = 0
   let length = 0
   for (const { data } of waiting) {

@@ -65,7 +65,7 @@ export const requireLoopbackHost: MiddlewareHandler = async (c, next) => {
 const studioOrigin = "https://smith.langchain.com"
 
 /** Whether a page of this origin may call a development server from a browser. */
-export function isDevOrigin(origin: string): boolean {
+function isDevOrigin(origin: string): boolean {
   if (origin === studioOrigin) return true
   const url = URL.canParse(origin) ? new URL(origin) : undefined
   return url !== undefined && loopbackName.test(url.hostname)

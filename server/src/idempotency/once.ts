@@ -53,7 +53,7 @@ export function requestKeyOf({ c, bodyText }: KeyedRequest, ownIds: readonly str
 }
 
 /** The id that a client chose for what it creates is that of something else. */
-export const idTaken = (ids: readonly string[]) =>
+const idTaken = (ids: readonly string[]) =>
   new Conflict(`${ids.join(", ")} is taken: choose another id, or none`, "id_taken")
 
 async function toAnswer(response: Response): Promise<Answer> {

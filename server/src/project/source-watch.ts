@@ -17,10 +17,10 @@ const ignoredFolders = new Set(["node_modules", "dist", "build", "coverage", "__
 const sourceName = /\.(?:[cm]?[jt]sx?|json|py|pyi|toml|ya?ml|md|txt|sql|graphql)$|^\.env/
 
 /** Whether a folder may hold sources: hidden ones (.git, .superstep, .venv …) and built ones do not. */
-export const isWatchedFolder = (name: string): boolean => !name.startsWith(".") && !ignoredFolders.has(name)
+const isWatchedFolder = (name: string): boolean => !name.startsWith(".") && !ignoredFolders.has(name)
 
 /** Whether a file counts as a source: graphs may read prompts and tables beside code, but not databases or logs. */
-export const isSource = (name: string): boolean => sourceName.test(name) && !name.endsWith("~")
+const isSource = (name: string): boolean => sourceName.test(name) && !name.endsWith("~")
 
 /**
  * Starts watching; the folders are watched when it returns.

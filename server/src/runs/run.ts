@@ -20,7 +20,6 @@ export const streamModes = [
   "custom",
   "tools",
 ] as const
-export type StreamMode = (typeof streamModes)[number]
 
 export const multitaskStrategies = ["reject", "enqueue", "interrupt", "rollback"] as const
 export type MultitaskStrategy = (typeof multitaskStrategies)[number]
@@ -91,9 +90,6 @@ export function stateText(
   const state = `{"values":${values},"next":${JSON.stringify(next)},"interrupts":${JSON.stringify(open)}}`
   return `{"thread_id":"${threadId}","run_id":"${runId}","state":${state}}`
 }
-
-/** The `status` of a stream's last event; a run that was rolled back is gone and only its stream can say so. */
-export type EndStatus = "success" | "error" | "timeout" | "interrupted" | "rollback"
 
 /** A claim: the right to execute one attempt of a run, named by every write that follows from it. */
 export interface Claim {

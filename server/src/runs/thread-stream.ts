@@ -33,7 +33,7 @@ export function parseThreadPlace(header: string | undefined): ThreadPlace | unde
 }
 
 /** Which events of its runs a thread's stream has. */
-export function threadFilter(modes: readonly ThreadStreamMode[]): (event: string) => boolean {
+function threadFilter(modes: readonly ThreadStreamMode[]): (event: string) => boolean {
   const asked = new Set(modes)
   return (event) => {
     if (event === stateEvent) return asked.has("state_update")

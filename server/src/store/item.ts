@@ -111,7 +111,7 @@ export function namespacePattern({ matchType, path }: MatchCondition): string {
 
 const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")
 
-export const comparisons = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"] as const
+const comparisons = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"] as const
 export type Comparison = (typeof comparisons)[number]
 
 export interface Condition {

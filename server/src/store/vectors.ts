@@ -26,7 +26,7 @@ const mostTexts = 1000
  * Which texts are embedded. A path that leads to several gives each a number, as the libraries do: `notes[*].0`.
  * @throws InvalidInput  for an item with more than 1000 texts
  */
-export const textsOfPuts = (index: StoreIndex, puts: readonly Put[]): ItemText[] =>
+const textsOfPuts = (index: StoreIndex, puts: readonly Put[]): ItemText[] =>
   puts.flatMap((put, item) => {
     if (put.value === null || put.index === false) return []
     const value: unknown = JSON.parse(put.value)

@@ -6,7 +6,7 @@ import { matchesFilter } from "../auth/queries.js"
 import type { ThreadRow, ThreadTtl, TtlStrategy } from "./thread.js"
 
 /** What a `ThreadRow` holds. */
-export const threadColumns: Sql = sql`thread_id, status, graph_id, assistant_id, metadata, config, values, interrupts, error,
+const threadColumns: Sql = sql`thread_id, status, graph_id, assistant_id, metadata, config, values, interrupts, error,
   created_at, updated_at, state_updated_at`
 
 /** @param filter  what its metadata must match for the caller to see it */

@@ -8,7 +8,7 @@ import { threadStatuses } from "./thread.js"
 
 export const threadParams = z.object({ thread_id: uuid })
 
-export const jsonObject = z.record(z.string(), z.unknown())
+const jsonObject = z.record(z.string(), z.unknown())
 
 // A hundred years: longer, and the end of a thread's time is beyond what Postgres can say.
 const mostMinutes = 52_560_000
@@ -50,7 +50,7 @@ const path = z
   .regex(extractPath, "expected a path below values, metadata, config or interrupts, such as values.messages[-1]")
 
 /** Names of fields that a search may be asked for; `context` is in the SDK's list, and threads have none. */
-export const threadFields = [
+const threadFields = [
   "thread_id",
   "created_at",
   "updated_at",

@@ -59,7 +59,7 @@ function portProblem({ allowedPorts }: UrlRules, url: URL): string | undefined {
 }
 
 /** A URL's host: an IP address without brackets, whatever form it was written in, or a name without a dot at its end. */
-export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "")
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "")
 
 function hostProblem(rules: UrlRules, host: string): string | undefined {
   if (rules.allowedDomains && !rules.allowedDomains.some((domain) => isBelow(host, domain))) {

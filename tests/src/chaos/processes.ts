@@ -33,7 +33,7 @@ export async function killAll(pids: readonly number[]): Promise<void> {
   for (const identity of living) await untilEnded(identity)
 }
 
-export const untilEnded = (identity: ProcessIdentity, timeoutMs = 20_000) =>
+const untilEnded = (identity: ProcessIdentity, timeoutMs = 20_000) =>
   until(async () => !(await isAlive(identity)), { what: `process ${identity.pid} has ended`, timeoutMs })
 
 /** @returns false when the process has ended already */

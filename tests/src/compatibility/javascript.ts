@@ -18,7 +18,7 @@ export const gaps: Readonly<Record<string, string>> = {
 const inherited = ["constructor", "prepareFetchOptions", "fetch", "streamWithRetry"]
 
 /** The public methods of a client, as `threads.create`. */
-export function methodsOf(client: Client): string[] {
+function methodsOf(client: Client): string[] {
   return Object.entries(client).flatMap(([name, part]) =>
     typeof part === "object" && part !== null ? ownMethods(part).map((method) => `${name}.${method}`) : [],
   )

@@ -34,7 +34,7 @@ function treeOf(leader: number, processes: readonly Entry[]): ProcessTree {
 }
 
 /** Pure. */
-export function membersOf(leader: number, processes: readonly Entry[]): number[] {
+function membersOf(leader: number, processes: readonly Entry[]): number[] {
   const members = new Set(
     processes.filter(({ pid, group }) => pid === leader || group === leader).map(({ pid }) => pid),
   )
@@ -46,7 +46,7 @@ export function membersOf(leader: number, processes: readonly Entry[]): number[]
 }
 
 /** Pure. @param status  the text of `/proc/<pid>/status` */
-export function memoryKb(status: string): number {
+function memoryKb(status: string): number {
   const field = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? Number.NaN)
   const own = field("RssAnon") + field("RssShmem")
   // Kernels before 4.5 tell only the whole.

@@ -22,7 +22,7 @@ const pollMs = 10
  * The lines of the file, as `src/include/utils/pidfile.h` of Postgres defines them: pid, data folder, start time, port,
  * socket folder, listen address, shared memory key, status. The later ones appear while Postgres starts.
  */
-export function parsePidFile(text: string): PidFile | undefined {
+function parsePidFile(text: string): PidFile | undefined {
   const [pid = "", , , , socketFolder = "", , , status = ""] = text.split("\n")
   if (!/^\d+$/.test(pid)) return undefined
   return { pid: Number(pid), socketFolder, isReady: status.trim() === "ready" }

@@ -57,7 +57,7 @@ function publicConfig(config: unknown): unknown {
   return { configurable: Object.fromEntries(visible), ...rest }
 }
 
-export function isConfig(value: unknown): value is RunnableConfig {
+function isConfig(value: unknown): value is RunnableConfig {
   return isRecord(value) && isRecord(value.configurable)
 }
 

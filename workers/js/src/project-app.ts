@@ -32,7 +32,7 @@ interface HonoContext {
 }
 
 /** Tells the server which of its requests this is the rest of. */
-export const ticketHeader = "x-superstep-ticket"
+const ticketHeader = "x-superstep-ticket"
 
 /** @throws  an error that says what was found instead of an app */
 export function projectApp(exported: unknown, origin: string): FetchApp {

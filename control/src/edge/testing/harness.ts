@@ -11,7 +11,7 @@ import { edgeProcess, pushTable } from "../client.js"
 import type { Route, Table, Unit } from "../table.js"
 
 export const key = "lsv2_test_key"
-export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex")
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex")
 
 export const route = (name: string, units: readonly Unit[], change: Partial<Route> = {}): Route => ({
   name,
