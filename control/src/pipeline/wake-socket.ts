@@ -9,7 +9,8 @@ import { wakeDeployment } from "./sleep-queries.js"
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
- * Listens where only this user may connect. A control plane that is started while another one stops takes the path over.
+ * Listens where only this user may connect. What a killed control plane left at the path is replaced. Ending it removes
+ * the file at the path, whoever made it: one control plane must have ended this before the next one begins it.
  * @returns how to end it
  */
 export async function listenForWakeCalls(
