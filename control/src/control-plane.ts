@@ -26,7 +26,8 @@ import { listenForWakeCalls } from "./pipeline/wake-socket.js"
 import { startPushWork } from "./pushes/background.js"
 import { freeFormerClaims } from "./revisions/claims.js"
 import { pipelineChannel } from "./revisions/wake-up.js"
-import { decideIsolation } from "./runtimes/isolation.js"
+import { type Cgroups, openCgroups } from "./runtimes/cgroups.js"
+import { decideIsolation, type Isolation } from "./runtimes/isolation.js"
 import { unitLimits } from "./runtimes/limits.js"
 import { processRuntime } from "./runtimes/process.js"
 import { archiveSource } from "./sources/archive.js"
@@ -91,7 +92,7 @@ async function startParts(
   { folders, homeId, server, db, undo }: Foundation,
 ): Promise<ControlPlane> {
   const { config, log } = input
-  const context = await createContext({ ...input, folders, server, db })
+  const context = await createContext({ ...input, folders, homeId, server, db })
   const stopping = new AbortController()
   let isStarting = true
   const webhookRules = { allowsLoopback: isLoopback(config.host), allowsPrivate: config.webhookPrivateNetworks }
@@ -173,6 +174,7 @@ async function startParts(
     await stopWakeCalls()
     await Promise.all([pipeline.stop(), reconciler.stop(), background.stop(), pushWork.stop()])
     if (all) await stopEverything(pipelineContext, edge.stop)
+    await context.cgroups?.close()
     await db.close()
     log.info({ units_and_edge: all ? "stopped" : "go on" }, "control plane stopped")
   }
@@ -185,6 +187,7 @@ async function createContext(input: {
   readonly log: Log
   readonly programs: Programs
   readonly folders: Folders
+  readonly homeId: string
   readonly server: ServerFacts
   readonly db: Database
 }): Promise<Omit<PipelineContext, "edge">> {
@@ -192,7 +195,7 @@ async function createContext(input: {
   const isolation = await decideIsolation(folders.home, [process.execPath, programs.server, programs.verify])
   const crashPoint = crashPoints(config.crashAt)
   if (isolation.warning) log.warn({}, isolation.warning)
-  log.info({ limits: unitLimits(isolation.user(0) !== undefined, environment.PATH ?? "") }, "what units are held to")
+  const cgroups = await groupsOfUnits(input, isolation)
   return {
     db,
     log,
@@ -214,14 +217,33 @@ async function createContext(input: {
       runFolder: folders.run,
       serverEntry: programs.server,
       isolation,
+      cgroups,
       environment,
       crashPoint,
     }),
+    cgroups,
     limits: limitsOf(config, server),
     nodes: installedNodes(config.nodeDirs, environment),
     verifyEntry: programs.verify,
     crashPoint,
   }
+}
+
+async function groupsOfUnits(
+  {
+    homeId,
+    folders,
+    environment,
+    log,
+  }: Pick<Parameters<typeof createContext>[0], "homeId" | "folders" | "environment" | "log">,
+  isolation: Isolation,
+): Promise<Cgroups | undefined> {
+  const user = isolation.user(0)
+  const { cgroups, problem } = await openCgroups({ homeId, home: folders.home }, user)
+  const held = cgroups?.held ?? new Set()
+  const limits = unitLimits({ isIsolated: user !== undefined, held, path: environment.PATH ?? "" })
+  log.info({ limits, control_group: cgroups?.folder, why_not_more: problem }, "what units are held to")
+  return cgroups
 }
 
 // The control plane's own pool, its migrations, and the work on roles and databases.

@@ -32,8 +32,11 @@ export async function openHome(folders: Folders): Promise<string> {
   // A process that was killed while git ran left a key there, or half an archive while a client sent it.
   await rm(folders.gitKeys, { recursive: true, force: true })
   await removePartialArchives(folders.uploads)
-  return readOrMake(join(folders.home, "id"), () => randomUUID())
+  return homeIdOf(folders)
 }
+
+/** Names the home; it is made up when it is asked for the first time. */
+export const homeIdOf = (folders: Folders): Promise<string> => readOrMake(join(folders.home, "id"), () => randomUUID())
 
 async function readOrMake(file: string, make: () => string): Promise<string> {
   try {

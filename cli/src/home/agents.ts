@@ -5,9 +5,11 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { readJson } from "@superstep/control/files/json-file"
+import { homeIdOf } from "@superstep/control/home"
 import { foldersOf } from "@superstep/control/pipeline/folders"
 import { retiredEdges } from "@superstep/control/pipeline/retired-edges"
 import { stopBuilds } from "@superstep/control/pipeline/stop-builds"
+import { type Cgroups, existingCgroups } from "@superstep/control/runtimes/cgroups"
 import { processRuntime } from "@superstep/control/runtimes/process"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
@@ -25,13 +27,16 @@ export interface Agents {
 export function agentsOf(home: Home): Agents {
   const folders = foldersOf(home.folder)
   // Only for finding and ending units: what is needed to start one stays empty.
-  const runtime = processRuntime({
-    unitsFolder: folders.units,
-    runFolder: folders.run,
-    serverEntry: "",
-    isolation: { user: () => undefined, warning: undefined },
-    environment: {},
-  })
+  const runtimeIn = (cgroups: Cgroups | undefined) =>
+    processRuntime({
+      unitsFolder: folders.units,
+      runFolder: folders.run,
+      serverEntry: "",
+      isolation: { user: () => undefined, warning: undefined },
+      cgroups,
+      environment: {},
+    })
+  const runtime = runtimeIn(undefined)
   const edge = () => readJson<ProcessIdentity>(join(folders.edge, "pid.json"))
   const edgeRuns = async () => {
     const identity = await edge()
@@ -39,6 +44,9 @@ export function agentsOf(home: Home): Agents {
   }
   // Listing makes the folder, whose permissions are the control plane's to choose.
   const units = async () => (existsSync(folders.units) ? await runtime.list() : [])
+  // Where a control plane has been; else the folder is not ours to make.
+  const groups = async () =>
+    existsSync(folders.units) ? existingCgroups({ homeId: await homeIdOf(folders), home: folders.home }) : undefined
   const unitRuns = async (unitId: string) => (await runtime.status(unitId)).state === "running"
   return {
     edgeRuns,
@@ -47,7 +55,10 @@ export function agentsOf(home: Home): Agents {
       const identity = await edge()
       if (identity) await stopProcess(identity, { graceMs })
       await retiredEdges({ folders, drainMs: 0, log: home.log }).stop(graceMs)
-      await Promise.all([...(await units()).map((unitId) => runtime.stop(unitId, { graceMs })), stopBuilds(folders)])
+      const [unitIds, cgroups] = [await units(), await groups()]
+      const ending = runtimeIn(cgroups)
+      await Promise.all([...unitIds.map((unitId) => ending.stop(unitId, { graceMs })), stopBuilds(folders)])
+      await cgroups?.close()
     },
   }
 }

@@ -5,6 +5,7 @@ import type { BuildLimits } from "../builders/build-request.js"
 import type { InstalledNodes } from "../builders/installed-nodes.js"
 import type { Table } from "../edge/table.js"
 import type { Tally } from "../edge/tallies.js"
+import type { Cgroups } from "../runtimes/cgroups.js"
 import type { Isolation } from "../runtimes/isolation.js"
 import type { Runtime } from "../runtimes/port.js"
 import type { MasterKey } from "../secrets/seal.js"
@@ -69,6 +70,8 @@ export interface PipelineContext {
   readonly sources: { readonly git: Source<GitLocation>; readonly archive: Source<ArchiveLocation> }
   readonly runtime: Runtime
   readonly isolation: Isolation
+  /** Undefined where the machine has none for us. */
+  readonly cgroups: Cgroups | undefined
   readonly edge: Edge
   readonly limits: PipelineLimits
   readonly nodes: InstalledNodes

@@ -8,6 +8,7 @@ import { NoConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
 import { DeployFailed } from "./failures.js"
 import { shipUnitLog } from "./log-shipping.js"
+import { tellMemoryEnd } from "./memory-end.js"
 import { recordCrash, type UnitRow, unitById } from "./queries.js"
 import type { RunStage, StageInput } from "./stage.js"
 import { ensureUnits, unitAddress, unitSpec } from "./unit.js"
@@ -82,10 +83,11 @@ const memoryWords = "the agent server used more memory than its limit before it 
 async function restart(input: StageInput, unit: UnitRow): Promise<UnitRow> {
   const { context, revision, signal } = input
   const crashes = unit.crashes + 1
+  const isForMemory = (await tellMemoryEnd(context, unit)) || unit.last_end === "oom_killed"
   await recordCrash(context.db, unit.unit_id, crashes, 0)
   if (crashes >= crashesThatFail) {
     await shipUnitLog(context, unit)
-    if (unit.last_end === "oom_killed") throw new DeployFailed("oom_killed", memoryWords)
+    if (isForMemory) throw new DeployFailed("oom_killed", memoryWords)
     const said = (await lastLogLines(context.db, revision.revision_id, "deploy", linesRead)).map(
       ({ message }) => message,
     )

@@ -1,10 +1,12 @@
 /** What a deployment can reach of others, and what is left of it, with real processes and a real Postgres. */
 import assert from "node:assert/strict"
-import { readdirSync, readFileSync, statSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
+import { membersOf } from "../runtimes/cgroup.js"
+import { existingCgroups } from "../runtimes/cgroups.js"
 import { foldersOf } from "./folders.js"
 import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
@@ -59,7 +61,10 @@ test("code of one deployment reaches nothing of another, nor of the platform", {
   for (const [what, outcome] of Object.entries(found)) assert.ok(refusals.has(outcome), `${what}: ${outcome}`)
 })
 
-/** Everything on this machine that belongs to the platform: paths, processes, databases, roles. */
+const cgroups = async () =>
+  existingCgroups({ homeId: readFileSync(join(platform.home, "id"), "utf8"), home: platform.home })
+
+/** Everything on this machine that belongs to the platform: paths, processes, control groups, databases, roles. */
 async function everything() {
   const folders = foldersOf(platform.home)
   const processes = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && commandOf(name).includes(platform.home))
@@ -69,7 +74,8 @@ async function everything() {
     select datname as name from pg_database where datname like any(${ours})
     union all select rolname from pg_roles where rolname like any(${ours}) order by 1`)
   const paths = [...new Set([folders.home, folders.run])].flatMap(pathsBelow)
-  return { paths: paths.sort(), processes: processes.length, databases: databases.map(({ name }) => name) }
+  const groups = ((await (await cgroups())?.names()) ?? []).sort()
+  return { paths: paths.sort(), processes: processes.length, groups, databases: databases.map(({ name }) => name) }
 }
 
 function commandOf(pid: string): string {
@@ -86,18 +92,25 @@ const pathsBelow = (folder: string): string[] =>
     .map((name) => join(folder, name))
     .filter((path) => !path.endsWith(".log.1") && statSync(path, { throwIfNoEntry: false }) !== undefined)
 
-test("a deployment that is deleted leaves no process, file, database, role or row", async () => {
+test("a deployment that is deleted leaves no process, control group, file, database, role or row", async () => {
   const former = await everything()
-  const { deploymentId } = await deploy("leaver", { MODEL_KEY: "k" })
+  const { deploymentId, unit_id: unitId } = await deploy("leaver", { MODEL_KEY: "k", FAKE_EATS_MB: "1" })
   const during = await everything()
   assert.ok(during.paths.length > former.paths.length && during.processes > former.processes)
   assert.ok(during.databases.includes(databaseOf(deploymentId)))
+  // The unit keeps its group over the death of whoever made it, with what the graph started in a session of its own.
+  await platform.kill()
+  const group = (await cgroups())?.pathOf(`unit-${unitId}`)
+  const members = group === undefined ? [] : await membersOf(group)
+  if (group !== undefined) assert.equal(members.length, 2)
+  await platform.start()
 
   await platform.call("DELETE", `/v2/deployments/${deploymentId}`)
   const gone = async () => (await platform.call("GET", `/v2/deployments/${deploymentId}`)).status === 404
   await until(gone, { what: "the deployment is gone" })
 
   assert.deepEqual(await everything(), former)
+  for (const pid of members) assert.ok(!existsSync(`/proc/${pid}`), `process ${pid}`)
   // What happened to it is told for longer than it lives.
   const tables = await platform.db.rows<{ name: string }>(sql`
     select table_name as name from information_schema.columns

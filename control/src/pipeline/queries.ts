@@ -1,7 +1,7 @@
 /** The tables `units` and `edge_tables`, and what the pipeline reads and writes of deployments. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import type { DeploymentStatus } from "../deployments/deployment.js"
+import type { DeploymentStatus, ResourceSpec } from "../deployments/deployment.js"
 import type { RevisionRow } from "../revisions/queries.js"
 
 /** A deployment as the pipeline sees it. */
@@ -148,22 +148,18 @@ export const stopRevision = (tx: Db, revisionId: string): Promise<number> =>
     update units set state = 'stopping', state_since = now()
     where revision_id = ${revisionId} and state <> 'stopping'`)
 
-export interface LimitedUnit {
+export interface SizedUnit {
   readonly unit_id: string
   readonly revision_id: string
-  /** Of all its processes together, in megabytes. */
-  readonly limit_mb: number
+  readonly resource_spec: ResourceSpec
 }
 
-/** Units whose revision sets a limit to their memory: twice what it asks for, unless it says (control-plane §1.3). */
-export const limitedUnits = (db: Db): Promise<LimitedUnit[]> =>
+/** Units whose revision asks for resources. */
+export const sizedUnits = (db: Db): Promise<SizedUnit[]> =>
   db.rows(sql`
-    select unit_id, revision_id, limit_mb from (
-      select u.unit_id, u.revision_id,
-        coalesce((spec ->> 'memory_limit_mb')::float8, 2 * (spec ->> 'memory_mb')::float8) as limit_mb
-      from units u join revisions r using (revision_id), lateral (select r.source_config -> 'resource_spec' as spec) s
-      where u.state <> 'stopping') limited
-    where limit_mb > 0`)
+    select unit_id, revision_id, r.source_config -> 'resource_spec' as resource_spec
+    from units u join revisions r using (revision_id)
+    where u.state <> 'stopping' and jsonb_typeof(r.source_config -> 'resource_spec') = 'object'`)
 
 export const noteMemoryEnd = (tx: Db, unitId: string): Promise<number> =>
   tx.run(sql`update units set last_end = 'oom_killed' where unit_id = ${unitId}`)

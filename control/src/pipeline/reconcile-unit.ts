@@ -6,6 +6,7 @@ import { NoConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
 import { syncEdge } from "./edge-table.js"
 import { shipUnitLog } from "./log-shipping.js"
+import { tellMemoryEnd } from "./memory-end.js"
 import {
   deploymentById,
   executesRuns,
@@ -72,6 +73,7 @@ export async function reconcileUnit(context: PipelineContext, unit: WatchedUnit)
 async function noteCrash(context: PipelineContext, unit: UnitRow): Promise<void> {
   const { db, log } = context
   const crashes = crashesAfter(unit)
+  await tellMemoryEnd(context, unit)
   // Its last words, which may have no end, before the next life goes on in the same file.
   await shipUnitLog(context, unit)
   await recordCrash(db, unit.unit_id, crashes, backOffMs(crashes))

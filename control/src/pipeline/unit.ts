@@ -16,6 +16,7 @@ import { besidesPool, takeConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
 import { addUnit, type CarriedDeployment, type UnitRow, unitsOfRevision } from "./queries.js"
 import { deploymentDatabaseUri } from "./queue-stage.js"
+import { memoryMbOf, unitLimitsOf } from "./unit-limits.js"
 import { nodeOfArtifact } from "./unit-node.js"
 
 /** The units of a revision, as many as it asks for; they are made when they are asked for the first time. */
@@ -85,11 +86,7 @@ export async function unitSpec(
     poolSize: connections - besidesPool,
     databaseUri: deploymentDatabaseUri(key, db.uri, deployment),
     agentEnv: Object.fromEntries(Object.entries(agentEnv).map(([name, value]) => [name, new Secret(value)])),
-    memoryMb: memoryMbOf(revision),
+    memoryMb: memoryMbOf(revision.source_config.resource_spec),
+    limits: unitLimitsOf(revision.source_config.resource_spec),
   }
-}
-
-function memoryMbOf({ source_config: { resource_spec: spec } }: RevisionRow): number | undefined {
-  const wanted = spec?.memory_limit_mb ?? spec?.memory_mb
-  return typeof wanted === "number" && wanted > 0 ? wanted : undefined
 }

@@ -1,43 +1,58 @@
-/** What this machine lets us hold a unit to, without a daemon or a cgroup of our own: `prlimit`, and a look at its memory. */
+/** What this machine lets us hold a unit to: its control group, `prlimit`, and a look at its memory. */
 import { accessSync, constants, readFileSync } from "node:fs"
 import { delimiter, join } from "node:path"
+import type { Controller } from "./cgroup.js"
 
 export interface UnitLimits {
-  /** `watch`: its processes are looked at every two seconds, and killed when they use too much. */
-  readonly memory: "watch" | "none"
-  /** The kernel refuses more: by user, so only where each deployment has one of its own. */
+  /**
+   * `hard`: the kernel ends the unit that wants more. `watch`: its processes are looked at every two seconds, and killed
+   * when they use too much.
+   */
+  readonly memory: "hard" | "watch" | "none"
+  /** The kernel refuses more. Without a control group by user, so only where each deployment has one of its own. */
   readonly processes: "hard" | "none"
   readonly openFiles: "hard" | "none"
-  /** Needs a cgroup, which nobody gave us. */
-  readonly cpu: "none"
+  readonly cpu: "hard" | "none"
 }
 
 // A server with its workers, each with a dozen threads, takes some 200; threads count.
-const mostProcesses = 4096
+export const mostProcesses = 4096
 const mostOpenFiles = 65_536
 
 const isLinux = process.platform === "linux"
 
-/**
- * @param isIsolated  each deployment has a user of its own
- * @param path        where programs are looked for
- */
-export function unitLimits(isIsolated: boolean, path: string): UnitLimits {
-  const limits = isLinux && findPrlimit(path) !== undefined ? "hard" : "none"
-  return { memory: isLinux ? "watch" : "none", processes: isIsolated ? limits : "none", openFiles: limits, cpu: "none" }
+/** Where a unit runs, as far as its limits depend on it. */
+export interface LimitedPlace {
+  /** Each deployment has a user of its own. */
+  readonly isIsolated: boolean
+  /** What the kernel holds its control group to. */
+  readonly held: ReadonlySet<Controller>
+  /** Where programs are looked for. */
+  readonly path: string
+}
+
+export function unitLimits({ isIsolated, held, path }: LimitedPlace): UnitLimits {
+  const byPrlimit = isLinux && findPrlimit(path) !== undefined
+  return {
+    memory: held.has("memory") ? "hard" : isLinux ? "watch" : "none",
+    processes: held.has("pids") || (isIsolated && byPrlimit) ? "hard" : "none",
+    openFiles: byPrlimit ? "hard" : "none",
+    cpu: held.has("cpu") ? "hard" : "none",
+  }
 }
 
 /**
- * A command that runs under the limits. `prlimit` sets them for itself and then becomes the command, so the process is the
- * same one.
+ * A command that runs under what `prlimit` can do. It sets the limits for itself and then becomes the command, so the
+ * process is the same one.
  */
 export function withLimits(
   argv: readonly [string, ...string[]],
-  { isIsolated, path }: { isIsolated: boolean; path: string },
+  { isIsolated, held, path }: LimitedPlace,
 ): [string, ...string[]] {
   const program = isLinux ? findPrlimit(path) : undefined
   if (program === undefined) return [...argv]
-  const processes = isIsolated ? [`--nproc=${atMost(mostProcesses, "Max processes")}`] : []
+  const isByUser = isIsolated && !held.has("pids")
+  const processes = isByUser ? [`--nproc=${atMost(mostProcesses, "Max processes")}`] : []
   return [program, `--nofile=${atMost(mostOpenFiles, "Max open files")}`, ...processes, "--core=0", "--", ...argv]
 }
 

@@ -30,12 +30,14 @@ export interface UnitSpec {
   readonly agentEnv: Readonly<Record<string, Secret>>
   /** The limit of JavaScript's heap is derived from it. */
   readonly memoryMb: number | undefined
+  /** What all its processes may use together; undefined for no limit. Held to as far as the machine allows. */
+  readonly limits: { readonly memoryMb: number | undefined; readonly cpu: number | undefined }
 }
 
 export type UnitStatus =
   | { readonly state: "running"; readonly pid: number }
-  /** It was started and has ended by itself. */
-  | { readonly state: "exited" }
+  /** It was started and has ended by itself, or because it wanted more memory than its limit, in megabytes. */
+  | { readonly state: "exited"; readonly ranOutOfMb?: number }
   /** It was never started, or it was stopped. */
   | { readonly state: "absent" }
 
@@ -65,7 +67,10 @@ export interface Runtime {
    * @returns     whether it was
    */
   forgetLogs(unitId: string, read: number): Promise<boolean>
-  /** What each unit's processes use, in megabytes; those that do not run, or cannot be looked at, are left out. */
+  /**
+   * What each unit's processes use, in megabytes. Those that do not run, or cannot be looked at, are left out; and those
+   * that the kernel holds to their limit, since nobody else has to look.
+   */
   memoryMb(unitIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** Ends it with all its processes at once, as a crash would: it is then `exited`. */
   kill(unitId: string): Promise<void>

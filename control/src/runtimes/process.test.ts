@@ -23,7 +23,7 @@ function place() {
   writeFileSync(join(artifactFolder, "langgraph.json"), "{}")
   const isolation = { user: () => undefined, warning: undefined }
   const environment = { PATH: process.env.PATH, SUPERSTEP_MASTER_KEY: "key", DATABASE_URI: "postgres://platform" }
-  const options = { unitsFolder, runFolder: join(home, "run"), serverEntry, isolation, environment }
+  const options = { unitsFolder, runFolder: join(home, "run"), serverEntry, isolation, cgroups: undefined, environment }
   return { artifactFolder, unitsFolder, open: () => processRuntime(options) }
 }
 
@@ -41,6 +41,7 @@ const spec = (artifactFolder: string) => ({
   poolSize: 7,
   agentEnv: { MODEL_KEY: new Secret("k") },
   memoryMb: 400,
+  limits: { memoryMb: undefined, cpu: undefined },
   nodePath: process.execPath,
 })
 

@@ -12,11 +12,14 @@ import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
 import { forgetFile, watchFile } from "../files/growing-file.js"
 import { readJson, writeJson } from "../files/json-file.js"
 import { readLines } from "../files/read-lines.js"
+import { enteringArgv } from "./cgroup.js"
+import type { Cgroups } from "./cgroups.js"
 import { findByTitle } from "./find-by-title.js"
 import type { Isolation } from "./isolation.js"
 import { withLimits } from "./limits.js"
 import type { Runtime, UnitLogs, UnitSpec, UnitStatus } from "./port.js"
 import { unitEnvironment, unitSecrets } from "./unit-environment.js"
+import { unitGroups } from "./unit-groups.js"
 
 export interface ProcessRuntimeOptions {
   /** Holds a folder for each unit. */
@@ -26,6 +29,8 @@ export interface ProcessRuntimeOptions {
   /** The agent server's `main.js`. */
   readonly serverEntry: string
   readonly isolation: Isolation
+  /** Undefined where the machine has none for us. */
+  readonly cgroups: Cgroups | undefined
   readonly environment: NodeJS.ProcessEnv
   /** Where a test ends this process. */
   readonly crashPoint?: (name: string) => void
@@ -37,6 +42,7 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
   const socketPath = (unitId: string) => join(socketFolderOf(unitId), "u.sock")
   const identityFile = (unitId: string) => join(folderOf(unitId), "pid.json")
   const startingFile = (unitId: string) => join(folderOf(unitId), "starting")
+  const groups = options.cgroups && unitGroups(options.cgroups)
 
   /** A control plane that is killed right after it started a process has not written down which: it has our title. */
   const identityOf = async (unitId: string): Promise<ProcessIdentity | undefined> => {
@@ -51,7 +57,9 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
   const status = async (unitId: string): Promise<UnitStatus> => {
     const identity = await identityOf(unitId)
     if (!identity) return { state: "absent" }
-    return (await isAlive(identity)) ? { state: "running", pid: identity.pid } : { state: "exited" }
+    if (await isAlive(identity)) return { state: "running", pid: identity.pid }
+    const ranOutOfMb = await groups?.ranOutOfMb(unitId)
+    return { state: "exited", ...(ranOutOfMb !== undefined && { ranOutOfMb }) }
   }
 
   const start = async (spec: UnitSpec): Promise<void> => {
@@ -68,11 +76,18 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
     const place = { folder, socketPath: socketPath(unitId), settingsFile: join(folder, "tmp", "settings.json") }
     await writeSettingsFile(place.settingsFile, unitSecrets(spec, options.environment), user)
     await writeJson(startingFile(unitId), { since: new Date().toISOString() })
-    const identity = await spawnDetached({
-      argv: withLimits([spec.nodePath, "--enable-source-maps", `--title=${titleOf(unitId)}`, options.serverEntry], {
+    const argv = withLimits(
+      [spec.nodePath, "--enable-source-maps", `--title=${titleOf(unitId)}`, options.serverEntry],
+      {
         isIsolated: user !== undefined,
+        held: options.cgroups?.held ?? new Set(),
         path: options.environment.PATH ?? "",
-      }),
+      },
+    )
+    await using door = await groups?.prepare(unitId, spec.limits)
+    const identity = await spawnDetached({
+      argv: door ? enteringArgv(argv) : argv,
+      extraDescriptors: door ? [door.fd] : [],
       cwd: spec.artifactFolder,
       env: unitEnvironment(spec, place, options.environment),
       user,
@@ -86,12 +101,23 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
   const memoryMb = async (unitIds: readonly string[]): Promise<ReadonlyMap<string, number>> => {
     const looked = await Promise.all(unitIds.map(async (unitId) => ({ unitId, at: await status(unitId) })))
     const running = looked.flatMap(({ unitId, at }) => (at.state === "running" ? [{ unitId, pid: at.pid }] : []))
-    const trees = processTrees(running.map(({ pid }) => pid))
-    return new Map(running.map(({ unitId, pid }) => [unitId, trees.get(pid)?.memoryMb ?? 0]))
+    // By group where it has one; else, as of a unit that an older release started, by what can be seen to come of it.
+    const grouped = new Map<string, number | "held">()
+    for (const { unitId } of running) {
+      const used = await groups?.memoryMb(unitId)
+      if (used !== undefined) grouped.set(unitId, used)
+    }
+    const others = running.filter(({ unitId }) => !grouped.has(unitId))
+    const trees = others.length === 0 ? new Map() : processTrees(others.map(({ pid }) => pid))
+    return new Map([
+      ...[...grouped].filter((it): it is [string, number] => it[1] !== "held"),
+      ...others.map(({ unitId, pid }) => [unitId, trees.get(pid)?.memoryMb ?? 0] as const),
+    ])
   }
 
   const kill = async (unitId: string): Promise<void> => {
     const identity = await identityOf(unitId)
+    await groups?.kill(unitId)
     if (!identity || !(await isAlive(identity))) return
     // The server first: it would begin to replace its workers.
     for (const pid of [identity.pid, ...processTree(identity.pid).pids]) killNow(pid)
@@ -100,9 +126,10 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
 
   const stop = async (unitId: string, { graceMs }: { graceMs: number }): Promise<void> => {
     const identity = await identityOf(unitId)
-    // The group is the server's own. Workers have groups of theirs and end with their server; what a graph started does
-    // not (README, "What a stop leaves").
+    // The process group is the server's own. Workers have some of theirs and end with their server; what a graph started
+    // ends with the control group (README, "What a stop leaves").
     if (identity) await stopProcess(identity, { graceMs, group: true })
+    await groups?.remove(unitId)
     // An end that was asked for is no crash.
     await rm(identityFile(unitId), { force: true })
   }
@@ -114,7 +141,7 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
 
   const list = async (): Promise<string[]> => {
     await mkdir(options.unitsFolder, { recursive: true })
-    return readdir(options.unitsFolder)
+    return [...new Set([...(await readdir(options.unitsFolder)), ...((await groups?.list()) ?? [])])]
   }
   const logFile = (unitId: string) => join(folderOf(unitId), "out.log")
   const logs = async (unitId: string, from: number): Promise<UnitLogs> => {

@@ -29,9 +29,12 @@ export function processTrees(leaders: readonly number[]): ReadonlyMap<number, Pr
 
 function treeOf(leader: number, processes: readonly Entry[]): ProcessTree {
   const pids = membersOf(leader, processes)
-  const kilobytes = pids.reduce((sum, pid) => sum + memoryKb(textOf(`/proc/${pid}/status`)), 0)
-  return { pids, memoryMb: Math.round(kilobytes / 1024) }
+  return { pids, memoryMb: memoryOf(pids) }
 }
+
+/** @returns what these processes alone use, in megabytes; those that have ended count for nothing */
+export const memoryOf = (pids: readonly number[]): number =>
+  Math.round(pids.reduce((sum, pid) => sum + memoryKb(textOf(`/proc/${pid}/status`)), 0) / 1024)
 
 /** Pure. */
 function membersOf(leader: number, processes: readonly Entry[]): number[] {

@@ -5,7 +5,8 @@
  * its lives, FAKE_OKS=<number> ends it after so many answers of
  * /ok in all its lives, FAKE_FAILED=<message> fails a graph,
  * FAKE_NEVER_READY=1 keeps it starting, FAKE_BUSY=<file> makes it busy as long as that file exists, FAKE_DUE_MS=<number>
- * has a cron due in so long, FAKE_EATS_MB=<number> has a process of its own that uses so much memory,
+ * has a cron due in so long, FAKE_EATS_MB=<number> has a process of its own that uses so much memory, in a session of its
+ * own, FAKE_EATS_LATER_MB=<number> the same as soon as /eat is asked, FAKE_BURNS=<number> burns processors in so many threads,
  * FAKE_PROBES=<json> names what /probe tries to reach, FAKE_SAYS=<file>
  * makes /say print what is in that file, as it is.
  */
@@ -15,6 +16,7 @@ import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeSync }
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { connect } from "node:net"
 import { join } from "node:path"
+import { Worker } from "node:worker_threads"
 import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { asUnavailable } from "@superstep/toolkit/db/unavailable"
 import { probe } from "./probe.js"
@@ -81,11 +83,20 @@ const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
       (error: Error) => reply(response, 500, { detail: error.message }),
     )
   },
+  "/eat": (response) => {
+    eat(Number(agentEnv.FAKE_EATS_LATER_MB))
+    reply(response, 200, { eats: true })
+  },
   "/metrics": (response) => {
     response.end('superstep_runs{status="pending"} 2\nsuperstep_runs{status="running"} 1\n')
   },
   "/env": (response) =>
     reply(response, 200, { agent: agentEnv, own: Object.keys(process.env).sort(), uid: process.getuid?.() }),
+}
+
+function eat(megabytes: number): void {
+  const program = `globalThis.eaten = Buffer.alloc(${megabytes} * 1048576, 1); setInterval(() => {}, 1000)`
+  spawn(process.execPath, ["-e", program], { detached: true, stdio: "ignore", env: { PATH: env.PATH } }).unref()
 }
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
@@ -100,10 +111,8 @@ if (agentEnv.FAKE_EXIT_AT === "start") {
   process.stderr.write("Error: the fake unit was told to end\n")
   process.exit(3)
 }
-if (agentEnv.FAKE_EATS_MB !== undefined) {
-  const eat = `globalThis.eaten = Buffer.alloc(${Number(agentEnv.FAKE_EATS_MB)} * 1048576, 1); setInterval(() => {}, 1000)`
-  spawn(process.execPath, ["-e", eat], { detached: true, stdio: "ignore", env: { PATH: env.PATH } }).unref()
-}
+if (agentEnv.FAKE_EATS_MB !== undefined) eat(Number(agentEnv.FAKE_EATS_MB))
+for (let thread = 0; thread < Number(agentEnv.FAKE_BURNS ?? 0); thread++) new Worker("for (;;) {}", { eval: true })
 if (agentEnv.FAKE_EXIT_AT === "no-base") {
   const [error] = (await once(connect(1, "127.0.0.1"), "error")) as [Error]
   say((asUnavailable(error) as Error).message, "fatal")

@@ -1,0 +1,121 @@
+/**
+ * One control group (cgroup v2): a folder whose files are the kernel's. All processes in it, and all that they start,
+ * are held to its limits together and can be ended together, whatever sessions they made.
+ * @see https://docs.kernel.org/admin-guide/cgroup-v2.html
+ */
+import { constants } from "node:fs"
+import { type FileHandle, mkdir, open, readdir, readFile, rmdir, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+
+export const controllers = ["cpu", "memory", "pids"] as const
+export type Controller = (typeof controllers)[number]
+
+/** Where one is undefined there is no limit. */
+export interface GroupLimits {
+  readonly memoryMb: number | undefined
+  /** How many processors, such as 0.5. */
+  readonly cpu: number | undefined
+  /** With their threads. */
+  readonly processes: number | undefined
+}
+
+/**
+ * Makes the group anew, empty and under these limits; whatever was left in one of this name is ended first.
+ * @param held  the controllers that its parent has for it; limits of others are left out
+ */
+export async function makeGroup(path: string, limits: GroupLimits, held: ReadonlySet<Controller>): Promise<void> {
+  await removeGroup(path)
+  await mkdir(path)
+  for (const [file, value] of limitFiles(limits, held)) {
+    await put(path, file, value).catch((error: NodeJS.ErrnoException) => {
+      // A kernel that cannot swap has no file for it.
+      if (error.code !== "ENOENT" || file !== "memory.swap.max") throw error
+    })
+  }
+}
+
+// In microseconds: the kernel's own default, and long enough for a request to be answered at full speed.
+const cpuPeriod = 100_000
+
+/** Pure. Swap is no way around the limit; and a unit of which one process is gone is not left half alive. */
+export function limitFiles(limits: GroupLimits, held: ReadonlySet<Controller>): [file: string, value: string][] {
+  const { memoryMb, cpu, processes } = limits
+  const files: [string, string][] = []
+  if (memoryMb !== undefined && held.has("memory")) {
+    files.push(["memory.max", String(Math.round(memoryMb * 1024 * 1024))])
+    files.push(["memory.swap.max", "0"], ["memory.oom.group", "1"])
+  }
+  if (cpu !== undefined && held.has("cpu")) files.push(["cpu.max", `${Math.round(cpu * cpuPeriod)} ${cpuPeriod}`])
+  if (processes !== undefined && held.has("pids")) files.push(["pids.max", String(processes)])
+  return files
+}
+
+/**
+ * A command that becomes a member before it is anything else, so that none of its program's code runs outside.
+ * The group is its descriptor 3, which whoever starts it opened: the unit's user may not write to it.
+ */
+export const enteringArgv = (argv: readonly [string, ...string[]]): [string, ...string[]] => [
+  "/bin/sh",
+  ...["-c", 'echo 0 >&3 && exec 3>&- && exec "$@"', "enter", ...argv],
+]
+
+/** What a process needs as its descriptor 3 to enter. */
+export const openDoor = (path: string): Promise<FileHandle> => open(join(path, "cgroup.procs"), constants.O_WRONLY)
+
+/** Ends every process in it and below. Fine when there is no such group. @returns when they are gone */
+export async function killGroup(path: string): Promise<void> {
+  if (!(await isPopulated(path))) return
+  await put(path, "cgroup.kill", "1").catch(unlessGone)
+  while (await isPopulated(path)) await sleep(pollMs)
+}
+
+// A killed process needs about a millisecond for its end, more when it has much memory to give back.
+const pollMs = 5
+
+/** Ends what is in it and deletes it. Fine when there is no such group. */
+export async function removeGroup(path: string): Promise<void> {
+  await killGroup(path)
+  for (const name of await groupsIn(path)) await removeGroup(join(path, name))
+  await rmdir(path).catch(unlessGone)
+}
+
+/** Names of the groups in it. */
+export async function groupsIn(path: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true }).catch(unlessGone)
+  return (entries ?? []).filter((entry) => entry.isDirectory()).map(({ name }) => name)
+}
+
+/** The processes in it; those of groups below it, which only its own processes could have made, are left out. */
+export const membersOf = async (path: string): Promise<number[]> =>
+  (await textOf(path, "cgroup.procs")).split("\n").filter(Boolean).map(Number)
+
+/** @returns whether the kernel ended it because it wanted more memory than its limit, since it was made */
+export const ranOutOfMemory = async (path: string): Promise<boolean> =>
+  fieldOf(await textOf(path, "memory.events"), "oom_kill") > 0
+
+/** @returns undefined when the kernel holds it to none */
+export async function memoryLimitMb(path: string): Promise<number | undefined> {
+  const bytes = Number.parseInt(await textOf(path, "memory.max"), 10)
+  return Number.isNaN(bytes) ? undefined : Math.round(bytes / 1024 / 1024)
+}
+
+/** Nobody can make a file here, so a missing one should say that it is missing. */
+export const put = (path: string, file: string, value: string): Promise<void> =>
+  writeFile(join(path, file), value, { flag: constants.O_WRONLY })
+
+const isPopulated = async (path: string): Promise<boolean> =>
+  fieldOf(await textOf(path, "cgroup.events"), "populated") === 1
+
+/** Of lines such as `populated 0`; 0 when there is no such line. Pure. */
+const fieldOf = (text: string, name: string): number => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1] ?? 0)
+
+/** @returns an empty text when there is no such group, or no such controller for it */
+const textOf = async (path: string, file: string): Promise<string> =>
+  (await readFile(join(path, file), "utf8").catch(unlessGone)) ?? ""
+
+function unlessGone(error: NodeJS.ErrnoException): undefined {
+  // ENODEV: the group went away while its file was open.
+  if (error.code === "ENOENT" || error.code === "ENODEV") return undefined
+  throw error
+}

@@ -1,0 +1,123 @@
+/** Where the installation's group comes to be, from wherever the control plane was started; on a real tree of groups. */
+import assert from "node:assert/strict"
+import { type ChildProcess, spawn } from "node:child_process"
+import { chownSync, existsSync, mkdirSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { json } from "node:stream/consumers"
+import { after, test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { isReachable } from "@superstep/toolkit/postgres/postgres-user"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { enteringArgv, makeGroup, openDoor, removeGroup } from "./cgroup.js"
+import { openCgroups } from "./cgroups.js"
+import { handedDown } from "./hand-down.js"
+
+const program = fileURLToPath(new URL("./testing/open-cgroups.js", import.meta.url))
+const somebody = { uid: 65_534, gid: 65_534 }
+const noLimits = { memoryMb: undefined, cpu: undefined, processes: undefined }
+
+const { cgroups, problem } = await openCgroups({ homeId: "tests of groups", home: temporaryFolder() }, undefined)
+after(() => cgroups?.close())
+const folder = cgroups?.folder ?? ""
+const isRoot = process.getuid?.() === 0
+const skip = cgroups ? !isRoot && "only root can make a tree for another user" : problem
+
+interface Told {
+  readonly folder?: string
+  readonly held: readonly string[]
+  readonly problem?: string
+  /** `/proc/self/cgroup` */
+  readonly now: string
+}
+
+async function opened(child: ChildProcess): Promise<Told> {
+  assert.ok(child.stdout)
+  return (await json(child.stdout)) as Told
+}
+
+/** Opens a group as another user, from a process that is in this group. */
+async function openedFrom(group: string): Promise<Told> {
+  assert.ok(await isReachable(dirname(program), somebody), "the tests must be where others can read them")
+  await using door = await openDoor(group)
+  const [command, ...args] = enteringArgv([process.execPath, program])
+  return opened(spawn(command, args, { ...somebody, stdio: ["ignore", "pipe", "inherit", door.fd] }))
+}
+
+/** A tree that a service manager would have made. @param delegated  its groups that are given to the user */
+async function tree(names: readonly string[], delegated: readonly string[]): Promise<AsyncDisposable> {
+  const held = await handedDown(folder)
+  for (const name of names) await makeGroup(join(folder, name), noLimits, held)
+  for (const name of delegated) {
+    for (const file of ["", "cgroup.procs", "cgroup.subtree_control"]) {
+      chownSync(join(folder, name, file), somebody.uid, somebody.gid)
+    }
+  }
+  const [top = ""] = names
+  return { [Symbol.asyncDispose]: () => removeGroup(join(folder, top)) }
+}
+
+test("a service with a delegated tree has its group beside the one it is in, with all that it was given", {
+  skip,
+}, async () => {
+  await using _ = await tree(["service", "service/control"], ["service", "service/control"])
+
+  const told = await openedFrom(join(folder, "service/control"))
+
+  assert.match(told.folder ?? "", new RegExp(`^${join(folder, "service")}/superstep\\.[0-9a-f]{16}$`))
+  assert.deepEqual(new Set(told.held), cgroups?.held)
+  assert.equal(existsSync(told.folder ?? ""), false)
+})
+
+test("a service that is itself in what was delegated to it keeps its processes together and says what it lacks", {
+  skip,
+}, async () => {
+  await using _ = await tree(["service"], ["service"])
+
+  const told = await openedFrom(join(folder, "service"))
+
+  assert.match(told.folder ?? "", new RegExp(`^${join(folder, "service")}/superstep\\.`))
+  assert.deepEqual(told.held, [])
+  assert.match(told.problem ?? "", /DelegateSubgroup/)
+})
+
+test("who may write to no group has none, and says so", { skip }, async () => {
+  await using _ = await tree(["service"], [])
+
+  const told = await openedFrom(join(folder, "service"))
+
+  assert.equal(told.folder, undefined)
+  assert.match(told.problem ?? "", /EACCES/)
+})
+
+test("at the top of a container its processes make room for the group", { skip }, async () => {
+  await using _ = await tree(["container"], [])
+  await using door = await openDoor(join(folder, "container"))
+  const at = temporaryFolder()
+  const script = 'mount -t cgroup2 none "$0" && exec "$@"'
+  const [command, ...args] = enteringArgv([
+    ...(["unshare", "--cgroup", "--mount", "sh", "-c", script, at] as const),
+    ...[process.execPath, program],
+  ])
+
+  const told = await opened(spawn(command, args, { stdio: ["ignore", "pipe", "inherit", door.fd] }))
+
+  assert.match(told.folder ?? "", new RegExp(`^${at}/superstep\\.`))
+  assert.deepEqual(new Set(told.held), cgroups?.held)
+  assert.match(told.now, cgroups?.held.size ? /^0::\/superstep\.main$/m : /^0::\/$/m)
+})
+
+test("a group is found again as long as something is in it, from wherever", { skip }, async () => {
+  const installation = { homeId: "found again", home: temporaryFolder() }
+  const first = (await openCgroups(installation, undefined)).cgroups
+  assert.ok(first)
+  mkdirSync(first.pathOf("unit-1"))
+  mkdirSync(first.pathOf("probe"))
+
+  const second = (await openCgroups(installation, undefined)).cgroups
+  await second?.close()
+
+  assert.deepEqual(await second?.names(), ["unit-1"])
+  await removeGroup(first.pathOf("unit-1"))
+  await first.close()
+  assert.equal(existsSync(first.folder), false)
+})

@@ -1,0 +1,149 @@
+/**
+ * The control group of an installation, with one below it for each of its units. It is found again by its name, so units
+ * that outlive a control plane keep theirs.
+ */
+import { spawn } from "node:child_process"
+import { createHash } from "node:crypto"
+import { once } from "node:events"
+import { access, mkdir, readFile, rmdir } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { text } from "node:stream/consumers"
+import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
+import { type Controller, controllers, enteringArgv, groupsIn, makeGroup, openDoor, removeGroup } from "./cgroup.js"
+import { type CgroupPlace, parentOf, placeOf } from "./cgroup-place.js"
+import { handDown, handedDown } from "./hand-down.js"
+
+export interface Cgroups {
+  /** What the kernel holds groups to. Without any they still keep processes together. */
+  readonly held: ReadonlySet<Controller>
+  /** The installation's own group. */
+  readonly folder: string
+  pathOf(name: string): string
+  /** Names of all groups there are. */
+  names(): Promise<string[]>
+  /** Removes the installation's group, unless something is left in it. */
+  close(): Promise<void>
+}
+
+export interface CgroupsFound {
+  readonly cgroups: Cgroups | undefined
+  /** Why there are none, or not all controllers, in words that name a remedy where we know one. */
+  readonly problem: string | undefined
+}
+
+/** What distinguishes an installation from others on this machine: a restored one has the id of the one backed up. */
+export interface Installation {
+  readonly homeId: string
+  readonly home: string
+}
+
+/** Pure. */
+const groupNameOf = ({ homeId, home }: Installation): string =>
+  `superstep.${createHash("sha256").update(`${homeId}\n${home}`).digest("hex").slice(0, 16)}`
+
+/**
+ * Finds the installation's group, or makes it.
+ * @param user  one that units run as; undefined for our own
+ */
+export async function openCgroups(installation: Installation, user: OsUser | undefined): Promise<CgroupsFound> {
+  if (process.platform !== "linux") return without("only Linux has control groups")
+  const place = await ourPlace()
+  if (!place) return without("cgroup v2 is not mounted here")
+  try {
+    const folder = await installationGroup(place, groupNameOf(installation))
+    const problem = isBelowUs(place, folder) ? aloneInOwn(place) : await handDown(place, folder)
+    const held = await handedDown(folder)
+    await tryOut(join(folder, "probe"), held, user)
+    return { cgroups: cgroupsIn(folder, held), problem: held.size < controllers.length ? problem : undefined }
+  } catch (error) {
+    return without(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** The group that a control plane of this installation made; undefined when there is none. */
+export async function existingCgroups(installation: Installation): Promise<Cgroups | undefined> {
+  const place = process.platform === "linux" ? await ourPlace() : undefined
+  const [folder] = place ? await groupsNamed(place.top, groupNameOf(installation)) : []
+  return folder === undefined ? undefined : cgroupsIn(folder, await handedDown(folder))
+}
+
+const ourPlace = async (): Promise<CgroupPlace | undefined> =>
+  placeOf(await readFile("/proc/self/mountinfo", "utf8"), await readFile("/proc/self/cgroup", "utf8"))
+
+const without = (problem: string): CgroupsFound => ({ cgroups: undefined, problem })
+
+const cgroupsIn = (folder: string, held: ReadonlySet<Controller>): Cgroups => ({
+  held,
+  folder,
+  pathOf: (name) => join(folder, name),
+  names: () => groupsIn(folder),
+  close: async () => {
+    await isRemoved(folder)
+  },
+})
+
+/**
+ * The one that a former control plane made, as long as something is in it, wherever that one was started; else a new
+ * one beside our own group, or below it where that is all we may write to.
+ */
+async function installationGroup(place: CgroupPlace, name: string): Promise<string> {
+  for (const folder of await groupsNamed(place.top, name)) {
+    await removeGroup(join(folder, "probe"))
+    if (!(await isRemoved(folder))) return folder
+  }
+  const beside = join(parentOf(place), name)
+  const below = join(place.own, name)
+  return mkdir(beside).then(
+    () => beside,
+    async (error: NodeJS.ErrnoException) => {
+      if (below === beside || !["EACCES", "EPERM"].includes(error.code ?? "")) throw error
+      await mkdir(below)
+      return below
+    },
+  )
+}
+
+/** Our own group holds ourselves, so it cannot have limits for those below it; unless it is the top of the tree. */
+const isBelowUs = ({ own, top }: CgroupPlace, folder: string): boolean => own !== top && dirname(folder) === own
+
+const aloneInOwn = ({ own }: CgroupPlace): string =>
+  `${own} holds the control plane itself, and its parent is not ours: have the service manager start the control plane one group below it (systemd: Delegate=yes, DelegateSubgroup=control)`
+
+async function isRemoved(folder: string): Promise<boolean> {
+  try {
+    await rmdir(folder)
+    return true
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException
+    if (code === "ENOENT") return true
+    if (code === "EBUSY" || code === "ENOTEMPTY") return false
+    throw error
+  }
+}
+
+async function groupsNamed(folder: string, name: string): Promise<string[]> {
+  const found: string[] = []
+  for (const it of await groupsIn(folder)) {
+    const path = join(folder, it)
+    found.push(...(it === name ? [path] : await groupsNamed(path, name)))
+  }
+  return found
+}
+
+/** Whoever may make a group may still not be allowed to put a process of that user into it. */
+async function tryOut(path: string, held: ReadonlySet<Controller>, user: OsUser | undefined): Promise<void> {
+  await makeGroup(path, { memoryMb: undefined, cpu: 1, processes: 16 }, held)
+  try {
+    await access(join(path, "cgroup.kill")).catch(() => {
+      throw new Error("this kernel cannot end a control group as a whole: it is older than 5.14")
+    })
+    await using door = await openDoor(path)
+    const [program, ...args] = enteringArgv(["true"])
+    const child = spawn(program, args, { ...user, stdio: ["ignore", "ignore", "pipe", door.fd] })
+    const said = child.stderr ? text(child.stderr) : ""
+    const [code] = (await once(child, "exit")) as [number | null]
+    if (code !== 0) throw new Error(`no process can be put into ${path}: ${(await said).trim()}`)
+  } finally {
+    await removeGroup(path)
+  }
+}
