@@ -4,6 +4,7 @@ import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type ReceivedCall, startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
 import { openEvents } from "./events/testing/event-source.js"
 import { deploymentOf, type Platform, smallProject, testPlatform } from "./pipeline/testing/platform.js"
@@ -65,7 +66,9 @@ test("a kill -9 between what happened and its delivery loses no event, for webho
   other.close()
 })
 
-test("what units use and what the edge answered is measured, charted, and told to Prometheus", async () => {
+test("what units use and what the edge answered is measured, charted, and told to Prometheus", {
+  skip: unlessWide("takes 20 s"),
+}, async () => {
   const headers = { "x-api-key": platform.apiKey }
   await until(async () => (await fetch(`${platform.agentsUrl}/d/chat/env`, { headers })).ok, { what: "it answers" })
   await until(async () => (await metrics()).points.length > 0, { what: "the first sample" })

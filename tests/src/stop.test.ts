@@ -3,11 +3,14 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type Deployment, deploymentOf, type Revision, untilDeployed } from "./testing/deployments.js"
 import { processesOf, startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
 
-test("Ctrl-C in the middle of a build leaves no process, and the next start ends the revision", async () => {
+test("Ctrl-C in the middle of a build leaves no process, and the next start ends the revision", {
+  skip: unlessWide("builds twice with nothing cached"),
+}, async () => {
   const home = temporaryFolder()
   const repository = await createRepository()
   const first = await startPlatform({ home })

@@ -3,6 +3,7 @@ import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
 let platform: PlatformWithRepository
@@ -30,7 +31,9 @@ const untilAsleep = (deploymentId: string) =>
     { what: "it sleeps, and its connections are free" },
   )
 
-test("connections are given out until there are none; a sleeper's are free, and it waits for its turn", async () => {
+test("connections are given out until there are none; a sleeper's are free, and it waits for its turn", {
+  skip: unlessWide("takes 20 s"),
+}, async () => {
   const sleeper = await deploy("sleeper", "dev_free")
   assert.equal(sleeper.revision.status, "DEPLOYED", JSON.stringify(sleeper.revision))
   await untilAsleep(sleeper.deploymentId)

@@ -6,6 +6,7 @@ import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { buildFiles } from "../builders/build-request.js"
 import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
@@ -69,7 +70,9 @@ test("a unit that ends twice after it took over gives way to the one before, and
   assert.equal(deployment.active_revision_id, revisionId)
 })
 
-test("a unit that lives and answers nothing is ended like one that crashes, and gives way as that does", async () => {
+test("a unit that lives and answers nothing is ended like one that crashes, and gives way as that does", {
+  skip: unlessWide("takes 20 s"),
+}, async () => {
   const { deploymentId, revisionId } = await platform.serveRepository({ name: "stuck" })
   const bad = await change(deploymentId, secret("FAKE_HANG_AT", "4"))
   await platform.untilEnded(deploymentId, bad)

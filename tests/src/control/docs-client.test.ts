@@ -7,11 +7,14 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setTimeout as nextTurn } from "node:timers/promises"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type Deployment, deploymentOf, type Revision, untilDeployed } from "../testing/deployments.js"
 import { startPlatform } from "../testing/platform.js"
 import { createRepository } from "../testing/repository.js"
 
-test("create, list revisions, poll, patch, attach and poll, delete: both clients are served in full", async () => {
+test("create, list revisions, poll, patch, attach and poll, delete: both clients are served in full", {
+  skip: unlessWide("takes half a minute"),
+}, async () => {
   await using platform = await startPlatform()
   const repository = await createRepository()
   const secret = { name: "MODEL_KEY", value: "s3cret" }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type AgentServerProcess, startAgentServer } from "../testing/agent-servers.js"
 import { EventReader } from "../testing/event-reader.js"
 import { forgetPeak, hasProc, peakBytes, residentBytes } from "../testing/process-memory.js"
@@ -83,7 +84,9 @@ describe("slow readers", { concurrency: true, skip }, () => {
     assert.ok(peak - before < mostGrowth, `the server grew by ${mb(peak - before)}`)
   })
 
-  test("sixteen clients that do not read hold no more than their buffers", async (t) => {
+  test("sixteen clients that do not read hold no more than their buffers", {
+    skip: unlessWide("floods with 100 MB"),
+  }, async (t) => {
     await using db = await freshDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri })
     const before = await warmUp(server)
@@ -108,7 +111,9 @@ describe("slow readers", { concurrency: true, skip }, () => {
     assert.ok(peak - before < mostGrowth, `the server grew by ${mb(peak - before)}`)
   })
 
-  test("a client that does not read is cut by a server where the run does not execute, too", async (t) => {
+  test("a client that does not read is cut by a server where the run does not execute, too", {
+    skip: unlessWide("floods with 100 MB"),
+  }, async (t) => {
     await using db = await freshDatabase()
     await using executing = await startAgentServer({ databaseUri: db.uri })
     await using server = await startAgentServer({ databaseUri: db.uri })
