@@ -1,6 +1,13 @@
 /** Settings of the command line, read from the environment; options of a command go before them. */
+import { resolve } from "node:path"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
+
+// The control plane runs in the data folder: what is named from here is told to it in full.
+const file = z
+  .string()
+  .transform((path) => resolve(path))
+  .optional()
 
 export const settings = {
   home: {
@@ -31,6 +38,12 @@ export const settings = {
     describe: "Where the API is reached, when a proxy is in front.",
     schema: z.string().optional(),
   },
+  tlsCert: {
+    env: "SUPERSTEP_TLS_CERT",
+    describe: "PEM file of the certificate with which the API and agents answer HTTPS.",
+    schema: file,
+  },
+  tlsKey: { env: "SUPERSTEP_TLS_KEY", describe: "PEM file of that certificate's key.", schema: file },
   url: {
     env: "SUPERSTEP_URL",
     describe: "Control plane that `deploy`, `logs` and the like speak to; that of the data folder unless set.",

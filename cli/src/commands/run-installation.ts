@@ -144,20 +144,23 @@ async function bringUp(start: Start): Promise<void> {
   )
   if (!isReady) return
   await using db = openDatabase({ uri: database.uri, poolSize: 2, log: home.log })
-  const publicUrl = context.config.publicUrl ?? url
-  const credentials = await ensureCredentials({ db, home, url: publicUrl })
-  const agentsUrl = context.config.agentsUrl ?? urlOf(place.host, place.agentsPort)
+  const { tlsCert, publicUrl, agentsUrl: toldAgentsUrl } = context.config
+  const scheme = tlsCert === undefined ? "http" : "https"
+  const credentials = await ensureCredentials({ db, home, url: publicUrl ?? urlOf(place.host, place.port, scheme) })
+  const nearAgents = urlOf(place.host, place.agentsPort, scheme)
+  const agentsUrl = toldAgentsUrl ?? nearAgents
   if (stop.first.aborted) return
   await ownership.noteUp()
   showInstallation(context.err, { credentials, home, agentsUrl, ms: performance.now() - startedAt })
-  // Asked at the near address: the public one may need a proxy that is not up yet.
-  await deployExample(start, { ...credentials, url }, agentsUrl)
+  // Asked at near addresses: the public ones may need a proxy that is not up yet, or a certificate that we cannot check.
+  // The API answers plain HTTP to this machine whatever it speaks to others.
+  await deployExample(start, { ...credentials, url }, { agentsUrl, nearAgents })
 }
 
 async function deployExample(
   { example, context, home, stop }: Start,
   credentials: Credentials,
-  agentsUrl: string,
+  { agentsUrl, nearAgents }: { readonly agentsUrl: string; readonly nearAgents: string },
 ): Promise<void> {
   const { err, config } = context
   if (!example) return
@@ -170,7 +173,8 @@ async function deployExample(
   const url = deployment.source_config.custom_url ?? `${agentsUrl}/d/${deployment.name}`
   if (revision?.status !== "DEPLOYED") return
   const target = { url, graph: deployment.name, apiKey: credentials.api_key }
-  const answers = await withProgress(err, "starting the example", () => untilAgentAnswers(target, stop.requested))
+  const near = { ...target, url: `${nearAgents}${url.slice(url.lastIndexOf("/d/"))}` }
+  const answers = await withProgress(err, "starting the example", () => untilAgentAnswers(near, stop.requested))
   if (answers) showTryIt(context, target)
   else if (!stop.first.aborted)
     err.line(`  ${err.style("yellow", "!")} ${url} does not answer yet: its log is in the control plane`)

@@ -54,13 +54,16 @@ async function readMarker(home: Home): Promise<string | undefined> {
 const agentMs = 60_000
 
 /** A unit that was stopped with the installation is started again with it, which takes longer than the control plane. */
-export async function untilAgentAnswers({ url, apiKey }: Target, stopped: Promise<unknown>): Promise<boolean> {
+export async function untilAgentAnswers(
+  { url, apiKey }: Pick<Target, "url" | "apiKey">,
+  stopped: Promise<unknown>,
+): Promise<boolean> {
   const question = { url: `${url}/info`, headers: { "x-api-key": apiKey ?? "" } }
   const tooLong = new AbortController()
   const gaveUp = Promise.race([stopped, pause(agentMs, tooLong.signal)])
   try {
     if (!(await untilAnswers(question, gaveUp))) return false
-    return await untilAnswers({ ...question, url: `${url}/docs`, isReady: ({ status }) => status < 500 }, gaveUp)
+    return await untilAnswers({ ...question, url: `${url}/docs`, isReady: (status) => status < 500 }, gaveUp)
   } finally {
     tooLong.abort()
   }

@@ -46,6 +46,8 @@ const controlEnvironment = ({
   SUPERSTEP_HOST: host,
   SUPERSTEP_PORT: String(port),
   SUPERSTEP_AGENTS_PORT: String(agentsPort),
+  ...(config.tlsCert !== undefined && { SUPERSTEP_TLS_CERT: config.tlsCert }),
+  ...(config.tlsKey !== undefined && { SUPERSTEP_TLS_KEY: config.tlsKey }),
   // A signal of ours means Ctrl-C on the whole; a control plane that dies by itself leaves its agents alone.
   SUPERSTEP_STOP_ALL_ON_EXIT: "1",
 })

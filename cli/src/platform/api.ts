@@ -43,9 +43,7 @@ export function platformApi({ url, apiKey, workspaceId }: Connection): PlatformA
   const call = async (method: string, path: string, init: RequestInit): Promise<Response> => {
     const response = await fetch(`${url}${path}`, { method, ...init }).catch((error: unknown) => {
       if (init.signal?.aborted) throw error
-      throw new PlatformAway(
-        `no platform answers at ${url} (${reasonOf(error)}): start it with superstep up, or name another with --url`,
-      )
+      throw new PlatformAway(`no platform answers at ${url} (${reasonOf(error)}): ${hintFor(reasonOf(error))}`)
     })
     if (!response.ok) throw new PlatformRefused(await sentenceOf(response, url), response.status)
     return response
@@ -102,6 +100,11 @@ function detailOf(text: string): unknown {
     return undefined
   }
 }
+
+const hintFor = (reason: string): string =>
+  /CERT|SIGN|UNABLE_TO_/.test(reason)
+    ? "its certificate is not trusted here. Name the file of who vouches for it in NODE_EXTRA_CA_CERTS"
+    : "start it with superstep up, or name another with --url"
 
 const reasonOf = (error: unknown): string => {
   const { cause, message } = error as Error

@@ -6,7 +6,7 @@ const everywhere = new Map([
   ["::", "[::1]"],
 ])
 
-export function urlOf(host: string, port: number): string {
+export function urlOf(host: string, port: number, scheme: "http" | "https" = "http"): string {
   const name = everywhere.get(host) ?? (host.includes(":") ? `[${host}]` : host)
-  return `http://${name}:${port}`
+  return `${scheme}://${name}:${port}`
 }

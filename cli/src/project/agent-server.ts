@@ -41,4 +41,4 @@ export function serverEnvironment(
 }
 
 /** Until its graphs are loaded, a server answers 503 to everything that is not about itself (`/ok`, `/info`). */
-export const isReady = (response: Response): boolean => response.status !== 503
+export const isReady = (status: number): boolean => status !== 503

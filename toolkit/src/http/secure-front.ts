@@ -56,5 +56,6 @@ export function secureFront(
   return { server, close }
 }
 
-const isFromHere = ({ remoteAddress = "" }: Socket): boolean =>
-  /^(?:::ffff:)?127\./.test(remoteAddress) || remoteAddress === "::1"
+// Whoever calls a machine's own address from that machine has it as the sender's too.
+const isFromHere = ({ remoteAddress = "", localAddress }: Socket): boolean =>
+  remoteAddress === localAddress || /^(?:::ffff:)?127\./.test(remoteAddress) || remoteAddress === "::1"
