@@ -11,7 +11,7 @@ import { createLog, type LogLevel } from "@superstep/toolkit/log/log"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { startSuccessor } from "../edge/client.js"
+import { edgeStatus, startSuccessor } from "../edge/client.js"
 import { gate, route, startUnit, withKey } from "../edge/testing/harness.js"
 import { edgeOnThisMachine } from "./edge-process.js"
 import { foldersOf } from "./folders.js"
@@ -129,6 +129,35 @@ test("an edge that hands over for too long is ended, and so is each when the ins
   assert.ok(!(await isAlive(former)))
   await assert.rejects(stream.text())
   setup.finish.open()
+})
+
+test("an edge that hands over and hangs keeps no table from the one that serves", async () => {
+  await using setup = await setUp()
+  const { edge, unit, finish, folders } = setup
+  await edge().ensure()
+  await edge().push({ generation: 1, routes: [route("chat", [unit.unit])] })
+  const stream = await fetch(`${edge().url}/d/chat/stream`, { headers: withKey })
+  const former = setup.identity()
+  const next = edge({ logLevel: "debug" })
+  await next.ensure()
+  process.kill(former.pid, "SIGSTOP")
+  // Whoever asks it and waits gives up after this one.
+  let isGivenUp = false
+  const waiting = edgeStatus(join(folders.run, `edge-${former.pid}.sock`)).catch(() => {
+    isGivenUp = true
+  })
+
+  await next.push({ generation: 2, routes: [] })
+  const { generation } = await next.status()
+  await next.ensure()
+  assert.equal(isGivenUp, false, "somebody waited for the one that hangs")
+  process.kill(former.pid, "SIGCONT")
+  await waiting
+
+  assert.equal(generation, 2)
+  assert.equal((await fetch(`${next.url}/d/chat/x`, { headers: withKey })).status, 404)
+  finish.open()
+  assert.match(await stream.text(), /data: 2/)
 })
 
 test("an edge that lives and answers nothing is ended, and another one has its table", async () => {

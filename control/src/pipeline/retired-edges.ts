@@ -1,6 +1,11 @@
-/** Edges that have a successor and still carry what was open: kept up to date, counted, and ended in the end. */
+/**
+ * Edges that have a successor and still carry what was open: kept up to date, counted, and ended in the end. One of them
+ * may hang, and that must not slow the edge that serves: a table is sent to them behind everybody's back, and other
+ * questions are waited for no longer than an edge that is well needs.
+ */
 import { mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
@@ -19,6 +24,8 @@ interface Retired extends ProcessIdentity {
 
 // What is open is cut by then; the edge's own end takes no longer.
 const stopMs = 1000
+// It answers in milliseconds, or hangs.
+const patienceMs = 500
 
 export interface RetiredEdgesOptions {
   readonly folders: Folders
@@ -31,6 +38,36 @@ export function retiredEdges({ folders, drainMs, log }: RetiredEdgesOptions) {
   const folder = join(folders.edge, "retired")
   const fileOf = ({ pid }: { pid: number }) => join(folder, `${pid}.json`)
   const socketOf = ({ pid }: { pid: number }) => join(folders.run, `edge-${pid}.sock`)
+
+  // By pid: what it was asked and has not answered, and the table that it gets next.
+  const asked = new Map<string, Promise<unknown>>()
+  const nextTable = new Map<number, Table>()
+
+  /** @returns undefined when it does not answer in time, or has not answered the same question from before */
+  const ask = async <T>(key: string, question: () => Promise<T>): Promise<T | undefined> => {
+    if (asked.has(key)) return undefined
+    const answer = question().catch(undefinedIfUnavailable)
+    const answered = answer.finally(() => asked.delete(key))
+    asked.set(key, answered)
+    const over = new AbortController()
+    const inTime = sleep(patienceMs, undefined, { signal: over.signal }).catch(() => undefined)
+    try {
+      return await Promise.race([answered, inTime])
+    } finally {
+      over.abort()
+    }
+  }
+
+  /** Sends the newest table there is, until it has that. It hangs for itself alone. */
+  const bringUpToDate = async (it: Retired): Promise<void> => {
+    for (let table = nextTable.get(it.pid); table; table = nextTable.get(it.pid)) {
+      nextTable.delete(it.pid)
+      // One that does not answer has just ended, or serves nobody any more.
+      await pushTable(socketOf(it), table).catch((err: unknown) =>
+        log.warn({ err, pid: it.pid }, "an edge that hands over did not take the table"),
+      )
+    }
+  }
 
   const forget = async (it: Retired) => {
     await rm(socketOf(it), { force: true })
@@ -51,25 +88,30 @@ export function retiredEdges({ folders, drainMs, log }: RetiredEdgesOptions) {
 
   /** Tells each that it has retired, ends those that took too long, and forgets those that have ended. */
   const lookAfter = async (): Promise<void> => {
-    for (const it of await all()) {
+    const lookAt = async (it: Retired) => {
       if (Date.now() - it.since > drainMs) await stopProcess(it, { graceMs: stopMs })
-      if (await isAlive(it)) await retireEdge(socketOf(it)).catch(undefinedIfUnavailable)
+      if (await isAlive(it)) await ask(`retire ${it.pid}`, () => retireEdge(socketOf(it)))
       else await forget(it)
     }
+    await Promise.all((await all()).map(lookAt))
   }
 
-  /** One that does not answer has just ended, or serves nobody any more. */
+  /** Returns before they have it: nobody new comes to them. */
   const push = async (table: Table): Promise<void> => {
     for (const it of await all()) {
-      await pushTable(socketOf(it), table).catch((err: unknown) =>
-        log.warn({ err, pid: it.pid }, "an edge that hands over did not take the table"),
+      nextTable.set(it.pid, table)
+      const key = `table ${it.pid}`
+      if (asked.has(key)) continue
+      asked.set(
+        key,
+        bringUpToDate(it).finally(() => asked.delete(key)),
       )
     }
   }
 
   const statuses = async (): Promise<EdgeState[]> => {
-    const asked = (await all()).map((it) => edgeStatus(socketOf(it)).catch(undefinedIfUnavailable))
-    return (await Promise.all(asked)).filter((it) => it !== undefined)
+    const answers = (await all()).map((it) => ask(`status ${it.pid}`, () => edgeStatus(socketOf(it))))
+    return (await Promise.all(answers)).filter((it) => it !== undefined)
   }
 
   const stop = async (graceMs: number): Promise<void> => {
