@@ -5,9 +5,9 @@
  */
 import { mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { ifCode } from "@superstep/toolkit/errors/if-code"
+import { pause } from "@superstep/toolkit/exec/pause"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -50,9 +50,8 @@ export function retiredEdges({ folders, drainMs, log }: RetiredEdgesOptions) {
     const answered = answer.finally(() => asked.delete(key))
     asked.set(key, answered)
     const over = new AbortController()
-    const inTime = sleep(patienceMs, undefined, { signal: over.signal }).catch(() => undefined)
     try {
-      return await Promise.race([answered, inTime])
+      return await Promise.race([answered, pause(patienceMs, over.signal).then(() => undefined)])
     } finally {
       over.abort()
     }
