@@ -19,7 +19,7 @@ import { type Ended, type Running, runCli, startCli } from "../testing/run-cli.j
 const skip = withoutOpenssl()
 const agent = fileURLToPath(new URL("../../../tests/agent", import.meta.url))
 const cwd = temporaryFolder()
-let up: Running
+let up: Running | undefined
 let ports: readonly [number, number]
 
 const trusting = { NODE_EXTRA_CA_CERTS: join(cwd, "localhost.crt") }
@@ -59,13 +59,13 @@ before(async () => {
   cpSync(agent, join(cwd, "my-agent"), { recursive: true, filter: (path) => !path.includes("node_modules") })
   up = await startUp(cwd, "--no-example")
 })
-after(() => (skip ? undefined : stop(up)))
+after(() => (up ? stop(up) : undefined))
 
 test("what is printed and kept are https addresses, and they answer", { skip }, async () => {
   const [api, agents] = ports.map((port) => `https://127.0.0.1:${port}`)
 
-  assert.ok(up.lines.some((line) => line.includes(`Control plane  ${api}`)))
-  assert.ok(up.lines.some((line) => line.includes(`Agents         ${agents}/d/<name>`)))
+  assert.ok(up?.lines.some((line) => line.includes(`Control plane  ${api}`)))
+  assert.ok(up?.lines.some((line) => line.includes(`Agents         ${agents}/d/<name>`)))
   assert.match(await ask(`${api}/health`), /ok/)
   assert.match((await cli("doctor")).stdout, new RegExp(`the control plane answers at ${api}`))
 })

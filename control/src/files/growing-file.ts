@@ -1,5 +1,6 @@
 /** A file that another process appends to: hearing of it, and beginning it anew. */
 import { closeSync, type FSWatcher, fstatSync, ftruncateSync, openSync, watch } from "node:fs"
+import { stat } from "node:fs/promises"
 import { basename, dirname } from "node:path"
 
 /**
@@ -7,12 +8,18 @@ import { basename, dirname } from "node:path"
  * @returns a function that ends it; undefined when the folder is not there, or the machine allows no more watches:
  *          whoever needs to know also looks now and then
  */
-export function watchFile(path: string, onChange: () => void): (() => void) | undefined {
-  const name = basename(path)
+export const watchFile = (path: string, onChange: () => void): (() => void) | undefined =>
+  watchFolder(dirname(path), (changed) => {
+    if (changed === null || changed === basename(path)) onChange()
+  })
+
+/**
+ * Calls `onChange` when a file in a folder was written, made or renamed, with its name where the machine tells it.
+ * @returns as `watchFile`
+ */
+export function watchFolder(folder: string, onChange: (name: string | null) => void): (() => void) | undefined {
   try {
-    const watcher: FSWatcher = watch(dirname(path), { persistent: false }, (_, changed) => {
-      if (changed === null || changed === name) onChange()
-    })
+    const watcher: FSWatcher = watch(folder, { persistent: false }, (_, changed) => onChange(changed))
     // As when the machine allows none: who needs to know looks now and then.
     watcher.on("error", () => watcher.close())
     return () => watcher.close()
@@ -20,6 +27,14 @@ export function watchFile(path: string, onChange: () => void): (() => void) | un
     if (["ENOENT", "ENOSPC", "EMFILE"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined
     throw error
   }
+}
+
+/** A word for what is in a file: its time and size. "" when there is none. */
+export async function fileMark(path: string): Promise<string> {
+  const found = await stat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error
+  })
+  return found ? `${found.mtimeNs} ${found.size}` : ""
 }
 
 /**

@@ -5,6 +5,7 @@ import { chmod, chown, mkdir, rm, stat } from "node:fs/promises"
 import { basename, delimiter, dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
+import { pause } from "@superstep/toolkit/exec/pause"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { artifactId } from "../builders/artifact.js"
 import { type BuildState, buildState, startBuild } from "../builders/build-process.js"
@@ -16,6 +17,7 @@ import { type BuildPlan, planBuild } from "../builders/plan.js"
 import { type ProjectFacts, readProjectFacts } from "../builders/project-facts.js"
 import { removeTree } from "../builders/publish.js"
 import { toolsOnPath } from "../builders/tools.js"
+import { watchFolder } from "../files/growing-file.js"
 import { readJson } from "../files/json-file.js"
 import { builderBeside } from "../runtimes/isolation.js"
 import { agentEnvOf } from "./agent-env.js"
@@ -28,8 +30,11 @@ import { logBuild, shipBuildLog } from "./log-shipping.js"
 import { platformOf } from "./platform.js"
 import type { RunStage, StageInput, StageOutcome } from "./stage.js"
 
-// The build writes files and cannot call us. Ten looks a second cost little, and only while it runs.
-const pollMs = 100
+// The build writes files and cannot call us, but the machine tells of them. A look now and then is for a build that was
+// killed, which writes nothing, and for a machine that tells nothing.
+const lookMs = 1000
+// Of a build that prints much, large pieces are stored.
+const restMs = 50
 
 export const runBuild: RunStage = async (input) => {
   const { context, revision } = input
@@ -145,7 +150,29 @@ async function closeFolder(folder: string, { gid }: OsUser): Promise<void> {
 
 /** Stays with a build until it has ended, and stores its log on the way, from `logOffset` on. */
 async function follow(input: StageInput, logOffset: number): Promise<StageOutcome> {
-  const { context, revision, signal } = input
+  const { build } = workFolder(input.context.folders, input.revision.revision_id)
+  let wake = new AbortController()
+  const unwatch = watchFolder(build, () => wake.abort())
+  const untilWritten = async () => {
+    await sleep(restMs, undefined, { signal: input.signal })
+    await pause(lookMs, AbortSignal.any([wake.signal, input.signal]))
+    input.signal.throwIfAborted()
+    // What is written from now on is found by the look that follows, or wakes again.
+    wake = new AbortController()
+  }
+  try {
+    return await shipToItsEnd(input, logOffset, untilWritten)
+  } finally {
+    unwatch?.()
+  }
+}
+
+async function shipToItsEnd(
+  input: StageInput,
+  logOffset: number,
+  untilWritten: () => Promise<void>,
+): Promise<StageOutcome> {
+  const { context, revision } = input
   const { build } = workFolder(context.folders, revision.revision_id)
   const { log, request } = buildFiles(build)
   let offset = logOffset
@@ -158,7 +185,7 @@ async function follow(input: StageInput, logOffset: number): Promise<StageOutcom
     } while (offset !== before)
     if (state.state === "finished") return conclude(input, state.result, request)
     if (state.state !== "running") throw new Error("the build process was killed")
-    await sleep(pollMs, undefined, { signal })
+    await untilWritten()
   }
 }
 

@@ -64,25 +64,25 @@ class StoredBefore extends Error {}
 
 /**
  * Ships what a unit has printed since the last time.
- * @param hide  takes the secrets of its revision out of a text; looked up unless given
+ * @param hiding  asked once there is something: takes the secrets of its revision out of a text
  */
 export async function shipUnitLog(
   context: PipelineContext,
   unit: UnitRow,
-  hide?: (text: string) => string,
+  hiding: () => Promise<(text: string) => string> = () => hideSecretsOf(context, unit),
 ): Promise<void> {
   const { db, runtime } = context
   const { unit_id: unitId, revision_id: revisionId } = unit
-  const hidden = hide ?? (await hideSecretsOf(context, unit))
   let from = await unitLogOffset(db, unitId)
   while (from !== undefined) {
     const { lines, next } = await runtime.logs(unitId, from)
     if (next === from) break
     const before = from
+    const hide = await hiding()
     const stored = await db
       .transaction(async (tx) => {
         // The unit last: that is the order in which the pipeline takes a revision and its units.
-        const bytes = await appendLogLines(tx, revisionId, "deploy", lines.map(parseLine), { hide: hidden })
+        const bytes = await appendLogLines(tx, revisionId, "deploy", lines.map(parseLine), { hide })
         if (!(await moveUnitLog(tx, unitId, { from: before, to: next }))) throw new StoredBefore()
         return { bytes }
       })

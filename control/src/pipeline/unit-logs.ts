@@ -1,7 +1,8 @@
 /**
  * Follows the output of every unit. A unit that prints is noticed by the machine and its lines are stored at once, and
- * then at most every `restMs`, so that a busy one is stored in large pieces; one that is silent costs nothing. A look
- * every `safetyMs` is there for a notice that got lost, and for machines that give none.
+ * then at most every `restMs`, so that a busy one is stored in large pieces. A look every `safetyMs` is there for a notice
+ * that got lost, and for machines that give none: for a unit that is silent it is one `stat`, and no question to the
+ * database. Its last words, which may have no end, are stored by whoever notices its end.
  */
 import type { PipelineContext } from "./context.js"
 import { hideSecretsOf, shipUnitLog } from "./log-shipping.js"
@@ -17,22 +18,33 @@ export interface UnitLogs {
   stop(): Promise<void>
 }
 
-export function followUnitLogs(context: PipelineContext): UnitLogs {
+export function followUnitLogs(
+  context: PipelineContext,
+  { lookMs = safetyMs }: { readonly lookMs?: number } = {},
+): UnitLogs {
   const followed = new Map<string, { readonly shipping: Repeated; unwatch: (() => void) | undefined }>()
   const ended = new Set<Promise<void>>()
 
   const begin = (unit: UnitRow) => {
+    // A revision's secrets never change.
     let hide: ((text: string) => string) | undefined
+    const hiding = async () => {
+      hide ??= await hideSecretsOf(context, unit)
+      return hide
+    }
+    // As it was before the last time that all of it was stored.
+    let storedMark: string | undefined
     const ship = async () => {
       try {
-        // A revision's secrets never change.
-        hide ??= await hideSecretsOf(context, unit)
-        await shipUnitLog(context, unit, hide)
+        const mark = await context.runtime.logMark(unit.unit_id)
+        if (mark === storedMark) return
+        await shipUnitLog(context, unit, hiding)
+        storedMark = mark
       } catch (err) {
         context.log.warn({ err, unit_id: unit.unit_id }, "a unit's output could not be stored; it is tried again")
       }
     }
-    const shipping = repeated(ship, safetyMs, { restMs })
+    const shipping = repeated(ship, lookMs, { restMs })
     followed.set(unit.unit_id, { shipping, unwatch: undefined })
     shipping.wake()
   }

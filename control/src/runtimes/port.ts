@@ -56,6 +56,8 @@ export interface Runtime {
   socketPath(unitId: string): string
   /** @param from  0, or `next` of the last reading */
   logs(unitId: string, from: number): Promise<UnitLogs>
+  /** A word that changes with the unit's output: as long as it is the same, nothing was printed. One `stat`. */
+  logMark(unitId: string): Promise<string>
   /**
    * Calls `onOutput` soon after the unit has printed; it may call too often.
    * @returns a function that ends it; undefined when it cannot be watched yet, or not on this machine

@@ -9,7 +9,7 @@ import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-i
 import { processTree, processTrees } from "@superstep/toolkit/exec/process-tree"
 import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
-import { forgetFile, watchFile } from "../files/growing-file.js"
+import { fileMark, forgetFile, watchFile } from "../files/growing-file.js"
 import { readJson, writeJson } from "../files/json-file.js"
 import { readLines } from "../files/read-lines.js"
 import { enteringArgv } from "./cgroup.js"
@@ -154,8 +154,9 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
     return { lines, next }
   }
   const forgetLogs = async (unitId: string, read: number): Promise<boolean> => forgetFile(logFile(unitId), read)
+  const logMark = (unitId: string): Promise<string> => fileMark(logFile(unitId))
   const watchLogs = (unitId: string, onOutput: () => void) => watchFile(logFile(unitId), onOutput)
-  return { start, status, socketPath, logs, watchLogs, forgetLogs, memoryMb, kill, stop, remove, list }
+  return { start, status, socketPath, logs, logMark, watchLogs, forgetLogs, memoryMb, kill, stop, remove, list }
 }
 
 function killNow(pid: number): void {
