@@ -169,9 +169,10 @@ async function startParts(
   const stop = async ({ all }: { all: boolean }) => {
     stopping.abort()
     await liveLogs.close()
+    // Before the port is free for a successor, whose wake socket has the same path.
+    await stopWakeCalls()
     await listening.close(closeMs)
     await subscription.close()
-    await stopWakeCalls()
     await Promise.all([pipeline.stop(), reconciler.stop(), background.stop(), pushWork.stop()])
     if (all) await stopEverything(pipelineContext, edge.stop)
     await context.cgroups?.close()

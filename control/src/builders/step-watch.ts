@@ -37,7 +37,8 @@ export function watchStep(
     onExcess({ kind: "memory", usedMb: memoryMb, limitMb: room.memoryMb })
   }, memoryLookMs)
   signal.addEventListener("abort", () => clearInterval(timer), { once: true })
-  void watchDisk(room, onExcess, signal)
+  // A look that fails ends the watch; the one after the step fails as well, and says so.
+  watchDisk(room, onExcess, signal).catch(() => undefined)
 }
 
 async function watchDisk(room: StepRoom, onExcess: (excess: Excess) => void, signal: AbortSignal): Promise<void> {
@@ -57,12 +58,17 @@ export async function diskExcess({ folders, diskMb }: StepRoom): Promise<Excess 
   return usedMb > diskMb ? { kind: "disk", usedMb, limitMb: diskMb } : undefined
 }
 
-/** Files with several names count once; what vanishes meanwhile counts or not. */
+/**
+ * Files with several names count once; what vanishes meanwhile counts or not.
+ * @throws  `du` is not there or tells no sum: then nobody would hold the limit
+ */
 export async function usedDiskMb(folders: readonly string[]): Promise<number> {
-  const { stdout } = await promisify(execFile)("du", ["-skc", "--", ...folders]).catch(
+  const { stdout, cause } = await promisify(execFile)("du", ["-skc", "--", ...folders]).then(
+    ({ stdout }) => ({ stdout, cause: undefined }),
     // It ends with 1 when a file went away or cannot be read, and tells the sum of the others.
-    (error: { stdout?: string }) => ({ stdout: error.stdout ?? "" }),
+    (error: { stdout?: string }) => ({ stdout: error.stdout ?? "", cause: error }),
   )
-  const kilobytes = Number(stdout.trimEnd().split("\n").at(-1)?.split(/\s/)[0])
-  return Number.isNaN(kilobytes) ? 0 : Math.round(kilobytes / 1024)
+  const kilobytes = /^\d+/.exec(stdout.trimEnd().split("\n").at(-1) ?? "")?.[0]
+  if (kilobytes === undefined) throw new Error("du does not tell how much disk the build uses", { cause })
+  return Math.round(Number(kilobytes) / 1024)
 }
