@@ -33,6 +33,7 @@ test("looks at a unit that is silent ask the database nothing, and its next line
     runFolder: folder,
     serverEntry: "",
     isolation: { user: () => undefined, warning: undefined },
+    cgroups: undefined,
     environment: {},
   })
   const logMark = (unitId: string) => {
