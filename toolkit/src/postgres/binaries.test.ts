@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
-import { chmod, cp, lstat, readdir } from "node:fs/promises"
+import { chmod, cp, lstat, mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
 import { runCommand } from "../exec/run-command.js"
 import { temporaryFolder } from "../testing/temporary-folder.js"
-import { installedPackage, postgresBinaries } from "./binaries.js"
+import { installedPackage, postgresBinaries, removeFormerBinaries } from "./binaries.js"
 import { postgresUser } from "./postgres-user.js"
 
 /** The package as npm unpacks it, without the links that its install script makes. */
@@ -24,7 +24,7 @@ async function versionOf(bin: string): Promise<string> {
 test("programs run where npm put them, once their links are back", async () => {
   const bare = await packageWithoutLinks()
 
-  const bin = await postgresBinaries(temporaryFolder(), postgresUser(), bare)
+  const bin = await postgresBinaries(temporaryFolder(), postgresUser(), { installed: bare })
 
   assert.equal(bin, join(bare.root, "native", "bin"))
   assert.match(await versionOf(bin), /postgres \(PostgreSQL\) 18/)
@@ -37,9 +37,22 @@ test("as root, programs below a closed folder are copied, once", {
   await chmod(closed.root, 0o700)
   const folder = temporaryFolder()
 
-  const bins = await Promise.all([1, 2].map(() => postgresBinaries(folder, postgresUser(), closed)))
+  const bins = await Promise.all([1, 2].map(() => postgresBinaries(folder, postgresUser(), { installed: closed })))
 
   assert.equal(new Set(bins).size, 1)
   assert.match(await versionOf(bins[0] ?? ""), /postgres \(PostgreSQL\) 18/)
   assert.deepEqual(await readdir(folder), [`postgres-${closed.version}`])
+})
+
+test("programs that are kept run on when the package is gone, until another release's take their place", async () => {
+  const installed = await packageWithoutLinks()
+  const folder = temporaryFolder()
+  await mkdir(join(folder, "postgres-17.1.0"))
+
+  const bin = await postgresBinaries(folder, postgresUser(), { isKept: true, installed })
+  await rm(installed.root, { recursive: true })
+  await removeFormerBinaries(folder, installed)
+
+  assert.match(await versionOf(bin), /postgres \(PostgreSQL\) 18/)
+  assert.deepEqual(await readdir(folder), [`postgres-${installed.version}`])
 })

@@ -1,6 +1,19 @@
-/** The Postgres programs that npm carries, made runnable: found, their links put back, copied where they must be. */
+/** The Postgres programs that npm carries, made runnable: found, their links put back, moved where they must be. */
 import { readFileSync } from "node:fs"
-import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rename, rm, symlink } from "node:fs/promises"
+import {
+  chmod,
+  copyFile,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  symlink,
+} from "node:fs/promises"
 import { createRequire } from "node:module"
 import { basename, dirname, join } from "node:path"
 import { KnownError } from "../errors/errors.js"
@@ -22,21 +35,37 @@ interface Link {
 }
 
 /**
- * @param folder  where a copy is put when the installed files cannot be used in place: a root process may have them
+ * @param folder  where they are put when the installed files cannot be used in place: a root process may have them
  *                below /root, where no other user may look, and a read-only installation may lack its links
  * @param user    who must be able to run the programs
+ * @param isKept  whether they have to be there as long as the folder is: an upgrade takes the installation from below a
+ *                Postgres that goes on, which loads files (such as plpgsql) whenever a session needs them
  * @returns       the folder that holds `initdb` and `postgres`
  * @throws NoEmbeddedPostgres  when npm has no binaries for this platform
  */
 export async function postgresBinaries(
   folder: string,
   user: OsUser | undefined,
-  { root, version } = installedPackage(),
+  { isKept = false, installed: { root, version } = installedPackage() }: BinariesOptions = {},
 ): Promise<string> {
-  if (await isReachable(join(root, "native", "bin", "postgres"), user)) {
+  if (!isKept && (await isReachable(join(root, "native", "bin", "postgres"), user))) {
     if (await putBackLinks(root).then(() => true, ifCode(readOnly, false))) return join(root, "native", "bin")
   }
   return join(await copyPackage(root, join(folder, `postgres-${version}`)), "native", "bin")
+}
+
+interface BinariesOptions {
+  readonly isKept?: boolean
+  /** The package of npm; that of this machine unless told. */
+  readonly installed?: { readonly root: string; readonly version: string }
+}
+
+/** Removes what other releases kept there. Only for who has just started the Postgres of this folder. */
+export async function removeFormerBinaries(folder: string, { version } = installedPackage()): Promise<void> {
+  const former = (await readdir(folder)).filter(
+    (name) => /^postgres-\d/.test(name) && !name.startsWith(`postgres-${version}`),
+  )
+  for (const name of former) await rm(join(folder, name), { recursive: true, force: true })
 }
 
 /** @returns  the folder and the version of the npm package for this machine */
@@ -74,9 +103,23 @@ async function copyPackage(root: string, target: string): Promise<string> {
   await mkdir(dirname(target), { recursive: true })
   const draft = await mkdtemp(`${target}.`)
   await chmod(draft, 0o755)
-  await cp(root, draft, { recursive: true, verbatimSymlinks: true })
+  await linkTree(root, draft)
   await putBackLinks(draft)
   await rename(draft, target).catch(ifCode(["ENOTEMPTY", "EEXIST"]))
   await rm(draft, { recursive: true, force: true })
   return target
+}
+
+/** Links take no room and no time; a copy where the system refuses them: another disk, or files of another user. */
+async function linkTree(from: string, to: string): Promise<void> {
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    if (entry.isDirectory()) {
+      await mkdir(target)
+      // Whatever the umask: another user runs what is in it.
+      await chmod(target, 0o755)
+      await linkTree(source, target)
+    } else if (entry.isSymbolicLink()) await symlink(await readlink(source), target)
+    else await link(source, target).catch(() => copyFile(source, target))
+  }
 }

@@ -13,7 +13,7 @@ import { isAlive, type ProcessIdentity } from "../exec/process-identity.js"
 import { type OsUser, spawnDetached } from "../exec/spawn-detached.js"
 import { untilGone } from "../exec/stop-process.js"
 import type { Log } from "../log/log.js"
-import { postgresBinaries } from "./binaries.js"
+import { postgresBinaries, removeFormerBinaries } from "./binaries.js"
 import { makeClusterFolder, makeSocketFolder } from "./folders.js"
 import { ensureCluster } from "./initialize.js"
 import { postgresUser } from "./postgres-user.js"
@@ -68,7 +68,7 @@ export async function startPostgres({ folder, log, stopWithParent }: PostgresOpt
   const user = postgresUser()
   const cluster = await makeClusterFolder(folder, user)
   const data = join(cluster, "data")
-  const bin = await postgresBinaries(cluster, user)
+  const bin = await postgresBinaries(cluster, user, { isKept: !stopWithParent })
   const password = await ensureCluster(cluster, bin, user)
   for (;;) {
     const running = await findPostmaster(data)
@@ -77,6 +77,7 @@ export async function startPostgres({ folder, log, stopWithParent }: PostgresOpt
       : await launch({ cluster, bin, user, stopWithParent, startedAt })
     if (!ready) continue
     const adopted = running !== undefined
+    if (!adopted) await removeFormerBinaries(cluster)
     const durationMs = Math.round(performance.now() - startedAt)
     log.info({ pid: ready.identity.pid, folder: cluster, adopted, duration_ms: durationMs }, "postgres runs")
     return describe(ready, { password, adopted, log })
