@@ -1,14 +1,15 @@
 /** What can go wrong while one release takes over from another: whatever it is, agents are served. */
 import assert from "node:assert/strict"
 import { existsSync } from "node:fs"
-import { readFile, writeFile } from "node:fs/promises"
+import { readFile, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { test } from "node:test"
 import type { ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { type CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
-import { clientOf, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
+import { clientOf, type Deployment, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
 import { keepAsking, keepTalking } from "./testing/live-traffic.js"
 import { type Platform, processesOf, startPlatform } from "./testing/platform.js"
 import { installRelease, type Program, startTakeOver, untilUp } from "./testing/releases.js"
@@ -121,4 +122,41 @@ test("a take-over that fails or is killed leaves the former program serving; of 
   last.child.kill("SIGINT")
   assert.equal(await last.ended, 0)
   assert.deepEqual(await processesOf(platform.home), [])
+})
+
+test("what a removed release started goes on, and is deployed anew without a cut", { skip }, async () => {
+  const [former, next, repository] = await Promise.all([
+    installRelease("0.8.0"),
+    installRelease("0.9.0"),
+    createRepository(),
+  ])
+  await using platform = await startPlatform({ env: { SUPERSTEP_WATCH: "1" } })
+  await using first = startTakeOver(former, platform)
+  await untilUp(first)
+  const deployment = await deploy(platform, "live", repository.url)
+  const conversations = keepTalking(clientOf(platform, deployment), { count: 5, steps: 20 })
+  const { custom_url: url } = deployment.source_config
+  const requests = keepAsking(url, { apiKey: platform.credentials.api_key, perSecond: 20 })
+
+  await rm(former.folder, { recursive: true })
+  const doctor = await runCommand({
+    argv: [process.execPath, join(next.folder, "cli/dist/main.js"), "doctor", "--home", platform.home],
+    cwd: next.folder,
+    env: { PATH: process.env.PATH ?? "" },
+    timeoutMs: 60_000,
+  }).catch((error: CommandFailed) => error)
+  await using last = startTakeOver(next, platform)
+  await untilUp(last)
+  await until(() => last.output().includes("live ran files that were replaced or removed"), {
+    what: `the agent is deployed anew: ${last.output()}`,
+    timeoutMs: 120_000,
+  })
+  await Promise.all([requests.stop(), conversations.stop()])
+
+  assert.match(String(doctor instanceof Error && doctor.lastLines), /1 agents run files that were replaced or removed/)
+  assert.equal(await first.ended, 0)
+  assert.deepEqual([...new Set(requests.answers.map(({ failure }) => failure))], [""])
+  assert.deepEqual([...new Set(conversations.ended.map(({ problem }) => problem))], [""])
+  const { body } = await platform.api<Deployment>("GET", `/v2/deployments/${deployment.id}`)
+  assert.notEqual(body.active_revision_id, deployment.active_revision_id)
 })

@@ -7,6 +7,7 @@ import type { Config } from "../config.js"
 import { readCredentials } from "../home/credentials.js"
 import { startHomeDatabase } from "../home/database.js"
 import { type Home, openHome } from "../home/home.js"
+import { deploymentsOnLostPrograms } from "../home/lost-programs.js"
 import { isOwned, takeOwnership } from "../home/owner.js"
 import { homeOption } from "../options.js"
 import { assertPortFree } from "../processes/ports.js"
@@ -50,7 +51,10 @@ async function gitFinding(): Promise<Finding> {
 async function installationFindings(home: Home, config: Config): Promise<Finding[]> {
   const writable = { ok: true, words: `data folder ${home.folder}` }
   const space = await spaceFinding(home)
-  if (await isOwned(home)) return [writable, space, { ok: true, words: "Superstep runs on it" }, await apiFinding(home)]
+  if (await isOwned(home)) {
+    const runs = { ok: true, words: "Superstep runs on it" }
+    return [writable, space, runs, await apiFinding(home), ...(await programsFinding(home))]
+  }
   const ports = await Promise.all([portFinding(8900, "--port"), portFinding(8901, "--agents-port")])
   return [writable, space, ...ports, await databaseFinding(home, config)]
 }
@@ -62,6 +66,14 @@ async function spaceFinding({ folder }: Home): Promise<Finding> {
   const { bavail, bsize } = await statfs(folder)
   const words = `${(Number(bavail * bsize) / 1024 ** 3).toFixed(1)} GB free below it`
   return bavail * bsize >= leastBytes ? { ok: true, words } : { ok: false, words: `only ${words}: make room` }
+}
+
+/** An upgrade that was installed, and not taken over yet. */
+async function programsFinding(home: Home): Promise<Finding[]> {
+  const { length } = await deploymentsOnLostPrograms(home)
+  if (length === 0) return []
+  const toDo = "superstep up --take-over, or a restart of the service, deploys them anew"
+  return [{ ok: false, words: `${length} agents run files that were replaced or removed: ${toDo}` }]
 }
 
 const patienceMs = 5000

@@ -12,6 +12,7 @@ import { startControl, untilControlReady } from "../home/control-process.js"
 import type { Credentials } from "../home/credentials.js"
 import { startHomeDatabase } from "../home/database.js"
 import type { Home } from "../home/home.js"
+import { renewPrograms } from "../home/lost-programs.js"
 import type { Ownership } from "../home/owner.js"
 import type { Place, Program } from "../home/owner-file.js"
 import { successorOf, takeOverSignal } from "../home/take-over.js"
@@ -154,6 +155,8 @@ async function bringUp(start: Start): Promise<void> {
   showInstallation(context.err, { credentials, home, agentsUrl, ms: performance.now() - startedAt })
   // Asked at near addresses: the public ones may need a proxy that is not up yet, or a certificate that we cannot check.
   // The API answers plain HTTP to this machine whatever it speaks to others.
+  const tell = (words: string) => context.err.line(`  ${context.err.style("yellow", "!")} ${words}`)
+  await renewPrograms({ home, db, url, apiKey: credentials.org_api_key, signal: stop.first, tell })
   await deployExample(start, { ...credentials, url }, { agentsUrl, nearAgents })
 }
 

@@ -18,6 +18,8 @@ import type { Home } from "./home.js"
 export interface Agents {
   /** Whether an edge of this installation lives: then the agents' port is in use by ourselves. */
   edgeRuns(): Promise<boolean>
+  /** Ids of the units that run. */
+  running(): Promise<string[]>
   /** Whether anything runs that requests may be under way to. */
   anyRuns(): Promise<boolean>
   /** Ends what runs, the edge first, so that nobody is sent to a unit that stops. Each has `graceMs` for its own end. */
@@ -47,10 +49,14 @@ export function agentsOf(home: Home): Agents {
   // Where a control plane has been; else the folder is not ours to make.
   const groups = async () =>
     existsSync(folders.units) ? existingCgroups({ homeId: await homeIdOf(folders), home: folders.home }) : undefined
-  const unitRuns = async (unitId: string) => (await runtime.status(unitId)).state === "running"
+  const running = async () => {
+    const looked = (await units()).map(async (unitId) => ({ unitId, ...(await runtime.status(unitId)) }))
+    return (await Promise.all(looked)).filter(({ state }) => state === "running").map(({ unitId }) => unitId)
+  }
   return {
     edgeRuns,
-    anyRuns: async () => (await edgeRuns()) || (await Promise.all((await units()).map(unitRuns))).includes(true),
+    running,
+    anyRuns: async () => (await edgeRuns()) || (await running()).length > 0,
     stop: async (graceMs) => {
       const identity = await edge()
       if (identity) await stopProcess(identity, { graceMs })

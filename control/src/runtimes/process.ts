@@ -20,6 +20,7 @@ import { withLimits } from "./limits.js"
 import type { Runtime, UnitLogs, UnitSpec, UnitStatus } from "./port.js"
 import { unitEnvironment, unitSecrets } from "./unit-environment.js"
 import { unitGroups } from "./unit-groups.js"
+import { noteProgram } from "./unit-program.js"
 
 export interface ProcessRuntimeOptions {
   /** Holds a folder for each unit. */
@@ -73,6 +74,7 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
       await mkdir(path, { recursive: true, mode: 0o700 })
       if (user) await chown(path, user.uid, user.gid)
     }
+    await noteProgram(folder, { deploymentId: spec.deploymentId, entry: options.serverEntry })
     const place = { folder, socketPath: socketPath(unitId), settingsFile: join(folder, "tmp", "settings.json") }
     await writeSettingsFile(place.settingsFile, unitSecrets(spec, options.environment), user)
     await writeJson(startingFile(unitId), { since: new Date().toISOString() })
