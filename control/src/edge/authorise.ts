@@ -1,15 +1,25 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 
+// By the list itself: a table's lists never change, and go with it. Read out of hex at each request they would cost more
+// than the comparison.
+const read = new WeakMap<readonly string[], readonly Buffer[]>()
+
+function bytesOf(keyHashes: readonly string[]): readonly Buffer[] {
+  const known = read.get(keyHashes) ?? keyHashes.map((hash) => Buffer.from(hash, "hex"))
+  read.set(keyHashes, known)
+  return known
+}
+
 /**
  * Tells whether a key is one of the route's. Every stored hash is compared in full, so the time it takes tells nothing
  * about which one matched, or how far.
- * @param keyHashes  SHA-256 of each key, in hex
+ * @param keyHashes  SHA-256 of each key, in hex; a list that is never changed
  */
 export function isKnownKey(key: string, keyHashes: readonly string[]): boolean {
   const shown = createHash("sha256").update(key).digest()
   let known = false
-  for (const hash of keyHashes) {
-    if (timingSafeEqual(shown, Buffer.from(hash, "hex"))) known = true
+  for (const hash of bytesOf(keyHashes)) {
+    if (timingSafeEqual(shown, hash)) known = true
   }
   return known
 }

@@ -1,15 +1,23 @@
 import type { IncomingMessage } from "node:http"
+import type { Socket } from "node:net"
 import { isTrusted } from "./config.js"
 import type { Edge } from "./edge.js"
 import { type Caller, plainAddress } from "./headers.js"
 
+// A connection's other end stays who it is, for all its requests.
+const known = new WeakMap<Socket, Caller>()
+
 /** Who is at the other end of a request's connection. */
 export function callerOf(edge: Edge, { socket }: IncomingMessage): Caller {
+  const found = known.get(socket)
+  if (found) return found
   // Undefined once the caller has hung up.
   const address = plainAddress(socket.remoteAddress ?? "unknown")
-  return {
+  const caller: Caller = {
     address,
     isTrusted: isTrusted(edge.config.trustedProxies, address),
     protocol: "encrypted" in socket ? "https" : "http",
   }
+  known.set(socket, caller)
+  return caller
 }

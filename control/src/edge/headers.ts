@@ -23,11 +23,18 @@ const ours = new Set([
   ...["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-port", "x-forwarded-prefix"],
 ])
 
-/** @returns the headers that belong to the message and not to the connection it came over */
-export function endToEnd(headers: HeaderLists): HeadersOut {
+const nothing: ReadonlySet<string> = new Set()
+
+/**
+ * @param stopped  what stops here as well
+ * @returns        the headers that belong to the message and not to the connection it came over
+ */
+export function endToEnd(headers: HeaderLists, stopped = nothing): HeadersOut {
   const listed = (headers.connection ?? []).flatMap((line) => line.split(",")).map((name) => name.trim().toLowerCase())
   const dropped = new Set(listed.filter((name) => !keptAlways.has(name)))
-  const passing = Object.entries(headers).filter(([name]) => !hopByHop.has(name) && !dropped.has(name))
+  const passing = Object.entries(headers).filter(
+    ([name]) => !hopByHop.has(name) && !stopped.has(name) && !dropped.has(name),
+  )
   return Object.fromEntries(passing.map(([name, lines = []]) => [name, oneOrMany(lines)]))
 }
 
@@ -52,14 +59,10 @@ export interface Stamp {
 
 /** The headers of a request as its unit gets them. */
 export function requestHeaders(headers: HeaderLists, stamp: Stamp): HeadersOut {
-  const passing = Object.entries(endToEnd(headers)).filter(([name]) => !ours.has(name))
-  return {
-    ...Object.fromEntries(passing),
-    ...framing(headers),
-    ...forwarded(headers, stamp),
+  return Object.assign(endToEnd(headers, ours), framing(headers), forwarded(headers, stamp), {
     "x-request-id": stamp.requestId,
     "x-superstep-unit": stamp.unitToken,
-  }
+  })
 }
 
 /**
