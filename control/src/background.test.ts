@@ -39,6 +39,7 @@ test("a kill -9 between what happened and its delivery loses no event, for webho
   await platform.kill()
   await until(() => first.hasEnded, { what: "the follower was cut" })
   isAnswering = true
+  await addWhatIsOld()
   await platform.db.run(sql`update webhook_deliveries set next_try_at = now() where state = 'pending'`)
   await platform.start()
   const back = await openEvents(`${platform.apiUrl}${eventsPath()}`, {
@@ -64,7 +65,27 @@ test("a kill -9 between what happened and its delivery loses no event, for webho
   assert.ok(hook.signing_secret.startsWith("whsec_"))
   back.close()
   other.close()
+  await until(async () => (await oldRecords()) === 0, { what: "what is old is forgotten" })
 })
+
+const addWhatIsOld = async () => {
+  await platform.db.run(sql`
+    insert into idempotency_keys (workspace_id, key, request_sha256, created_at)
+    select workspace_id, 'old', '', now() - interval '25 hours' from workspaces`)
+  await platform.db.run(sql`
+    insert into git_deliveries (provider, authority, delivery_id, received_at)
+    values ('github', 'installation', 'old', now() - interval '31 days')`)
+  await platform.db.run(sql`
+    insert into secrets (deployment_id, secrets_version, name, value_sealed) values (${deploymentId}, 99, 'OLD', 'x')`)
+  assert.equal(await oldRecords(), 3)
+}
+const oldRecords = async () => {
+  const row = await platform.db.row<{ count: number }>(sql`
+    select (select count(*) from idempotency_keys where key = 'old') +
+      (select count(*) from git_deliveries where delivery_id = 'old') +
+      (select count(*) from secrets where name = 'OLD') as count`)
+  return row?.count
+}
 
 test("what units use and what the edge answered is measured, charted, and told to Prometheus", {
   skip: unlessWide("takes 20 s"),

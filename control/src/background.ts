@@ -1,9 +1,11 @@
 /** What goes on beside the API and the pipeline: calls of webhooks, samples of what runs, and forgetting what is old. */
 import { forgetOldEvents } from "./events/queries.js"
+import { forgetOldKeys } from "./http/queries.js"
 import { forgetOldSamples } from "./metrics/queries.js"
 import { startSampler } from "./metrics/sampler.js"
 import type { PipelineContext } from "./pipeline/context.js"
 import { repeated } from "./pipeline/repeated.js"
+import { forgetOldDeliveries } from "./pushes/queries.js"
 import type { AddressRules } from "./webhooks/address-rules.js"
 import { createDeliveryLoop } from "./webhooks/delivery-loop.js"
 
@@ -42,6 +44,8 @@ async function forget(
   try {
     await forgetOldEvents(db, keepEventsDays)
     await forgetOldSamples(db, keepMetricsHours)
+    await forgetOldKeys(db)
+    await forgetOldDeliveries(db)
   } catch (err) {
     log.warn({ err }, "old records could not be removed; it is tried again")
   }

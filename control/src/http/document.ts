@@ -121,11 +121,16 @@ const operationId = (method: string, path: string): string =>
     .join("_")
 
 /** What only reads, what is signed, and what shows a secret once, whose reply cannot be kept. */
-const hasNoKey = /(_logs|\/webhook|\/push-token|\/v2\/api-keys|\/v2\/webhooks)$/
+const hasNoKey = /(_logs|\/push-token|\/v2\/api-keys|\/v2\/webhooks)$|^\/_uploads\//
+
+/** Of what is removed, only what has a reply to repeat: to remove secrets makes a revision. */
+const isRepeatable = (path: string, method: string): boolean =>
+  method === "delete"
+    ? /\/secrets(\/|$)/.test(path)
+    : method !== "get" && !hasNoKey.test(path) && !isProvedOtherwise.test(path)
 
 function headersOf(path: string, method: string, { responses }: Operation) {
-  const isRepeatable = (method === "post" || method === "patch") && !hasNoKey.test(path)
-  return [...(isRepeatable ? [idempotencyKey] : []), ...("412" in responses ? [ifMatch] : [])]
+  return [...(isRepeatable(path, method) ? [idempotencyKey] : []), ...("412" in responses ? [ifMatch] : [])]
 }
 
 function repliesOf({ parameters = [], requestBody, responses }: Operation) {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { exampleDeployment, startApi } from "../testing/api.js"
+import { until } from "@superstep/toolkit/testing/until"
+import { exampleDeployment, type Reply, startApi } from "../testing/api.js"
 
 const withKey = (key: string, body: unknown) => ({ body, headers: { "idempotency-key": key } })
 
@@ -78,4 +79,52 @@ test("a key is forgotten after a day", async () => {
   const reply = await api.call("POST", "/v2/deployments", withKey("k", exampleDeployment("another")))
 
   assert.equal(reply.status, 201)
+})
+
+test("what secrets, previews and webhooks are set to is repeated as well, and so is the removal of a secret", async () => {
+  await using api = await startApi()
+  const { body: made } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
+  const { body: git } = await api.call("POST", "/v2/integrations/git", {
+    body: { name: "git", host: "github.com", token: "t" },
+  })
+  const path = `/v2/deployments/${made.id}`
+  const writes: [method: string, path: string, body: object | undefined][] = [
+    ["PUT", `${path}/secrets`, { secrets: [{ name: "A", value: "value-1" }] }],
+    ["PUT", `${path}/secrets/B`, { value: "value-2" }],
+    ["DELETE", `${path}/secrets/B`, undefined],
+    ["DELETE", `${path}/secrets`, undefined],
+    ["PUT", `${path}/previews`, { max_previews: 3 }],
+    ["PUT", `/v2/integrations/git/${git.id}/webhook`, { secrets: ["a-long-enough-hook-secret"] }],
+  ]
+
+  for (const [method, target, body] of writes) {
+    const first = await api.call(method, target, withKey(`${method} ${target}`, body))
+    const again = await api.call(method, target, withKey(`${method} ${target}`, body))
+    assert.deepEqual([first.status, first.headers.get("idempotent-replayed")], [200, null], target)
+    assert.deepEqual([again.status, again.headers.get("idempotent-replayed"), again.body], [200, "true", first.body])
+    const other = await api.call(method, `${target}?deploy=false`, withKey(`${method} ${target}`, { ...body, x: 1 }))
+    assert.deepEqual([other.status, other.body.code], [422, "idempotency_key_reused"])
+  }
+  const { body: revisions } = await api.call("GET", `${path}/revisions`)
+  assert.equal(revisions.resources.length, 5, "one for each change of the secrets")
+})
+
+test("a request waits for no other one's key, however old that is", async () => {
+  await using api = await startApi()
+  const { body: made } = await api.call("POST", "/v2/deployments", withKey("old", exampleDeployment()))
+  await api.db.run(sql`update idempotency_keys set created_at = now() - interval '25 hours'`)
+  const path = `/v2/deployments/${made.id}`
+  let waiting: Promise<Reply> | undefined
+
+  const other = await api.db.transaction(async (tx) => {
+    await tx.run(sql`select from deployments where deployment_id = ${made.id} for update`)
+    waiting = api.call("PATCH", path, withKey("new", { display_name: "Shop" }))
+    const isWaiting = () =>
+      api.db.row(sql`
+        select from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database() limit 1`)
+    await until(async () => (await isWaiting()) !== undefined, { what: "the first request waits for the deployment" })
+    return api.call("POST", "/v2/deployments", withKey("old", exampleDeployment("another")))
+  })
+
+  assert.deepEqual([other.status, (await waiting)?.status], [201, 200])
 })

@@ -1,5 +1,5 @@
 /**
- * `Idempotency-Key` on POST and PATCH (CP-D11): the effect and its reply are stored in one transaction, so a repeated
+ * `Idempotency-Key` on writes (CP-D11): the effect and its reply are stored in one transaction, so a repeated
  * request gets the first one's reply, also when both arrive at once and when the process died before it answered.
  * A request that failed left nothing behind and may be tried again under its key.
  */
@@ -8,7 +8,7 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import type { Context } from "hono"
 import { noteCreated, noteNoEffect } from "../audit/current-write.js"
-import { answeredRequest, forgetOldKeys, storeReply, takeIdempotencyKey } from "./queries.js"
+import { answeredRequest, storeReply, takeIdempotencyKey } from "./queries.js"
 
 export interface Answer {
   readonly status: 200 | 201 | 202
@@ -31,7 +31,6 @@ export async function answerOnce(
   const key = keyOf(c)
   const answer = await db.transaction(async (tx) => {
     if (key === undefined) return noted(await work(tx))
-    await forgetOldKeys(tx)
     const sha256 = fingerprint(c, bodyText)
     if (!(await takeIdempotencyKey(tx, { workspaceId, key, sha256 }))) return repeated(tx, { workspaceId, key, sha256 })
     const first = noted(await work(tx))

@@ -1,6 +1,6 @@
 /** HTTP for previews: a deployment's settings, the list, approval and removal. */
 import { z } from "@hono/zod-openapi"
-import type { Database } from "@superstep/toolkit/db/database"
+import type { Database, Db } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { DeploymentRules } from "../deployments/operations.js"
@@ -71,16 +71,17 @@ function addPut(api: Api, { db, log, ...rules }: PreviewRoutes): void {
         ttl_days: given.ttl_days ?? defaultSettings.ttl_days,
         approve_label: given.approve_label ?? defaultSettings.approve_label,
       }
-      const row = await db.transaction((tx) =>
-        setPreviews(tx, rules.key, ids, { settings, secrets: secrets ?? undefined }),
-      )
-      log.info({ deployment_id: ids.deploymentId, is_enabled: row.is_enabled }, "settings of previews stored")
-      return c.json(renderSettings(row, await secretNames(db, ids.deploymentId)))
+      return answerOnce(db, { c, bodyText, workspaceId: ids.workspaceId }, async (tx) => {
+        const row = await setPreviews(tx, rules.key, ids, { settings, secrets: secrets ?? undefined })
+        const facts = { deployment_id: ids.deploymentId, is_enabled: row.is_enabled }
+        const committed = () => log.info(facts, "settings of previews stored")
+        return { status: 200, body: renderSettings(row, await secretNames(tx, ids.deploymentId)), committed }
+      })
     },
   )
 }
 
-const secretNames = async (db: Database, deploymentId: string): Promise<string[]> =>
+const secretNames = async (db: Db, deploymentId: string): Promise<string[]> =>
   (await previewSecrets(db, deploymentId)).map(({ name }) => name)
 
 function addReads(api: Api, { db }: PreviewRoutes): void {

@@ -82,12 +82,9 @@ export const answeredDelivery = (tx: Db, it: DeliveryKey): Promise<{ status: num
     select status, reply from git_deliveries
     where provider = ${it.provider} and authority = ${it.authority} and delivery_id = ${it.deliveryId}`)
 
-/** Forgets a few old deliveries with each new one; hosts offer to send one again for some days only. */
-export const forgetOldDeliveries = (tx: Db): Promise<number> =>
-  tx.run(sql`
-    delete from git_deliveries where (provider, authority, delivery_id) in (
-      select provider, authority, delivery_id from git_deliveries where received_at < now() - interval '30 days'
-      limit 100 for update skip locked)`)
+/** Hosts offer to send one again for some days only. */
+export const forgetOldDeliveries = (db: Db): Promise<number> =>
+  db.run(sql`delete from git_deliveries where received_at < now() - interval '30 days'`)
 
 export interface GitDeployment {
   readonly deployment_id: string

@@ -16,7 +16,6 @@ import {
   type Authority,
   answeredDelivery,
   deploymentsOfAuthority,
-  forgetOldDeliveries,
   type GitDeployment,
   storeDeliveryReply,
   takeDelivery,
@@ -64,7 +63,6 @@ export async function receive(
   return receiver.db.transaction(async (tx) => {
     const key = id && { provider: delivery.provider, authority: nameOf(authority), deliveryId: id }
     if (key) {
-      await forgetOldDeliveries(tx)
       if (!(await takeDelivery(tx, key))) {
         const earlier = await answeredDelivery(tx, key)
         return { status: 200, body: JSON.parse(earlier?.reply ?? "{}") as DeliveryReply, isRepeated: true }

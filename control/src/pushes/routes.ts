@@ -4,6 +4,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
 import { optionalParameter, uuid } from "../http/fields.js"
+import { answerOnce } from "../http/idempotency.js"
 import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
 import { findIntegration } from "../integrations/operations.js"
 import type { MasterKey } from "../secrets/seal.js"
@@ -100,12 +101,12 @@ function addPut(api: Api, { db, log, key }: WebhookRoutes): void {
       const ids = { workspaceId: c.get("caller").workspaceId, integrationId: params.integration_id }
       if (bodyText.trim() !== "") tellIgnored(c, ignoredFields(JSON.parse(bodyText), webhookFields))
       const wanted = { provider: body.provider ?? undefined, secrets: body.secrets ?? [] }
-      const row = await db.transaction(async (tx) => {
+      return answerOnce(db, { c, bodyText, workspaceId: ids.workspaceId }, async (tx) => {
         const { host } = await findIntegration(tx, ids.workspaceId, ids.integrationId)
-        return setWebhook(tx, key, ids, wanted, host)
+        const row = await setWebhook(tx, key, ids, wanted, host)
+        const facts = { integration_id: row.integration_id, provider: row.provider }
+        return { status: 200, body: renderWebhook(row), committed: () => log.info(facts, "webhook settings stored") }
       })
-      log.info({ integration_id: row.integration_id, provider: row.provider }, "webhook settings stored")
-      return c.json(renderWebhook(row))
     },
   )
 }

@@ -2,6 +2,7 @@
 import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import type { Log } from "@superstep/toolkit/log/log"
 import type { Context } from "hono"
 import { recordNow } from "../audit/operations.js"
 import { changeSecrets, secretNotFound, type WantedSecrets } from "../deployments/change-secrets.js"
@@ -9,12 +10,14 @@ import { secretName, secrets, secretValue } from "../deployments/fields.js"
 import { findDeployment } from "../deployments/operations.js"
 import { actorOf, requireScope } from "../http/authenticate.js"
 import { optionalParameter, trueOrFalse, uuid } from "../http/fields.js"
+import { answerOnce } from "../http/idempotency.js"
 import { secretsOfVersion } from "./operations.js"
 import type { MasterKey } from "./seal.js"
 import { masked } from "./secret.js"
 
 export interface SecretRoutes {
   readonly db: Database
+  readonly log: Log
   readonly key: MasterKey
 }
 
@@ -64,13 +67,14 @@ export function addSecretRoutes(api: Api, options: SecretRoutes): void {
       body: z.object({ secrets }),
       responses: changeReply,
     },
-    ({ c, params, query, body }) =>
-      change(c, options, params.deployment_id, { secrets: body.secrets, mode: "replace", ...query }),
+    ({ c, params, query, body, bodyText }) =>
+      change(options, { c, bodyText }, params.deployment_id, { secrets: body.secrets, mode: "replace", ...query }),
   )
   addRoute(
     api,
     { method: "delete", ...allPath, summary: "Removes all secrets.", query: changeQuery, responses: changeReply },
-    ({ c, params, query }) => change(c, options, params.deployment_id, { secrets: [], mode: "replace", ...query }),
+    ({ c, params, query, bodyText }) =>
+      change(options, { c, bodyText }, params.deployment_id, { secrets: [], mode: "replace", ...query }),
   )
   addRoute(
     api,
@@ -82,17 +86,17 @@ export function addSecretRoutes(api: Api, options: SecretRoutes): void {
       body: z.object({ value: secretValue }),
       responses: changeReply,
     },
-    ({ c, params, query, body }) => {
+    ({ c, params, query, body, bodyText }) => {
       const wanted = { secrets: [{ name: params.name, value: body.value }], mode: "merge" } as const
-      return change(c, options, params.deployment_id, { ...wanted, ...query })
+      return change(options, { c, bodyText }, params.deployment_id, { ...wanted, ...query })
     },
   )
   addRoute(
     api,
     { method: "delete", ...onePath, summary: "Removes a secret.", query: changeQuery, responses: changeReply },
-    ({ c, params, query }) => {
+    ({ c, params, query, bodyText }) => {
       const wanted = { secrets: [{ name: params.name, value: null }], mode: "merge" } as const
-      return change(c, options, params.deployment_id, { ...wanted, ...query })
+      return change(options, { c, bodyText }, params.deployment_id, { ...wanted, ...query })
     },
   )
 }
@@ -140,17 +144,20 @@ async function read(c: Context, { db, key }: SecretRoutes, deploymentId: string,
   return { resources: Object.entries(values).map(([name, value]) => ({ name, value })), secrets_version: version }
 }
 
-async function change(
-  c: Context,
-  { db, key }: SecretRoutes,
+function change(
+  { db, log, key }: SecretRoutes,
+  { c, bodyText }: { c: Context; bodyText: string },
   deploymentId: string,
   { deploy = true, ...wanted }: Pick<WantedSecrets, "secrets" | "mode"> & { deploy?: boolean | undefined },
-) {
+): Promise<Response> {
   const caller = c.get("caller")
-  const ids = { workspaceId: caller.workspaceId, deploymentId }
-  const row = await db.transaction((tx) =>
-    changeSecrets(tx, { key }, ids, { ...wanted, deploy, actor: actorOf(caller) }),
-  )
-  const { secret_names: names, secrets_version, latest_revision_id } = row
-  return c.json({ names, secrets_version, latest_revision_id })
+  const { workspaceId } = caller
+  const asked = { ...wanted, deploy, actor: actorOf(caller) }
+  return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
+    const row = await changeSecrets(tx, { key }, { workspaceId, deploymentId }, asked)
+    const { secret_names: names, secrets_version, latest_revision_id } = row
+    const facts = { deployment_id: deploymentId, secrets_version }
+    const committed = () => log.info(facts, "secrets changed")
+    return { status: 200, body: { names, secrets_version, latest_revision_id }, committed }
+  })
 }
