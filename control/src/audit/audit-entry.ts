@@ -47,6 +47,7 @@ export interface AuditedKind {
 const kinds: readonly (AuditedKind & { readonly path: RegExp })[] = [
   { path: /^\/v[12]\/(deployments|projects)(\/|$)/, type: "deployment", table: "deployments", key: "deployment_id" },
   { path: /^\/v[12]\/integrations(\/|$)/, type: "integration", table: "integrations", key: "integration_id" },
+  { path: /^\/v2\/previews(\/|$)/, type: "preview", table: "previews", key: "preview_id" },
   { path: /^\/v2\/listeners(\/|$)/, type: "listener", table: "listeners", key: "listener_id" },
   { path: /^\/v2\/webhooks(\/|$)/, type: "webhook", table: "webhooks", key: "webhook_id" },
   { path: /^\/v2\/api-keys(\/|$)/, type: "api_key", table: "api_keys", key: "api_key_id" },

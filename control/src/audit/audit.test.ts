@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { scopeOf } from "../http/scopes.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { kindOf } from "./audit-entry.js"
 
 // biome-ignore lint/suspicious/noExplicitAny: tests assert on what came, whatever its type
 type Entries = any[]
@@ -42,6 +44,21 @@ test("each write leaves one entry: who, what, which, before and after (A1)", asy
   assert.ok(created.actor.startsWith("api_key:") && api.apiKey.startsWith(created.key_prefix))
   assert.equal(JSON.stringify(found).includes("sk-very-secret"), false)
   assert.equal(JSON.stringify(found).includes(made.key), false)
+})
+
+test("whatever the API changes is of a kind that entries name (A1)", async () => {
+  await using api = await startApi()
+  const { body: document } = await api.call("GET", "/openapi.json")
+
+  const nameless = Object.entries<object>(document.paths).flatMap(([path, item]) =>
+    Object.keys(item).flatMap((method) => {
+      const isSigned = path.startsWith("/_uploads/") || /^\/v1\/integrations\/\w+\/webhook$/.test(path)
+      const isWrite = scopeOf(method.toUpperCase(), path) !== "read" && method !== "get"
+      return isWrite && !isSigned && !kindOf(path) ? [`${method} ${path}`] : []
+    }),
+  )
+
+  assert.deepEqual(nameless, [])
 })
 
 test("what was refused, only read or repeated leaves no entry (A1)", async () => {
