@@ -7,6 +7,7 @@ import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
 let platform: PlatformWithRepository
+let second: Awaited<ReturnType<PlatformWithRepository["deployRepository"]>>
 before(async () => {
   // 12 and one of 6, since half of 24 is given generously.
   platform = await platformWithRepository({ SUPERSTEP_DATABASE_CONNECTIONS: "24", SUPERSTEP_IDLE_MINUTES: "0.01" })
@@ -21,12 +22,12 @@ const limitOf = async (deploymentId: string) => {
 }
 const ask = (name: string) =>
   fetch(`${platform.agentsUrl}/d/${name}/env`, { headers: { "x-api-key": platform.apiKey } })
-const untilAsleep = (deploymentId: string) =>
+const untilAsleep = (deploymentId: string, replicas = 1) =>
   until(
     async () => {
       const rows = await platform.db.rows(sql`
         select from sleeps join units using (deployment_id) where deployment_id = ${deploymentId} and connections = 0`)
-      return rows.length === 1
+      return rows.length === replicas
     },
     { what: "it sleeps, and its connections are free" },
   )
@@ -37,11 +38,9 @@ test("connections are given out until there are none; a sleeper's are free, and 
   const sleeper = await deploy("sleeper", "dev_free")
   assert.equal(sleeper.revision.status, "DEPLOYED", JSON.stringify(sleeper.revision))
   await untilAsleep(sleeper.deploymentId)
-  const [first, second, third] = [
-    await deploy("first", "dev"),
-    await deploy("second", "dev"),
-    await deploy("third", "dev"),
-  ]
+  const first = await deploy("first", "dev")
+  second = await deploy("second", "dev")
+  const third = await deploy("third", "dev")
 
   const refused = await deploy("fourth", "dev")
   const answer = await until(
@@ -63,4 +62,23 @@ test("connections are given out until there are none; a sleeper's are free, and 
 
   await platform.call("DELETE", `/v2/deployments/${third.deploymentId}`)
   await until(async () => (await ask("sleeper")).status === 200, { what: "it is awake" })
+})
+
+test("replicas that there is no room for keep their deployment neither from waking nor from sleeping", async () => {
+  await platform.call("DELETE", `/v2/deployments/${second.deploymentId}`)
+  const config = { deployment_type: "dev_free", resource_spec: { min_scale: 2 } }
+  const pair = await platform.serveRepository({ name: "pair", config })
+  await untilAsleep(pair.deploymentId, 2)
+  const occupant = await deploy("occupant", "dev")
+  assert.equal(occupant.revision.status, "DEPLOYED", JSON.stringify(occupant.revision))
+  const given = async () => {
+    const row = await platform.db.row<{ sum: number }>(sql`select sum(connections) as sum from units`)
+    return row?.sum
+  }
+  await until(async () => (await given()) === 18, { what: "there is room for one" })
+
+  for (const round of [1, 2]) {
+    assert.equal((await ask("pair")).status, 200, `round ${round}`)
+    await untilAsleep(pair.deploymentId, 2)
+  }
 })

@@ -99,17 +99,22 @@ export interface WatchedUnit extends UnitRow {
   readonly is_outdated: boolean
 }
 
+const watched = sql`(
+  select units.*, d.restart_generation as wanted_generation,
+    units.state = 'starting' or (d.desired_run_state = 'running' and (s.deployment_id is null or s.is_waking)) as is_wanted
+  from units join deployments d using (deployment_id) left join sleeps s using (deployment_id)) as watched`
+
 export const allUnits = (db: Db): Promise<WatchedUnit[]> =>
   db.rows(sql`
-    with watched as (
-      select units.*, d.restart_generation as wanted_generation,
-        units.state = 'starting' or (d.desired_run_state = 'running' and (s.deployment_id is null or s.is_waking)) as is_wanted
-      from units join deployments d using (deployment_id) left join sleeps s using (deployment_id))
     select ${unitColumns}, is_wanted, state = 'serving' and restart_generation < wanted_generation and not exists (
       select from units o where o.revision_id = watched.revision_id and o.unit_id <> watched.unit_id
         and (not o.is_ready or (o.ordinal < watched.ordinal and o.restart_generation < watched.wanted_generation))
     ) as is_outdated
-    from watched`)
+    from ${watched}`)
+
+/** Whether its process should run at this moment. */
+export const isWanted = async (db: Db, unitId: string): Promise<boolean> =>
+  (await db.row(sql`select from ${watched} where unit_id = ${unitId} and is_wanted`)) !== undefined
 
 /** Its requests wait from now on, or go to the other replicas. @returns 0 when they did so before */
 export const holdBack = (db: Db, unitId: string): Promise<number> =>
@@ -199,13 +204,18 @@ export const connectionUse = async (
 export const setConnections = (db: Db, unitId: string, connections: number): Promise<number> =>
   db.run(sql`update units set connections = ${connections} where unit_id = ${unitId}`)
 
-/** It cannot be started now: it is tried again later, and whoever waits for its deployment is told. */
+/**
+ * It cannot be started now: it is tried again later, and whoever waits for its deployment is told. Where another replica
+ * has its connections, that one is what they wait for.
+ */
 export async function putOff(tx: Db, unit: Pick<UnitRow, "unit_id" | "deployment_id">, againMs: number): Promise<void> {
   await tx.run(sql`
     update units set start_after = now() + ${againMs} * interval '1 millisecond' where unit_id = ${unit.unit_id}`)
   await tx.run(sql`
     update sleeps set is_waking = false, refused_until = now() + ${againMs} * interval '1 millisecond'
-    where deployment_id = ${unit.deployment_id}`)
+    where deployment_id = ${unit.deployment_id} and not exists (
+      select from units o where o.deployment_id = sleeps.deployment_id and o.unit_id <> ${unit.unit_id}
+        and o.connections > 0)`)
 }
 
 /** Ends units that were draining; one that serves again meanwhile goes on. */

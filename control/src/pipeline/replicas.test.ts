@@ -1,9 +1,10 @@
 /** Several units of one revision, with real processes: control plane, edge, fake units. */
 import assert from "node:assert/strict"
-import { readFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
@@ -63,6 +64,33 @@ test("the next revision replaces all of them, and two crashes of any give them b
 
   assert.deepEqual(new Set(before.map(({ state }) => state)), new Set(["draining"]))
   await until(async () => (await unitsOf(body.latest_revision_id)).length === 0, { what: "the new ones have ended" })
+})
+
+test("a replica that is slow to tell that it works is not stopped when another one has woken their deployment", async () => {
+  const busy = join(temporaryFolder(), "busy")
+  writeFileSync(busy, "")
+  const config = { resource_spec: { min_scale: 2 } }
+  const { deploymentId, revisionId } = await platform.serveRepository({
+    name: "two",
+    config,
+    secrets: { FAKE_BUSY: busy },
+  })
+  const [slow] = await unitsOf(revisionId)
+  assert.ok(slow)
+  const pid = pidOf(slow.unit_id)
+  const slowIs = async (state: ReturnType<typeof sql>) =>
+    (await platform.db.row(sql`select from units where unit_id = ${slow.unit_id} and ${state}`)) !== undefined
+
+  process.kill(pid, "SIGSTOP")
+  await platform.db.run(sql`insert into sleeps (deployment_id) values (${deploymentId})`)
+  const isAwake = async () =>
+    (await platform.db.rows(sql`select from sleeps where deployment_id = ${deploymentId}`)).length === 0
+  await until(isAwake, { what: "the other one is back" })
+  assert.ok(await slowIs(sql`not is_ready`), "it is still asked")
+  process.kill(pid, "SIGCONT")
+  await until(() => slowIs(sql`is_ready`), { what: "it has requests again" })
+
+  assert.equal(pidOf(slow.unit_id), pid)
 })
 
 test("a unit that uses more memory than its limit is ended and comes back, and the log says why", async () => {

@@ -37,19 +37,20 @@ export interface RestlessUnit {
 
 /**
  * Units that serve a deployment which may sleep: its type says so, or it wants no replica when there is nothing to do.
- * One that the pipeline works on may not, nor one whose unit does not run.
+ * One that the pipeline works on may not, nor one with a unit that is starting or has crashed. A replica that there was no
+ * room for has no connections, and keeps nobody awake: others may wait for the room of those that run.
  */
 export const unitsThatMaySleep = (db: Db): Promise<RestlessUnit[]> =>
   db.rows(sql`
     select u.unit_id, u.deployment_id, u.token_sealed,
       (extract(epoch from now() - u.active_at) * 1000)::bigint as idle_ms
     from units u join revisions r using (revision_id) join deployments d on d.deployment_id = u.deployment_id
-    where u.state = 'serving' and d.desired_run_state = 'running' and d.delete_requested_at is null
+    where u.state = 'serving' and u.connections > 0 and d.desired_run_state = 'running' and d.delete_requested_at is null
       and (r.source_config ->> 'deployment_type' in ('dev_free', 'dev_zero', 'dev_free_zero')
         or r.source_config -> 'resource_spec' ->> 'min_scale' = '0')
       and not exists (select from sleeps s where s.deployment_id = u.deployment_id)
       and not exists (select from units o where o.deployment_id = u.deployment_id
-        and (o.state <> 'serving' or o.is_down or not o.is_ready))
+        and (o.state <> 'serving' or (o.connections > 0 and (o.is_down or not o.is_ready))))
       and not exists (select from revisions o where o.deployment_id = u.deployment_id and o.stage is not null)`)
 
 /** It was of use so long ago; a later time is not taken back. */

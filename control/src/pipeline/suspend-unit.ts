@@ -7,29 +7,32 @@ import { askIdle, askStatus } from "../runtimes/unit-client.js"
 import type { PipelineContext } from "./context.js"
 import { syncEdge } from "./edge-table.js"
 import { shipUnitLog } from "./log-shipping.js"
-import { holdBack, letIn, setConnections, type UnitRow, unitById } from "./queries.js"
+import { holdBack, isWanted, letIn, setConnections, type UnitRow, unitById } from "./queries.js"
 import { wakeDeployment } from "./sleep-queries.js"
 import { unitAddress } from "./unit.js"
 
-/** The deployment is paused or sleeps. One that sleeps is woken instead when something came up in the last moment. */
+/**
+ * The deployment is paused or sleeps. One that sleeps is woken instead when something came up in the last moment; one that
+ * is paused is stopped with what it has.
+ */
 export async function suspend(context: PipelineContext, unit: UnitRow): Promise<void> {
   await holdBack(context.db, unit.unit_id)
   context.crashPoint("sleep:after-hold")
   await syncEdge(context)
-  if (await cameToLife(context, unit)) return
+  if (await isInUse(context, unit)) await wakeDeployment(context.db, unit.deployment_id)
+  // Asked last: to look at the unit took time, in which another replica may have woken the deployment, and be back.
+  if (await isWanted(context.db, unit.unit_id)) return
   await stopForNow(context, unit)
   context.log.info({ unit_id: unit.unit_id, revision_id: unit.revision_id }, "unit suspended")
 }
 
 /** From `syncEdge` on nothing new came; what came before shows in the edge's counts, or in the unit's own. */
-async function cameToLife(context: PipelineContext, unit: UnitRow): Promise<boolean> {
+async function isInUse(context: PipelineContext, unit: UnitRow): Promise<boolean> {
   if (unit.state !== "serving") return false
   const { units } = await context.edge.status()
   const { requests = 0, streams = 0, websockets = 0 } = units[unit.unit_id] ?? {}
   const idle = await askIdle(unitAddress(context, unit))
-  if (requests + streams + websockets === 0 && idle?.is_idle !== false) return false
-  // Paused ones have no sleep to be woken from, and are stopped with what they have.
-  return wakeDeployment(context.db, unit.deployment_id)
+  return requests + streams + websockets > 0 || idle?.is_idle === false
 }
 
 /** Ends the process and nothing else: it is started again under the same id and at the same address. */
