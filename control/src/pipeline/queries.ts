@@ -104,11 +104,13 @@ const watched = sql`(
     units.state = 'starting' or (d.desired_run_state = 'running' and (s.deployment_id is null or s.is_waking)) as is_wanted
   from units join deployments d using (deployment_id) left join sleeps s using (deployment_id)) as watched`
 
+/** One that waits for the back-off after a crash takes no requests either: the others stay until it is back. */
 export const allUnits = (db: Db): Promise<WatchedUnit[]> =>
   db.rows(sql`
     select ${unitColumns}, is_wanted, state = 'serving' and restart_generation < wanted_generation and not exists (
       select from units o where o.revision_id = watched.revision_id and o.unit_id <> watched.unit_id
-        and (not o.is_ready or (o.ordinal < watched.ordinal and o.restart_generation < watched.wanted_generation))
+        and (not o.is_ready or o.is_down
+          or (o.ordinal < watched.ordinal and o.restart_generation < watched.wanted_generation))
     ) as is_outdated
     from ${watched}`)
 

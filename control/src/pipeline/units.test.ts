@@ -9,7 +9,9 @@ import type { Stage } from "../revisions/revision.js"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
 import {
   addUnit,
+  allUnits,
   recordCrash,
+  recordStart,
   serveWith,
   setUnitState,
   stopDraining,
@@ -95,4 +97,23 @@ test("what has drained for too long ends when no revision looks after it", async
   assert.deepEqual(kept, ["draining", "draining", "draining"])
   assert.equal((await forgotten.row()).state, "stopping")
   assert.equal((await recent.row()).state, "draining")
+})
+
+test("replicas are restarted one after the other, and none as long as another one is down", async () => {
+  await using db = await database()
+  const deploymentId = await addDeployment(db)
+  const revisionId = await addRevision(db, deploymentId, { status: "DEPLOYED", stage: null })
+  const ids = [newId(), newId()] as const
+  for (const [ordinal, unitId] of ids.entries()) {
+    await addUnit(db, { unitId, deploymentId, revisionId, ordinal, tokenSealed: "sealed" })
+    await setUnitState(db, unitId, "serving")
+  }
+  const outdated = async () => (await allUnits(db)).filter((unit) => unit.is_outdated).map(({ unit_id }) => unit_id)
+  await recordCrash(db, ids[1], 1, 60_000)
+
+  await db.run(sql`update deployments set restart_generation = 1`)
+
+  assert.deepEqual(await outdated(), [], "the one that is up takes all requests")
+  await recordStart(db, ids[1])
+  assert.deepEqual(await outdated(), [ids[0]])
 })
