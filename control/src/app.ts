@@ -31,7 +31,7 @@ import { addLogStreamRoutes } from "./logs/stream-routes.js"
 import { addMetricsRoutes } from "./metrics/routes.js"
 import { takePullRequest } from "./previews/operations.js"
 import { addPreviewRoutes } from "./previews/routes.js"
-import { addDeliveryRoutes, addWebhookRoutes, isDeliveryPath, maxDeliveryBytes } from "./pushes/routes.js"
+import { addDeliveryRoutes, addWebhookRoutes, isDeliveryPath } from "./pushes/routes.js"
 import { addRevisionRoutes } from "./revisions/routes.js"
 import { addSecretRoutes } from "./secrets/routes.js"
 import type { MasterKey } from "./secrets/seal.js"
@@ -129,15 +129,12 @@ export function createApp(given: AppOptions): Hono {
   return app
 }
 
-const limit = (maxSize: number) =>
-  bodyLimit({
-    maxSize,
-    onError: () => {
-      throw new TooLarge(`the body is larger than ${maxSize} bytes`)
-    },
-  })
-const [usualLimit, deliveryLimit] = [limit(maxBodyBytes), limit(maxDeliveryBytes)]
-const limitBody: MiddlewareHandler = (c, next) => {
-  if (isUpload(c.req.path)) return next()
-  return isDeliveryPath(c.req.path) ? deliveryLimit(c, next) : usualLimit(c, next)
-}
+const usualLimit = bodyLimit({
+  maxSize: maxBodyBytes,
+  onError: () => {
+    throw new TooLarge(`the body is larger than ${maxBodyBytes} bytes`)
+  },
+})
+/** Archives and deliveries are larger, and have limits of their own. */
+const limitBody: MiddlewareHandler = (c, next) =>
+  isUpload(c.req.path) || isDeliveryPath(c.req.path) ? next() : usualLimit(c, next)

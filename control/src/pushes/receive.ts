@@ -9,9 +9,9 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { CannotOpen, type MasterKey } from "../secrets/seal.js"
 import { buildPush, knowPush } from "./build-push.js"
 import { decidePush, watchedRef } from "./decide.js"
-import { type Delivery, deliveryId, readDelivery } from "./delivery.js"
+import { deliveryId, readDelivery } from "./delivery.js"
 import { openSecrets } from "./operations.js"
-import type { GitEvent, Outcome, PullRequestEvent, Push } from "./push.js"
+import type { GitEvent, Outcome, Provider, PullRequestEvent, Push } from "./push.js"
 import {
   type Authority,
   answeredDelivery,
@@ -22,7 +22,7 @@ import {
   webhooksOfProvider,
 } from "./queries.js"
 import { repositoryKey } from "./repository-key.js"
-import { isProof, presentedProof } from "./signature.js"
+import { type Header, isProof, mayProve, presentedProof } from "./signature.js"
 
 export interface Receiver {
   readonly db: Database
@@ -47,21 +47,32 @@ export type OnPullRequest = (
   event: PullRequestEvent,
 ) => Promise<Outcome[]>
 
+/** A delivery as it comes in: its headers, and its body once it is worth reading. */
+export interface Arrival {
+  readonly provider: Provider
+  readonly header: Header
+  readonly readBody: () => Promise<Uint8Array>
+}
+
 /**
  * @param integrationId  when the address names one, only its secrets count
- * @throws Unauthenticated  no signature, or one of nobody
+ * @throws Unauthenticated  no signature, or one of nobody; where the headers tell, the body is not read (H1)
  * @throws InvalidInput     signed, but not what this host sends
  */
 export async function receive(
   receiver: Receiver,
-  delivery: Delivery,
+  { provider, header, readBody }: Arrival,
   { integrationId, onPullRequest }: { integrationId: string | undefined; onPullRequest: OnPullRequest },
 ): Promise<{ status: number; body: DeliveryReply; isRepeated: boolean }> {
-  const authority = await authorityOf(receiver, delivery, integrationId)
+  const proof = presentedProof(provider, header)
+  if (!proof) throw new Unauthenticated("the delivery is not signed: set the webhook's secret at the git host")
+  const signers = await signersOf(receiver, { provider, proof }, integrationId)
+  const delivery = { provider, header, body: await readBody() }
+  const authority = authorityOf(signers, (secret) => isProof(provider, proof, secret, delivery.body))
   const events = readDelivery(delivery)
   const id = deliveryId(delivery)
   return receiver.db.transaction(async (tx) => {
-    const key = id && { provider: delivery.provider, authority: nameOf(authority), deliveryId: id }
+    const key = id && { provider, authority: nameOf(authority), deliveryId: id }
     if (key) {
       if (!(await takeDelivery(tx, key))) {
         const earlier = await answeredDelivery(tx, key)
@@ -78,31 +89,49 @@ export async function receive(
 const nameOf = ({ integrationIds, isInstallation }: Authority): string =>
   [...(isInstallation ? ["installation"] : []), ...integrationIds].join(",")
 
-async function authorityOf(
+/** Whoever may have signed a delivery. */
+interface Signer {
+  /** Undefined: the operator of the installation. */
+  readonly integrationId: string | undefined
+  readonly secrets: readonly string[]
+}
+
+/** @throws Unauthenticated  nobody here can have given this proof, whatever the body is */
+async function signersOf(
   { db, key, log, webhookSecrets }: Receiver,
-  delivery: Delivery,
+  { provider, proof }: { provider: Provider; proof: string },
   integrationId: string | undefined,
-): Promise<Authority> {
-  const { provider, body } = delivery
-  const proof = presentedProof(provider, delivery.header)
-  if (!proof) throw new Unauthenticated("the delivery is not signed: set the webhook's secret at the git host")
+): Promise<Signer[]> {
+  if (!mayProve(provider, proof)) throw wrongProof()
   const rows = await webhooksOfProvider(db, provider, integrationId)
-  const isSigned = (secret: string) => isProof(provider, proof, secret, body)
-  const integrationIds = rows.flatMap((row) => {
+  const integrations = rows.flatMap((row): Signer[] => {
     try {
-      return openSecrets(key, row).some(isSigned) ? [row.integration_id] : []
+      return [{ integrationId: row.integration_id, secrets: openSecrets(key, row) }]
     } catch (err) {
       if (!(err instanceof CannotOpen)) throw err
       log.warn({ err, integration_id: row.integration_id }, "the secret of a webhook cannot be opened")
       return []
     }
   })
-  const isInstallation = integrationId === undefined && webhookSecrets.some((secret) => isSigned(secret.reveal()))
-  if (integrationIds.length === 0 && !isInstallation) {
-    throw new Unauthenticated("the delivery's signature does not fit: the secret at the git host is another one")
-  }
-  return { integrationIds, isInstallation }
+  const own = webhookSecrets.map((secret) => secret.reveal())
+  const signers =
+    integrationId === undefined ? [...integrations, { integrationId: undefined, secrets: own }] : integrations
+  const needsBody = provider !== "gitlab"
+  const isPossible = (secret: string) => needsBody || isProof(provider, proof, secret, new Uint8Array())
+  if (!signers.some(({ secrets }) => secrets.some(isPossible))) throw wrongProof()
+  return signers
 }
+
+/** @throws Unauthenticated */
+function authorityOf(signers: readonly Signer[], isSigned: (secret: string) => boolean): Authority {
+  const found = signers.filter(({ secrets }) => secrets.some(isSigned))
+  if (found.length === 0) throw wrongProof()
+  const integrationIds = found.flatMap(({ integrationId }) => (integrationId === undefined ? [] : [integrationId]))
+  return { integrationIds, isInstallation: integrationIds.length < found.length }
+}
+
+const wrongProof = () =>
+  new Unauthenticated("the delivery's signature does not fit: the secret at the git host is another one")
 
 async function act(
   receiver: Receiver,

@@ -8,25 +8,29 @@ import { answerOnce } from "../http/idempotency.js"
 import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
 import { findIntegration } from "../integrations/operations.js"
 import type { MasterKey } from "../secrets/seal.js"
+import { type BodyRoom, createBodyRoom } from "./body-room.js"
 import { findWebhook, forgetWebhook, setWebhook } from "./operations.js"
 import { type Provider, providers } from "./push.js"
 import { type OnPullRequest, type Receiver, receive } from "./receive.js"
 import { deliveryReply, renderWebhook, webhookBody, webhookFields, webhookReply } from "./schema.js"
-
-/** GitHub's limit of a payload; other hosts stay below it. */
-export const maxDeliveryBytes = 25 * 1024 * 1024
 
 export const isDeliveryPath = (path: string): boolean =>
   /^(\/api-host)?\/v1\/integrations\/(github|gitlab|gitea|bitbucket)\/webhook$/.test(path)
 
 /** Adds them; they have to come before the routes that ask for a key. */
 export function addDeliveryRoutes(api: Api, receiver: Receiver, onPullRequest: OnPullRequest): void {
-  for (const provider of providers) addDelivery(api, { provider, receiver, onPullRequest })
+  const room = createBodyRoom()
+  for (const provider of providers) addDelivery(api, { provider, receiver, room, onPullRequest })
 }
 
 function addDelivery(
   api: Api,
-  { provider, receiver, onPullRequest }: { provider: Provider; receiver: Receiver; onPullRequest: OnPullRequest },
+  {
+    provider,
+    receiver,
+    room,
+    onPullRequest,
+  }: { provider: Provider; receiver: Receiver; room: BodyRoom; onPullRequest: OnPullRequest },
 ): void {
   addRoute(
     api,
@@ -43,13 +47,14 @@ function addDelivery(
         401: { description: "not signed, or with another secret" },
         413: { description: "larger than 25 MB" },
         422: { description: "signed, but not what this host sends" },
+        503: { description: "too many are being received, or it did not come to its end: Retry-After says when" },
       },
     },
     async ({ c, query }) => {
       const delivery = {
         provider,
         header: (name: string) => c.req.header(name),
-        body: new Uint8Array(await c.req.arrayBuffer()),
+        readBody: () => room.read(c.req.raw),
       }
       const { status, body, isRepeated } = await receive(receiver, delivery, {
         integrationId: query.integration_id,

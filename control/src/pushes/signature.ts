@@ -22,6 +22,11 @@ export function presentedProof(provider: Provider, header: Header): string | und
   return undefined
 }
 
+const signature = /^(?:sha256=)?([0-9a-f]{64})$/i
+
+/** Whether it can be a proof of any body; GitLab's is the secret itself, and proves every body. */
+export const mayProve = (provider: Provider, proof: string): boolean => provider === "gitlab" || signature.test(proof)
+
 /**
  * Compares in constant time: how long it takes tells nothing about the right answer.
  * @param body  the raw bytes: parsed and written anew, they would have another signature
@@ -29,7 +34,7 @@ export function presentedProof(provider: Provider, header: Header): string | und
  */
 export function isProof(provider: Provider, proof: string, secret: string, body: Uint8Array): boolean {
   if (provider === "gitlab") return equal(sha256(proof), sha256(secret))
-  const [, hex] = /^(?:sha256=)?([0-9a-f]{64})$/i.exec(proof) ?? []
+  const [, hex] = signature.exec(proof) ?? []
   if (hex === undefined) return false
   return equal(Buffer.from(hex, "hex"), createHmac("sha256", secret).update(body).digest())
 }

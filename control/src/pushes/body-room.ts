@@ -1,0 +1,90 @@
+/**
+ * Reads bodies of deliveries, which nobody has proved yet: a proof is a signature of the whole. So there is room for so many
+ * bytes at a time, whoever sends them, and a body must come soon. What is of ordinary size has a room of its own, which
+ * large ones cannot take.
+ */
+import { TooLarge, Unavailable } from "@superstep/toolkit/errors/errors"
+
+/** GitHub's limit of a payload; other hosts stay below it. */
+export const maxDeliveryBytes = 25 * 1024 * 1024
+
+// The limit of all other bodies; a push of many commits has some hundred kilobytes.
+const ordinaryBytes = 1024 * 1024
+// Of ordinary bodies, all together; of large ones, how many.
+const [ordinaryRoom, largePlaces] = [16 * ordinaryBytes, 2]
+// Hosts give up after ten.
+const patienceMs = 30_000
+const retryAfterMs = 5000
+
+export interface BodyRoom {
+  /**
+   * @throws TooLarge
+   * @throws Unavailable  there is no room now, or the body does not come to its end
+   */
+  read(request: Request): Promise<Uint8Array>
+}
+
+export function createBodyRoom({ bodyMs = patienceMs } = {}): BodyRoom {
+  let [ordinary, large] = [0, 0]
+  const enter = (bytes: number): (() => void) => {
+    const isOrdinary = bytes <= ordinaryBytes
+    if (isOrdinary ? ordinary + bytes > ordinaryRoom : large === largePlaces) throw new Unavailable(full, retryAfterMs)
+    if (isOrdinary) ordinary += bytes
+    else large += 1
+    return () => {
+      if (isOrdinary) ordinary -= bytes
+      else large -= 1
+    }
+  }
+  const read: BodyRoom["read"] = async ({ headers, body }) => {
+    if (!body) return new Uint8Array()
+    const length = headers.get("content-length")
+    if (Number(length) > maxDeliveryBytes) throw tooLarge()
+    let leave = enter(length === null ? ordinaryBytes : Number(length))
+    // Of one that does not say its length, it shows.
+    const onSize = (size: number) => {
+      if (size > maxDeliveryBytes) throw tooLarge()
+      if (length !== null || size <= ordinaryBytes) return
+      leave()
+      leave = () => undefined
+      leave = enter(size)
+    }
+    try {
+      return await readWhole(body, { bodyMs, onSize })
+    } finally {
+      leave()
+    }
+  }
+  return { read }
+}
+
+const full = "too many deliveries are being received: send it again in a moment"
+const tooLarge = () => new TooLarge(`the body is larger than ${maxDeliveryBytes} bytes`)
+
+async function readWhole(
+  body: ReadableStream<Uint8Array>,
+  { bodyMs, onSize }: { bodyMs: number; onSize: (size: number) => void },
+): Promise<Uint8Array> {
+  const reader = body.getReader()
+  let isLate = false
+  const late = setTimeout(() => {
+    // The read that waits ends by it, as at the end of a body.
+    isLate = true
+    void reader.cancel().catch(() => undefined)
+  }, bodyMs)
+  const chunks: Uint8Array[] = []
+  let size = 0
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (isLate) throw new Unavailable(`the delivery did not come to its end within ${bodyMs} ms`, retryAfterMs)
+      if (done) return Buffer.concat(chunks)
+      size += value.byteLength
+      onSize(size)
+      chunks.push(value)
+    }
+  } finally {
+    clearTimeout(late)
+    await reader.cancel().catch(() => undefined)
+  }
+}
