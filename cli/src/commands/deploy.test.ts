@@ -111,7 +111,23 @@ test("a broken change fails with the reason and the end of the log, and the one 
   assert.equal(failed.code, 1)
   assert.match(failed.stderr, /BUILD_FAILED/)
   assert.match(failed.stderr, /chat\.ts/)
+  const log = failed.stderr.split("\n").flatMap((line) => /│ (.*\S)/.exec(line)?.[1] ?? [])
+  const reason = failed.stderr.split("\n").filter((line) => !line.includes("│"))
+  assert.ok(log.length > 5)
+  assert.deepEqual(
+    reason.filter((line) => log.includes(line.trim())),
+    [],
+    "the log's end is shown once",
+  )
   await ask("/info")
+})
+
+test("a path in place of a repository's address is refused with the address that it has", async () => {
+  for (const path of [project, "./my-agent", "my-agent"]) {
+    const refused = await cli("deploy", "--repo", path)
+    assert.equal(refused.code, 1)
+    assert.ok(refused.stderr.includes(`--repo file://${project}`), refused.stderr)
+  }
 })
 
 test("a secret is piped in and never shown, and rollback goes back to what served before", async () => {

@@ -1,7 +1,9 @@
 /** `superstep deploy`: the project in a folder, or a git repository, onto a platform. */
+import { existsSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { homedir, tmpdir } from "node:os"
 import { basename, join, relative, resolve } from "node:path"
+import { pathToFileURL } from "node:url"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Option } from "commander"
 import { mb, packProject } from "../archive/pack.js"
@@ -55,6 +57,7 @@ export const deploy: CliCommand<DeployOptions> = {
     const api = platformApi(await connect(options, config))
     const report = options.json ? jsonReport(out) : wordsReport(out, err)
     const folder = resolve(args[0] ?? ".")
+    if (options.repo !== undefined) refusePath(options.repo)
     const name = options.name ?? nameOf(options.repo ?? folder)
     const deployment = options.repo
       ? await deployRepository(api, { name, options, repoUrl: options.repo, report, config })
@@ -67,6 +70,16 @@ export const deploy: CliCommand<DeployOptions> = {
       url: deployment.source_config.custom_url,
     })
   },
+}
+
+/** The platform may be on another machine, so a path is one only where it is said to be. */
+function refusePath(repo: string): void {
+  const isPath = /^(\.{0,2}\/|\.{1,2}$|~)/.test(repo) || (!/[:@]/.test(repo) && existsSync(repo))
+  if (!isPath) return
+  const { href } = pathToFileURL(resolve(repo.replace(/^~(?=\/|$)/, homedir())))
+  throw new CannotDeploy(
+    `${repo} is a path: if the platform runs on this machine, name the repository as --repo ${href}`,
+  )
 }
 
 interface Deploy {

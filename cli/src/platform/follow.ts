@@ -27,12 +27,17 @@ export async function followToEnd(api: PlatformApi, { deployment, report, verbos
   const { id: deploymentId, latest_revision_id: revisionId } = deployment
   if (revisionId === null) throw new NotDeployed(`${deployment.name} has no revision yet`)
   let offset: string | null = null
+  const shown: string[] = []
+  const show = (line: LogLine) => {
+    shown.push(...line.message.split("\n"))
+    report.log(line)
+  }
   const showLog = async ({ id, status }: Revision) => {
     if (!verbose || status === "CREATING" || status === "QUEUED") return
     // To the end each time: after the last status nobody looks again.
     for (let isMore = true; isMore; ) {
       const page = await readBuildLog(api, { deploymentId, revisionId: id, order: "asc", limit: linesAtOnce, offset })
-      for (const line of page.logs) report.log(line)
+      for (const line of page.logs) show(line)
       offset = page.next_offset ?? offset
       isMore = page.logs.length === linesAtOnce
     }
@@ -43,8 +48,18 @@ export async function followToEnd(api: PlatformApi, { deployment, report, verbos
   const status = revision?.status ?? null
   report.result({ deployment_id: deploymentId, revision_id: revisionId, status, url: source_config.custom_url })
   if (status === "DEPLOYED" || status === "SKIPPED") return
-  if (status === "BUILD_FAILED" && !verbose) await showLastLines(api, { deploymentId, revisionId }, report)
-  throw new NotDeployed(revision?.status_message ?? `the revision ended as ${status}`)
+  if (status === "BUILD_FAILED" && !verbose) {
+    const { logs } = await readBuildLog(api, { deploymentId, revisionId, order: "desc", limit: lastLines })
+    for (const line of logs.toReversed()) show(line)
+  }
+  throw new NotDeployed(withoutEnd(revision?.status_message ?? `the revision ended as ${status}`, shown))
+}
+
+/** A reason without the log's last lines at its end (`  <line>`), of which the reader has seen more already. */
+function withoutEnd(reason: string, shown: readonly string[]): string {
+  const seen = new Set(shown.map((line) => `  ${line}`))
+  const lines = reason.split("\n")
+  return lines.slice(0, lines.findLastIndex((line) => !seen.has(line)) + 1).join("\n")
 }
 
 interface LogPage {
@@ -56,12 +71,3 @@ const readBuildLog = (
   api: PlatformApi,
   { deploymentId, revisionId, ...body }: { deploymentId: string; revisionId: string; [asked: string]: unknown },
 ): Promise<LogPage> => api.send("POST", `/v1/projects/${deploymentId}/revisions/${revisionId}/build_logs`, { body })
-
-async function showLastLines(
-  api: PlatformApi,
-  ids: { deploymentId: string; revisionId: string },
-  report: DeployReport,
-): Promise<void> {
-  const { logs } = await readBuildLog(api, { ...ids, order: "desc", limit: lastLines })
-  for (const line of logs.toReversed()) report.log(line)
-}

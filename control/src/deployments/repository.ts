@@ -17,6 +17,8 @@ export function repoUrlProblem(url: string, allowed: readonly GitProtocol[]): st
   if (url.length > maxLength) return `is longer than ${maxLength} characters`
   if (blankOrControl.test(url)) return "contains blanks or control characters"
   const protocol = scpForm.test(url) ? "ssh" : protocolOf(url)
+  if (protocol === undefined && url.startsWith("/"))
+    return `is a path: on the platform's own machine that is file://${url}`
   if (protocol === undefined) return "is not a URL, such as https://github.com/acme/shop"
   if (!allowed.some((name) => name === protocol)) {
     return `uses ${protocol}, but repositories are fetched by ${allowed.join(", ")} only (SUPERSTEP_GIT_PROTOCOLS)`
