@@ -2,6 +2,7 @@
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Option } from "commander"
 import type { CliCommand, Context } from "../command.js"
+import { forgetKilledBackup } from "../home/archive.js"
 import { openHome } from "../home/home.js"
 import { type About, type Ownership, takeOwnership } from "../home/owner.js"
 import { livingEntry, type Place } from "../home/owner-file.js"
@@ -37,6 +38,7 @@ export const up: CliCommand<UpOptions> = {
   ],
   async run({ options, ...context }) {
     const home = await openHome(options.home ?? context.config.home)
+    await forgetKilledBackup(home)
     const former = options.takeOver ? await livingEntry(home.owner) : undefined
     const place = placeFor(options, context, former?.place)
     const about: About = { command: "superstep up", release: release(), place }

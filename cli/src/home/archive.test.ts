@@ -2,9 +2,10 @@ import assert from "node:assert/strict"
 import { existsSync, linkSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
+import { identify } from "@superstep/toolkit/exec/process-identity"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { list } from "tar"
-import { backUp, NoBackup, packFolders } from "./archive.js"
+import { backUp, forgetKilledBackup, NoBackup, packFolders } from "./archive.js"
 import { openHome } from "./home.js"
 import { AlreadyRunning, takeOwnership } from "./owner.js"
 
@@ -38,4 +39,33 @@ test("a backup into a folder that is not there, or beside another one, says so a
   await ownership[Symbol.asyncDispose]()
 
   assert.equal(existsSync(join(folder, "backup.tar.gz")), false)
+})
+
+test("what a backup that was killed has left is removed by the next start or backup, and not while one is made", async () => {
+  const home = await openHome(join(temporaryFolder(), "home"))
+  const folder = temporaryFolder()
+  const [staging, draft] = [join(home.folder, "postgres-backup"), join(folder, "first.tar.gz.partial")]
+  const lock = join(home.folder, "backing-up.json")
+  const leave = () => {
+    mkdirSync(staging)
+    writeFileSync(join(staging, "base.tar"), "half")
+    writeFileSync(draft, "half")
+    writeFileSync(join(home.folder, "backing-up.draft"), draft)
+    // Its process is another one by now.
+    writeFileSync(lock, JSON.stringify({ command: "superstep backup", owner: { pid: process.pid, startTicks: 1 } }))
+  }
+  const left = () => [staging, draft, lock, join(home.folder, "backing-up.draft")].filter((path) => existsSync(path))
+
+  leave()
+  await forgetKilledBackup(home)
+  assert.deepEqual(left(), [], "by a start")
+  leave()
+  const other = { home, superuserUri: "postgres://nobody@127.0.0.1:1/none", file: join(folder, "second.tar.gz") }
+  await assert.rejects(backUp(other))
+  assert.deepEqual(left(), [], "by a backup, under whatever name")
+
+  leave()
+  writeFileSync(lock, JSON.stringify({ command: "superstep backup", owner: await identify(process.pid) }))
+  await forgetKilledBackup(home)
+  assert.equal(left().length, 4)
 })

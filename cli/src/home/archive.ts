@@ -11,7 +11,7 @@ import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { copyCluster, placeCluster } from "@superstep/toolkit/postgres/base-backup"
 import { create, extract } from "tar"
 import type { Home } from "./home.js"
-import { takeOwnership } from "./owner.js"
+import { AlreadyRunning, takeOwnership } from "./owner.js"
 
 // What `up` does not find again by itself. Units, sockets and logs are of the machine that made them.
 const kept = ["artifacts", "uploads", "git", "id", "master.key", "master.key.next", "credentials.json", "example.json"]
@@ -38,12 +38,11 @@ export async function backUp({
 }): Promise<void> {
   if (existsSync(file)) throw new NoBackup(`${file} is there already: name another`)
   if (!existsSync(dirname(file))) throw new NoBackup(`there is no folder ${dirname(file)}: make it first`)
-  // Two would copy the databases into the same folder.
-  await using _turn = await takeOwnership({ ...home, owner: join(home.folder, "backing-up.json") }, "superstep backup")
+  await using _turn = await takeTurn(home)
+  await removeLeftovers(home)
   const staging = join(home.folder, stagingName)
   const draft = `${file}.partial`
-  // One that was killed has left its own.
-  await rm(staging, { recursive: true, force: true })
+  await writeFile(draftNote(home), draft)
   try {
     await copyCluster({ folder: home.postgres, superuserUri, to: staging })
     const manifest = { format, made_at: new Date().toISOString() }
@@ -53,9 +52,38 @@ export async function backUp({
     await chmod(draft, 0o600)
     await rename(draft, file)
   } finally {
-    await rm(staging, { recursive: true, force: true })
-    await rm(draft, { force: true })
+    await removeLeftovers(home)
   }
+}
+
+/** Two would copy the databases into the same folder. */
+const takeTurn = (home: Home) =>
+  takeOwnership({ ...home, owner: join(home.folder, "backing-up.json") }, "superstep backup")
+
+/** Names the draft of the backup that is being made, which may be anywhere. */
+const draftNote = ({ folder }: Home): string => join(folder, "backing-up.draft")
+
+async function removeLeftovers(home: Home): Promise<void> {
+  await rm(join(home.folder, stagingName), { recursive: true, force: true })
+  const draft = await readFile(draftNote(home), "utf8").catch(undefinedIfMissing)
+  if (draft === undefined) return
+  if (draft.endsWith(".partial")) await rm(draft, { force: true })
+  // Last: as long as it is there, somebody comes back to this.
+  await rm(draftNote(home))
+}
+
+/** Removes what a backup that was killed has left, which may be as large as the databases; none while one is made. */
+export async function forgetKilledBackup(home: Home): Promise<void> {
+  try {
+    await using _turn = await takeTurn(home)
+    await removeLeftovers(home)
+  } catch (error) {
+    if (!(error instanceof AlreadyRunning)) throw error
+  }
+}
+
+function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error
 }
 
 /**
