@@ -130,6 +130,7 @@ async function startParts(
     tls,
     environment: input.environment,
     log,
+    crashPoint: context.crashPoint,
   })
   await edge.ensure()
   const stopWakeCalls = await listenForWakeCalls(wakeSocketOf(folders), { db, log })

@@ -1,12 +1,18 @@
 /** Small JSON files by which processes tell each other who they are. */
 import { randomUUID } from "node:crypto"
-import { readFile, rename, writeFile } from "node:fs/promises"
+import { readFile, rename, rm, writeFile } from "node:fs/promises"
 
 /** Writes so that a reader sees all of it or none. Only its owner may read it. */
 export async function writeJson(file: string, value: unknown): Promise<void> {
   const partial = `${file}.${randomUUID()}.partial`
-  await writeFile(partial, JSON.stringify(value), { mode: 0o600 })
-  await rename(partial, file)
+  try {
+    await writeFile(partial, JSON.stringify(value), { mode: 0o600 })
+    await rename(partial, file)
+  } catch (error) {
+    // A full disk makes an empty file, and each try would make one more.
+    await rm(partial, { force: true })
+    throw error
+  }
 }
 
 /** @returns undefined when there is no such file */

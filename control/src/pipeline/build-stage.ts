@@ -17,6 +17,7 @@ import { type BuildPlan, planBuild } from "../builders/plan.js"
 import { type ProjectFacts, readProjectFacts } from "../builders/project-facts.js"
 import { removeTree } from "../builders/publish.js"
 import { toolsOnPath } from "../builders/tools.js"
+import { diskIsFull, hasRoom } from "../files/disk-room.js"
 import { watchFolder } from "../files/growing-file.js"
 import { readJson } from "../files/json-file.js"
 import { builderBeside } from "../runtimes/isolation.js"
@@ -184,7 +185,9 @@ async function shipToItsEnd(
       offset = await shipBuildLog(context, revision, log, offset)
     } while (offset !== before)
     if (state.state === "finished") return conclude(input, state.result, request)
-    if (state.state !== "running") throw new Error("the build process was killed")
+    if (state.state !== "running") {
+      throw new Error((await hasRoom(build)) ? "the build process was killed" : `it ended since ${diskIsFull}: ENOSPC`)
+    }
     await untilWritten()
   }
 }
@@ -209,9 +212,12 @@ type FailedBuild = Extract<BuildResult, { outcome: "failed" }>
 
 /** A fault of the machine may pass: without its result the build counts as killed, so the next try is a new build. */
 async function fail({ context, revision }: StageInput, { error_code: code, message }: FailedBuild): Promise<never> {
-  if (code !== "internal") throw new BuildFailed(code, message)
-  await rm(buildFiles(workFolder(context.folders, revision.revision_id).build).result, { force: true })
-  throw new Error(message)
+  const { build } = workFolder(context.folders, revision.revision_id)
+  // Whose fault a full disk is cannot be told.
+  const isFull = !(await hasRoom(build))
+  if (code !== "internal" && !isFull) throw new BuildFailed(code, message)
+  await rm(buildFiles(build).result, { force: true })
+  throw new Error(isFull ? `${message} (ENOSPC)` : message)
 }
 
 async function builtArtifact(requestFile: string): Promise<{ id: string; node: NodeProgram }> {

@@ -117,6 +117,9 @@ test("a person's fault fails at once, any other is tried three more times", () =
   assert.deepEqual(judge(full, 0), { kind: "fail", code: "capacity", message: "all users are given out" })
   const away = new DatabaseUnavailable("away")
   assert.deepEqual(judge(away, 3), { kind: "fail", code: "db_unreachable", message: "away" })
+  const noRoom = new Error("ENOSPC: no space left on device, mkdir 'work'")
+  assert.equal(judge(noRoom, 0).kind, "retry")
+  assert.deepEqual(judge(noRoom, 3), { kind: "fail", code: "disk_full", message: "the platform's disk is full" })
 })
 
 test("the last lines of a process tell why it ended", () => {

@@ -30,6 +30,8 @@ export interface EdgeOptions {
   readonly tls?: TlsFiles | undefined
   readonly environment: NodeJS.ProcessEnv
   readonly log: Log
+  /** Where a test ends this process. */
+  readonly crashPoint?: (name: string) => void
   /** How long an edge that was replaced may go on with what is open. */
   readonly drainMs: number
   /** How long one that runs may answer nothing before it is ended and started again. */
@@ -85,9 +87,14 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
     // One that a killed process of ours began may be another one than we would begin: then the next look replaces it.
     const begunAs = await untilAnswering(identity, { ...files, address })
     // Written before its predecessor retires: whoever is killed in between tells that one again.
-    if (running && successor) await retired.add(running)
+    if (running && successor) {
+      options.crashPoint?.("edge:after-successor")
+      await retired.add(running)
+      options.crashPoint?.("edge:after-retired")
+    }
     await writeJson(identityFile, { ...identity, ...begunAs } satisfies EdgeIdentity)
     if (successor) await retired.lookAfter()
+    else await retired.forgetLost()
     log.info({ pid: identity.pid, host, port, replaced: running?.pid }, "edge runs")
   }
 
@@ -106,6 +113,7 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
     if (begun && begun.pid !== former.pid) return identify(begun.pid)
     const formerSocket = retired.socketOf(former)
     await rename(adminSocket, formerSocket).catch(ifCode(["ENOENT"]))
+    options.crashPoint?.("edge:after-rename")
     const place = { cwd: folders.edge, outputFile: files.outputFile }
     const pid = await startSuccessor(formerSocket, command, place).catch(undefinedIfUnavailable)
     if (pid !== undefined) return (await identify(pid)) ?? Promise.reject(new Unavailable("the new edge ended at once"))

@@ -2,6 +2,7 @@
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { BuildFailed } from "../builders/failure.js"
+import { diskIsFull, saysDiskIsFull } from "../files/disk-room.js"
 import type { ErrorCode } from "../revisions/revision.js"
 import { TooManyDeployments } from "../runtimes/isolation.js"
 import { SourceFailed } from "../sources/port.js"
@@ -41,6 +42,8 @@ export const hints: Readonly<Record<ErrorCode, string>> = {
   oom_killed: "Raise resource_spec.memory_mb, or load less; the deploy log says how much it used.",
   capacity: "Pause or delete what is not used, let it sleep, or give Postgres a higher max_connections.",
   db_unreachable: "Check the Postgres server behind DATABASE_URI.",
+  disk_full:
+    "Make room on the disk of SUPERSTEP_HOME: delete deployments, lower SUPERSTEP_KEEP_ARTIFACTS, or give it a larger one. Then redeploy.",
   secret_missing: "Add the secret to the deployment, or read it where it is used and not while the graph loads.",
   crash_loop_guard: "The platform ended three times while it worked on this revision; see its log, then redeploy.",
   interrupted: "Redeploy the revision to try again.",
@@ -62,13 +65,17 @@ const retryDelaysMs = [5000, 20_000, 60_000]
  * @param attempts  tries of this stage that have failed before
  */
 export function judge(error: unknown, attempts: number): Verdict {
-  const message = error instanceof Error ? error.message : String(error)
+  const words = error instanceof Error ? error.message : String(error)
   const known = error instanceof BuildFailed || error instanceof DeployFailed || error instanceof SourceFailed
-  if (known && !(error instanceof SourceFailed && error.isTransient)) return { kind: "fail", code: error.code, message }
-  if (error instanceof TooManyDeployments) return { kind: "fail", code: "capacity", message }
+  if (known && !(error instanceof SourceFailed && error.isTransient)) {
+    return { kind: "fail", code: error.code, message: words }
+  }
+  if (error instanceof TooManyDeployments) return { kind: "fail", code: "capacity", message: words }
+  const isFull = saysDiskIsFull(words)
+  const message = isFull ? diskIsFull : words
   const delayMs = retryDelaysMs[attempts]
   if (delayMs !== undefined) return { kind: "retry", delayMs, why: `${message}; trying again in ${delayMs / 1000} s` }
-  return { kind: "fail", code: codeOf(error), message }
+  return { kind: "fail", code: isFull ? "disk_full" : codeOf(error), message }
 }
 
 function codeOf(error: unknown): ErrorCode {

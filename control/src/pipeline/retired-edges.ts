@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { pause } from "@superstep/toolkit/exec/pause"
-import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import type { Log } from "@superstep/toolkit/log/log"
 import { edgeStatus, pushTable, retireEdge } from "../edge/client.js"
@@ -95,6 +95,14 @@ export function retiredEdges({ folders, drainMs, log }: RetiredEdgesOptions) {
     await Promise.all((await all()).map(lookAt))
   }
 
+  /** Sockets of edges that were killed together with us, after their socket was moved away and before they were added. */
+  const forgetLost = async (): Promise<void> => {
+    for (const name of await readdir(folders.run)) {
+      const pid = Number(/^edge-(\d+)\.sock$/.exec(name)?.[1])
+      if (pid > 0 && !(await identify(pid))) await rm(socketOf({ pid }), { force: true })
+    }
+  }
+
   /** Returns before they have it: nobody new comes to them. */
   const push = async (table: Table): Promise<void> => {
     for (const it of await all()) {
@@ -119,7 +127,7 @@ export function retiredEdges({ folders, drainMs, log }: RetiredEdgesOptions) {
       await forget(it)
     }
   }
-  return { socketOf, add, lookAfter, push, statuses, stop }
+  return { socketOf, add, lookAfter, forgetLost, push, statuses, stop }
 }
 
 /** What is open on each unit through any of the edges. Pure. */

@@ -74,6 +74,7 @@ export type ErrorCode =
   | "capacity"
   | "oom_killed"
   | "db_unreachable"
+  | "disk_full"
   | "secret_missing"
   | "crash_loop_guard"
   | "interrupted"

@@ -1,5 +1,6 @@
 /** Tells a wrong address from a missing permission, a missing branch and a bad network. Pure. */
 import type { CommandFailed } from "@superstep/toolkit/exec/run-command"
+import { diskIsFull } from "../files/disk-room.js"
 import { SourceFailed } from "./port.js"
 
 /** What git said and how it ended. */
@@ -8,7 +9,8 @@ export type GitFailure = Pick<CommandFailed, "exitCode" | "killedBy" | "lastLine
 // `git ls-remote --exit-code` documents 2 as "no matching refs"; every other failure is 128 with a sentence.
 const noMatchingRef = 2
 
-const facts: readonly (readonly [RegExp, "auth" | "missing" | "ref" | "forbidden" | "network"])[] = [
+const facts: readonly (readonly [RegExp, "auth" | "disk" | "missing" | "ref" | "forbidden" | "network"])[] = [
+  [/no space left on device|disk quota exceeded/i, "disk"],
   [/transport '[^']*' not allowed|unable to find remote helper/i, "forbidden"],
   [/couldn't find remote ref|not our ref|unadvertised object|no such remote ref|bad object/i, "ref"],
   [
@@ -37,6 +39,8 @@ export function classifyGitFailure(failure: GitFailure, repoUrl: string, ref: st
   }
   const kind = facts.find(([pattern]) => pattern.test(failure.lastLines))?.[1]
   switch (kind) {
+    case "disk":
+      return new SourceFailed("disk_full", `${diskIsFull}: ${said}`, { isTransient: true })
     case "forbidden":
       return new SourceFailed(
         "source_unsupported",

@@ -39,7 +39,13 @@ export interface Source<Location> {
 
 type SourceErrorCode = Extract<
   ErrorCode,
-  "source_not_found" | "source_auth" | "ref_not_found" | "source_unsupported" | "archive_invalid" | "archive_too_big"
+  | "source_not_found"
+  | "source_auth"
+  | "ref_not_found"
+  | "source_unsupported"
+  | "archive_invalid"
+  | "archive_too_big"
+  | "disk_full"
 >
 
 /** The code could not be had. `isTransient` tells a network's fault, worth another try, from a person's. */

@@ -72,7 +72,6 @@ export async function testPlatform(given: { db?: Database; home?: string } = {})
       env: { PATH: process.env.PATH ?? "", ...settings, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     })
-    child = spawned
     let output = ""
     for (const stream of [spawned.stdout, spawned.stderr]) {
       stream.on("data", (chunk: Buffer) => {
@@ -85,8 +84,12 @@ export async function testPlatform(given: { db?: Database; home?: string } = {})
       {
         what: "the control plane listens",
       },
-    )
+    ).catch((error: unknown) => {
+      spawned.kill("SIGKILL")
+      throw error
+    })
     if (spawned.exitCode !== null) throw new Error(`the control plane did not start: ${output}`)
+    child = spawned
     if (apiKey === "") apiKey = (await ensureDefaultWorkspace(db))?.api_key ?? ""
     return spawned
   }

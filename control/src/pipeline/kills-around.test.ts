@@ -1,0 +1,111 @@
+/** What surrounds a rollout is killed: Postgres in a switch, edges while they hand over, and a second control plane comes. */
+import assert from "node:assert/strict"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { type KilledPlatform, killedPlatform } from "./testing/killed-platform.js"
+import { untilNothingIsLeft } from "./testing/leftovers.js"
+import { canFindProcesses, processesOf } from "./testing/processes-of.js"
+
+let platform: KilledPlatform
+let served: string
+before(async () => {
+  platform = await killedPlatform()
+  served = platform.firstRevisionId
+})
+after(() => platform[Symbol.asyncDispose]())
+
+/** The revision has ended well, its agent answers, and nothing else is there. */
+async function assertDeployed(revisionId: string): Promise<void> {
+  const revision = await platform.untilEnded(platform.deploymentId, revisionId)
+  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
+  await until(async () => (await platform.revisionBehind()) === revisionId, { what: "the new revision answers" })
+  served = revisionId
+  await untilNothingIsLeft(platform)
+  await platform.kill()
+}
+
+// SIGKILL, so that nothing is written down that was not acknowledged.
+const killPostgres = async () => process.kill((await platform.startPostgres()).pid, "SIGKILL")
+
+for (const [index, point] of ["switch:before-push", "switch:after-activate", "switch:after-push"].entries()) {
+  const skip = index > 0 && unlessWide("they are beside the first")
+  test(`Postgres and control plane are killed at ${point}: the revision ends as if nothing had happened`, {
+    skip,
+  }, async () => {
+    await platform.start({ SUPERSTEP_CRASH_AT: point })
+    const revisionId = await platform.change()
+    await platform.untilDead()
+    await killPostgres()
+
+    assert.ok([served, revisionId].includes((await platform.revisionBehind()) ?? ""), "the edge needs no Postgres")
+    await platform.startPostgres()
+    await platform.start()
+
+    await assertDeployed(revisionId)
+  })
+}
+
+test("Postgres is killed in a switch and comes back: the control plane, which lives, goes on", {
+  skip: unlessWide("a claim whose end could not be stored lasts half a minute"),
+}, async () => {
+  await platform.start()
+  const revisionId = await platform.change()
+  const path = `/v2/deployments/${platform.deploymentId}/revisions/${revisionId}`
+  await until(async () => (await platform.call("GET", path)).body.status === "DEPLOYING", { what: "it is deployed" })
+  await killPostgres()
+
+  assert.equal(await platform.revisionBehind(), served)
+  await platform.startPostgres()
+
+  await assertDeployed(revisionId)
+})
+
+const pidOfEdge = (): number =>
+  (JSON.parse(readFileSync(join(platform.home, "edge", "pid.json"), "utf8")) as { pid: number }).pid
+/** The one that the former edge has started. */
+const nextEdge = (former: number): number | undefined =>
+  processesOf(platform.home).find(
+    ({ pid, listens }) => pid !== former && listens.includes(`tcp ${new URL(platform.agentsUrl).port}`),
+  )?.pid
+
+const handOvers = ["edge:after-successor", "edge:after-rename", "edge:after-retired"].flatMap((point) =>
+  (["next edge", "former edge", "nobody else"] as const).map((victim) => [point, victim] as const),
+)
+for (const [index, [point, victim]] of handOvers.entries()) {
+  const skip = canFindProcesses
+    ? index > 0 && unlessWide("it is beside the first")
+    : "processes are found by /proc, which this system does not have"
+  test(`killed in the hand-over of an edge at ${point}, and ${victim} with it: one edge answers in the end`, {
+    skip,
+  }, async () => {
+    const former = pidOfEdge()
+    // Another setting of the edge's, so that the next start replaces it.
+    const settings = { SUPERSTEP_TRUSTED_PROXIES: `10.0.0.${index + 1}` }
+    // It dies before it says that it listens.
+    await platform.start({ ...settings, SUPERSTEP_CRASH_AT: point })
+    await platform.untilDead()
+    const next = nextEdge(former)
+    const pid = { "next edge": next, "former edge": former, "nobody else": undefined }[victim]
+    if (pid !== undefined) process.kill(pid, "SIGKILL")
+
+    await platform.start(settings)
+
+    await until(async () => (await platform.revisionBehind()) === served, { what: "the agent answers" })
+    await until(() => !existsSync(`/proc/${former}`), { what: "the former edge has ended" })
+    await untilNothingIsLeft(platform)
+    const revisionId = await platform.change()
+    await assertDeployed(revisionId)
+  })
+}
+
+test("of two control planes that are started on one home at once, one says who has it, and the other works", async () => {
+  const starts = await Promise.allSettled([platform.start(), platform.start()])
+
+  const refused = starts.filter((it) => it.status === "rejected")
+  assert.equal(refused.length, 1)
+  assert.match(String(refused[0]?.reason), /process \d+ already runs on .*: stop it, or choose another with --home/)
+  await assertDeployed(await platform.change())
+})
