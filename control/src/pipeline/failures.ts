@@ -39,7 +39,7 @@ export const hints: Readonly<Record<ErrorCode, string>> = {
   graph_load_failed: "Run superstep dev in the project; it shows the same error.",
   crash_loop: "See the deploy log for what the process said last.",
   health_timeout: "See the deploy log, or raise SUPERSTEP_TIMEOUT_HEALTH.",
-  oom_killed: "Raise resource_spec.memory_mb, or load less; the deploy log says how much it used.",
+  oom_killed: "Raise resource_spec.memory_mb, or load less; the deploy log says what its limit was.",
   capacity: "Pause or delete what is not used, let it sleep, or give Postgres a higher max_connections.",
   db_unreachable: "Check the Postgres server behind DATABASE_URI.",
   disk_full:

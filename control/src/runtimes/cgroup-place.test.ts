@@ -1,6 +1,5 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { limitFiles } from "./cgroup.js"
 import { parentOf, placeOf } from "./cgroup-place.js"
 
 const mount = (root: string, at: string) => `30 24 0:26 ${root} ${at} rw,nosuid shared:4 - cgroup2 cgroup2 rw`
@@ -29,18 +28,4 @@ test("without cgroup v2, or outside of what is mounted of it, there is no place"
   assert.equal(placeOf(mount("/", "/sys/fs/cgroup"), "0::/../other\n"), undefined)
   assert.equal(placeOf(mount("/..", "/sys/fs/cgroup"), "0::/\n"), undefined)
   assert.equal(placeOf(mount("/docker/1f", "/sys/fs/cgroup"), "0::/docker/1f2\n"), undefined)
-})
-
-test("limits are written for what the group is held to, and for nothing else", () => {
-  const limits = { memoryMb: 300, cpu: 0.5, processes: 4096 }
-
-  assert.deepEqual(limitFiles(limits, new Set(["cpu", "memory", "pids"])), [
-    ["memory.max", "314572800"],
-    ["memory.swap.max", "0"],
-    ["memory.oom.group", "1"],
-    ["cpu.max", "50000 100000"],
-    ["pids.max", "4096"],
-  ])
-  assert.deepEqual(limitFiles({ ...limits, processes: undefined }, new Set(["pids"])), [])
-  assert.deepEqual(limitFiles({ memoryMb: undefined, cpu: undefined, processes: 1 }, new Set(["cpu", "memory"])), [])
 })

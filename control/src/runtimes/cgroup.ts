@@ -37,16 +37,21 @@ export async function makeGroup(path: string, limits: GroupLimits, held: Readonl
 
 // In microseconds: the kernel's own default, and long enough for a request to be answered at full speed.
 const cpuPeriod = 100_000
+// The kernel takes no less, and no number that it cannot hold.
+const leastCpuQuota = 1000
+const mostBytes = Number.MAX_SAFE_INTEGER
 
 /** Pure. Swap is no way around the limit; and a unit of which one process is gone is not left half alive. */
 export function limitFiles(limits: GroupLimits, held: ReadonlySet<Controller>): [file: string, value: string][] {
   const { memoryMb, cpu, processes } = limits
   const files: [string, string][] = []
   if (memoryMb !== undefined && held.has("memory")) {
-    files.push(["memory.max", String(Math.round(memoryMb * 1024 * 1024))])
+    files.push(["memory.max", String(Math.min(mostBytes, Math.round(memoryMb * 1024 * 1024)))])
     files.push(["memory.swap.max", "0"], ["memory.oom.group", "1"])
   }
-  if (cpu !== undefined && held.has("cpu")) files.push(["cpu.max", `${Math.round(cpu * cpuPeriod)} ${cpuPeriod}`])
+  if (cpu !== undefined && held.has("cpu")) {
+    files.push(["cpu.max", `${Math.max(leastCpuQuota, Math.round(cpu * cpuPeriod))} ${cpuPeriod}`])
+  }
   if (processes !== undefined && held.has("pids")) files.push(["pids.max", String(processes)])
   return files
 }

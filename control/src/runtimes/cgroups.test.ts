@@ -1,14 +1,15 @@
 /** Where the installation's group comes to be, from wherever the control plane was started; on a real tree of groups. */
 import assert from "node:assert/strict"
 import { type ChildProcess, spawn } from "node:child_process"
-import { chownSync, existsSync, mkdirSync } from "node:fs"
+import { chownSync, existsSync, mkdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { json } from "node:stream/consumers"
 import { after, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { isReachable } from "@superstep/toolkit/postgres/postgres-user"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { enteringArgv, makeGroup, openDoor, removeGroup } from "./cgroup.js"
+import { until } from "@superstep/toolkit/testing/until"
+import { enteringArgv, makeGroup, membersOf, openDoor, removeGroup } from "./cgroup.js"
 import { openCgroups } from "./cgroups.js"
 import { handedDown } from "./hand-down.js"
 
@@ -20,7 +21,11 @@ const { cgroups, problem } = await openCgroups({ homeId: "tests of groups", home
 after(() => cgroups?.close())
 const folder = cgroups?.folder ?? ""
 const isRoot = process.getuid?.() === 0
-const skip = cgroups ? !isRoot && "only root can make a tree for another user" : problem
+const skip = !cgroups
+  ? problem
+  : isRoot
+    ? !(await isReachable(dirname(program), somebody)) && "another user cannot read this program here"
+    : "only root can make a tree for another user"
 
 interface Told {
   readonly folder?: string
@@ -37,7 +42,6 @@ async function opened(child: ChildProcess): Promise<Told> {
 
 /** Opens a group as another user, from a process that is in this group. */
 async function openedFrom(group: string): Promise<Told> {
-  assert.ok(await isReachable(dirname(program), somebody), "the tests must be where others can read them")
   await using door = await openDoor(group)
   const [command, ...args] = enteringArgv([process.execPath, program])
   return opened(spawn(command, args, { ...somebody, stdio: ["ignore", "pipe", "inherit", door.fd] }))
@@ -63,7 +67,7 @@ test("a service with a delegated tree has its group beside the one it is in, wit
 
   const told = await openedFrom(join(folder, "service/control"))
 
-  assert.match(told.folder ?? "", new RegExp(`^${join(folder, "service")}/superstep\\.[0-9a-f]{16}$`))
+  assert.match(told.folder ?? told.problem ?? "", new RegExp(`^${join(folder, "service")}/superstep\\.[0-9a-f]{16}$`))
   assert.deepEqual(new Set(told.held), cgroups?.held)
   assert.equal(existsSync(told.folder ?? ""), false)
 })
@@ -75,7 +79,7 @@ test("a service that is itself in what was delegated to it keeps its processes t
 
   const told = await openedFrom(join(folder, "service"))
 
-  assert.match(told.folder ?? "", new RegExp(`^${join(folder, "service")}/superstep\\.`))
+  assert.match(told.folder ?? told.problem ?? "", new RegExp(`^${join(folder, "service")}/superstep\\.`))
   assert.deepEqual(told.held, [])
   assert.match(told.problem ?? "", /DelegateSubgroup/)
 })
@@ -87,6 +91,23 @@ test("who may write to no group has none, and says so", { skip }, async () => {
 
   assert.equal(told.folder, undefined)
   assert.match(told.problem ?? "", /EACCES/)
+})
+
+test("a parent with processes of its own hands down nothing, and stays what it is", { skip }, async () => {
+  await using _ = await tree(["scope", "scope/inner"], ["scope", "scope/inner"])
+  await using door = await openDoor(join(folder, "scope"))
+  const [command, ...args] = enteringArgv(["sleep", "600"])
+  const neighbour = spawn(command, args, { stdio: ["ignore", "ignore", "inherit", door.fd] })
+  await until(async () => (await membersOf(join(folder, "scope"))).length > 0, { what: "the neighbour is in" })
+
+  const told = await openedFrom(join(folder, "scope/inner"))
+  const type = readFileSync(join(folder, "scope", "cgroup.type"), "utf8")
+  neighbour.kill("SIGKILL")
+
+  assert.match(told.folder ?? "", new RegExp(`^${join(folder, "scope")}/superstep\\.`))
+  assert.deepEqual(told.held, [])
+  assert.equal(type, "domain\n")
+  if (cgroups?.held.size) assert.match(told.problem ?? "", /scope has processes of its own/)
 })
 
 test("at the top of a container its processes make room for the group", { skip }, async () => {
@@ -101,7 +122,7 @@ test("at the top of a container its processes make room for the group", { skip }
 
   const told = await opened(spawn(command, args, { stdio: ["ignore", "pipe", "inherit", door.fd] }))
 
-  assert.match(told.folder ?? "", new RegExp(`^${at}/superstep\\.`))
+  assert.match(told.folder ?? told.problem ?? "", new RegExp(`^${at}/superstep\\.`))
   assert.deepEqual(new Set(told.held), cgroups?.held)
   assert.match(told.now, cgroups?.held.size ? /^0::\/superstep\.main$/m : /^0::\/$/m)
 })

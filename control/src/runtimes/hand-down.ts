@@ -1,4 +1,5 @@
 /** Turns on what a control group may limit: each controller is handed down from the top of the tree, group by group. */
+import { existsSync } from "node:fs"
 import { mkdir, readFile } from "node:fs/promises"
 import { join, relative, sep } from "node:path"
 import { type Controller, controllers, put } from "./cgroup.js"
@@ -11,55 +12,57 @@ import type { CgroupPlace } from "./cgroup-place.js"
  */
 export async function handDown({ top, own }: CgroupPlace, folder: string): Promise<string | undefined> {
   const steps = relative(top, folder).split(sep)
-  const problems: string[] = []
+  const problems: (string | undefined)[] = []
   for (let depth = 0; depth <= steps.length; depth++) {
     const group = join(top, ...steps.slice(0, depth))
-    const offered = await wordsOf(join(group, "cgroup.controllers"))
-    const handed = await wordsOf(join(group, "cgroup.subtree_control"))
-    for (const controller of controllers.filter((it) => !handed.has(it))) {
-      const problem = offered.has(controller)
-        ? await turnOn(group, controller, group === top && group === own)
-        : `${group} has no controller "${controller}" for cgroup v2`
-      if (problem !== undefined) problems.push(problem)
-    }
+    const offered = await wordsOf(group, "cgroup.controllers")
+    const handed = await wordsOf(group, "cgroup.subtree_control")
+    const missing = controllers.filter((it) => !handed.has(it))
+    const wanted = missing.filter((it) => offered.has(it))
+    problems.push(...missing.filter((it) => !offered.has(it)).map((it) => `${group} has no controller "${it}"`))
+    if (wanted.length === 0) continue
+    // At the top of our container all processes are ours.
+    if (group === top && group === own) await moveMembers(group)
+    if (await isInUse(group)) problems.push(`${group} has processes of its own`)
+    else for (const controller of wanted) problems.push(await turnOn(group, controller))
   }
   // What is missing at the top is missing all the way down.
-  return problems[0]
+  return problems.find((it) => it !== undefined)
 }
 
 export const handedDown = async (folder: string): Promise<ReadonlySet<Controller>> => {
-  const handed = await wordsOf(join(folder, "cgroup.subtree_control"))
+  const handed = await wordsOf(folder, "cgroup.subtree_control")
   return new Set(controllers.filter((it) => handed.has(it)))
 }
+
+const turnOn = (group: string, controller: Controller): Promise<string | undefined> =>
+  put(group, "cgroup.subtree_control", `+${controller}`).then(
+    () => undefined,
+    (error: Error) => error.message,
+  )
+
+/**
+ * Whether it has processes beside the groups below it. Then the kernel would hand down CPU alone, but make it a group of
+ * threads, into whose children no process can be put. The top of the whole machine, which has no type, may have both.
+ */
+const isInUse = async (group: string): Promise<boolean> =>
+  existsSync(join(group, "cgroup.type")) && (await wordsOf(group, "cgroup.procs")).size > 0
 
 // What is moved may start another process in the meantime.
 const mostPasses = 3
 
-/** @param isOurs  the group is the top of our container, and so are all processes in it */
-async function turnOn(group: string, controller: Controller, isOurs: boolean): Promise<string | undefined> {
-  const attempt = () =>
-    put(group, "cgroup.subtree_control", `+${controller}`).then(
-      () => undefined,
-      (error: NodeJS.ErrnoException) => error,
-    )
-  let error = await attempt()
-  for (let pass = 0; isOurs && error?.code === "EBUSY" && pass < mostPasses; pass++) {
-    await moveMembers(group, join(group, "superstep.main"))
-    error = await attempt()
-  }
-  return error?.message
-}
-
-/** A group that hands down controllers has no processes of its own, unless it is the top of the whole machine. */
-async function moveMembers(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true })
-  for (const pid of await wordsOf(join(from, "cgroup.procs"))) {
-    await put(to, "cgroup.procs", pid).catch((error: NodeJS.ErrnoException) => {
-      // It has ended, or it cannot be moved: then the next attempt says that the group is busy.
-      if (error.code !== "ESRCH" && error.code !== "EINVAL") throw error
-    })
+async function moveMembers(group: string): Promise<void> {
+  for (let pass = 0; pass < mostPasses && (await isInUse(group)); pass++) {
+    const to = join(group, "superstep.main")
+    await mkdir(to, { recursive: true })
+    for (const pid of await wordsOf(group, "cgroup.procs")) {
+      await put(to, "cgroup.procs", pid).catch((error: NodeJS.ErrnoException) => {
+        // It has ended, or it cannot be moved: then the group stays in use.
+        if (error.code !== "ESRCH" && error.code !== "EINVAL") throw error
+      })
+    }
   }
 }
 
-const wordsOf = async (file: string): Promise<ReadonlySet<string>> =>
-  new Set((await readFile(file, "utf8")).split(/\s+/).filter(Boolean))
+const wordsOf = async (group: string, file: string): Promise<ReadonlySet<string>> =>
+  new Set((await readFile(join(group, file), "utf8")).split(/\s+/).filter(Boolean))

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { limitFiles } from "./cgroup.js"
+
+test("limits are written for what the group is held to, and for nothing else", () => {
+  const limits = { memoryMb: 300, cpu: 0.5, processes: 4096 }
+
+  assert.deepEqual(limitFiles(limits, new Set(["cpu", "memory", "pids"])), [
+    ["memory.max", "314572800"],
+    ["memory.swap.max", "0"],
+    ["memory.oom.group", "1"],
+    ["cpu.max", "50000 100000"],
+    ["pids.max", "4096"],
+  ])
+  assert.deepEqual(limitFiles({ ...limits, processes: undefined }, new Set(["pids"])), [])
+  assert.deepEqual(limitFiles({ memoryMb: undefined, cpu: undefined, processes: 1 }, new Set(["cpu", "memory"])), [])
+})
+
+test("a limit that the kernel would refuse is the nearest that it takes", () => {
+  const files = limitFiles({ memoryMb: 1e300, cpu: 0.0001, processes: undefined }, new Set(["cpu", "memory"]))
+
+  assert.deepEqual(files, [
+    ["memory.max", "9007199254740991"],
+    ["memory.swap.max", "0"],
+    ["memory.oom.group", "1"],
+    ["cpu.max", "1000 100000"],
+  ])
+})
