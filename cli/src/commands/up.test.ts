@@ -96,6 +96,8 @@ test("a control plane that is killed comes back, and the edge goes on meanwhile"
   const place = await installation()
   const running = await startUp(place)
   const [edge, control] = [edgeOf(place.cwd), controlOf(place.cwd)]
+  // Asks it to leave all this to another program; there is none.
+  running.signal("SIGUSR2")
 
   process.kill(control.pid, "SIGKILL")
   await until(() => controlOf(place.cwd).pid !== control.pid && isHealthy(place.url), { what: "it is back" })
