@@ -13,6 +13,7 @@ import { installedNodes } from "./builders/installed-nodes.js"
 import { agentsUrlOf, apiUrlOf, type Config, gitProtocolsOf, isLoopback } from "./config.js"
 import { networks } from "./edge/config.js"
 import { openHome } from "./home.js"
+import { stayInCharge, takeDatabase } from "./home-in-charge.js"
 import { LiveLogs } from "./logs/live-logs.js"
 import { loadMasterKey } from "./master-key.js"
 import type { PipelineContext, PipelineLimits } from "./pipeline/context.js"
@@ -66,7 +67,10 @@ export async function startControlPlane(input: {
   const db = openDatabase({ uri, log })
   const undo: (() => Promise<unknown>)[] = [() => db.close()]
   try {
-    return await startParts(input, { folders, homeId, server, db, undo })
+    await takeDatabase(db, homeId)
+    const leaveDatabase = stayInCharge({ db, log }, homeId)
+    undo.push(leaveDatabase)
+    return await startParts(input, { folders, homeId, server, db, leaveDatabase, undo })
   } catch (error) {
     for (const step of undo.toReversed()) await step()
     throw error
@@ -79,6 +83,7 @@ interface Foundation {
   readonly homeId: string
   readonly server: ServerFacts
   readonly db: Database
+  readonly leaveDatabase: () => Promise<void>
   /** Gets what has to be ended, in the order in which it began. */
   readonly undo: (() => Promise<unknown>)[]
 }
@@ -89,7 +94,7 @@ interface Foundation {
  */
 async function startParts(
   input: Parameters<typeof startControlPlane>[0],
-  { folders, homeId, server, db, undo }: Foundation,
+  { folders, homeId, server, db, leaveDatabase, undo }: Foundation,
 ): Promise<ControlPlane> {
   const { config, log } = input
   const context = await createContext({ ...input, folders, homeId, server, db })
@@ -177,6 +182,7 @@ async function startParts(
     await Promise.all([pipeline.stop(), reconciler.stop(), background.stop(), pushWork.stop()])
     if (all) await stopEverything(pipelineContext, edge.stop)
     await context.cgroups?.close()
+    await leaveDatabase()
     await db.close()
     log.info({ units_and_edge: all ? "stopped" : "go on" }, "control plane stopped")
   }

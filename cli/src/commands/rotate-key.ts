@@ -1,6 +1,7 @@
 /** `superstep secrets rotate-key`: seals all secrets of the installation under another master key. */
 import { readConfig as readControlConfig } from "@superstep/control/config"
 import { openHome as lockHome } from "@superstep/control/home"
+import { stayInCharge, takeDatabase } from "@superstep/control/home-in-charge"
 import { rotateMasterKey } from "@superstep/control/master-key"
 import { foldersOf } from "@superstep/control/pipeline/folders"
 import type { CliCommand } from "../command.js"
@@ -23,9 +24,16 @@ export const rotateKey: CliCommand<RotateOptions> = {
     const rotation = await withControlDatabase({ home, config, command, alone: true }, async (db) => {
       const folders = foldersOf(home.folder)
       // A control plane that was started without this command line has a lock of its own.
-      await lockHome(folders)
-      const settings = { ...config.environment, SUPERSTEP_HOME: home.folder, DATABASE_URI: db.uri }
-      return rotateMasterKey({ config: readControlConfig(settings), folders, log: home.log }, db)
+      const homeId = await lockHome(folders)
+      // So has one of another folder, on a database that both name.
+      await takeDatabase(db, homeId)
+      const leaveDatabase = stayInCharge({ db, log: home.log }, homeId)
+      try {
+        const settings = { ...config.environment, SUPERSTEP_HOME: home.folder, DATABASE_URI: db.uri }
+        return await rotateMasterKey({ config: readControlConfig(settings), folders, log: home.log }, db)
+      } finally {
+        await leaveDatabase()
+      }
     })
     const { from, to, values, toDo } = rotation
     if (options.json) out.line(JSON.stringify({ from, to, values, to_do: toDo ?? null }))
