@@ -77,12 +77,17 @@ const addWhatIsOld = async () => {
     values ('github', 'installation', 'old', now() - interval '31 days')`)
   await platform.db.run(sql`
     insert into secrets (deployment_id, secrets_version, name, value_sealed) values (${deploymentId}, 99, 'OLD', 'x')`)
-  assert.equal(await oldRecords(), 3)
+  await platform.db.run(sql`
+    insert into previews (preview_id, workspace_id, repository, number, title, is_fork, state, expires_at, updated_at)
+    select gen_random_uuid(), workspace_id, 'r', 1, 'old', false, state, now(), now() - interval '31 days'
+    from workspaces, (values ('closed')) as it (state)`)
+  assert.equal(await oldRecords(), 4)
 }
 const oldRecords = async () => {
   const row = await platform.db.row<{ count: number }>(sql`
     select (select count(*) from idempotency_keys where key = 'old') +
       (select count(*) from git_deliveries where delivery_id = 'old') +
+      (select count(*) from previews where title = 'old' and state = 'closed') +
       (select count(*) from secrets where name = 'OLD') as count`)
   return row?.count
 }

@@ -5,6 +5,7 @@ import { forgetOldSamples } from "./metrics/queries.js"
 import { startSampler } from "./metrics/sampler.js"
 import type { PipelineContext } from "./pipeline/context.js"
 import { repeated } from "./pipeline/repeated.js"
+import { forgetOldPreviews } from "./previews/queries.js"
 import { forgetOldDeliveries } from "./pushes/queries.js"
 import type { AddressRules } from "./webhooks/address-rules.js"
 import { createDeliveryLoop } from "./webhooks/delivery-loop.js"
@@ -46,6 +47,7 @@ async function forget(
     await forgetOldSamples(db, keepMetricsHours)
     await forgetOldKeys(db)
     await forgetOldDeliveries(db)
+    await forgetOldPreviews(db, keepEventsDays)
   } catch (err) {
     log.warn({ err }, "old records could not be removed; it is tried again")
   }

@@ -173,7 +173,7 @@ export const settings = {
   },
   keepEventsDays: {
     env: "SUPERSTEP_KEEP_EVENTS",
-    describe: "How many days events and calls of webhooks are kept.",
+    describe: "How many days events, calls of webhooks and previews that have ended are kept.",
     schema: count.default(30),
   },
   keepMetricsHours: {

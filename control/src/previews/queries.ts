@@ -134,3 +134,9 @@ export const previewsToReconcile = (db: Db): Promise<Preview[]> =>
       or parent.deployment_id is null or parent.delete_requested_at is not null or not coalesce(s.is_enabled, false)
       or (p.state = 'active' and (own.deployment_id is null or own.delete_requested_at is not null)))
     order by p.pushed_at limit 100`)
+
+/** Those that have ended and left nothing; a pull request that is opened again begins anew, its approval too. */
+export const forgetOldPreviews = (db: Db, days: number): Promise<number> =>
+  db.run(sql`
+    delete from previews where state in ('closed', 'expired') and deployment_id is null
+      and updated_at < now() - make_interval(days => ${days})`)
