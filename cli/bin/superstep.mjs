@@ -2,5 +2,10 @@
 /** A published package carries all our packages in `lib` (scripts/stage-package.mjs); in the repository there is `dist`. */
 import { existsSync } from "node:fs"
 
-const published = new URL("../lib/cli/dist/main.js", import.meta.url)
-await import(existsSync(published) ? published.href : new URL("../dist/main.js", import.meta.url).href)
+const programs = ["../lib/cli/dist/main.js", "../dist/main.js"].map((path) => new URL(path, import.meta.url))
+const program = programs.find((path) => existsSync(path))
+if (program) await import(program.href)
+else {
+  process.stderr.write("✖ this clone is not compiled yet: npm start does it, or npm install && npm run build\n")
+  process.exitCode = 1
+}

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict"
-import { readFileSync } from "node:fs"
+import { execFile } from "node:child_process"
+import { copyFileSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { test } from "node:test"
+import { promisify } from "node:util"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { runCli } from "./testing/run-cli.js"
 
@@ -12,12 +15,34 @@ test("the version is that of the package", async () => {
   assert.deepEqual({ code, stdout }, { code: 0, stdout: `${manifest.version}\n` })
 })
 
+test("-v is the version only before a command: after `deploy` it is what deploy means by it", async () => {
+  const alone = await runCli(["-v"], { cwd: temporaryFolder() })
+  const deploy = await runCli(["deploy", "-v"], { cwd: temporaryFolder() })
+
+  assert.equal(alone.code, 0)
+  assert.deepEqual({ code: deploy.code, stdout: deploy.stdout }, { code: 1, stdout: "" })
+  assert.match(deploy.stderr, /no platform is known/)
+})
+
 test("a mistyped command is answered with the one that was meant, and with code 1", async () => {
   const { code, stderr } = await runCli(["dve"], { cwd: temporaryFolder() })
 
   assert.equal(code, 1)
   assert.match(stderr, /unknown command 'dve'/)
   assert.match(stderr, /Did you mean dev\?/)
+})
+
+test("a clone that is not compiled yet says so", async () => {
+  const bin = join(temporaryFolder(), "superstep.mjs")
+  copyFileSync(new URL("../bin/superstep.mjs", import.meta.url), bin)
+
+  const ended = await promisify(execFile)(process.execPath, [bin]).catch((error: unknown) => error)
+
+  const { code, stderr } = ended as { code: number; stderr: string }
+  assert.deepEqual(
+    { code, stderr },
+    { code: 1, stderr: "✖ this clone is not compiled yet: npm start does it, or npm install && npm run build\n" },
+  )
 })
 
 test("a mistake is one sentence that says what to do, without a stack", async () => {

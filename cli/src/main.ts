@@ -61,6 +61,8 @@ function createProgram(context: Context): Command {
   const program = new Command("superstep")
     .description("Puts LangGraph agents on your own machines.")
     .version(release(), "-v, --version")
+    // Else `deploy -v` would print the version, and end with code 0.
+    .enablePositionalOptions()
     .showHelpAfterError("(superstep --help tells more)")
     .exitOverride()
   for (const command of commands) addCommand(program, command, { context, groups })

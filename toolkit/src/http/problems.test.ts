@@ -23,6 +23,18 @@ test("null is a wrong value and not a missing one", () => {
   assert.deepEqual(problems(z.object({ text: z.string() }), { text: null }), ["body.text value_error"])
 })
 
+test("what is wrong in a list that came as one text is a wrong value", () => {
+  const list = z
+    .string()
+    .transform((text) => text.split(","))
+    .pipe(z.array(z.uuid()))
+
+  assert.deepEqual(problems(z.object({ ids: list }), { ids: "a,b" }), [
+    "body.ids.0 value_error",
+    "body.ids.1 value_error",
+  ])
+})
+
 test("our own rule about an absent field keeps its words", () => {
   const needsOne = z.object({ a: z.string().optional(), b: z.string().optional() }).refine(({ a, b }) => a ?? b, {
     path: ["a"],

@@ -33,6 +33,8 @@ function problemsOfUnion(issue: Extract<Issue, { code: "invalid_union" }>, value
 function valueAt(value: unknown, path: Path): unknown {
   let current = value
   for (const key of path) {
+    // A query's list is one text, and none of its parts is absent.
+    if (typeof current === "string") return current
     if (current === null || typeof current !== "object") return undefined
     current = (current as Readonly<Record<string | number, unknown>>)[key]
   }
