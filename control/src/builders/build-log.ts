@@ -1,6 +1,6 @@
 /** The log of a build: one JSON line for each line that a step printed, cleaned as stored lines are. */
 import { appendFileSync } from "node:fs"
-import { cleanLine } from "../logs/log-line.js"
+import { cleanLine, type NewLogLine } from "../logs/log-line.js"
 import type { BuildLogLine } from "./build-request.js"
 
 export type WriteLine = (message: string, level?: BuildLogLine["level"]) => void
@@ -13,5 +13,15 @@ export function buildLog(file: string, hide: (text: string) => string): WriteLin
   return (text, level = "INFO") => {
     const line: BuildLogLine = { at: new Date().toISOString(), level, message: cleanLine(text, hide) }
     appendFileSync(file, `${JSON.stringify(line)}\n`)
+  }
+}
+
+/** What `buildLog` has written. A line that a full disk cut short, and the one after it, are shown as they are. Pure. */
+export function parseBuildLine(line: string): NewLogLine {
+  try {
+    const { at, level, message } = JSON.parse(line) as BuildLogLine
+    return { at: new Date(at), level, message }
+  } catch {
+    return { message: line }
   }
 }

@@ -4,7 +4,7 @@
  * piece a second time finds the offset moved, and stores nothing.
  */
 import type { Db } from "@superstep/toolkit/db/database"
-import type { BuildLogLine } from "../builders/build-request.js"
+import { parseBuildLine } from "../builders/build-log.js"
 import { recordEvent } from "../events/operations.js"
 import { readLines } from "../files/read-lines.js"
 import { hideSecrets } from "../logs/hide-secrets.js"
@@ -49,11 +49,6 @@ export async function shipBuildLog(
   })
   await keepWithin(context, revision, bytes)
   return next
-}
-
-function parseBuildLine(line: string): NewLogLine {
-  const { at, level, message } = JSON.parse(line) as BuildLogLine
-  return { at: new Date(at), level, message }
 }
 
 // An agent may run for years: its file is begun anew when everything in it is stored.
