@@ -20,7 +20,7 @@ export const usage = `npm run bench -- [options]
   --floor          only the bare reference, no agent server
   --peer           also the public dev server, which is installed from npm at first
   --only TEXT      only scenarios with TEXT in their name
-  --idle           also 20 sleeping deployments, a matter of minutes
+  --idle           also 20 deployments that are idle, and 20 that sleep: a matter of minutes
   --quick          small numbers and one round: a smoke test
   --repeats N      rounds; what is shown is the median of their figures (default 5)
   --requests N     requests one after the other in a round (default 100)

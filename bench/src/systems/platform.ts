@@ -16,12 +16,18 @@ export interface Platform {
   /** A deployment as the world reaches it. */
   agent(name: string): Target
   /** Creates a deployment. @returns  its id */
-  deploy(name: string, options?: { buildOnPush: boolean }): Promise<string>
+  deploy(name: string, options?: DeployOptions): Promise<string>
   /**
    * Waits until a revision serves, its first one unless told.
    * @throws BenchFailed  when it ends in another way
    */
   untilDeployed(deploymentId: string, revisionId?: string): Promise<RevisionTimes>
+}
+
+export interface DeployOptions {
+  readonly buildOnPush?: boolean
+  /** It falls asleep when nobody uses it. */
+  readonly maySleep?: boolean
 }
 
 export interface PlatformSource {
@@ -76,8 +82,8 @@ export async function startPlatform(
     home,
     api,
     agent: (name) => at(agentsPort, `/d/${name}`),
-    deploy: async (name, { buildOnPush } = { buildOnPush: false }) => {
-      const created = await callJson(api, "POST", "/v2/deployments", requestOf({ name, repository, buildOnPush }))
+    deploy: async (name, options = {}) => {
+      const created = await callJson(api, "POST", "/v2/deployments", requestOf({ name, repository, ...options }))
       return (created as { id: string }).id
     },
     untilDeployed: (id, revisionId) => untilDeployed(api, id, revisionId),
@@ -108,13 +114,18 @@ async function untilDeployed(api: Target, id: string, revisionId: string | undef
   return revision
 }
 
-const requestOf = ({ name, repository, buildOnPush }: { name: string; repository: string; buildOnPush: boolean }) => ({
+const requestOf = ({
+  name,
+  repository,
+  buildOnPush = false,
+  maySleep = false,
+}: DeployOptions & { readonly name: string; readonly repository: string }) => ({
   name,
   source: "github",
   source_config: {
     integration_id: null,
     repo_url: repository,
-    deployment_type: "dev",
+    deployment_type: maySleep ? "dev_free" : "dev",
     build_on_push: buildOnPush,
     custom_url: null,
     resource_spec: null,
