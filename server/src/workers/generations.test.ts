@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { routesAfter, routesWithout } from "./routes.js"
-import { endOf, isAlive, project, seen, startTestPool, type TestPool } from "./testing/test-pool.js"
+import { createTestPool, endOf, isAlive, project, seen, startTestPool, type TestPool } from "./testing/test-pool.js"
 
 /** Which generation executes a graph now: the first number of the worker's id. */
 async function generationOf(testing: TestPool, graphId: string): Promise<number> {
@@ -128,4 +128,14 @@ test("a route follows what loaded, falls back to what served, and ends with what
     ],
   )
   assert.deepEqual([...routesWithout(after, "old")], [["kept", "new"]])
+})
+
+test("G6: a stop between two processes, of which none has loaded, comes to its end", async () => {
+  const pool = createTestPool({ project: project({ chat: "killed:once" }) })
+  const starting = pool.start()
+
+  await until(() => pool.deaths === 1, { what: "the first process died" })
+  await pool.stop(0)
+
+  assert.deepEqual(await starting, { graphs: [], failed: [] })
 })

@@ -86,8 +86,10 @@ export class Worker {
     this.#stopped ??= new Promise((resolve) => {
       clearTimeout(this.#restart)
       this.#onGone = resolve
-      if (this.#child) this.#child.stop()
-      else resolve()
+      if (this.#child) return this.#child.stop()
+      // Between two processes, or before its first: there will be none to tell.
+      this.#tellFirstReport()
+      resolve()
     })
     return this.#stopped
   }

@@ -29,8 +29,8 @@ export const project = (graphs: Record<string, string> = { chat: "chat:graph" })
   env: {},
 })
 
-export async function startTestPool(over: Partial<WorkerPoolOptions> = {}): Promise<TestPool> {
-  const pool = createWorkerPool({
+export const createTestPool = (over: Partial<WorkerPoolOptions> = {}): WorkerPool =>
+  createWorkerPool({
     project: project(),
     workers: 1,
     jobsPerWorker: 4,
@@ -40,6 +40,9 @@ export async function startTestPool(over: Partial<WorkerPoolOptions> = {}): Prom
     main: fakeWorker,
     ...over,
   })
+
+export async function startTestPool(over: Partial<WorkerPoolOptions> = {}): Promise<TestPool> {
+  const pool = createTestPool(over)
   const report = await pool.start()
   const run: TestPool["run"] = (steps, orderOver = {}) => {
     const order = runOrder(steps, orderOver)
