@@ -71,6 +71,31 @@ test("who says nothing, or half a head, is cut; a slow body is not", async () =>
   server.close()
 })
 
+test("who calls two of our addresses from one port has a time for each", async () => {
+  const server = createServer(echo)
+  limitFirstRequests({ accepting: server, answering: [server] }, limits)
+  server.listen(0, "0.0.0.0")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  const open = async (host: string, localPort?: number) => {
+    const accepted = once(server, "connection")
+    const it = noting(connect({ port, host, localAddress: "127.0.0.1", ...(localPort && { localPort }) }))
+    await accepted
+    return it
+  }
+  const meant = await open("127.0.0.1")
+  const mute = await open("127.0.0.2", meant.socket.localPort)
+  meant.socket.write(`${post}abc`)
+
+  await Promise.race([mute.closed, meant.closed])
+
+  assert.equal(meant.socket.destroyed, false)
+  assert.equal(mute.socket.destroyed, true)
+  meant.socket.destroy()
+  mute.socket.destroy()
+  server.close()
+})
+
 test("so it is with TLS, where a handshake may stop half way", { skip }, async () => {
   const secure = createSecureServer(readTlsFiles(makeCertificate(temporaryFolder())), echo)
   const front = secureFront({ plain: createServer(echo), secure: secure as unknown as Server }, limits)

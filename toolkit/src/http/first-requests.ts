@@ -26,11 +26,11 @@ export function limitFirstRequests(
   { accepting, answering }: { readonly accepting: NetServer; readonly answering: readonly Server[] },
   { headMs, most }: FirstRequestLimits = usual,
 ): (socket: Socket) => void {
-  // In the order in which they came. A TLS socket is another object than the socket below it: both know their peer.
+  // In the order in which they came. A TLS socket is another object than the socket below it: both know their ends.
   const waiting = new Map<string, { readonly socket: Socket; readonly tooLate: NodeJS.Timeout }>()
-  const forget = (peer = "") => {
-    clearTimeout(waiting.get(peer)?.tooLate)
-    waiting.delete(peer)
+  const forget = (ends = "") => {
+    clearTimeout(waiting.get(ends)?.tooLate)
+    waiting.delete(ends)
   }
   const cutOldest = () => {
     const [oldest] = waiting
@@ -38,19 +38,20 @@ export function limitFirstRequests(
     oldest?.[1].socket.destroy()
   }
   accepting.on("connection", (socket: Socket) => {
-    const peer = peerOf(socket)
+    const ends = endsOf(socket)
     // On a Unix socket the other end is one of ours.
-    if (peer === undefined) return
+    if (ends === undefined) return
     if (waiting.size >= most) cutOldest()
     const tooLate = setTimeout(() => socket.destroy(), headMs).unref()
-    waiting.set(peer, { socket, tooLate })
-    // By then its peer's port may belong to another connection.
-    socket.once("close", () => waiting.get(peer)?.socket === socket && forget(peer))
+    waiting.set(ends, { socket, tooLate })
+    // By then its ends may belong to another connection.
+    socket.once("close", () => waiting.get(ends)?.socket === socket && forget(ends))
   })
-  const heard = (socket: Socket) => forget(peerOf(socket))
+  const heard = (socket: Socket) => forget(endsOf(socket))
   for (const server of answering) server.prependListener("request", ({ socket }) => heard(socket))
   return heard
 }
 
-const peerOf = ({ remoteAddress, remotePort }: Socket): string | undefined =>
-  remotePort === undefined ? undefined : `${remoteAddress} ${remotePort}`
+/** Both ends: a caller may use one port of its own for several addresses of ours. Undefined on a Unix socket. */
+const endsOf = ({ remoteAddress, remotePort, localAddress }: Socket): string | undefined =>
+  remotePort === undefined ? undefined : `${remoteAddress} ${remotePort} ${localAddress}`
