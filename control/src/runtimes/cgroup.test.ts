@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { limitFiles } from "./cgroup.js"
+import { limitFiles, wantedMoreThanLimit } from "./cgroup.js"
 
 test("limits are written for what the group is held to, and for nothing else", () => {
   const limits = { memoryMb: 300, cpu: 0.5, processes: 4096 }
@@ -25,4 +25,13 @@ test("a limit that the kernel would refuse is the nearest that it takes", () => 
     ["memory.oom.group", "1"],
     ["cpu.max", "1000 100000"],
   ])
+})
+
+test("who was ended because the machine had no memory left has not passed a limit", () => {
+  const events = ({ oom, oomKill }: { oom: number; oomKill: number }) =>
+    `low 0\nhigh 0\nmax ${oom}\noom ${oom}\noom_kill ${oomKill}\noom_group_kill 0\n`
+
+  assert.equal(wantedMoreThanLimit(events({ oom: 1, oomKill: 3 })), true)
+  assert.equal(wantedMoreThanLimit(events({ oom: 0, oomKill: 3 })), false)
+  assert.equal(wantedMoreThanLimit(""), false)
 })

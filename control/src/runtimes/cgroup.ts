@@ -97,7 +97,11 @@ export const membersOf = async (path: string): Promise<number[]> =>
 
 /** @returns whether the kernel ended it because it wanted more memory than its limit, since it was made */
 export const ranOutOfMemory = async (path: string): Promise<boolean> =>
-  fieldOf(await textOf(path, "memory.events"), "oom_kill") > 0
+  wantedMoreThanLimit(await textOf(path, "memory.events"))
+
+/** Pure. A machine that runs out of memory ends processes too (`oom_kill`), whatever their group's limit (`oom`) is. */
+export const wantedMoreThanLimit = (memoryEvents: string): boolean =>
+  fieldOf(memoryEvents, "oom") > 0 && fieldOf(memoryEvents, "oom_kill") > 0
 
 /** @returns undefined when the kernel holds it to none */
 export async function memoryLimitMb(path: string): Promise<number | undefined> {

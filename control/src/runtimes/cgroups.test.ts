@@ -1,7 +1,7 @@
 /** Where the installation's group comes to be, from wherever the control plane was started; on a real tree of groups. */
 import assert from "node:assert/strict"
 import { type ChildProcess, spawn } from "node:child_process"
-import { chownSync, existsSync, mkdirSync, readFileSync } from "node:fs"
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { json } from "node:stream/consumers"
 import { after, test } from "node:test"
@@ -70,6 +70,15 @@ test("a service with a delegated tree has its group beside the one it is in, wit
   assert.match(told.folder ?? told.problem ?? "", new RegExp(`^${join(folder, "service")}/superstep\\.[0-9a-f]{16}$`))
   assert.deepEqual(new Set(told.held), cgroups?.held)
   assert.equal(existsSync(told.folder ?? ""), false)
+})
+
+test("a group of somebody else that is closed to us costs nothing", { skip }, async () => {
+  await using _ = await tree(["service", "service/control", "service/closed"], ["service", "service/control"])
+  chmodSync(join(folder, "service/closed"), 0o700)
+
+  const told = await openedFrom(join(folder, "service/control"))
+
+  assert.match(told.folder ?? told.problem ?? "", new RegExp(`^${join(folder, "service")}/superstep\\.`))
 })
 
 test("a service that is itself in what was delegated to it keeps its processes together and says what it lacks", {

@@ -8,6 +8,7 @@ import { once } from "node:events"
 import { access, mkdir, readFile, rmdir } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { text } from "node:stream/consumers"
+import { ifCode } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { type Controller, controllers, enteringArgv, groupsIn, makeGroup, openDoor, removeGroup } from "./cgroup.js"
 import { type CgroupPlace, parentOf, placeOf } from "./cgroup-place.js"
@@ -121,9 +122,10 @@ async function isRemoved(folder: string): Promise<boolean> {
   }
 }
 
+/** Looks in what is below a folder. Another user's groups may be closed to us: none of ours is in there. */
 async function groupsNamed(folder: string, name: string): Promise<string[]> {
   const found: string[] = []
-  for (const it of await groupsIn(folder)) {
+  for (const it of await groupsIn(folder).catch(ifCode(["EACCES", "EPERM"], []))) {
     const path = join(folder, it)
     found.push(...(it === name ? [path] : await groupsNamed(path, name)))
   }

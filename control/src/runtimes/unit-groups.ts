@@ -30,8 +30,7 @@ export function unitGroups(cgroups: Cgroups): UnitGroups {
       await makeGroup(pathOf(unitId), { ...limits, processes: mostProcesses }, cgroups.held)
       return openDoor(pathOf(unitId))
     },
-    ranOutOfMb: async (unitId) =>
-      (await ranOutOfMemory(pathOf(unitId))) ? ((await memoryLimitMb(pathOf(unitId))) ?? 0) : undefined,
+    ranOutOfMb: async (unitId) => ((await ranOutOfMemory(pathOf(unitId))) ? memoryLimitMb(pathOf(unitId)) : undefined),
     memoryMb: async (unitId) => {
       const members = await membersOf(pathOf(unitId))
       if (members.length === 0) return undefined
