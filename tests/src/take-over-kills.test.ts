@@ -95,6 +95,13 @@ test("a take-over that fails or is killed leaves the former program serving; of 
     assert.equal((await ownerOf(platform))?.owner.pid, platform.pid)
   }
 
+  // The new one is ended by Ctrl-C before it is up.
+  const given = startTakeOver(next, platform)
+  await until(() => moments["has started its control plane"](platform, given), { what: "it has begun" })
+  given.child.kill("SIGINT")
+  assert.equal(await given.ended, 0)
+  await untilTakenBack(platform, ++takenBack)
+
   // Two at once.
   const two = [startTakeOver(next, platform), startTakeOver(next, platform)]
   await until(() => two.some(({ output }) => output().includes("Superstep is up")), {

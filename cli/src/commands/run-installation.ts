@@ -14,7 +14,7 @@ import { startHomeDatabase } from "../home/database.js"
 import type { Home } from "../home/home.js"
 import { renewPrograms } from "../home/lost-programs.js"
 import type { Ownership } from "../home/owner.js"
-import type { Place, Program } from "../home/owner-file.js"
+import { livingEntry, type Place, type Program } from "../home/owner-file.js"
 import { successorOf, takeOverSignal } from "../home/take-over.js"
 import { withProgress } from "../output/progress.js"
 import { platformApi } from "../platform/api.js"
@@ -53,7 +53,8 @@ export async function runInstallation(options: InstallationOptions): Promise<End
   const startup = bringUp({ ...options, parts, stop })
   try {
     await Promise.race([startup, stop.requested])
-    end = endFor(await stop.requested, context.config.stopAllOnExit)
+    const signal = await stop.requested
+    end = (await isOnTrial(options)) ? "leave" : endFor(signal, context.config.stopAllOnExit)
     const successor = await successorOf(home)
     err.line(
       err.style("dim", `\n  ${end === "given up" && successor ? `${nameOf(successor)} takes over` : "stopping"} …`),
@@ -68,6 +69,11 @@ export async function runInstallation(options: InstallationOptions): Promise<End
     stop.release()
   }
   return end
+}
+
+/** Whom it was taken over from waits to have it back, with all that runs, until it is up (take-over.ts, H3). */
+async function isOnTrial({ former, home }: InstallationOptions): Promise<boolean> {
+  return former !== undefined && !(await livingEntry(home.owner))?.isUp && (await isAlive(former.owner))
 }
 
 async function left({ former }: InstallationOptions): Promise<string> {
