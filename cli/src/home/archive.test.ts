@@ -1,12 +1,12 @@
 import assert from "node:assert/strict"
-import { existsSync, linkSync, mkdirSync, writeFileSync } from "node:fs"
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { identify } from "@superstep/toolkit/exec/process-identity"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { list } from "tar"
-import { backUp, forgetKilledBackup, NoBackup, packFolders } from "./archive.js"
-import { openHome } from "./home.js"
+import { backUp, forgetKilledBackup, NoBackup, packFolders, restore } from "./archive.js"
+import { homeAt, openHome } from "./home.js"
 import { AlreadyRunning, takeOwnership } from "./owner.js"
 
 test("files that share their content with files outside are packed to the last", async () => {
@@ -25,6 +25,26 @@ test("files that share their content with files outside are packed to the last",
   const packed: string[] = []
   await list({ file, onReadEntry: ({ path }) => packed.push(path) })
   assert.equal(packed.filter((path) => /\/f\d+$/.test(path)).length, 200)
+})
+
+test("of a backup that is cut off nothing is restored, and nothing stays", async () => {
+  const folder = temporaryFolder()
+  for (let index = 0; index < 2000; index++) {
+    const inside = join(folder, "artifacts", String(index), "src")
+    mkdirSync(inside, { recursive: true })
+    writeFileSync(join(inside, "graph.ts"), "export const graph = 1")
+  }
+  const [whole, file] = [join(folder, "whole.tar.gz"), join(folder, "cut.tar.gz")]
+  await packFolders({ folder, names: ["artifacts"], file: whole })
+  // In the last bytes, so that files are under way when it is noticed.
+  writeFileSync(file, readFileSync(whole).subarray(0, -20))
+  const parent = temporaryFolder()
+
+  await assert.rejects(restore({ home: homeAt(join(parent, "home")), file }), (error: Error) => {
+    return error instanceof NoBackup && /cut\.tar\.gz cannot be restored: .*unexpected end of file/.test(error.message)
+  })
+
+  assert.deepEqual(readdirSync(parent), [])
 })
 
 test("a backup into a folder that is not there, or beside another one, says so and leaves nothing", async () => {

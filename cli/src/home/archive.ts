@@ -118,7 +118,8 @@ export async function restore({ home, file }: { home: Home; file: string }): Pro
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true, mode: 0o755 })
   try {
-    await extract({ cwd: draft, file, preserveOwner: process.getuid?.() === 0, strict: true })
+    // At once (`sync`): else files are still written when the first error comes, into the draft that is being removed.
+    extract({ cwd: draft, file, preserveOwner: process.getuid?.() === 0, strict: true, sync: true })
     await checkManifest(join(draft, stagingName, manifestName), file)
     await placeCluster(join(draft, stagingName), join(draft, basename(home.postgres)))
     await rm(join(draft, stagingName), { recursive: true })
