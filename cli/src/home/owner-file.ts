@@ -29,8 +29,8 @@ export interface Place {
 /** Writes a draft and links it to the name, so that the file is whole from its first moment. @returns false if it is there */
 export async function createEntry(file: string, entry: Program): Promise<boolean> {
   const draft = `${file}.${randomUUID()}`
-  await writeFile(draft, JSON.stringify(entry))
   try {
+    await writeFile(draft, JSON.stringify(entry))
     await link(draft, file)
     return true
   } catch (error) {

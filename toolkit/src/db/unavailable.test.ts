@@ -100,3 +100,13 @@ test("of two transactions that wait for each other, the one that Postgres ends m
   assert.ok(failures[0] instanceof DatabaseUnavailable && isPassing(failures[0]))
   assert.match(failures[0].message, /busy with other changes \(40P01\)/)
 })
+
+test("a full disk is called that, and is away until there is room", async () => {
+  await using db = await freshDatabase()
+  // As Postgres itself says it when a file cannot grow.
+  const fill = sql`do $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`
+
+  await assert.rejects(db.run(fill), (error: Error) => {
+    return error instanceof DatabaseUnavailable && /^the disk of the database is full \(53100\)/.test(error.message)
+  })
+})

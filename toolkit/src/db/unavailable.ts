@@ -52,6 +52,16 @@ const unavailable = (reason: string | undefined, cause: Error): DatabaseUnavaila
   new DatabaseUnavailable(`the database cannot be reached (${reason}): try again in a moment`, 1000, { cause })
 
 const busy = (cause: pg.DatabaseError): DatabaseUnavailable =>
-  new DatabaseUnavailable(`the database is busy with other changes (${cause.code}): try again in a moment`, 1000, {
-    cause,
-  })
+  new DatabaseUnavailable(
+    `${full[cause.code ?? ""] ?? "the database is busy with other changes"} (${cause.code}): try again in a moment`,
+    1000,
+    {
+      cause,
+    },
+  )
+
+/** What passes only when somebody does something about it. */
+const full: Readonly<Record<string, string>> = {
+  "53100": "the disk of the database is full",
+  "53200": "the database has no memory left",
+}
