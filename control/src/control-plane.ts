@@ -14,6 +14,7 @@ import { agentsUrlOf, apiUrlOf, type Config, gitProtocolsOf, isLoopback } from "
 import { networks } from "./edge/config.js"
 import { openHome } from "./home.js"
 import { stayInCharge, takeDatabase } from "./home-in-charge.js"
+import { knowsHomes } from "./home-queries.js"
 import { LiveLogs } from "./logs/live-logs.js"
 import { loadMasterKey } from "./master-key.js"
 import type { PipelineContext, PipelineLimits } from "./pipeline/context.js"
@@ -63,10 +64,12 @@ export async function startControlPlane(input: {
   const homeId = await openHome(folders)
   const uri = config.databaseUri.reveal()
   const server = await inspectServer(uri)
-  await migrate({ uri, folder: migrations, log })
   const db = openDatabase({ uri, log })
   const undo: (() => Promise<unknown>)[] = [() => db.close()]
   try {
+    // Before the migration, too: another folder's database is not brought to our release.
+    if (await knowsHomes(db)) await takeDatabase(db, homeId)
+    await migrate({ uri, folder: migrations, log })
     await takeDatabase(db, homeId)
     const leaveDatabase = stayInCharge({ db, log }, homeId)
     undo.push(leaveDatabase)

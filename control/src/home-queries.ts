@@ -13,3 +13,9 @@ export const takeForHome = async (db: Db, homeId: string, silentSeconds: number)
 
 export const leaveToOthers = (db: Db, homeId: string): Promise<number> =>
   db.run(sql`delete from home_in_charge where home_id = ${homeId}`)
+
+/** Whether the table is there: a database that no control plane has prepared, or only an older one, lacks it. */
+export async function knowsHomes(db: Db): Promise<boolean> {
+  const row = await db.row<{ is_there: boolean }>(sql`select to_regclass('home_in_charge') is not null as is_there`)
+  return row?.is_there ?? false
+}

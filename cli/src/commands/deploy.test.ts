@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import type { Deployment, Revision } from "../platform/deployments.js"
 import { type Ended, type Running, runCli, startCli } from "../testing/run-cli.js"
 
@@ -144,7 +145,9 @@ test("a secret is piped in and never shown, and rollback goes back to what serve
   assert.notEqual(now?.id, newest?.id)
 })
 
-test("a backup of the running installation becomes another one, which goes on with the same threads", async () => {
+test("a backup of the running installation becomes another one, which goes on with the same threads", {
+  skip: unlessWide("starts a second installation"),
+}, async () => {
   const file = join(cwd, "all.tar.gz")
   const written = await cli("backup", file)
   const refused = await cli("restore", file)

@@ -12,6 +12,7 @@ import { freePort } from "@superstep/toolkit/testing/free-port"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { openHome } from "../home/home.js"
 import { takeOwnership } from "../home/owner.js"
 import { type Running, runCli, startProgram } from "../testing/run-cli.js"
@@ -44,7 +45,9 @@ test("the master key is changed while nothing runs on the folder, and is in no o
   assert.equal(keyNow(), key)
 })
 
-test("a key from a file of one's own is changed, the start wants the new one in that file, and no other folder works on it", async () => {
+test("a key from a file of one's own is changed, the start wants the new one in that file, and no other folder works on it", {
+  skip: unlessWide("starts four installations"),
+}, async () => {
   await using db = await freshDatabase()
   const cwd = temporaryFolder()
   const home = await openHome(join(cwd, "home"))

@@ -70,7 +70,7 @@ test("what is printed and kept are https addresses, and they answer", { skip }, 
   assert.match((await cli("doctor")).stdout, new RegExp(`the control plane answers at ${api}`))
 })
 
-test("a project is deployed, listed, read and called over HTTPS", { skip }, async () => {
+test("a project is deployed, listed, read and called over HTTPS", { skip: skip || unlessWide("deploys") }, async () => {
   const deployed = await cli("deploy", "my-agent", "--json")
   assert.equal(deployed.code, 0, deployed.stderr + deployed.stdout)
 

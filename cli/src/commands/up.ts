@@ -1,11 +1,12 @@
 /** `superstep up`, which `npm start` runs: the whole installation in the foreground. */
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { isAlive } from "@superstep/toolkit/exec/process-identity"
 import { Option } from "commander"
 import type { CliCommand, Context } from "../command.js"
 import { forgetKilledBackup } from "../home/archive.js"
 import { openHome } from "../home/home.js"
 import { type About, type Ownership, takeOwnership } from "../home/owner.js"
-import { livingEntry, type Place } from "../home/owner-file.js"
+import { type Place, readEntry } from "../home/owner-file.js"
 import { handOver, successorOf, takeOver } from "../home/take-over.js"
 import { homeOption, portOption } from "../options.js"
 import { release } from "../release.js"
@@ -39,8 +40,10 @@ export const up: CliCommand<UpOptions> = {
   async run({ options, ...context }) {
     const home = await openHome(options.home ?? context.config.home)
     await forgetKilledBackup(home)
-    const former = options.takeOver ? await livingEntry(home.owner) : undefined
-    const place = placeFor(options, context, former?.place)
+    const entry = options.takeOver ? await readEntry(home.owner) : undefined
+    const former = entry && (await isAlive(entry.owner)) ? entry : undefined
+    // Of a former one that was killed, too: agents and their edge are still where it had them.
+    const place = placeFor(options, context, entry?.place)
     const about: About = { command: "superstep up", release: release(), place }
     const own = () => takeOwnership(home, about.command, about)
     const start = { context, home, place, example: options.example && !former, former }

@@ -23,7 +23,6 @@ type Victim = "edge" | "old unit" | "new unit"
 const slice: readonly (readonly [Victim, string])[] = [
   ["edge", "switch:before-push"],
   ["new unit", "switch:begin"],
-  ["new unit", "switch:after-push"],
   ["old unit", "deploy:after-start"],
 ]
 const points = [

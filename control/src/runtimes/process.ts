@@ -2,7 +2,7 @@
  * Units as processes of this machine. A unit is its folder: `pid.json` says which process it is, `out.log` what it
  * printed. It runs in a session of its own, so neither a terminal's Ctrl-C nor our death reaches it.
  */
-import { appendFile, chown, mkdir, readdir, rm } from "node:fs/promises"
+import { appendFile, chown, type FileHandle, mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { writeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
@@ -42,6 +42,7 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
   const socketFolderOf = (unitId: string) => join(options.runFolder, unitId.replaceAll("-", "").slice(-16))
   const socketPath = (unitId: string) => join(socketFolderOf(unitId), "u.sock")
   const identityFile = (unitId: string) => join(folderOf(unitId), "pid.json")
+  const logFile = (unitId: string) => join(folderOf(unitId), "out.log")
   const startingFile = (unitId: string) => join(folderOf(unitId), "starting")
   const groups = options.cgroups && unitGroups(options.cgroups)
 
@@ -63,6 +64,18 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
     return { state: "exited", ...(ranOutOfMb !== undefined && { ranOutOfMb }) }
   }
 
+  /** Somebody may have taken away what was ours when we started: then a unit without limits is better than none. */
+  const doorFor = async ({ unitId, limits }: UnitSpec): Promise<FileHandle | undefined> => {
+    try {
+      return await groups?.prepare(unitId, limits)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      const words = `this unit runs without its limits: its control group cannot be made (${reason}); restart the control plane`
+      await appendFile(logFile(unitId), `${words}\n`)
+      return undefined
+    }
+  }
+
   const start = async (spec: UnitSpec): Promise<void> => {
     const { unitId } = spec
     if ((await status(unitId)).state === "running") return
@@ -78,15 +91,15 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
     const place = { folder, socketPath: socketPath(unitId), settingsFile: join(folder, "tmp", "settings.json") }
     await writeSettingsFile(place.settingsFile, unitSecrets(spec, options.environment), user)
     await writeJson(startingFile(unitId), { since: new Date().toISOString() })
+    await using door = await doorFor(spec)
     const argv = withLimits(
       [spec.nodePath, "--enable-source-maps", `--title=${titleOf(unitId)}`, options.serverEntry],
       {
         isIsolated: user !== undefined,
-        held: options.cgroups?.held ?? new Set(),
+        held: (door && options.cgroups?.held) ?? new Set(),
         path: options.environment.PATH ?? "",
       },
     )
-    await using door = await groups?.prepare(unitId, spec.limits)
     const identity = await spawnDetached({
       argv: door ? enteringArgv(argv) : argv,
       extraDescriptors: door ? [door.fd] : [],
@@ -145,7 +158,6 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
     await mkdir(options.unitsFolder, { recursive: true })
     return [...new Set([...(await readdir(options.unitsFolder)), ...((await groups?.list()) ?? [])])]
   }
-  const logFile = (unitId: string) => join(folderOf(unitId), "out.log")
   const logs = async (unitId: string, from: number): Promise<UnitLogs> => {
     const { hasMore, ...found } = await readLines(logFile(unitId), from)
     // Only a process that has ended leaves a line without an end for good; the next life begins on a line of its own.

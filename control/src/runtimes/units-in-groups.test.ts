@@ -26,18 +26,18 @@ const skip = cgroups ? false : (problem ?? "no control groups")
 const unless = (controller: Controller) =>
   cgroups?.held.has(controller) ? false : (problem ?? `no controller "${controller}"`)
 
-function place() {
+function place(groups = cgroups) {
   const home = temporaryFolder()
   const artifactFolder = join(home, "artifact")
   mkdirSync(artifactFolder)
   writeFileSync(join(artifactFolder, "langgraph.json"), "{}")
   const isolation = { user: () => undefined, warning: undefined }
   const folders = { unitsFolder: join(home, "units"), runFolder: join(home, "run") }
-  const options = { ...folders, serverEntry, isolation, cgroups, environment: { PATH: process.env.PATH } }
+  const options = { ...folders, serverEntry, isolation, cgroups: groups, environment: { PATH: process.env.PATH } }
   return { artifactFolder, open: () => processRuntime(options) }
 }
 
-runtimeConformance("processes in control groups", place, skip)
+runtimeConformance("processes in control groups", () => place(), skip)
 
 const token = new Secret("t")
 const unitOf = (
@@ -188,4 +188,19 @@ test("a unit that starts processes without end is refused more", { skip: unless(
 
   assert.equal(limit, "4096\n")
   await runtime.stop(unit.unitId, { graceMs: 5000 })
+})
+
+test("a unit whose group cannot be made runs without it, and its log says so", { skip }, async () => {
+  const gone = cgroups && { ...cgroups, pathOf: (name: string) => join(cgroups.folder, "gone", name) }
+  const at = place(gone)
+  const runtime = at.open()
+  const unit = unitOf(at, {})
+
+  await runtime.start(unit)
+  await answers(runtime, unit)
+  const { lines } = await runtime.logs(unit.unitId, 0)
+  await runtime.stop(unit.unitId, { graceMs: 1000 })
+
+  assert.match(lines[0] ?? "", /runs without its limits: its control group cannot be made \(.*ENOENT/)
+  await runtime.remove(unit.unitId)
 })
