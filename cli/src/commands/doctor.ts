@@ -4,12 +4,15 @@ import { promisify } from "node:util"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { CliCommand } from "../command.js"
 import type { Config } from "../config.js"
+import { agentsOf } from "../home/agents.js"
 import { readCredentials } from "../home/credentials.js"
 import { startHomeDatabase } from "../home/database.js"
 import { type Home, openHome } from "../home/home.js"
 import { deploymentsOnLostPrograms } from "../home/lost-programs.js"
 import { isOwned, takeOwnership } from "../home/owner.js"
+import { readEntry } from "../home/owner-file.js"
 import { homeOption } from "../options.js"
+import { defaultPlace } from "../processes/default-place.js"
 import { assertPortFree } from "../processes/ports.js"
 
 interface Finding {
@@ -55,9 +58,18 @@ async function installationFindings(home: Home, config: Config): Promise<Finding
     const runs = { ok: true, words: "Superstep runs on it" }
     return [writable, space, runs, await apiFinding(home), ...(await programsFinding(home))]
   }
-  const ports = await Promise.all([portFinding(8900, "--port"), portFinding(8901, "--agents-port")])
+  const { port, agentsPort } = { ...defaultPlace, ...(await readEntry(home.owner))?.place }
+  // Nothing more is tried: Postgres outlived the program too, and a start of it here would end in a stop.
+  if (await agentsOf(home).anyRuns()) return [writable, space, unattended(port, agentsPort)]
+  const ports = await Promise.all([portFinding(port, "--port"), portFinding(agentsPort, "--agents-port")])
   return [writable, space, ...ports, await databaseFinding(home, config)]
 }
+
+/** After a kill of `superstep up`. */
+const unattended = (port: number, agentsPort: number): Finding => ({
+  ok: false,
+  words: `agents run, and no superstep up looks after them: superstep up --port ${port} --agents-port ${agentsPort} goes on with them`,
+})
 
 // An agent with its packages takes about 200 MB, and Postgres needs room to work.
 const leastBytes = 2 * 1024 ** 3

@@ -143,8 +143,11 @@ test("when the program itself is killed the agents go on, and the next start tak
   first.signal("SIGKILL")
   await first.ended
   assert.equal(await isAlive(edge), true)
+  const doctor = await runCli(["doctor"], { cwd: place.cwd })
   const second = await startUp(place)
 
+  assert.equal(doctor.code, 1)
+  assert.match(doctor.stdout, /no superstep up looks after them: superstep up --port \d+ --agents-port \d+ goes on/)
   assert.equal(await isAlive(control), false)
   assert.deepEqual(edgeOf(place.cwd), edge)
   assert.deepEqual(await postgresOf(place.cwd), postgres)

@@ -9,6 +9,7 @@ import { type About, type Ownership, takeOwnership } from "../home/owner.js"
 import { type Place, readEntry } from "../home/owner-file.js"
 import { handOver, successorOf, takeOver } from "../home/take-over.js"
 import { homeOption, portOption } from "../options.js"
+import { defaultPlace } from "../processes/default-place.js"
 import { release } from "../release.js"
 import { type InstallationOptions, nameOf, runInstallation } from "./run-installation.js"
 
@@ -21,16 +22,14 @@ interface UpOptions {
   readonly takeOver?: boolean
 }
 
-const defaults = { host: "127.0.0.1", port: 8900, agentsPort: 8901 }
-
 export const up: CliCommand<UpOptions> = {
   words: "up",
   summary: "start the control plane, the agents and Postgres",
   options: [
     homeOption(),
-    portOption("-p, --port <port>", `port of the control plane (default: ${defaults.port})`),
-    portOption("--agents-port <port>", `port that agents are reached at (default: ${defaults.agentsPort})`),
-    new Option("--host <address>", `address to listen on (default: ${defaults.host})`),
+    portOption("-p, --port <port>", `port of the control plane (default: ${defaultPlace.port})`),
+    portOption("--agents-port <port>", `port that agents are reached at (default: ${defaultPlace.agentsPort})`),
+    new Option("--host <address>", `address to listen on (default: ${defaultPlace.host})`),
     new Option("--no-example", "do not deploy the example on the first start"),
     new Option(
       "--take-over",
@@ -67,7 +66,7 @@ function placeFor(options: UpOptions, { config }: Context, former: Place | undef
     const toDo = former.database === "embedded" ? "unset DATABASE_URI" : "set DATABASE_URI as it has it"
     throw new OtherSettings(`what runs has another database: ${toDo}`)
   }
-  const { host, port, agentsPort } = { ...defaults, ...former }
+  const { host, port, agentsPort } = { ...defaultPlace, ...former }
   return {
     host: options.host ?? host,
     port: options.port ?? port,

@@ -112,6 +112,9 @@ test("headers above 64 KB are refused", async () => {
 
   assert.equal(within.status, 200)
   assert.equal(above.status, 431)
+  const { detail, code, request_id } = (await above.json()) as Record<string, string>
+  assert.deepEqual([detail, code], ["the address and headers of a request may be 64 KB long", "bad_request"])
+  assert.equal(request_id, above.headers.get("x-request-id"))
 })
 
 test("a body above the limit is refused by what it says and by what comes", async () => {

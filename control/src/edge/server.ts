@@ -4,6 +4,7 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { limitFirstRequests } from "@superstep/toolkit/http/first-requests"
+import { refuseUnreadable } from "@superstep/toolkit/http/refuse-unreadable"
 import { followTlsFiles, readTlsFiles, tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import { type Edge, maxHeaderBytes } from "./edge.js"
 import { proxyRequest } from "./proxy.js"
@@ -34,6 +35,7 @@ export function createEdgeServer(edge: Edge): EdgeServer {
   const server = tls ? createSecureServer({ ...options, ...readTlsFiles(tls) }) : createServer(options)
   if (tls) followTlsFiles(server as SecureServer, tls, edge.log)
   const heard = limitFirstRequests({ accepting: server, answering: [server] })
+  server.on("clientError", refuseUnreadable(maxHeaderBytes / 1024))
   // Node forgets a connection once it is upgraded, so we remember it.
   const upgraded = new Set<Duplex>()
   let isClosing = false

@@ -1,15 +1,15 @@
 /** Puts an app on a TCP address or a Unix socket, and takes it off again without cutting what is under way. */
 import { once } from "node:events"
 import { chmod, lstat, rm } from "node:fs/promises"
-import type { Server } from "node:http"
+import { maxHeaderSize, type Server } from "node:http"
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https"
 import { type AddressInfo, connect, type Server as NetServer } from "node:net"
-import type { Duplex } from "node:stream"
 import { createAdaptorServer } from "@hono/node-server"
 import { KnownError } from "../errors/errors.js"
 import { ifCode, missing } from "../errors/if-code.js"
 import type { Log } from "../log/log.js"
 import { limitFirstRequests } from "./first-requests.js"
+import { refuseUnreadable } from "./refuse-unreadable.js"
 import { secureFront } from "./secure-front.js"
 import { followTlsFiles, readTlsFiles, type TlsFiles } from "./tls-files.js"
 
@@ -59,7 +59,8 @@ function configure(server: Server): void {
   // Streams stay open for hours and clients reuse connections: only idle sockets may time out.
   server.requestTimeout = 0
   server.keepAliveTimeout = 75_000
-  server.on("clientError", refuseUnreadable)
+  // Node's own limit of a head.
+  server.on("clientError", refuseUnreadable(maxHeaderSize / 1024))
 }
 
 type Fetch = Parameters<typeof listen>[0]
@@ -87,30 +88,6 @@ async function listenSecurely(input: {
     await front.close(graceMs)
   }
   return { port: typeof bound === "object" && bound ? bound.port : undefined, close }
-}
-
-const refusals: Readonly<Record<string, readonly [string, string]>> = {
-  HPE_HEADER_OVERFLOW: [
-    "431 Request Header Fields Too Large",
-    "the address and headers of a request may be 16 KB long",
-  ],
-  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "the request did not come to its end"],
-}
-
-/** What is no HTTP never gets to an app; it is told in the same form as any other refusal. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
-  const { _httpMessage: reply } = socket as { _httpMessage?: { headersSent: boolean } }
-  if (!socket.writable || reply?.headersSent) {
-    socket.destroy()
-    return
-  }
-  const [status, detail] = refusals[error.code ?? ""] ?? [
-    "400 Bad Request",
-    `the request is not HTTP: ${error.message}`,
-  ]
-  const body = JSON.stringify({ detail, code: "bad_request" })
-  const head = [`content-type: application/json`, `content-length: ${Buffer.byteLength(body)}`, "connection: close"]
-  socket.end(`HTTP/1.1 ${status}\r\n${head.join("\r\n")}\r\n\r\n${body}`)
 }
 
 /**

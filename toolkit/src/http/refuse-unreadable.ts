@@ -1,0 +1,38 @@
+/** What is no HTTP never gets to an app; it is told in the same form as any other refusal. */
+import { randomUUID } from "node:crypto"
+import type { Duplex } from "node:stream"
+
+const refusals: Readonly<Record<string, readonly [string, (headerKb: number) => string]>> = {
+  HPE_HEADER_OVERFLOW: [
+    "431 Request Header Fields Too Large",
+    (headerKb) => `the address and headers of a request may be ${headerKb} KB long`,
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", () => "the request did not come to its end"],
+}
+
+/**
+ * For a server's event `clientError`.
+ * @param headerKb  the server's `maxHeaderSize`
+ */
+export const refuseUnreadable =
+  (headerKb: number) =>
+  (error: NodeJS.ErrnoException, socket: Duplex): void => {
+    const { _httpMessage: reply } = socket as { _httpMessage?: { headersSent: boolean } }
+    if (!socket.writable || reply?.headersSent) {
+      socket.destroy()
+      return
+    }
+    const [status, words] = refusals[error.code ?? ""] ?? [
+      "400 Bad Request",
+      () => `the request is not HTTP: ${error.message}`,
+    ]
+    const requestId = randomUUID()
+    const body = JSON.stringify({ detail: words(headerKb), code: "bad_request", request_id: requestId })
+    const head = [
+      "content-type: application/json",
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${requestId}`,
+      "connection: close",
+    ]
+    socket.end(`HTTP/1.1 ${status}\r\n${head.join("\r\n")}\r\n\r\n${body}`)
+  }
