@@ -6,6 +6,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
+const skip = unlessWide("takes half a minute")
 let platform: PlatformWithRepository
 let second: Awaited<ReturnType<PlatformWithRepository["deployRepository"]>>
 before(async () => {
@@ -32,8 +33,6 @@ const untilAsleep = (deploymentId: string, replicas = 1) =>
     },
     { what: "it sleeps, and its connections are free" },
   )
-
-const skip = unlessWide("takes half a minute")
 
 test("connections are given out until there are none; a sleeper's are free, and it waits for its turn", {
   skip,
