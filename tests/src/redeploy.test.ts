@@ -73,8 +73,8 @@ const skip = unlessWide("takes a minute")
 test("a redeploy under twenty open streams and steady requests fails none and cuts none", { skip }, async () => {
   await using platform = await startPlatform()
   const repository = await createRepository()
-  // Room for every conversation and the requests beside them.
-  const deployment = await deploy(platform, "live", repository.url, [{ name: "N_JOBS_PER_WORKER", value: "20" }])
+  // Room in its one worker for every conversation and the requests beside them.
+  const deployment = await deploy(platform, "live", repository.url, [{ name: "N_JOBS_PER_WORKER", value: "50" }])
   const client = clientOf(platform, deployment)
   const threads = await Promise.all(Array.from({ length: streamCount + 1 }, () => client.threads.create()))
   const ids = threads.map(({ thread_id }) => thread_id)

@@ -1,6 +1,7 @@
 /** The vendor's deploy CLIs, unmodified, against an installation of ours (C2 of control-plane §2.6). */
 import assert from "node:assert/strict"
-import { execFile } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
+import { once } from "node:events"
 import { cp, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { after, before, test } from "node:test"
@@ -78,25 +79,27 @@ async function wholeLife(cli: readonly string[], name: string): Promise<void> {
   await until(isGone, { what: "the deployment is gone", timeoutMs: 120_000 })
 }
 
-/** Follows the log until a line came, then ends the CLI as Ctrl-C does. */
+/** Follows the log until a line came, then ends the CLI as a terminal's Ctrl-C does: with all that it started. */
 async function follow(cli: readonly string[], id: string): Promise<string> {
-  const stop = new AbortController()
   const [program = "", ...rest] = cli
   const target = ["--host-url", platform.credentials.url, "--api-key", platform.credentials.api_key]
-  const { PATH = "", HOME = "" } = process.env
-  let printed = ""
-  const ended = new Promise<void>((resolve) => {
-    const child = execFile(
-      program,
-      [...rest, "deploy", "logs", "--follow", "--deployment-id", id, ...target],
-      { cwd: folder, env: { PATH, HOME, PYTHONUNBUFFERED: "1" }, signal: stop.signal, killSignal: "SIGINT" },
-      () => resolve(),
-    )
-    child.stdout?.on("data", (text: string) => (printed += text))
+  const { PATH = "", HOME = "", TMPDIR = "" } = process.env
+  const child = spawn(program, [...rest, "deploy", "logs", "--follow", "--deployment-id", id, ...target], {
+    cwd: folder,
+    env: { PATH, HOME, TMPDIR, PYTHONUNBUFFERED: "1" },
+    stdio: ["ignore", "pipe", "inherit"],
+    detached: true,
   })
-  await until(() => printed.includes("server ready"), { what: "a line of the log", timeoutMs: 60_000 })
-  stop.abort()
-  await ended
+  let printed = ""
+  child.stdout.on("data", (text: Buffer) => (printed += text.toString()))
+  // Its output ends with the last of its processes.
+  const ended = once(child, "close")
+  try {
+    await until(() => printed.includes("server ready"), { what: "a line of the log", timeoutMs: 60_000 })
+  } finally {
+    process.kill(-(child.pid ?? 0), "SIGINT")
+    await ended
+  }
   return printed
 }
 
