@@ -189,7 +189,8 @@ describe("slow readers", { concurrency: true, skip }, () => {
     )
     // Reading the past again takes no more than the run did, give or take; what lies between is when memory is collected.
     const most = Math.max(whileItRan, afterwards)
-    assert.ok(peak - most < mostGrowth, `the server grew by ${mb(peak - most)}`)
+    // Two read at once here, so twice what one may take (measured: up to 72 MB); the log that it may not keep is 200 MB.
+    assert.ok(peak - most < 2 * mostGrowth, `the server grew by ${mb(peak - most)}`)
   })
 })
 
