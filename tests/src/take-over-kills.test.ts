@@ -5,6 +5,7 @@ import { readFile, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { test } from "node:test"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { type CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
 import { until } from "@superstep/toolkit/testing/until"
@@ -23,7 +24,7 @@ interface Entry {
 }
 
 const ownerOf = async ({ home }: Platform): Promise<Entry | undefined> => {
-  const text = await readFile(join(home, "running.json"), "utf8").catch(() => undefined)
+  const text = await readFile(join(home, "running.json"), "utf8").catch(ifCode(missing))
   return text === undefined ? undefined : (JSON.parse(text) as Entry)
 }
 

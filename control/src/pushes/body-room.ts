@@ -70,6 +70,7 @@ async function readWhole(
   const late = setTimeout(() => {
     // The read that waits ends by it, as at the end of a body.
     isLate = true
+    // A body that has broken off cannot be cancelled; its reading has failed, and says so.
     void reader.cancel().catch(() => undefined)
   }, bodyMs)
   const chunks: Uint8Array[] = []
@@ -85,6 +86,7 @@ async function readWhole(
     }
   } finally {
     clearTimeout(late)
+    // As above.
     await reader.cancel().catch(() => undefined)
   }
 }

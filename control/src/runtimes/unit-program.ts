@@ -4,6 +4,7 @@
  */
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { readJson, writeJson } from "../files/json-file.js"
 
 interface Program {
@@ -33,6 +34,6 @@ export async function lostProgram(unitFolder: string): Promise<Program | undefin
 
 /** npm gives files the same times in every release, and a number is soon given out again: together they tell. */
 async function fileAt(path: string): Promise<string | undefined> {
-  const found = await stat(path).catch(() => undefined)
+  const found = await stat(path).catch(ifCode(missing))
   return found && [found.ino, found.birthtimeMs, found.mtimeMs, found.size].join(" ")
 }

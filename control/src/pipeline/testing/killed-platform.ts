@@ -48,6 +48,7 @@ export async function killedPlatform(given: { home?: string } = {}): Promise<Kil
     return (await platform.call("PATCH", `/v2/deployments/${deploymentId}`, body)).body.latest_revision_id as string
   }
   const revisionBehind = async () => {
+    // While the edge is killed nobody answers: no revision is behind it then.
     const reply = await fetch(`${platform.agentsUrl}/d/chat/ok`).catch(() => undefined)
     return reply?.headers.get("x-revision-id") ?? null
   }
