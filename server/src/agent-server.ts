@@ -23,6 +23,7 @@ import { assemble } from "./parts.js"
 import { nameableEnv, readProject } from "./project/langgraph-config.js"
 import { projectWithEnv, uiProject, webhooksOf } from "./project-settings.js"
 import { reloadOnChange, tellRefused } from "./reload.js"
+import { Readiness } from "./serving/readiness.js"
 import { activate } from "./serving/routes.js"
 import { startSweepingItems } from "./store/sweep-items.js"
 import { startSweeping } from "./threads/sweep.js"
@@ -49,8 +50,8 @@ export interface AgentServerOptions {
 }
 
 /**
- * Starts a server. It listens as soon as its database is ready, and is `ready` once every worker has told what it could
- * load.
+ * Starts a server. It listens as soon as its database is ready. Requests wait until every worker has reported what it could
+ * load; `/ok` is 503 until then.
  * @throws InvalidInput  when the project's configuration cannot be used
  */
 export async function startAgentServer({ config, version, log, env }: AgentServerOptions): Promise<AgentServer> {
@@ -65,7 +66,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const parts = { ...assemble({ config, db, log, env, project, channel, tracing }), webhooks }
   const { workers, gate, streams, writes, executor, loop, claimer, ui, sources } = parts
 
-  let isReady = false
+  const readiness = new Readiness()
   const http = httpSettings(project.http, config)
   const app = createApp({
     ...parts,
@@ -80,7 +81,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     maxBodyBytes: config.maxBodyBytes,
     limits: config,
     maxWaitingRuns: config.maxWaitingRuns,
-    isReady: () => isReady,
+    readiness,
     tracesToLangsmith: isTracedToLangsmith(projectWithEnv(project, config).env),
     authDocument: project.auth.openapi ?? {},
   })
@@ -111,7 +112,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const watch = config.reload
     ? await reloadOnChange({ config, db, log, env, project, channel, tracing }, parts)
     : undefined
-  isReady = true
+  readiness.markReady()
   log.info({ port: listening.port, graphs: report.graphs, revision_id: claimer.revisionId }, "server ready")
 
   const stop = async () => {

@@ -1,7 +1,7 @@
 /** The agent server's HTTP application: what is in front of every request, then one line a domain. */
 import { randomUUID } from "node:crypto"
 import type { Secret } from "@superstep/toolkit/config/settings"
-import { NotReady, TooLarge } from "@superstep/toolkit/errors/errors"
+import { TooLarge } from "@superstep/toolkit/errors/errors"
 import { errorHandler } from "@superstep/toolkit/http/errors"
 import { notFound } from "@superstep/toolkit/http/not-found"
 import { type Api, createApi } from "@superstep/toolkit/http/route"
@@ -35,6 +35,7 @@ import { addRunRoutes } from "./runs/routes.js"
 import { addStreamRoutes } from "./runs/stream-routes.js"
 import { addThreadStreamRoutes } from "./runs/thread-stream-routes.js"
 import { addWaitRoutes } from "./runs/wait-routes.js"
+import type { Readiness } from "./serving/readiness.js"
 import { addUnitRoutes } from "./serving/routes.js"
 import { addStoreRoutes } from "./store/routes.js"
 import type { Store } from "./store/store-settings.js"
@@ -54,7 +55,7 @@ export interface AppOptions extends RunRoutes {
   readonly channel: OwnChannel
   readonly maxBodyBytes: number
   readonly limits?: Limits
-  readonly isReady: () => boolean
+  readonly readiness: Readiness
   readonly metrics: Metrics
   /** Whether what graphs do is traced to LangSmith. */
   readonly tracesToLangsmith: boolean
@@ -84,7 +85,7 @@ export function createApp(options: AppOptions): Api {
   if (options.unitToken) app.use(fromOutside(requireUnitToken(options.unitToken)))
   if (options.apiKeys) app.use(fromOutside(requireApiKey(options.apiKeys)))
   app.use(limitBody(options.maxBodyBytes))
-  app.use(refuseUntilReady(options.isReady))
+  app.use(holdUntilReady(options.readiness))
   const identifyUser = identifyBy({ gate, isDev: options.isDev })
   app.use(serveThroughApp({ gate, channel, identify: identifyUser }))
   if (http.disabled.length > 0) app.use(refuseDisabled(http.disabled))
@@ -134,11 +135,11 @@ const forwardedPrefix = (c: Context): string =>
   /^(\/[\w.~-]+)*$/.exec(c.req.header("x-forwarded-prefix") ?? "")?.[0] ?? ""
 
 /** Before the graphs are loaded nothing can be said about assistants and runs: not yet is not the same as not found. */
-const refuseUntilReady =
-  (isReady: () => boolean): MiddlewareHandler =>
+const holdUntilReady =
+  (readiness: Readiness): MiddlewareHandler =>
   async (c, next) => {
     const isAboutTheServer = /^\/(ok|info|metrics)$|^\/internal\//.test(c.req.path)
-    if (!isAboutTheServer && !isReady()) throw new NotReady("the graphs are being loaded: try again in a moment")
+    if (!isAboutTheServer && !readiness.isReady) await readiness.untilReady(c.req.raw.signal)
     await next()
   }
 

@@ -57,7 +57,7 @@ async function timeStart(name: SystemName, prepare: Kind["prepare"]): Promise<St
   const launch = await prepare()
   await using cleanup = new Cleanup()
   const begin = performance.now()
-  const ok = untilAnswers(launch.target, "GET", "/ok").then(() => performance.now() - begin)
+  const ok = untilAnswers(launch.target, "GET", "/ok?live=1").then(() => performance.now() - begin)
   await start(name, launch, cleanup)
   return { firstRunMs: performance.now() - begin, okMs: await ok }
 }
@@ -72,7 +72,7 @@ async function start(name: SystemName, { program, target }: Launch, cleanup: Cle
   // Whoever stops it later has no use for its end.
   ended.catch(() => undefined)
   const input = { messages: [{ role: "user", content: "hello" }] }
-  // A server may answer before its graphs are loaded: one that has executed a run is ready.
+  // One that has executed a run is ready, whatever its health check promises.
   await Promise.race([ended, untilAnswers(target, "POST", "/runs/stream", { assistant_id: "echo", input })])
   return child.pid ?? Number.NaN
 }

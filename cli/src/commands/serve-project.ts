@@ -15,7 +15,7 @@ import { createParts, type Parts } from "../processes/parts.js"
 import { assertPortFree } from "../processes/ports.js"
 import { listenForStop, type StopSignals } from "../processes/stop-signals.js"
 import { answers, untilAnswers } from "../processes/until-answers.js"
-import { type AgentServerOptions, isReady, serverEnvironment, serverScript } from "../project/agent-server.js"
+import { type AgentServerOptions, serverEnvironment, serverScript } from "../project/agent-server.js"
 import { type Project, readProject } from "../project/project.js"
 
 export interface ServeOptions extends AgentServerOptions {
@@ -82,7 +82,7 @@ async function bringUp({ project, options, context, home, ownership, parts, stop
   const url = urlOf(options.host, options.port)
   const gaveUp = Promise.race([child.exited, stop.requested])
   const isUp = await withProgress(context.err, "starting the agent server", () =>
-    untilAnswers({ url: `${url}/docs`, isReady }, gaveUp),
+    untilAnswers({ url: `${url}/ok` }, gaveUp),
   )
   if (isUp)
     greet({

@@ -58,12 +58,13 @@ export async function untilAgentAnswers(
   { url, apiKey }: Pick<Target, "url" | "apiKey">,
   stopped: Promise<unknown>,
 ): Promise<boolean> {
-  const question = { url: `${url}/info`, headers: { "x-api-key": apiKey ?? "" } }
+  const question = { headers: { "x-api-key": apiKey ?? "" } }
   const tooLong = new AbortController()
   const gaveUp = Promise.race([stopped, pause(agentMs, tooLong.signal)])
   try {
-    if (!(await untilAnswers(question, gaveUp))) return false
-    return await untilAnswers({ ...question, url: `${url}/docs`, isReady: (status) => status < 500 }, gaveUp)
+    // The edge answers /ok for an agent that sleeps, so /info wakes it first.
+    if (!(await untilAnswers({ ...question, url: `${url}/info` }, gaveUp))) return false
+    return await untilAnswers({ ...question, url: `${url}/ok` }, gaveUp)
   } finally {
     tooLong.abort()
   }

@@ -1,6 +1,6 @@
 /**
- * Waits until a server that we started answers: asked often, since every start in this house takes about a second. It is
- * on this machine, at an address that a certificate need not name, so nobody's certificate is looked at.
+ * Waits until a server that we started answers. It asks often, since a start takes about a second. The server is on this
+ * machine, at an address that its certificate need not name, so certificates are not verified.
  */
 import { get as getPlainly, type IncomingMessage } from "node:http"
 import { get as getSecurely } from "node:https"
@@ -12,14 +12,12 @@ const patienceMs = 2000
 export interface Question {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Looks at an answer; a success is enough unless told. */
-  readonly isReady?: (status: number) => boolean
 }
 
 /**
- * Asks until the answer is the awaited one.
- * @param gaveUp  resolves when waiting has lost its sense: the process ended, or the user stopped it
- * @returns       whether it came
+ * Asks until the answer is a success.
+ * @param gaveUp  resolves when the process has ended or the user has stopped it
+ * @returns       false when it gave up
  */
 export async function untilAnswers(question: Question, gaveUp: Promise<unknown>): Promise<boolean> {
   let over = false
@@ -33,13 +31,13 @@ export async function untilAnswers(question: Question, gaveUp: Promise<unknown>)
   return false
 }
 
-/** @returns whether the address gives such an answer now */
-export function answers({ url, headers = {}, isReady = isGood }: Question): Promise<boolean> {
+/** @returns whether the address answers with a 2xx now */
+export function answers({ url, headers = {} }: Question): Promise<boolean> {
   return new Promise((resolve) => {
     const options = { headers, agent: false, rejectUnauthorized: false, signal: AbortSignal.timeout(patienceMs) }
     const hear = (response: IncomingMessage) => {
       response.destroy()
-      resolve(isReady(response.statusCode ?? 0))
+      resolve(isSuccess(response.statusCode ?? 0))
     }
     const asked = url.startsWith("https:") ? getSecurely(url, options, hear) : getPlainly(url, options, hear)
     // Not there yet, or gone again; the next look tells.
@@ -47,4 +45,4 @@ export function answers({ url, headers = {}, isReady = isGood }: Question): Prom
   })
 }
 
-const isGood = (status: number): boolean => status >= 200 && status < 300
+const isSuccess = (status: number): boolean => status >= 200 && status < 300

@@ -39,6 +39,3 @@ export function serverEnvironment(
     SUPERSTEP_RELOAD: reload ? "1" : "0",
   }
 }
-
-/** Until its graphs are loaded, a server answers 503 to everything that is not about itself (`/ok`, `/info`). */
-export const isReady = (status: number): boolean => status !== 503

@@ -1,6 +1,7 @@
 /** Routes about the server itself (agent-server-api §3). */
 import type { Database } from "@superstep/toolkit/db/database"
 import { pingDatabase } from "@superstep/toolkit/db/ping"
+import { NotReady } from "@superstep/toolkit/errors/errors"
 import { referencePage } from "@superstep/toolkit/http/reference-page"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
@@ -8,6 +9,7 @@ import { z } from "zod"
 import type { RunStreams } from "../events/run-streams.js"
 import { queryFlag } from "../http/parameters.js"
 import type { Metrics } from "../metrics/metrics.js"
+import type { Readiness } from "../serving/readiness.js"
 import type { Workers } from "../workers/port.js"
 import { type DocumentOptions, openApiDocument } from "./document.js"
 import { renderInfo } from "./info.js"
@@ -17,6 +19,7 @@ export interface MetaParts {
   readonly workers: Workers
   readonly streams: RunStreams
   readonly metrics: Metrics
+  readonly readiness: Readiness
   /** Whether what graphs do is traced to LangSmith. */
   readonly tracesToLangsmith: boolean
   readonly document: DocumentOptions
@@ -28,18 +31,22 @@ const isOk = { 200: { description: "It does", schema: ok } }
 const answersOk = ({ c }: { c: Context }): Response => c.json({ ok: true })
 
 export function addMetaRoutes(api: Api, parts: MetaParts): void {
-  const { db, workers, tracesToLangsmith, document } = parts
+  const { db, workers, readiness, tracesToLangsmith, document } = parts
   addRoute(
     api,
     {
       method: "get",
       path: "/ok",
-      summary: "Tell that the server answers, with check_db also its database",
+      summary: "Tell whether the server can start runs; with check_db also whether its database answers",
       tags,
-      query: z.object({ check_db: queryFlag }),
-      responses: { ...isOk, 503: { description: "The database does not answer" } },
+      query: z.object({
+        check_db: queryFlag,
+        live: queryFlag.describe("1 asks only whether the process answers, also while it loads graphs"),
+      }),
+      responses: { ...isOk, 503: { description: "Graphs are still being loaded, or the database does not answer" } },
     },
     async ({ c, query }) => {
+      if (!query.live && !readiness.isReady) throw new NotReady("the graphs are being loaded: try again in a moment")
       if (query.check_db) await pingDatabase(db)
       return answersOk({ c })
     },

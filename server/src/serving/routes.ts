@@ -8,6 +8,7 @@ import type { Gate } from "../gate/gate.js"
 import type { Executor } from "../runs/executor.js"
 import type { Workers } from "../workers/port.js"
 import { idleness, isServing, setServingRevision } from "./queries.js"
+import type { Readiness } from "./readiness.js"
 
 export interface Unit {
   readonly db: Database
@@ -17,19 +18,18 @@ export interface Unit {
   readonly streams: RunStreams
   readonly revisionId: string | null
   readonly graphDefaults: Readonly<Record<string, GraphDefaults>>
-  /** Whether everything that must happen before requests make sense has happened. */
-  readonly isReady: () => boolean
+  readonly readiness: Readiness
 }
 
 export function addUnitRoutes(app: Api, unit: Unit): void {
-  const { db, workers, gate, executor, streams, revisionId, isReady } = unit
+  const { db, workers, gate, executor, streams, revisionId, readiness } = unit
   app.get("/internal/status", async (c) => {
     const { graphs, failed } = workers.report()
     const refused = [...failed, ...gate.failures()]
     return c.json({
       revision_id: revisionId,
       pid: process.pid,
-      ready: isReady(),
+      ready: readiness.isReady,
       graphs,
       failed: refused.map(({ graphId, message }) => ({ graph_id: graphId, message })),
       serving: await isServing(db, revisionId),

@@ -9,6 +9,7 @@ import { type OwnChannel, openOwnChannel } from "../gate/own-channel.js"
 import { fetchOf } from "../http/raw-response.js"
 import { httpSettings } from "../http/settings.js"
 import type { LanggraphJson } from "../project/langgraph-json.js"
+import { Readiness } from "../serving/readiness.js"
 import type { Store } from "../store/store-settings.js"
 import { storeOf } from "../store/testing/store-of.js"
 import {
@@ -55,14 +56,23 @@ export interface TestHttpOptions extends TestServerOptions {
   /** The auth module and the app of a project. */
   readonly gate?: GateProject
   readonly maxBodyBytes?: number
+  /** Ready from the start unless given. */
+  readonly readiness?: Readiness
   /** `http` of langgraph.json. */
   readonly http?: LanggraphJson["http"]
   readonly store?: Partial<Store>
 }
 
+function readyAtOnce(): Readiness {
+  const readiness = new Readiness()
+  readiness.markReady()
+  return readiness
+}
+
 export async function startTestHttp(db: Database, options: TestHttpOptions = {}): Promise<TestHttp> {
   const server = await startTestServer(db, options)
   const { isDev = false } = options
+  const readiness = options.readiness ?? readyAtOnce()
   const channel = await openOwnChannel()
   const gate = new Gate({ log: server.log, serverEnv: process.env, loopback: channel.socketPath })
   const app = createApp({
@@ -76,7 +86,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     http: httpSettings(options.http ?? {}, { isDev, mountPrefix: undefined, corsAllowOrigins: undefined }),
     unitToken: options.unitToken === undefined ? undefined : new Secret(options.unitToken),
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
-    isReady: () => true,
+    readiness,
     tracesToLangsmith: false,
     authDocument: {},
     ui: { of: async () => undefined },
