@@ -57,9 +57,9 @@ async function build() {
 }
 
 /** Runs a program quietly; its output is shown when it fails, and one line when it takes its time. */
-function step(name, program, args) {
+export function step(name, program, args, cwd = root) {
   const started = Date.now()
-  const child = spawn(program, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] })
+  const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"] })
   const output = []
   child.stdout.on("data", (chunk) => output.push(chunk))
   child.stderr.on("data", (chunk) => output.push(chunk))

@@ -1,11 +1,13 @@
 /**
  * `npm test [-- words]`: compiles, starts one embedded Postgres for the run, and gives the test files to Node's test
- * runner, whose summary ends the output. Words select files by a part of their path: `npm test -- edge`.
+ * runner, whose summary ends the output. Words select files by a part of their path: `npm test -- edge`. With `--newest`
+ * the tests, their graphs and their clients use the newest LangGraph (tests/newest).
  */
 import { spawn } from "node:child_process"
 import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs"
 import { availableParallelism, tmpdir } from "node:os"
 import { join, relative } from "node:path"
+import { makeNewestCheckout } from "./newest-packages.mjs"
 import { processesLeftBehind } from "./processes.mjs"
 import { explain, filesBelow, packages, root, SetupFailed, setUp } from "./setup.mjs"
 
@@ -15,16 +17,18 @@ const fileTimeoutMs = 1_200_000
 // How long a process that was told to stop may take before it counts as left behind.
 const patienceMs = 5000
 
-async function test(words) {
+async function test(args) {
+  const words = args.filter((word) => word !== "--newest")
   await setUp()
   const files = testFiles().filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   if (files.length === 0) throw new SetupFailed(`no test file has ${words.join(" or ")} in its path`)
   const tmp = temporaryFolder()
+  const checkout = args.includes("--newest") ? await newestCheckout(tmp) : root
   const stop = await startPostgres(tmp)
   const onSignal = () => undefined
   process.on("SIGINT", onSignal)
   try {
-    const code = await runFiles(files, tmp)
+    const code = await runFiles(files, checkout, tmp)
     if (code !== 0) process.exitCode = 1
   } finally {
     await stop()
@@ -65,7 +69,14 @@ async function startPostgres(tmp) {
   return () => running.stop()
 }
 
-function runFiles(files, tmp) {
+async function newestCheckout(tmp) {
+  const folder = join(tmp, "newest")
+  const packages = await makeNewestCheckout(folder)
+  process.stdout.write(`with ${packages.join(", ")}\n`)
+  return folder
+}
+
+function runFiles(files, cwd, tmp) {
   const concurrency = Math.max(1, Math.min(2, availableParallelism()))
   const args = [
     "--enable-source-maps",
@@ -77,7 +88,7 @@ function runFiles(files, tmp) {
   ]
   // A test must not notice which runner started it, nor take the settings of whoever runs it.
   const { NODE_TEST_CONTEXT, SUPERSTEP_HOME, DATABASE_URI, ...env } = process.env
-  const child = spawn(process.execPath, args, { cwd: root, stdio: "inherit", env: { ...env, TMPDIR: tmp } })
+  const child = spawn(process.execPath, args, { cwd, stdio: "inherit", env: { ...env, TMPDIR: tmp } })
   return new Promise((resolve, reject) => {
     child.once("error", reject)
     child.once("exit", (code) => resolve(code ?? 1))
