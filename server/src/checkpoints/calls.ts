@@ -10,7 +10,7 @@ import { findCheckpoints } from "./queries.js"
 
 export interface CheckpointCallsOptions {
   readonly db: Db
-  readonly writes: Pick<ClaimWrites, "putCheckpoint" | "putWrites">
+  readonly writes: Pick<ClaimWrites, "of">
   /**
    * Returns when every event that the run has sent so far is kept. A resumable run's checkpoint never commits before
    * the events that led to it, else a crash leaves a hole in its stream (architecture D4).
@@ -24,16 +24,19 @@ export const checkpointCalls = ({ db, writes, beforePut }: CheckpointCallsOption
   "checkpoint.put": async (fields, payload) => {
     const fence = fenceOf(fields)
     const put = parseFields(putCall, fields)
+    const attempt = writes.of(fence)
     const order = { after: beforePut?.(fence.runId), mayWait: put.may_wait ?? false }
-    await writes.putCheckpoint(fence, newCheckpoint(put.thread_id, put, payload), order)
+    await attempt.putCheckpoint(newCheckpoint(put.thread_id, put, payload), order)
     return {}
   },
   "checkpoint.put_writes": async (fields, payload) => {
     const fence = fenceOf(fields)
     const put = parseFields(putWritesCall, fields)
     const { thread_id: threadId, checkpoint_ns: checkpointNs, checkpoint_id: checkpointId } = put
+    const address = { threadId, checkpointNs, checkpointId }
+    const attempt = writes.of(fence)
     const order = { after: beforePut?.(fence.runId), mayWait: put.may_wait ?? false }
-    await writes.putWrites(fence, { threadId, checkpointNs, checkpointId }, pendingWrites(put, payload), order)
+    await attempt.putWrites(address, pendingWrites(put, payload), order)
     return {}
   },
 })

@@ -12,8 +12,8 @@ import { until } from "@superstep/toolkit/testing/until"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import { checkpointCalls } from "./calls.js"
 import type { NewCheckpoint } from "./checkpoint.js"
-import { ClaimWrites } from "./claim-writes.js"
 import { findCheckpoints, putCheckpoint, putWrites } from "./queries.js"
+import { writesOfAnyClaim } from "./testing/writes-of-any-claim.js"
 
 const log = createLog({ process: "test", level: "silent" })
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
@@ -274,7 +274,7 @@ test("a worker's calls carry a checkpoint there and back, line by line", async (
   const order: string[] = []
   const calls = checkpointCalls({
     db,
-    writes: new ClaimWrites({ db, log }),
+    writes: writesOfAnyClaim({ db, log }),
     beforePut: async (id) => void order.push(`events of ${id} are kept`),
   })
   const address = { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a", run_id: runId, claim_id: claimId }
@@ -317,7 +317,7 @@ test("a worker's calls carry a checkpoint there and back, line by line", async (
 test("C1: a worker's write that names no claim is refused", async () => {
   await using db = await freshDatabase({ migrations })
   const { runId } = await addRunningRun(db)
-  const calls = checkpointCalls({ db, writes: new ClaimWrites({ db, log }) })
+  const calls = checkpointCalls({ db, writes: writesOfAnyClaim({ db, log }) })
   const address = { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a" }
   const lines = ["{}", "{}"].map((text) => Buffer.from(text))
 
@@ -336,7 +336,7 @@ test("JSON that another tool saved with line breaks still fits on a payload line
   const bytes = Buffer.from(JSON.stringify({ a: "b\nc" }, null, 2))
   await putCheckpoint(db, undefined, checkpoint("a", { blobs: [{ ...json("messages", "1", ""), bytes }] }))
 
-  const got = await checkpointCalls({ db, writes: new ClaimWrites({ db, log }) })["checkpoint.get"]?.(
+  const got = await checkpointCalls({ db, writes: writesOfAnyClaim({ db, log }) })["checkpoint.get"]?.(
     { thread_id: threadId, checkpoint_ns: "" },
     [],
   )

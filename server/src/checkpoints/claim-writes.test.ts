@@ -58,16 +58,27 @@ const statusOf = async (db: Db, { runId }: TestRun) =>
 const idsOf = async (db: Db, { threadId }: TestRun) =>
   (await findCheckpoints(db, { threadId, checkpointNs: "" })).map(({ checkpointId }) => checkpointId)
 
-/** A database that counts what is asked of it, and fails when it is told to. */
+/** A promise that resolves when the test says so. */
+function gate() {
+  let open: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open: () => open() }
+}
+
+/** A database that counts what is asked of it, fails when it is told to, and answers when `answered` resolves. */
 function watched(db: Database) {
-  const told = { statements: 0, failures: 0 }
+  const told = { statements: 0, failures: 0, answered: Promise.resolve() }
   const rows: Db["rows"] = async (statement) => {
     told.statements++
     if (told.failures > 0) {
       told.failures--
       throw new DatabaseUnavailable("the database cannot be reached", 1000)
     }
-    return db.rows(statement)
+    const rows = await db.rows<never>(statement)
+    await told.answered
+    return rows
   }
   return { told, db: { ...db, rows } as Db }
 }
@@ -77,14 +88,13 @@ test("what comes while a batch is under way joins the next one, in order (K1, K2
   const { told, db: counted } = watched(db)
   const writes = new ClaimWrites({ db: counted, log })
   const run = await addRun(db)
+  const attempt = writes.open(run)
   const committed: string[] = []
 
-  const first = writes.putCheckpoint(run, checkpoint(run, "a")).then(() => committed.push("a"))
+  const first = attempt.putCheckpoint(checkpoint(run, "a")).then(() => committed.push("a"))
   await until(() => told.statements === 1, { what: "the first batch" })
-  const rest = ["b", "c", "d"].map((id) =>
-    writes.putCheckpoint(run, checkpoint(run, id)).then(() => committed.push(id)),
-  )
-  const written = await writes.finish(run, () => ending(run))
+  const rest = ["b", "c", "d"].map((id) => attempt.putCheckpoint(checkpoint(run, id)).then(() => committed.push(id)))
+  const written = await attempt.finish(() => ending(run))
   await Promise.all([first, ...rest])
 
   assert.equal(told.statements, 2)
@@ -100,13 +110,16 @@ test("runs that write at one time share a statement, and a claim that was lost h
   const writes = new ClaimWrites({ db: counted, log })
   const [one, other] = [await addRun(db), await addRun(db)]
   const stale = { ...one, claimId: randomUUID() }
+  const oneAttempt = writes.open(one)
+  const staleAttempt = writes.open(stale)
+  const otherAttempt = writes.open(other)
 
   const results = await Promise.allSettled([
-    writes.putCheckpoint(one, checkpoint(one, "a")),
-    writes.putCheckpoint(stale, checkpoint(one, "stale")),
-    writes.putCheckpoint(other, checkpoint(other, "a")),
+    oneAttempt.putCheckpoint(checkpoint(one, "a")),
+    staleAttempt.putCheckpoint(checkpoint(one, "stale")),
+    otherAttempt.putCheckpoint(checkpoint(other, "a")),
   ])
-  const lost = await writes.finish(stale, () => ending(one))
+  const lost = await staleAttempt.finish(() => ending(one))
 
   assert.equal(told.statements, 2)
   assert.deepEqual(
@@ -123,14 +136,16 @@ test("a write that Postgres refuses fails its own run only, whose end is told of
   await using db = await freshDatabase({ migrations })
   const writes = new ClaimWrites({ db, log })
   const [good, bad] = [await addRun(db), await addRun(db)]
+  const goodAttempt = writes.open(good)
+  const badAttempt = writes.open(bad)
   let told: Error | undefined
 
   const results = await Promise.allSettled([
-    writes.putCheckpoint(good, checkpoint(good, "a")),
-    writes.putCheckpoint(bad, checkpoint(bad, "a")),
-    writes.putCheckpoint(bad, checkpoint(bad, "b", { metadata: "not JSON" })),
-    writes.putCheckpoint(bad, checkpoint(bad, "c")),
-    writes.finish(bad, (failure) => {
+    goodAttempt.putCheckpoint(checkpoint(good, "a")),
+    badAttempt.putCheckpoint(checkpoint(bad, "a")),
+    badAttempt.putCheckpoint(checkpoint(bad, "b", { metadata: "not JSON" })),
+    badAttempt.putCheckpoint(checkpoint(bad, "c")),
+    badAttempt.finish((failure) => {
       told = failure
       return ending(bad, { status: "error" })
     }),
@@ -151,10 +166,11 @@ test("writes wait while the database is away, and an end may have been committed
   const { told, db: failing } = watched(db)
   const writes = new ClaimWrites({ db: failing, log })
   const run = await addRun(db)
+  const attempt = writes.open(run)
   told.failures = 2
 
-  const saved = writes.putCheckpoint(run, checkpoint(run, "a"))
-  const written = await writes.finish(run, () => ending(run))
+  const saved = attempt.putCheckpoint(checkpoint(run, "a"))
+  const written = await attempt.finish(() => ending(run))
   await saved
 
   assert.deepEqual(await idsOf(db, run), ["a"])
@@ -166,10 +182,11 @@ test("nothing is written for a thread that goes with its run, when it ends at on
   await using db = await freshDatabase({ migrations })
   const writes = new ClaimWrites({ db, log })
   const run = await addRun(db)
+  const attempt = writes.open(run)
   await db.run(sql`update runs set delete_thread_on_completion = true where run_id = ${run.runId}`)
 
-  const saved = writes.putCheckpoint(run, checkpoint(run, "a"))
-  const written = await writes.finish(run, () => ending(run, { deletesThread: true }))
+  const saved = attempt.putCheckpoint(checkpoint(run, "a"))
+  const written = await attempt.finish(() => ending(run, { deletesThread: true }))
   await saved
 
   assert.equal(written.outcome, "finished")
@@ -182,14 +199,16 @@ test("a write waits for what must be committed first, and for nothing of other r
   await using db = await freshDatabase({ migrations })
   const writes = new ClaimWrites({ db, log })
   const [held, free] = [await addRun(db), await addRun(db)]
+  const heldAttempt = writes.open(held)
+  const freeAttempt = writes.open(free)
   let release: () => void = () => undefined
   const events = new Promise<void>((resolve) => {
     release = resolve
   })
 
-  const waiting = writes.putCheckpoint(held, checkpoint(held, "a"), { after: events })
-  const after = writes.putCheckpoint(held, checkpoint(held, "b"))
-  await writes.putCheckpoint(free, checkpoint(free, "a"))
+  const waiting = heldAttempt.putCheckpoint(checkpoint(held, "a"), { after: events })
+  const after = heldAttempt.putCheckpoint(checkpoint(held, "b"))
+  await freeAttempt.putCheckpoint(checkpoint(free, "a"))
   const before = await idsOf(db, held)
   release()
   await Promise.all([waiting, after])
@@ -207,9 +226,11 @@ test("a close gives up what cannot be committed", async () => {
   const { told, db: failing } = watched(shared)
   told.failures = Number.POSITIVE_INFINITY
   const away = new ClaimWrites({ db: failing, log })
+  const attempt = writes.open(run)
+  const awayAttempt = away.open(run)
 
-  const refused = assert.rejects(writes.putCheckpoint(run, checkpoint(run, "a")))
-  const waiting = assert.rejects(away.putCheckpoint(run, checkpoint(run, "a")), DatabaseUnavailable)
+  const refused = assert.rejects(attempt.putCheckpoint(checkpoint(run, "a")))
+  const waiting = assert.rejects(awayAttempt.putCheckpoint(checkpoint(run, "a")), DatabaseUnavailable)
   await until(() => told.statements > 0, { what: "a try" })
   away.close()
 
@@ -221,10 +242,11 @@ test("a quick run whose graph waits for nothing commits once, with its end (K6)"
   const { told, db: counted } = watched(db)
   const writes = new ClaimWrites({ db: counted, log })
   const run = await addRun(db)
+  const attempt = writes.open(run)
 
-  const saved = ["a", "b", "c"].map((id) => writes.putCheckpoint(run, checkpoint(run, id), { mayWait: true }))
+  const saved = ["a", "b", "c"].map((id) => attempt.putCheckpoint(checkpoint(run, id), { mayWait: true }))
   await new Promise((resolve) => setImmediate(resolve))
-  const [before, written] = [told.statements, await writes.finish(run, () => ending(run))]
+  const [before, written] = [told.statements, await attempt.finish(() => ending(run))]
   await Promise.all(saved)
 
   assert.deepEqual([before, told.statements], [0, 1])
@@ -236,8 +258,9 @@ test("what waits for company goes out without an end, too (K6)", async () => {
   await using db = await freshDatabase({ migrations })
   const writes = new ClaimWrites({ db, log })
   const run = await addRun(db)
+  const attempt = writes.open(run)
 
-  await writes.putCheckpoint(run, checkpoint(run, "a"), { mayWait: true })
+  await attempt.putCheckpoint(checkpoint(run, "a"), { mayWait: true })
 
   assert.deepEqual(await idsOf(db, run), ["a"])
 })
@@ -246,10 +269,11 @@ test("a stateless run's end leaves out what goes with its thread, and nothing of
   await using db = await freshDatabase({ migrations })
   const writes = new ClaimWrites({ db, log })
   const [run, memory] = [await addRun(db), await addRun(db)]
+  const attempt = writes.open(run)
   await db.run(sql`update runs set delete_thread_on_completion = true where run_id = ${run.runId}`)
 
-  const saved = writes.putCheckpoint(run, checkpoint(memory, "a"), { mayWait: true })
-  await writes.finish(run, () => ending(run, { deletesThread: true }))
+  const saved = attempt.putCheckpoint(checkpoint(memory, "a"), { mayWait: true })
+  await attempt.finish(() => ending(run, { deletesThread: true }))
   await saved
 
   assert.deepEqual(await idsOf(db, memory), ["a"])
@@ -259,15 +283,17 @@ test("the end of a run waits for its events, and what comes after it is refused 
   await using db = await freshDatabase({ migrations })
   const writes = new ClaimWrites({ db, log })
   const run = await addRun(db)
+  const attempt = writes.open(run)
   let release: () => void = () => undefined
   const after = new Promise<void>((resolve) => {
     release = resolve
   })
 
-  const written = writes.finish(run, () => ending(run), { after })
-  const late = assert.rejects(writes.putCheckpoint(run, checkpoint(run, "late"), { mayWait: true }), ClaimLost)
+  const written = attempt.finish(() => ending(run), { after })
+  const late = assert.rejects(attempt.putCheckpoint(checkpoint(run, "late"), { mayWait: true }), ClaimLost)
   const other = await addRun(db)
-  await writes.putCheckpoint(other, checkpoint(other, "a"))
+  const otherAttempt = writes.open(other)
+  await otherAttempt.putCheckpoint(checkpoint(other, "a"))
   const before = await statusOf(db, run)
   release()
 
@@ -282,11 +308,12 @@ test("what waits for a database that is away is given up together, the end with 
   told.failures = Number.POSITIVE_INFINITY
   const writes = new ClaimWrites({ db, log })
   const run = await addRun(shared)
+  const attempt = writes.open(run)
 
-  const saved = assert.rejects(writes.putCheckpoint(run, checkpoint(run, "a")), DatabaseUnavailable)
+  const saved = assert.rejects(attempt.putCheckpoint(checkpoint(run, "a")), DatabaseUnavailable)
   await until(() => told.statements > 0, { what: "a try" })
   const written = assert.rejects(
-    writes.finish(run, () => ending(run)),
+    attempt.finish(() => ending(run)),
     DatabaseUnavailable,
   )
   writes.close()
@@ -301,11 +328,12 @@ test("who asks for more than the database takes is told to wait (K7)", async () 
   told.failures = 1
   const writes = new ClaimWrites({ db, log })
   const run = await addRun(shared)
+  const attempt = writes.open(run)
   const large = Buffer.alloc(40 * 1024 * 1024, "x")
   const blobs = [{ channel: "messages", version: "a", type: "bytes", bytes: large }]
 
   const before = writes.backlog()
-  const saved = writes.putCheckpoint(run, checkpoint(run, "a", { blobs }))
+  const saved = attempt.putCheckpoint(checkpoint(run, "a", { blobs }))
   const wait = writes.backlog()
   await saved
   await wait
@@ -319,15 +347,42 @@ test("a write whose events could not be logged is not made, and what follows it 
   await using db = await freshDatabase({ migrations })
   const writes = new ClaimWrites({ db, log })
   const [run, other] = [await addRun(db), await addRun(db)]
+  const attempt = writes.open(run)
+  const otherAttempt = writes.open(other)
   const lost = Promise.reject(new DatabaseUnavailable("the events are lost"))
 
-  const saved = writes.putCheckpoint(run, checkpoint(run, "1"), { after: lost })
-  const ended = writes.finish(run, () => ending(run), { after: lost })
-  const neighbour = writes.putCheckpoint(other, checkpoint(other, "1"))
+  const saved = attempt.putCheckpoint(checkpoint(run, "1"), { after: lost })
+  const ended = attempt.finish(() => ending(run), { after: lost })
+  const neighbour = otherAttempt.putCheckpoint(checkpoint(other, "1"))
 
   await assert.rejects(saved, DatabaseUnavailable)
   await assert.rejects(ended, DatabaseUnavailable)
   await neighbour
   assert.deepEqual(await idsOf(db, run), [])
   assert.equal(await statusOf(db, run), "running")
+})
+
+test("a write that comes after its attempt was closed is refused, whatever is under way, and costs no room (K5, K7)", async () => {
+  await using shared = await freshDatabase({ migrations })
+  const { told, db } = watched(shared)
+  const writes = new ClaimWrites({ db, log })
+  const run = await addRun(shared)
+  const attempt = writes.open(run)
+  const [answers, events] = [gate(), gate()]
+  told.answered = answers.opened
+
+  const underWay = attempt.putCheckpoint(checkpoint(run, "a"))
+  await until(() => told.statements === 1, { what: "the batch is under way" })
+  attempt.close()
+  const blobs = [{ channel: "messages", version: "b", type: "bytes", bytes: Buffer.alloc(40 * 1024 * 1024, "x") }]
+  const late = attempt.putCheckpoint(checkpoint(run, "b", { blobs }), { after: events.opened })
+  const refused = assert.rejects(late, ClaimLost)
+  answers.open()
+  await underWay
+  events.open()
+  await refused
+
+  assert.equal(writes.backlog(), undefined)
+  assert.throws(() => writes.of(run), ClaimLost)
+  assert.deepEqual(await idsOf(shared, run), ["a"])
 })

@@ -10,7 +10,7 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { checkpointCalls } from "../checkpoints/calls.js"
-import { ClaimWrites } from "../checkpoints/claim-writes.js"
+import { writesOfAnyClaim } from "../checkpoints/testing/writes-of-any-claim.js"
 import { byLanguage, languageOf, pythonOf } from "./languages.js"
 import { endOf, project, runOrder, startTestPool } from "./testing/test-pool.js"
 
@@ -85,7 +85,7 @@ test("as many workers as the setting says for each language, and none that no gr
 test("a run of a Python graph, and LangGraph's own saver reads its state", { skip }, async () => {
   await using db = await freshDatabase({ migrations })
   const log = createLog({ process: "test", level: "silent" })
-  const handlers = checkpointCalls({ db, writes: new ClaimWrites({ db, log }) })
+  const handlers = checkpointCalls({ db, writes: writesOfAnyClaim({ db, log }) })
   const graphs = { chat: `${pythonGraph}:builder` }
   await using testing = await startTestPool({ project: project(graphs), python, handlers })
   const order = runOrder([], { input: JSON.stringify({ n: 1 }) })

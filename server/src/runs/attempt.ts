@@ -1,0 +1,70 @@
+/** One claim on its way through this server: everything that belongs to it begins and ends with this object. */
+import type { AttemptWrites } from "../checkpoints/attempt-writes.js"
+import type { Publisher } from "../events/run-streams.js"
+import type { ObservedRun } from "./observer.js"
+import type { Claim } from "./run.js"
+import type { RunLimit } from "./run-limit.js"
+
+export interface AttemptParts {
+  readonly claim: Claim
+  readonly publisher: Publisher
+  readonly writes: AttemptWrites
+  readonly limit: RunLimit
+  readonly observed: ObservedRun | undefined
+}
+
+/**
+ * `executing` until its worker has told how it ended; `ending` until that is written. `left`: the claim was lost, so what
+ * its worker still does counts for nothing.
+ */
+export type AttemptState = "executing" | "ending" | "left"
+
+export class Attempt {
+  readonly claim: Claim
+  readonly publisher: Publisher
+  readonly writes: AttemptWrites
+  readonly limit: RunLimit
+  readonly observed: ObservedRun | undefined
+  readonly #startedAt = performance.now()
+  #state: AttemptState = "executing"
+  #hasSpoken = false
+
+  constructor({ claim, publisher, writes, limit, observed }: AttemptParts) {
+    this.claim = claim
+    this.publisher = publisher
+    this.writes = writes
+    this.limit = limit
+    this.observed = observed
+  }
+
+  get state(): AttemptState {
+    return this.#state
+  }
+
+  get durationMs(): number {
+    return Math.round(performance.now() - this.#startedAt)
+  }
+
+  publish(event: string, data: Buffer): Promise<void> | undefined {
+    if (!this.#hasSpoken) this.observed?.firstEvent()
+    this.#hasSpoken = true
+    return this.publisher.publish(event, data)
+  }
+
+  /** Its worker is done with it. @returns false when that was known, or counts no more */
+  beginEnd(): boolean {
+    if (this.#state !== "executing") return false
+    this.#state = "ending"
+    this.limit.stop()
+    return true
+  }
+
+  /** Its claim is lost: nothing of it is published or written any more. */
+  leave(): void {
+    this.#state = "left"
+    this.limit.stop()
+    this.observed?.ended("released")
+    this.publisher.detach()
+    this.writes.close()
+  }
+}
