@@ -43,5 +43,5 @@ function fieldMatches(metadata: Sql, field: string, condition: FieldCondition): 
   return sql`(${metadata} @> ${jsonb({ [field]: value })} and ${metadata} -> ${field} = ${jsonb(value)})`
 }
 
-// Written as the searchable copy of the metadata is (000006).
+// Written as the searchable copy of the metadata is (functions/metadata.sql).
 const jsonb = (value: unknown): Sql => sql`${toJsonbText(JSON.stringify(value))}::jsonb`

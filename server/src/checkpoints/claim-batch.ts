@@ -1,4 +1,4 @@
-/** What several claims write in one transaction, as the arguments of `write_claims` (migration 000005). Pure. */
+/** What several claims write in one transaction, as the arguments of `write_claims` (migrations/functions/checkpoints.sql). Pure. */
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import type { Fence } from "../workers/fence.js"
 import { type CheckpointAddress, type NewCheckpoint, type PendingWrite, replaceEarlier } from "./checkpoint.js"

@@ -12,7 +12,7 @@ export interface Claimer {
 }
 
 /**
- * Claims the oldest waiting runs. Two servers never get the same run (R1); a thread has one running run (R2, held by
+ * Claims the runs that have waited longest since they could start. Two servers never get the same run (R1); a thread has one running run (R2, held by
  * the index `runs_one_running_per_thread`, so a clash is a 23505: look again); a thread's runs start in the order in
  * which they were asked for (R3).
  * @param runsAlone  runs that get a worker of their own (R9), or those that share one
@@ -31,7 +31,7 @@ export const claimRuns = (
         and not exists (
           select from runs o where o.thread_id = r.thread_id
             and (o.status = 'running' or (o.status = 'pending' and o.seq < r.seq and o.not_before <= now())))
-      order by r.seq limit ${limit}
+      order by r.not_before, r.seq limit ${limit}
       for update skip locked
     )
     update runs r set status = 'running', attempt = r.attempt + 1, claim_id = gen_random_uuid(), claimed_by = ${serverId},
@@ -43,8 +43,10 @@ export const claimRuns = (
 
 /** Whether any run waits or executes, wherever. */
 export const isAnyInFlight = async (db: Db): Promise<boolean> => {
+  // Ordered, so that Postgres takes the small index: it drops the order of a mere `exists` and may scan the table.
   const row = await db.row<{ any: boolean }>(sql`
-    select exists (select from runs where status = 'pending') or exists (select from runs where status = 'running') as any`)
+    select (select seq from runs where status = 'pending' order by not_before, seq limit 1) is not null
+      or (select seq from runs where status = 'running' order by lease_until limit 1) is not null as any`)
   return row?.any ?? false
 }
 

@@ -114,26 +114,6 @@ test("R9: runs that share a worker and those that do not are claimed apart", asy
   assert.deepEqual(new Set(claims.map(({ runsAlone }) => runsAlone)), new Set([true]))
 })
 
-test("a server of the release before can still hand back and lose runs", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { slots: 0 })
-  const { runId } = await newRunOf(server)
-  let wasLost = false
-  const release = async (isLoss: boolean, isLeaseOver = false) => {
-    const [claim] = await claimRuns(db, server.claimer, { limit: 9, runsAlone: wasLost })
-    if (isLeaseOver) await db.run(sql`update runs set lease_until = now() - interval '1 s' where run_id = ${runId}`)
-    const row = await db.row<{ outcome: string }>(sql`
-      select * from release_run(${runId}, ${claim?.claimId}, ${isLoss}, ${null}::uuid, 3, '{"error":"WorkerLost"}', ${isLeaseOver})`)
-    wasLost ||= isLoss
-    return row?.outcome
-  }
-
-  const outcomes = [await release(false), await release(true), await release(true, true), await release(true)]
-
-  assert.deepEqual(outcomes, ["waiting", "waiting", "waiting", "finished"])
-  assert.deepEqual(await countsOf(db, runId), { status: "error", attempt: 4, losses: 2, runs_alone: true })
-})
-
 test("R10: a run whose time is over is stopped and ends as timeout, with what it has done", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { runTimeoutMs: 50 })

@@ -16,9 +16,10 @@ export const setServingRevision = (db: Db, revisionId: string): Promise<number> 
  * @returns `next_due_ms` in milliseconds from now
  */
 export const idleness = async (db: Db): Promise<{ is_idle: boolean; next_due_ms: number | null }> => {
+  // Ordered, so that Postgres takes the small indexes (runs/claims.ts, isAnyInFlight).
   const row = await db.row<{ is_idle: boolean; next_due_ms: number | null }>(sql`
-    select not exists (select from runs where status = 'running')
-        and not exists (select from runs where status = 'pending' and not_before <= now()) as is_idle,
+    select (select seq from runs where status = 'running' order by lease_until limit 1) is null
+        and (select seq from runs where status = 'pending' and not_before <= now() order by not_before, seq limit 1) is null as is_idle,
       extract(epoch from least(
         (select min(next_run_date) from crons),
         (select min(not_before) from runs where status = 'pending' and not_before > now()),

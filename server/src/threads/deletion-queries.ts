@@ -6,7 +6,7 @@ import { matchesFilter } from "../auth/queries.js"
 
 /**
  * The threads on which an assistant ran last, or which name it in their metadata. They are locked, in the order of their
- * ids as everywhere (000003), until the transaction ends.
+ * ids as everywhere (functions/runs.sql), until the transaction ends.
  */
 export async function lockThreadsOf(
   tx: Db,

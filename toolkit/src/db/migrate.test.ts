@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { rm, writeFile } from "node:fs/promises"
+import { mkdir, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
 import { freshDatabase } from "../testing/fresh-database.js"
@@ -72,4 +72,53 @@ test("a file whose name is no migration's is told, not left out", async () => {
   await using db = await freshDatabase()
 
   await assert.rejects(bring(db, await migrations({ "2-add-notes.sql": "select 1" })), /000001_create_runs\.sql/)
+})
+
+const answering = (number: number) =>
+  `create or replace function answer() returns int language sql as 'select ${number}'`
+
+const answerOf = async (db: Database) => (await db.row<{ answer: number }>(sql`select answer()`))?.answer
+
+test("SQL functions are applied after the migrations, and again when their text is new", async () => {
+  await using db = await freshDatabase()
+  const folder = await migrations({ "000001_create_notes.sql": "create table notes (id int)" })
+  await mkdir(join(folder, "functions"))
+  const functions = join(folder, "functions", "notes.sql")
+
+  await writeFile(functions, answering(1))
+  await bring(db, folder)
+  const first = await answerOf(db)
+  await writeFile(functions, answering(2))
+  await bring(db, folder)
+
+  assert.deepEqual([first, await answerOf(db)], [1, 2])
+})
+
+test("a server of the older release that restarts does not put its functions back", async () => {
+  await using db = await freshDatabase()
+  const [older, newer] = [await migrations({}), await migrations({})]
+  for (const [folder, text] of [
+    [older, answering(1)],
+    [newer, answering(2)],
+  ] as const) {
+    await mkdir(join(folder, "functions"))
+    await writeFile(join(folder, "functions", "notes.sql"), text)
+    await bring(db, folder)
+  }
+
+  await bring(db, older)
+
+  assert.equal(await answerOf(db), 2)
+})
+
+test("functions that cannot be applied change nothing", async () => {
+  await using db = await freshDatabase()
+  const folder = await migrations({})
+  await mkdir(join(folder, "functions"))
+  await writeFile(join(folder, "functions", "a.sql"), answering(1) + ";")
+  await writeFile(join(folder, "functions", "b.sql"), "create or replace function broken(")
+
+  await assert.rejects(bring(db, folder), { name: "MigrationFailed", message: /^the SQL functions failed/ })
+
+  assert.deepEqual(await db.rows(sql`select from pg_proc where proname = 'answer'`), [])
 })

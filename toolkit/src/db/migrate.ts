@@ -1,8 +1,13 @@
-/** Numbered, forward-only migrations: `000001_create_runs.sql` and on, each in one transaction under a lock. */
+/**
+ * Numbered, forward-only migrations: `000001_create_runs.sql` and on, each in one transaction under a lock. After them the
+ * folder `functions`, if there is one: the current SQL functions, applied together when their text is new to the database.
+ */
+import { createHash } from "node:crypto"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type pg from "pg"
 import { KnownError } from "../errors/errors.js"
+import { ifCode } from "../errors/if-code.js"
 import type { Log } from "../log/log.js"
 import { withClient } from "./with-client.js"
 
@@ -21,7 +26,8 @@ const migrationLock = 7_283_114
 
 /**
  * Brings a database to this release's schema. Two processes may do so at once: one waits for the other.
- * @param folder  holds the `.sql` files; a file with a line that begins with `-- breaking` may not be ahead of a release
+ * @param folder  holds the `.sql` files; a file with a line that begins with `-- breaking` may not be ahead of a release.
+ *                Its sub-folder `functions` holds `create or replace function` statements only
  * @returns       the names of the migrations that were applied now
  * @throws SchemaTooNew     when a breaking migration is applied that this release does not know
  * @throws MigrationFailed  naming the first that cannot be applied
@@ -45,6 +51,7 @@ export async function migrate({ uri, folder, log }: { uri: string; folder: strin
     const applied = new Set(rows.map(({ name }) => name))
     const pending = files.filter((name) => !applied.has(name))
     for (const name of pending) await apply(client, folder, name, log)
+    await applyFunctions(client, join(folder, "functions"), log)
     return pending
   })
 }
@@ -58,18 +65,43 @@ async function migrationFiles(folder: string): Promise<string[]> {
 
 async function apply(client: pg.Client, folder: string, name: string, log: Log): Promise<void> {
   const text = await readFile(join(folder, name), "utf8")
+  const record = "insert into schema_migrations (name, breaking) values ($1, $2)"
+  await inTransaction(client, `migration ${name}`, async () => {
+    await client.query(text)
+    await client.query(record, [name, /^-- breaking/m.test(text)])
+  })
+  log.info({ migration: name }, "migration applied")
+}
+
+/**
+ * A text is applied once, ever: a server of an older release that restarts beside this one does not put its functions back.
+ */
+async function applyFunctions(client: pg.Client, folder: string, log: Log): Promise<void> {
+  const files = ((await readdir(folder).catch(ifCode(["ENOENT"]))) ?? []).filter((name) => name.endsWith(".sql")).sort()
+  if (files.length === 0) return
+  const text = (await Promise.all(files.map((name) => readFile(join(folder, name), "utf8")))).join("\n")
+  const hash = createHash("sha256").update(text).digest("hex")
+  await client.query(`create table if not exists schema_functions (
+    hash text primary key, applied_at timestamptz not null default now())`)
+  const { rowCount } = await client.query("select from schema_functions where hash = $1", [hash])
+  if (rowCount) return
+  await inTransaction(client, "the SQL functions", async () => {
+    // A function may call one that a later file creates.
+    await client.query("set local check_function_bodies = off")
+    await client.query(text)
+    await client.query("insert into schema_functions (hash) values ($1)", [hash])
+  })
+  log.info({ hash }, "SQL functions applied")
+}
+
+async function inTransaction(client: pg.Client, what: string, work: () => Promise<void>): Promise<void> {
   try {
     await client.query("begin")
-    await client.query(text)
-    await client.query("insert into schema_migrations (name, breaking) values ($1, $2)", [
-      name,
-      /^-- breaking/m.test(text),
-    ])
+    await work()
     await client.query("commit")
   } catch (cause) {
-    // Who called ends the session, and that rolls back.
+    // The caller ends the session, which rolls back.
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new MigrationFailed(`migration ${name} failed and changed nothing: ${reason}`, { cause })
+    throw new MigrationFailed(`${what} failed and changed nothing: ${reason}`, { cause })
   }
-  log.info({ migration: name }, "migration applied")
 }

@@ -60,7 +60,7 @@ const copyTemplate = (adminUri: string, name: string, template: string): Promise
 
 async function contentHash(folder: string): Promise<string> {
   const hash = createHash("sha256")
-  for (const name of (await readdir(folder)).sort()) {
+  for (const name of (await readdir(folder, { recursive: true })).sort()) {
     if (name.endsWith(".sql")) hash.update(name).update(await readFile(join(folder, name)))
   }
   return hash.digest("hex").slice(0, 24)

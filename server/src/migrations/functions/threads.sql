@@ -1,0 +1,89 @@
+-- What happens to whole threads: time to live, deletion, pruning.
+
+-- Trigger: gives a new thread the default time to live.
+create or replace function give_default_ttl() returns trigger language plpgsql as $$
+begin
+  -- A thread with this id may have been removed without `delete_thread`.
+  delete from thread_ttls where thread_id = new.thread_id;
+  insert into thread_ttls (thread_id, strategy, ttl_minutes, expires_at)
+    select new.thread_id, strategy, ttl_minutes, now() + make_interval(secs => ttl_minutes * 60) from default_thread_ttl;
+  return null;
+end
+$$;
+
+-- Deletes a thread and everything that belongs to it. A run in flight is asked to stop; what its worker still writes names a run
+-- that no longer exists, so it is refused (R4). Returns the runs that were in flight, whose streams must be ended; null when
+-- there is no such thread.
+create or replace function delete_thread(_thread_id uuid) returns uuid[] language plpgsql as $$
+declare
+  _in_flight uuid[];
+begin
+  perform from threads where thread_id = _thread_id for update;
+  if not found then
+    return null;
+  end if;
+  -- A writer holds a lock on its run: once we have them all, everything written is visible below.
+  perform from runs where thread_id = _thread_id order by run_id for update;
+  _in_flight := array(select run_id from runs where thread_id = _thread_id and status in ('pending', 'running'));
+  perform pg_notify('run_cancel', run_id::text) from runs where thread_id = _thread_id and status = 'running';
+  perform delete_checkpoints(_thread_id);
+  delete from thread_ttls where thread_id = _thread_id;
+  delete from threads where thread_id = _thread_id;
+  return _in_flight;
+end
+$$;
+
+-- Keeps the newest checkpoint of each namespace and what it needs to go on. False when a run is in flight, which may have
+-- begun at any of them, or there is no such thread.
+create or replace function keep_latest_checkpoints(_thread_id uuid) returns boolean language plpgsql as $$
+begin
+  -- An update and no mere lock: a new version of the thread is what an update of its state looks for (threads/README, T1).
+  update threads set updated_at = updated_at where thread_id = _thread_id;
+  if not found or is_in_flight(_thread_id) then
+    return false;
+  end if;
+  delete from checkpoints c using (
+      select checkpoint_ns, max(checkpoint_id) as checkpoint_id from checkpoints
+      where thread_id = _thread_id::text group by checkpoint_ns) as newest
+    where c.thread_id = _thread_id::text and c.checkpoint_ns = newest.checkpoint_ns
+      and c.checkpoint_id < newest.checkpoint_id;
+  update checkpoints set parent_checkpoint_id = null
+    where thread_id = _thread_id::text and parent_checkpoint_id is not null;
+  delete from checkpoint_writes w where w.thread_id = _thread_id::text and (w.checkpoint_ns, w.checkpoint_id) not in (
+    select checkpoint_ns, checkpoint_id from checkpoints where thread_id = _thread_id::text);
+  delete from checkpoint_blobs b where b.thread_id = _thread_id::text and (b.checkpoint_ns, b.channel, b.version) not in (
+    select c.checkpoint_ns, v.key, v.value
+    from checkpoints c cross join jsonb_each_text(c.checkpoint -> 'channel_versions') as v
+    where c.thread_id = _thread_id::text and v.value is not null);
+  return true;
+end
+$$;
+
+-- Deletes or prunes one thread whose time to live is over; concurrent sweepers take different threads. A thread with a run in flight
+-- is skipped. No row: nothing is due.
+-- outcome: deleted | pruned | skipped (a run came meanwhile)
+create or replace function sweep_thread() returns table (thread_id uuid, outcome text) language plpgsql as $$
+#variable_conflict use_column
+declare
+  _due thread_ttls;
+begin
+  select l.* into _due from thread_ttls l join threads t on t.thread_id = l.thread_id
+    where l.expires_at <= now() and not is_in_flight(l.thread_id)
+    order by l.expires_at limit 1
+    for update of l, t skip locked;
+  if not found then
+    return;
+  end if;
+  if is_in_flight(_due.thread_id) then
+    return query select _due.thread_id, 'skipped';
+  elsif _due.strategy = 'delete' then
+    perform delete_thread(_due.thread_id);
+    return query select _due.thread_id, 'deleted';
+  else
+    perform keep_latest_checkpoints(_due.thread_id);
+    update thread_ttls l set expires_at = now() + make_interval(secs => l.ttl_minutes * 60)
+      where l.thread_id = _due.thread_id;
+    return query select _due.thread_id, 'pruned';
+  end if;
+end
+$$;

@@ -1,0 +1,120 @@
+/** What the queue's statements read does not grow with history: counted in rows, which no busy machine changes. */
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import type { Database, Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { idleness } from "../serving/queries.js"
+import { migrations } from "../testing/test-server.js"
+import { claimRuns, isAnyInFlight, nextDueMs, releaseRun } from "./claims.js"
+import { insertRun, type NewRun } from "./queries.js"
+
+const endedRuns = 20_000
+const delayedRuns = 5_000
+// A statement that looks at one thread's runs in flight reads a handful; one that reads history reads thousands.
+const maxRowsRead = 50
+// Postgres makes a generic plan of a prepared statement after five executions: that plan must be good as well.
+const rounds = 8
+
+const claimer = { serverId: randomUUID(), revisionId: null, leaseMs: 60_000 }
+
+/** A thread with a long history, and many runs that wait for their time on other threads. */
+async function filledThread(db: Db): Promise<string> {
+  const threadId = randomUUID()
+  await db.run(sql`insert into threads (thread_id) values (${threadId})`)
+  const columns = sql`run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, not_before`
+  await db.run(sql`
+    insert into runs (${columns})
+    select gen_random_uuid(), ${threadId}::uuid, gen_random_uuid(), 'agent', 'success', '{}', '{}', 'enqueue', now()
+    from generate_series(1, ${endedRuns}::int)`)
+  await db.run(sql`
+    with delayed as (
+      insert into threads (thread_id) select gen_random_uuid() from generate_series(1, ${delayedRuns}::int) returning thread_id)
+    insert into runs (${columns})
+    select gen_random_uuid(), thread_id, gen_random_uuid(), 'agent', 'pending', '{}', '{}', 'enqueue', now() + interval '1 day'
+    from delayed`)
+  await db.run(sql`analyze runs, threads`)
+  return threadId
+}
+
+const newRun = (threadId: string, canExecute: boolean): NewRun => ({
+  runId: randomUUID(),
+  threadId,
+  threadRule: "must_exist",
+  threadMetadata: "{}",
+  assistantId: randomUUID(),
+  graphId: "agent",
+  metadata: "{}",
+  kwargs: "{}",
+  multitaskStrategy: "enqueue",
+  isResumable: false,
+  deleteThreadOnCompletion: false,
+  afterSeconds: 0,
+  canExecute,
+  isStreamed: false,
+  caller: null,
+  webhook: null,
+  ...claimer,
+})
+
+/** @returns how many rows of `runs` a statement and the functions that it calls have read */
+async function rowsRead(tx: Db, statement: (tx: Db) => Promise<unknown>): Promise<number> {
+  const count = async () =>
+    (
+      await tx.row<{ n: number }>(sql`
+      select seq_tup_read + idx_tup_fetch as n from pg_stat_xact_user_tables where relname = 'runs'`)
+    )?.n ?? 0
+  const before = await count()
+  await statement(tx)
+  return (await count()) - before
+}
+
+const finish = (tx: Db, runId: string, claimId: string | null) =>
+  tx.run(sql`select finish_run(${runId}, ${claimId}, 'success', null, null, '{}', 'idle')`)
+
+/** One life of a run by each way, and what each of its statements reads at most. */
+async function readByStep(db: Database, threadId: string): Promise<Record<string, number>> {
+  const read: Record<string, number> = {}
+  const step = async (tx: Db, name: string, statement: (tx: Db) => Promise<unknown>) => {
+    read[name] = Math.max(read[name] ?? 0, await rowsRead(tx, statement))
+  }
+  for (let round = 0; round < rounds; round++) {
+    await db.transaction(async (tx) => {
+      const [direct, queued] = [newRun(threadId, true), newRun(threadId, false)]
+      let claimId: string | null = null
+      await step(tx, "create and claim", async () => {
+        claimId = (await insertRun(tx, direct)).claim_id
+      })
+      await step(tx, "finish", () => finish(tx, direct.runId, claimId))
+      await step(tx, "create", () => insertRun(tx, queued))
+      await step(tx, "claim", async () => {
+        const claims = await claimRuns(tx, claimer, { limit: 50, runsAlone: false })
+        claimId = claims[0]?.claimId ?? null
+      })
+      const release = {
+        runId: queued.runId,
+        claimId: claimId ?? "",
+        ending: "handed_back",
+        watcher: undefined,
+      } as const
+      await step(tx, "release", () => releaseRun(tx, release, "{}"))
+      await step(tx, "cancel", () => tx.run(sql`select cancel_run(${threadId}, ${queued.runId}, 'interrupt', 'test')`))
+      await step(tx, "when is more due", nextDueMs)
+      await step(tx, "is it idle", idleness)
+      await step(tx, "is any in flight", isAnyInFlight)
+    })
+  }
+  return read
+}
+
+test("the queue reads the same few rows after 20,000 runs of a thread and beside 5,000 that wait for their time", async () => {
+  await using db = await freshDatabase({ migrations })
+  const threadId = await filledThread(db)
+
+  const read = await readByStep(db, threadId)
+
+  const tooMany = Object.entries(read).filter(([, rows]) => rows > maxRowsRead)
+  assert.deepEqual(tooMany, [], `rows read: ${JSON.stringify(read)}`)
+  assert.ok((read.claim ?? 0) > 0, "the counters count")
+})
