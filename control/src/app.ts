@@ -48,6 +48,8 @@ export interface AppOptions {
   /** Where the edge is reached from outside, such as `http://127.0.0.1:8901`. */
   readonly agentsUrl: string
   readonly gitProtocols: readonly GitProtocol[]
+  /** Most units of a workspace. */
+  readonly unitsPerWorkspace: number
   /** What the names of sizes mean. */
   readonly resourceTiers: ResourceTiers
   /** The installation's own secrets of git hosts' webhooks. */

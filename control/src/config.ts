@@ -151,6 +151,12 @@ export const settings = {
     schema: z.string().transform(parsedJson).pipe(resourceTiersSchema).optional().transform(resourceTiersOf),
     defaultText: "a table of its own",
   },
+  unitsPerWorkspace: {
+    env: "SUPERSTEP_WORKSPACE_UNITS",
+    describe:
+      "Most units (replicas) of all deployments of a workspace together; each deployment counts as one at least, asleep or not.",
+    schema: count.default(200),
+  },
   maxBuilds: {
     env: "SUPERSTEP_MAX_BUILDS",
     describe: "Builds at once; half the processors unless set.",

@@ -31,7 +31,7 @@ export const noScopeOfSecrets = { 403: { description: "it has secrets, and the k
 /** What every change of a deployment may be refused with. */
 export const changeRefusals = {
   ...notFound,
-  409: { description: "it is being deleted" },
+  409: { description: "it is being deleted, or the workspace has no room for more units" },
   412: { description: "`If-Match` names another version" },
 } as const
 

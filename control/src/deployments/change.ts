@@ -22,7 +22,8 @@ import { type DeploymentIds, holdForChange } from "./hold.js"
 import type { DeploymentRules } from "./operations.js"
 import type { DeploymentRow } from "./queries.js"
 import { type ResourceTier, type ResourceTiers, tierResources } from "./resource-tiers.js"
-import { checkSource, checkUnchanged } from "./rules.js"
+import { requireRoom } from "./room.js"
+import { checkScale, checkSource, checkUnchanged } from "./rules.js"
 import { nextSecrets, type SecretChange, type SecretsMode } from "./secret-changes.js"
 
 /** What nulls cannot clear can be named for it (CP-D7). */
@@ -63,7 +64,7 @@ export async function patchDeployment(
   const deployment = await holdForChange(tx, ids, patch.expectedVersions)
   await useNamedArchive(tx, ids, patch)
   const namesCode = saysSomething(patch.sourceRevisionConfig)
-  const next = nextState(deployment, rules, patch, namesCode)
+  const next = await nextState(tx, deployment, rules, patch, namesCode)
   const asksForRevision =
     namesCode || next.secrets !== undefined || saysSomething({ resource_spec: patch.sourceConfig.resource_spec })
   return applyChange(tx, rules.key, deployment, {
@@ -110,7 +111,7 @@ export async function createRevision(
   const deployment = await holdForChange(tx, ids, wanted.expectedVersions)
   await useNamedArchive(tx, ids, wanted)
   await makeWay(tx, ids, wanted.onConflict)
-  const next = nextState(deployment, rules, wanted, true)
+  const next = await nextState(tx, deployment, rules, wanted, true)
   if (!startsWithARevision(next.source, next.sourceRevisionConfig)) {
     const words = "there is nothing to build yet: send an image_uri or a source_tarball_path"
     throw new Refused(words, "nothing_to_build")
@@ -140,13 +141,15 @@ async function useNamedArchive(tx: Db, { deploymentId }: DeploymentIds, wanted: 
 type NextState = Required<Pick<Change, "source" | "sourceConfig" | "sourceRevisionConfig">> & Change
 
 /** @param namesCode  the branch is looked at anew */
-function nextState(
+async function nextState(
+  tx: Db,
   deployment: DeploymentRow,
   rules: DeploymentRules,
   wanted: WantedState,
   namesCode: boolean,
-): NextState {
+): Promise<NextState> {
   checkUnchanged(deployment.source_config, wanted.sourceConfig)
+  checkScale(wanted.sourceConfig.resource_spec, deployment.source_config.resource_spec)
   const next = {
     source: sourceOfNext(deployment, wanted),
     sourceConfig: settled(deployment.source, overlay(deployment.source_config, wanted.sourceConfig)),
@@ -155,6 +158,8 @@ function nextState(
       : deployment.source_revision_config,
   }
   checkNext(deployment, next, rules)
+  const { workspace_id: workspaceId, source_config: current } = deployment
+  await requireRoom(tx, rules, { workspaceId, wanted: next.sourceConfig, current })
   const secrets = nextSecrets(deployment.secret_names, { secrets: wanted.secrets, mode: wanted.secretsMode })
   return {
     ...next,

@@ -98,13 +98,22 @@ export function startsWithARevision(source: Source, config: SourceRevisionConfig
   return true
 }
 
-/** What the original fills in for a ready-made image (control-plane §1.3). */
-const imageResources: ResourceSpec = { min_scale: 1, max_scale: 1, cpu: 1, memory_mb: 2048 }
+const numberOf = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined)
+
+/** How many units a deployment runs in. One that may sleep (`min_scale: 0`) has one while it is awake. */
+export const replicasOf = ({ resource_spec: spec }: Pick<SourceConfig, "resource_spec">): number =>
+  Math.max(1, numberOf(spec?.min_scale) ?? 1)
+
+/** What the original fills in for a ready-made image (control-plane §1.3); `max_scale` is never below `min_scale`. */
+function imageResources(spec: ResourceSpec | null): ResourceSpec {
+  const defaults = { min_scale: 1, max_scale: replicasOf({ resource_spec: spec }), cpu: 1, memory_mb: 2048 }
+  return { ...defaults, ...spec }
+}
 
 /** Fills the defaults in that readers expect back (Terraform compares them). */
 function withDefaults(source: Source, config: SourceConfig): SourceConfig {
   if (source === "external_docker") {
-    return { ...config, resource_spec: { ...imageResources, ...config.resource_spec } }
+    return { ...config, resource_spec: imageResources(config.resource_spec) }
   }
   return {
     ...config,

@@ -41,9 +41,10 @@ import {
   type NewDeployment,
 } from "./queries.js"
 import type { GitProtocol } from "./repository.js"
-import { checkNoTarball, checkSource } from "./rules.js"
+import { type RoomRules, requireRoom } from "./room.js"
+import { checkNoTarball, checkScale, checkSource } from "./rules.js"
 
-export interface DeploymentRules {
+export interface DeploymentRules extends RoomRules {
   /** Seals secrets. */
   readonly key: MasterKey
   readonly gitProtocols: readonly GitProtocol[]
@@ -66,6 +67,7 @@ export interface CreateDeployment {
  * @throws InvalidInput  the source's rules are broken, or the integration is unknown
  * @throws Refused       see `checkSource`; a secret's name is ours
  * @throws Conflict      the name or the agent's environment is taken; `conflicting_id` tells by whom
+ * @throws Conflict      the workspace has no room for its units
  */
 export async function createDeployment(
   tx: Db,
@@ -76,6 +78,7 @@ export async function createDeployment(
   const requested = overlay(emptySourceConfig, wanted.sourceConfig)
   const sourceRevisionConfig = overlay(emptySourceRevisionConfig, wanted.sourceRevisionConfig)
   checkSource(wanted.source, requested, sourceRevisionConfig, rules.gitProtocols)
+  checkScale(wanted.sourceConfig.resource_spec)
   checkNoTarball(wanted.sourceRevisionConfig)
   await checkIntegration(tx, workspaceId, requested.integration_id)
   await checkListener(tx, workspaceId, requested.listener_id)
@@ -84,6 +87,7 @@ export async function createDeployment(
   const sourceConfig = settled(source, requested)
   const name = wanted.name ?? nameOfAgent(agent)
   const deploymentId = newId()
+  await requireRoom(tx, rules, { workspaceId, wanted: sourceConfig })
   await takeName(tx, { deploymentId, workspaceId, name, agent, source, sourceConfig, sourceRevisionConfig })
   const deployment = await holdDeployment(tx, { workspaceId, deploymentId })
   return applyChange(tx, rules.key, deployment, {

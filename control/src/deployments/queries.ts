@@ -85,7 +85,7 @@ export interface NewDeployment {
   readonly sourceRevisionConfig: SourceRevisionConfig
 }
 
-/** Makes those who would take a name in this workspace wait until the transaction ends. */
+/** Makes those who would take a name or units in this workspace wait until the transaction ends. */
 export const lockNames = (tx: Db, workspaceId: string): Promise<number> =>
   // Not `for update`: that would also hold up whatever refers to the workspace.
   tx.run(sql`select 1 from workspaces where workspace_id = ${workspaceId} for no key update`)
@@ -110,6 +110,14 @@ export const insertDeployment = async (tx: Db, it: NewDeployment): Promise<boole
       ))
     on conflict do nothing`)
   return inserted > 0
+}
+
+/** The units that the deployments of a workspace ask for, each at least one (`replicasOf`). */
+export const unitsAskedFor = async (tx: Db, workspaceId: string): Promise<number> => {
+  const row = await tx.row<{ units: number }>(sql`
+    select coalesce(sum(greatest(1, (source_config #>> '{resource_spec,min_scale}')::int)), 0) as units
+    from deployments where workspace_id = ${workspaceId} and delete_requested_at is null`)
+  return row?.units ?? 0
 }
 
 /** What the next revision starts from, after a change. */

@@ -11,6 +11,7 @@ import { applyChange } from "./apply-change.js"
 import { type DeploymentIds, holdForChange } from "./hold.js"
 import type { DeploymentRules } from "./operations.js"
 import type { DeploymentRow } from "./queries.js"
+import { requireRoom } from "./room.js"
 
 interface Asked {
   readonly expectedVersions?: readonly number[] | undefined
@@ -61,16 +62,19 @@ export async function rollBack(
 
 async function repeat(
   tx: Db,
-  { key }: DeploymentRules,
+  rules: DeploymentRules,
   deployment: DeploymentRow,
   { revision, trigger, asked }: { revision: RevisionRow; trigger: "redeploy" | "rollback"; asked: Asked },
 ): Promise<DeploymentRow> {
   await requireKept(tx, revision)
   const { resource_spec, install_command, build_command } = revision.source_config
   const config = revision.source_revision_config
-  return applyChange(tx, key, deployment, {
+  const { workspace_id: workspaceId, source_config: current } = deployment
+  const sourceConfig = { ...current, resource_spec, install_command, build_command }
+  await requireRoom(tx, rules, { workspaceId, wanted: sourceConfig, current })
+  return applyChange(tx, rules.key, deployment, {
     source: revision.source,
-    sourceConfig: { ...deployment.source_config, resource_spec, install_command, build_command },
+    sourceConfig,
     sourceRevisionConfig: { ...config, repo_commit_sha: revision.commit_sha ?? config.repo_commit_sha },
     secretsVersion: revision.secrets_version,
     repeats: revision.revision_id,

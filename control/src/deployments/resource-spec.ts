@@ -2,10 +2,19 @@
 import { z } from "@hono/zod-openapi"
 import { storageProblem } from "../http/fields.js"
 
-const scale = z.int().min(0).nullish()
-const number = z.number().min(0).nullish()
+/** Most units of a revision: each is a process with database connections of its own, and nobody's machine has room for more. */
+export const mostReplicas = 100
+
+// The ranges of the original, for the container that serves (control-plane §1.3).
 const cpu = z.number().min(0.1).max(8).nullish()
 const cpuLimit = z.number().min(0.1).max(16).nullish()
+const scale = z.int().min(0).max(mostReplicas).nullish()
+// More than any one machine has: what we do not carry out is kept and shown, and has to stay a plausible number.
+const cores = z.number().min(0).max(1024).nullish()
+const megabytes = z.number().min(0).max(16_777_216).nullish()
+const gigabytes = z.number().min(0).max(65_536).nullish()
+// The most that Postgres can be set to.
+const connections = z.int().min(0).max(262_143).nullish()
 const texts = z.record(z.string(), z.string()).nullish()
 /** Parts of a Kubernetes pod, in its own words. */
 const parts = z.array(z.looseObject({})).nullish()
@@ -15,34 +24,34 @@ const resourceFields = {
   max_scale: scale,
   cpu,
   cpu_limit: cpuLimit,
-  memory_mb: number,
-  memory_limit_mb: number,
+  memory_mb: megabytes,
+  memory_limit_mb: megabytes,
   queue_min_scale: scale,
   queue_max_scale: scale,
-  queue_cpu: number,
-  queue_cpu_limit: number,
-  queue_memory_mb: number,
-  queue_memory_limit_mb: number,
+  queue_cpu: cores,
+  queue_cpu_limit: cores,
+  queue_memory_mb: megabytes,
+  queue_memory_limit_mb: megabytes,
   orchestrator_scale: scale,
-  orchestrator_cpu: number,
-  orchestrator_cpu_limit: number,
-  orchestrator_memory_mb: number,
-  orchestrator_memory_limit_mb: number,
+  orchestrator_cpu: cores,
+  orchestrator_cpu_limit: cores,
+  orchestrator_memory_mb: megabytes,
+  orchestrator_memory_limit_mb: megabytes,
   executor_scale: scale,
-  executor_cpu: number,
-  executor_cpu_limit: number,
-  executor_memory_mb: number,
-  executor_memory_limit_mb: number,
-  redis_cpu: number,
-  redis_cpu_limit: number,
-  redis_memory_mb: number,
-  redis_memory_limit_mb: number,
-  db_cpu: number,
-  db_cpu_limit: number,
-  db_memory_mb: number,
-  db_memory_limit_mb: number,
-  db_storage_gi: number,
-  db_max_connections: scale,
+  executor_cpu: cores,
+  executor_cpu_limit: cores,
+  executor_memory_mb: megabytes,
+  executor_memory_limit_mb: megabytes,
+  redis_cpu: cores,
+  redis_cpu_limit: cores,
+  redis_memory_mb: megabytes,
+  redis_memory_limit_mb: megabytes,
+  db_cpu: cores,
+  db_cpu_limit: cores,
+  db_memory_mb: megabytes,
+  db_memory_limit_mb: megabytes,
+  db_storage_gi: gigabytes,
+  db_max_connections: connections,
   labels: texts,
   annotations: texts,
   service_account_name: z.string().nullish(),

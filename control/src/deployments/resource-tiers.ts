@@ -1,6 +1,7 @@
 /** Named sizes: what a tier means in a `resource_spec` (control-plane §1.4). Pure. */
 import { z } from "zod"
 import type { ResourceSpec } from "./deployment.js"
+import { resourceSpec } from "./resource-spec.js"
 
 export const resourceTierNames = [
   "SERVERLESS_S",
@@ -12,8 +13,7 @@ export const resourceTierNames = [
 ] as const
 export type ResourceTier = (typeof resourceTierNames)[number]
 
-const preset = z.record(z.string(), z.number().min(0))
-const presets = z.partialRecord(z.enum(resourceTierNames), preset)
+const presets = z.partialRecord(z.enum(resourceTierNames), resourceSpec)
 
 /** `SUPERSTEP_RESOURCE_TIERS`: presets that take the place of ours, tier by tier. */
 export const resourceTiersSchema = z.strictObject({ compute: presets.optional(), database: presets.optional() })

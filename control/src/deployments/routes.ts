@@ -62,7 +62,9 @@ function addCreate(api: Api, options: DeploymentRoutes): void {
         201: oneReply,
         400: { description: "a rule of the source or a reserved name forbids it" },
         ...noScopeOfSecrets,
-        409: { description: "the name or the agent's environment is taken; `conflicting_id` has it" },
+        409: {
+          description: "the name or the agent's environment is taken (`conflicting_id`), or the workspace is full",
+        },
         422: { description: "the body is malformed" },
       },
     },

@@ -1,7 +1,7 @@
 /** What each source asks for and forbids, beyond the form of single fields (D7–D10). Pure. */
 import { InvalidInput, type Problem, Refused } from "@superstep/toolkit/errors/errors"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
-import type { Partially, Source, SourceConfig } from "./deployment.js"
+import type { Partially, ResourceSpec, Source, SourceConfig } from "./deployment.js"
 import { type GitProtocol, repoUrlProblem } from "./repository.js"
 
 const inSourceConfig = (field: keyof SourceConfig, message: string, type = "value_error"): Problem => ({
@@ -76,6 +76,24 @@ export function checkSource(
   if (source === "external_docker" && config.deployment_type) {
     throw new Refused("deployment_type does not apply to external_docker deployments: leave it out")
   }
+}
+
+/**
+ * A new `resource_spec` takes the place of the stored one as a whole. Someone who sends only one end of the scale still
+ * counts on the other end, so that one is compared too.
+ * @throws InvalidInput  `min_scale` is above `max_scale`
+ */
+export function checkScale(sent: ResourceSpec | null | undefined, stored: ResourceSpec | null = null): void {
+  const low = sent?.min_scale ?? stored?.min_scale
+  const high = sent?.max_scale ?? stored?.max_scale
+  if (typeof low !== "number" || typeof high !== "number" || low <= high) return
+  const hasLow = typeof sent?.min_scale === "number"
+  const hasHigh = typeof sent?.max_scale === "number"
+  if (!hasLow && !hasHigh) return
+  const words = hasLow ? `${low} is above max_scale, which is ${high}` : `${high} is below min_scale, which is ${low}`
+  const message = hasLow && hasHigh ? words : `${words}: send both`
+  const path = ["body", "source_config", "resource_spec", hasLow ? "min_scale" : "max_scale"]
+  throw new InvalidInput([{ path, message, type: "value_error" }])
 }
 
 /**

@@ -2,10 +2,11 @@
  * Shares out the database server's connections. Each unit that runs has a number of them, which its pool and its role's
  * limit keep to; all together never have more than the server gives. One that is stopped has none.
  */
+import type { Db } from "@superstep/toolkit/db/database"
 import { limitConnections } from "@superstep/toolkit/db/provision"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { PipelineContext } from "./context.js"
-import { type ConnectionUse, connectionUse, lockConnections, setConnections, type UnitRow } from "./queries.js"
+import { connectionUse, lockConnections, setConnections, type UnitRow, usedConnections } from "./queries.js"
 
 /** The budget is given out. Whether that passes by itself depends on who sleeps or ends. */
 export class NoConnections extends KnownError {
@@ -56,5 +57,20 @@ export async function takeConnections(
   return connections
 }
 
-const fullWords = ({ used }: ConnectionUse, budget: number): string =>
-  `no database connections are left for another unit: ${used} of ${budget} are given out`
+/**
+ * Looks whether so many new units would find connections. It takes none for them: each takes its own when it starts.
+ * @throws NoConnections
+ */
+export async function requireConnections(
+  tx: Db,
+  { units, budget }: { readonly units: number; readonly budget: number },
+): Promise<void> {
+  if (units <= 0) return
+  const used = await usedConnections(tx)
+  if (used + units * least > budget) throw new NoConnections(fullWords({ used, units }, budget))
+}
+
+const fullWords = ({ used, units = 1 }: { used: number; units?: number }, budget: number): string => {
+  const what = units === 1 ? "another unit" : `${units} more units`
+  return `no database connections are left for ${what}: ${used} of ${budget} are given out`
+}

@@ -19,7 +19,7 @@ const pollMs = 100
 export const runDeploy: RunStage = async (input) => {
   const { context, revision } = input
   context.crashPoint("deploy:begin")
-  const units = await ensureUnits(context, revision)
+  const units = await ensureUnits(context, revision).catch(asCapacity)
   context.crashPoint("deploy:after-unit-row")
   for (const unit of units) await context.runtime.start(await specOf(input, unit))
   context.crashPoint("deploy:after-start")
@@ -37,13 +37,13 @@ export async function untilAllReady(input: StageInput, units: readonly UnitRow[]
   for (const unit of units) await untilReady(input, unit, deadline)
 }
 
-async function specOf({ context, revision, deployment }: StageInput, unit: UnitRow): Promise<UnitSpec> {
-  try {
-    return await unitSpec(context, unit, revision, deployment)
-  } catch (error) {
-    if (error instanceof NoConnections) throw new DeployFailed("capacity", error.message)
-    throw error
-  }
+function specOf({ context, revision, deployment }: StageInput, unit: UnitRow): Promise<UnitSpec> {
+  return unitSpec(context, unit, revision, deployment).catch(asCapacity)
+}
+
+function asCapacity(error: unknown): never {
+  if (error instanceof NoConnections) throw new DeployFailed("capacity", error.message)
+  throw error
 }
 
 async function untilReady(input: StageInput, unit: UnitRow, deadline: number): Promise<void> {

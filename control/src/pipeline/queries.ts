@@ -203,6 +203,10 @@ export const connectionUse = async (
   return row
 }
 
+/** Of all units. */
+export const usedConnections = async (tx: Db): Promise<number> =>
+  (await tx.row<{ used: number }>(sql`select coalesce(sum(connections), 0) as used from units`))?.used ?? 0
+
 export const setConnections = (db: Db, unitId: string, connections: number): Promise<number> =>
   db.run(sql`update units set connections = ${connections} where unit_id = ${unitId}`)
 

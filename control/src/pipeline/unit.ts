@@ -6,36 +6,41 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import type { Db } from "@superstep/toolkit/db/database"
 import { v7 as newId } from "uuid"
 import { parseProjectConfig } from "../builders/project-config.js"
+import { replicasOf } from "../deployments/deployment.js"
 import type { RevisionRow } from "../revisions/queries.js"
 import type { UnitSpec } from "../runtimes/port.js"
 import type { UnitAddress } from "../runtimes/unit-client.js"
 import { open, seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
 import { agentEnvOf } from "./agent-env.js"
-import { besidesPool, takeConnections } from "./connections.js"
+import { besidesPool, requireConnections, takeConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
 import { addUnit, type CarriedDeployment, type UnitRow, unitsOfRevision } from "./queries.js"
 import { deploymentDatabaseUri } from "./queue-stage.js"
 import { memoryMbOf, unitLimitsOf } from "./unit-limits.js"
 import { nodeOfArtifact } from "./unit-node.js"
 
-/** The units of a revision, as many as it asks for; they are made when they are asked for the first time. */
-export async function ensureUnits(
-  { db, key }: PipelineContext,
+/**
+ * The units of a revision, as many as it asks for. They are added when they are asked for the first time, all or none.
+ * @throws NoConnections  there is no room for all of them
+ */
+export function ensureUnits(
+  { db, key, limits }: Pick<PipelineContext, "db" | "key" | "limits">,
   revision: Pick<RevisionRow, "revision_id" | "deployment_id" | "source_config">,
 ): Promise<UnitRow[]> {
   const { revision_id: revisionId, deployment_id: deploymentId } = revision
-  for (let ordinal = 0; ordinal < replicasOf(revision); ordinal++) {
-    const unitId = newId()
-    const tokenSealed = seal(key, randomBytes(32).toString("base64url"), contextOf.unit(unitId))
-    await addUnit(db, { unitId, deploymentId, revisionId, ordinal, tokenSealed })
-  }
-  return existingUnits(db, revisionId)
+  return db.transaction(async (tx) => {
+    const existing = (await unitsOfRevision(tx, revisionId)).length
+    const wanted = replicasOf(revision.source_config)
+    await requireConnections(tx, { units: wanted - existing, budget: limits.connections })
+    for (let ordinal = 0; ordinal < wanted; ordinal++) {
+      const unitId = newId()
+      const tokenSealed = seal(key, randomBytes(32).toString("base64url"), contextOf.unit(unitId))
+      await addUnit(tx, { unitId, deploymentId, revisionId, ordinal, tokenSealed })
+    }
+    return existingUnits(tx, revisionId)
+  })
 }
-
-/** How many units a revision runs in. Pure. One that may sleep (`min_scale: 0`) has one while it is awake. */
-const replicasOf = ({ source_config: { resource_spec: spec } }: Pick<RevisionRow, "source_config">): number =>
-  Math.max(1, typeof spec?.min_scale === "number" ? spec.min_scale : 1)
 
 /** @throws Error  when the revision has none */
 export async function existingUnits(db: Db, revisionId: string): Promise<UnitRow[]> {

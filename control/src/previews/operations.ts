@@ -12,6 +12,7 @@ import { type DeploymentIds, holdForChange } from "../deployments/hold.js"
 import { createDeployment, type DeploymentRules, deleteDeployment } from "../deployments/operations.js"
 import { type DeploymentRow, lockDeployment, lockNames } from "../deployments/queries.js"
 import { refProblem } from "../deployments/repository.js"
+import { requireRoom } from "../deployments/room.js"
 import { watchedRef } from "../pushes/decide.js"
 import type { Outcome, PullRequestEvent } from "../pushes/push.js"
 import type { GitDeployment } from "../pushes/queries.js"
@@ -182,7 +183,8 @@ async function deployPreview(
     await setPreviewState(tx, preview.preview_id, { state: "active", reason: null, deploymentId })
     return { detail: `${deployment.name} builds the pull request`, revisionId: deployment.latest_revision_id }
   } catch (error) {
-    // Its name is taken by a deployment of somebody's own: nothing was written, so the transaction goes on.
+    // Its name is taken by a deployment of somebody's own, or the workspace is full: nothing was written, so the
+    // transaction goes on.
     if (!(error instanceof Conflict)) throw error
     await setPreviewState(tx, preview.preview_id, { state: "failed", reason: error.message, deploymentId: null })
     return { detail: error.message, revisionId: null }
@@ -209,6 +211,8 @@ async function deployedAt(
   if (existing) {
     const isThere = preview.head_sha !== null && existing.source_revision_config.repo_commit_sha === preview.head_sha
     if (isThere) return existing
+    const { workspace_id: workspaceId, source_config: current } = existing
+    await requireRoom(tx, rules, { workspaceId, wanted: sourceConfig, current })
     return applyChange(tx, rules.key, existing, { sourceConfig, sourceRevisionConfig, secrets, trigger: "preview" })
   }
   const name = previewName(parent.name, preview.number)

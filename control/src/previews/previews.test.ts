@@ -72,6 +72,7 @@ const reconcile = () =>
     key: api.key,
     log: createLog({ process: "control", level: "silent" }),
     gitProtocols: ["https"],
+    unitsPerWorkspace: 200,
   })
 
 test("a pull request gets a deployment of its commit, with the preview secrets and nothing of its parent's (W1)", async () => {

@@ -56,6 +56,7 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
     agentsUrl: "http://agents.test:8901",
     gitProtocols: ["https", "ssh"],
     resourceTiers: defaultResourceTiers,
+    unitsPerWorkspace: 200,
     uploadsFolder: join(temporaryFolder(), "uploads"),
     webhookRules: { allowsLoopback: true, allowsPrivate: false },
     ...options,
