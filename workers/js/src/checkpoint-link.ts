@@ -36,8 +36,6 @@ export interface CheckpointLinkOptions {
   readonly awaitsCommits: boolean
   /** A write that nobody awaits was refused. */
   readonly onRefused: (error: unknown) => void
-  /** The root graph stands between two super-steps: called within `put`, before a node of the next one begins. */
-  readonly onBoundary?: () => void
 }
 
 export interface ListOptions {
@@ -55,8 +53,6 @@ export class CheckpointLink {
   /** Namespaces of the run's thread. */
   readonly #written = new Set<string>()
   readonly #newest = new NewestCheckpoint()
-  /** Of the root, under way or over since this turn of the event loop. */
-  #rootPuts = 0
   #closed: Error | undefined
 
   constructor(options: CheckpointLinkOptions) {
@@ -144,18 +140,15 @@ export class CheckpointLink {
     const isRoot = isOwn && ns === ""
     if (isOwn) this.#written.add(ns)
     if (isRoot) this.#newest.set({ ...tuple, config: saved, checkpoint, metadata: kept, pendingWrites: [] })
-    // LangGraph calls `put` after the one before it: at once when that is long over, else when the graph is further on.
-    if (isRoot && this.#rootPuts === 0) this.#options.onBoundary?.()
     // The values are encoded before the first wait: the graph goes on and may change them.
     const encoding = encodeBlobs(serde, checkpoint.channel_values, newVersions)
     const head = checkpointLines(checkpoint, kept)
-    const written = this.#write(async () => {
+    await this.#write(async () => {
       const { blobs, lines } = await encoding
       const parent = parentId === undefined ? {} : { parent_checkpoint_id: parentId }
       const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id, ...parent }
       return [{ method: "checkpoint.put", ...this.#claim(), ...where, ...this.#mayWait(), blobs }, [...head, ...lines]]
     })
-    await (isRoot ? this.#counted(written) : written)
     return saved
   }
 
@@ -175,17 +168,6 @@ export class CheckpointLink {
       const fields = { method: "checkpoint.put_writes", ...this.#claim(), ...where, ...this.#mayWait() } as const
       return [{ ...fields, writes: encoded.writes }, encoded.lines]
     })
-  }
-
-  async #counted(put: Promise<void>): Promise<void> {
-    this.#rootPuts += 1
-    try {
-      await put
-    } finally {
-      setImmediate(() => {
-        this.#rootPuts -= 1
-      })
-    }
   }
 
   /**

@@ -12,7 +12,7 @@ let server: FakeServer
 
 before(async () => {
   server = await FakeServer.start(workerMain)
-  await server.load(graphsFolder, { gated: "./src/gated.ts:graph" })
+  await server.load(graphsFolder, { gated: "./src/gated.ts:graph", twice: "./src/hitl.ts:twice" })
 })
 
 after(async () => {
@@ -58,11 +58,12 @@ for (const durability of ["sync", "async"] as const) {
     await run.hasBegun("first")
 
     await drain()
+    // Opened as well, so that a run that goes on by mistake comes to its end.
+    run.open("inner")
     run.open("first")
     const { status, error, values, events } = await server.done(run.frame)
     const { thread_id, run_id } = run.frame
     const next = server.startRun("gated", { ...run, durability, thread_id, run_id, attempt: 2, config: run.config })
-    run.open("inner")
     const end = await server.done(next)
 
     assert.deepEqual([status, error, values], ["drained", undefined, undefined])
@@ -120,6 +121,20 @@ test("W8: a breakpoint before the next node is told by the next attempt, and tha
 
   assert.deepEqual([end.status, end.next], ["interrupted", ["second"]])
   assert.deepEqual(run.began(), ["first"])
+})
+
+test("W8: an answer counts once when its run is drained before the first super-step", async () => {
+  const thread_id = crypto.randomUUID()
+  await server.run("twice", { thread_id, input: { out: [] } })
+
+  const run = server.startRun("twice", { thread_id, command: { resume: "one" } })
+  await drain()
+  const { status } = await server.done(run)
+  const again = await server.run("twice", { thread_id, run_id: run.run_id, attempt: 2, command: { resume: "one" } })
+  const end = await server.run("twice", { thread_id, command: { resume: "two" } })
+
+  assert.deepEqual([status, again.status], ["drained", "interrupted"])
+  assert.deepEqual([end.status, end.values], ["success", { out: ["one, two"] }])
 })
 
 test("W8: a run that saves nothing before its end goes on to it", async () => {

@@ -81,6 +81,11 @@ export interface MetaRegistry {
   getExtendedChannelSchemas?(schema: object, options: object): object
 }
 
+/** One execution of one graph. It asks its control before each super-step; versions that cannot drain have none. */
+export interface PregelLoop {
+  control?: { readonly drainRequested: boolean; readonly drainReason?: string | undefined } | undefined
+}
+
 /** A compiled graph: `Pregel` or anything that extends it. */
 export interface CompiledGraph {
   /** Breakpoints that it was compiled with. */
@@ -94,13 +99,10 @@ export interface CompiledGraph {
   getSubgraphsAsync(namespace?: string, recurse?: boolean): AsyncIterable<readonly [name: string, graph: CompiledGraph]>
   /** What it was compiled from; a functional entrypoint has none. */
   readonly builder?: GraphBuilder
+  /** Executes the graph; private, and the one place that has the loop (drain.ts). */
+  _runLoop?: (params: { readonly loop: PregelLoop }) => Promise<void>
   /** What reducers and extras say beside the zod types. */
   readonly _metaRegistry?: MetaRegistry
-}
-
-/** Once asked for, LangGraph throws `GraphDrained` after the super-step under way, of whichever graph that is. */
-export interface RunControl {
-  requestDrain(): void
 }
 
 /** The exports of `@langchain/langgraph` that we call. */
@@ -109,6 +111,4 @@ export interface LangGraphModule {
   readonly BaseStore: abstract new () => object
   readonly Command: new (fields: object) => object
   readonly Send: new (node: string, args: unknown) => object
-  /** Older ones do not have it: their runs are not drained. */
-  readonly RunControl?: new () => RunControl
 }

@@ -12,10 +12,11 @@ import { standsBefore } from "./breakpoint.js"
 import { CheckpointLink } from "./checkpoint-link.js"
 import { createCheckpointer } from "./checkpointer.js"
 import { CallFailed, type CallFields, type Connection, type Reply } from "./connection.js"
+import { drainBetweenSteps, isGraphDrained } from "./drain.js"
 import { EventFeed } from "./event-feed.js"
 import { EventMapper } from "./event-mapper.js"
 import { withPersistence } from "./graph-export.js"
-import type { CompiledGraph, RunControl, StateSnapshot } from "./langgraph.js"
+import type { CompiledGraph, StateSnapshot } from "./langgraph.js"
 import type { LoadedGraph } from "./loader.js"
 import { needsHead, type RunStart, runStart } from "./run-input.js"
 import { type RunRequest, runnableConfig, streamPlan } from "./run-request.js"
@@ -42,7 +43,6 @@ export class Run {
   readonly #checkpoints: CheckpointLink
   readonly #events: EventMapper
   #graph: CompiledGraph | undefined
-  #control: RunControl | undefined
   #ending: Ending | undefined
   #isDraining = false
   #isOver = false
@@ -62,9 +62,6 @@ export class Run {
       eventsWritten: () => this.#feed.written(),
       awaitsCommits: durability === "sync",
       onRefused: (error) => this.fail(error),
-      onBoundary: () => {
-        if (this.#isDraining) this.#control?.requestDrain()
-      },
     })
   }
 
@@ -86,10 +83,7 @@ export class Run {
     this.#end("cancelled", new Error("the run was cancelled"))
   }
 
-  /**
-   * The graph ends when its super-step is over (W8). LangGraph is asked no sooner: the graphs that a node calls would end
-   * as well, and the node would execute again.
-   */
+  /** The graph ends when its super-step is over (W8). */
   drain(): void {
     this.#isDraining = true
   }
@@ -123,16 +117,15 @@ export class Run {
   async #prepare(loaded: LoadedGraph): Promise<RunStart & { graph: CompiledGraph }> {
     const { context, frame } = this.#request
     const { run_id, claim_id, thread_id } = frame
-    const ordered = runnableConfig(this.#request, loaded.library.version)
-    const { RunControl } = loaded.library.module
-    this.#control = RunControl === undefined ? undefined : new RunControl()
-    const config = this.#control === undefined ? ordered : { ...ordered, control: this.#control }
+    const config = runnableConfig(this.#request, loaded.library.version)
     const runtime = { accessContext: "threads.create_run", executionRuntime: { context } } as const
     const { graph: shared, library } = await loaded.use(config, runtime)
     const checkpointer = createCheckpointer(library.module, this.#checkpoints)
     const call = this.#call.bind(this)
     const store = createStore(library.module, { call, claim: { run_id, claim_id } })
     const graph = withPersistence(shared, checkpointer, store)
+    // Durability `exit` saves nothing in between, so the next attempt would begin anew.
+    if (frame.durability !== "exit") drainBetweenSteps(graph, () => this.#isDraining)
     this.#graph = graph
     const thread = { configurable: { thread_id } }
     const head = needsHead(this.#request) ? await this.#checkpoints.get(checkpointer.serde, thread) : undefined
@@ -224,8 +217,6 @@ function failureOf({ error }: Problem): Pick<DoneFrame, "error" | "stack"> {
   const stack = stackOf(error)
   return { error: describeError(error), ...(stack === undefined ? {} : { stack }) }
 }
-
-const isGraphDrained = (error: unknown): boolean => error instanceof Error && error.name === "GraphDrained"
 
 // A task that asks for the second time has a write already, its first answer, so LangGraph leaves it out of `next`.
 function stopped(state: StateSnapshot | undefined): "success" | "interrupted" {
