@@ -65,6 +65,12 @@ export class Run {
     })
   }
 
+  /** What a log line of its graph says about where it comes from. */
+  get logFields() {
+    const { run_id, thread_id, attempt, graph_id } = this.#request.frame
+    return { run_id, thread_id, attempt, graph_id }
+  }
+
   /** Never throws: whatever happens becomes the run's `done`, or silence when the claim is lost. */
   execute(loaded: LoadedGraph): Promise<void> {
     return currentRun.run(this, async () => {

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type TestContext, test } from "node:test"
-import { graphsFolder } from "./testing/worker.js"
+import { graphsFolder, langgraphVersion } from "./testing/worker.js"
 
 const verifyMain = new URL("./verify.js", import.meta.url).pathname
 
@@ -19,7 +19,7 @@ test("all graphs of the test project load, in every way of exporting one", async
 
   assert.deepEqual(report.failed, [])
   assert.equal(code, 0)
-  assert.equal(report.langgraph_version, "1.4.12")
+  assert.equal(report.langgraph_version, langgraphVersion)
   const exported = ["chat", "factory", "wrapped", "builder", "promise", "commonjs"]
   assert.deepEqual(
     exported.filter((graphId) => !report.graphs.includes(graphId)),

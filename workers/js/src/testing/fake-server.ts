@@ -66,8 +66,9 @@ export class FakeServer implements AsyncDisposable {
   readonly #writer: FrameWriter
   readonly #socket: Socket
   readonly #answers: boolean
-  /** Who waits for the next frame: each is told that one has come, or that none will. */
+  /** Who waits for the next frame or line: each is told that one has come, or that none will. */
   #watchers: { onFrame(): void; onExit(): void }[] = []
+  #output = ""
   #errors = ""
   #lastCall = 0
 
@@ -84,6 +85,10 @@ export class FakeServer implements AsyncDisposable {
     })
     // The worker may die by a test's will.
     socket.on("error", () => {})
+    child.stdout?.on("data", (chunk) => {
+      this.#output += String(chunk)
+      for (const { onFrame } of this.#takeWatchers()) onFrame()
+    })
     child.stderr?.on("data", (chunk) => {
       this.#errors += String(chunk)
     })
@@ -104,9 +109,18 @@ export class FakeServer implements AsyncDisposable {
     server.listen(path)
     await once(server, "listening")
     const env = { ...process.env, SUPERSTEP_WORKER_SOCKET: path, SUPERSTEP_WORKER_ID: "w1", LANGSMITH_TRACING: "false" }
-    const child = spawn(interpreter, [main], { env, stdio: ["ignore", "ignore", "pipe"] })
+    const child = spawn(interpreter, [main], { env, stdio: ["ignore", "pipe", "pipe"] })
     const [socket] = await once(server, "connection")
     return new FakeServer({ folder, server, child, socket, answers })
+  }
+
+  /** What the worker has written to standard output, once so many lines are there. */
+  async output(lines: number): Promise<string[]> {
+    for (;;) {
+      const found = this.#output.split("\n").slice(0, -1)
+      if (found.length >= lines) return found
+      await this.#nextFrame()
+    }
   }
 
   /** What the worker has written to standard error. */

@@ -1,9 +1,19 @@
 /** The real worker with the test graphs loaded, for tests. */
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
 import { readGraphs } from "../langgraph-json.js"
 import { FakeServer } from "./fake-server.js"
 
 /** The repository's test graphs; this file runs from `workers/js/dist/testing`. */
 export const graphsFolder = new URL("../../../../tests/graphs/", import.meta.url).pathname
+
+/** Of the LangGraph that the test graphs use: the pinned one, or the newest (`npm test -- --newest`). */
+export const langgraphVersion = versionOf("@langchain/langgraph")
+
+function versionOf(name: string): string {
+  const file = createRequire(graphsFolder).resolve(`${name}/package.json`)
+  return JSON.parse(readFileSync(file, "utf8")).version
+}
 
 export const workerMain = new URL("../main.js", import.meta.url).pathname
 
