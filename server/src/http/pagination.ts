@@ -31,7 +31,10 @@ export interface Page {
   readonly offset: number
 }
 
-/** `X-Pagination-Total` is the number of all matches; `X-Pagination-Next` is there while more follow. */
+/**
+ * `X-Pagination-Total` is the number of all matches, of which a search may stop counting beyond this page;
+ * `X-Pagination-Next` is there while more follow.
+ */
 export function pageHeaders({ limit, offset }: Page, total: number): Record<string, string> {
   const next = offset + limit
   return { "x-pagination-total": String(total), ...(next < total && { "x-pagination-next": String(next) }) }

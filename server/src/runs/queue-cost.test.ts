@@ -1,4 +1,4 @@
-/** What the queue's statements read does not grow with history: counted in rows, which no busy machine changes. */
+/** What the queue's statements read does not grow with history. */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
@@ -6,6 +6,7 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { idleness } from "../serving/queries.js"
+import { rowsRead } from "../testing/rows-read.js"
 import { migrations } from "../testing/test-server.js"
 import { claimRuns, isAnyInFlight, nextDueMs, releaseRun } from "./claims.js"
 import { insertRun, type NewRun } from "./queries.js"
@@ -58,18 +59,6 @@ const newRun = (threadId: string, canExecute: boolean): NewRun => ({
   ...claimer,
 })
 
-/** @returns how many rows of `runs` a statement and the functions that it calls have read */
-async function rowsRead(tx: Db, statement: (tx: Db) => Promise<unknown>): Promise<number> {
-  const count = async () =>
-    (
-      await tx.row<{ n: number }>(sql`
-      select seq_tup_read + idx_tup_fetch as n from pg_stat_xact_user_tables where relname = 'runs'`)
-    )?.n ?? 0
-  const before = await count()
-  await statement(tx)
-  return (await count()) - before
-}
-
 const finish = (tx: Db, runId: string, claimId: string | null) =>
   tx.run(sql`select finish_run(${runId}, ${claimId}, 'success', null, null, '{}', 'idle')`)
 
@@ -77,7 +66,7 @@ const finish = (tx: Db, runId: string, claimId: string | null) =>
 async function readByStep(db: Database, threadId: string): Promise<Record<string, number>> {
   const read: Record<string, number> = {}
   const step = async (tx: Db, name: string, statement: (tx: Db) => Promise<unknown>) => {
-    read[name] = Math.max(read[name] ?? 0, await rowsRead(tx, statement))
+    read[name] = Math.max(read[name] ?? 0, await rowsRead(tx, "runs", () => statement(tx)))
   }
   for (let round = 0; round < rounds; round++) {
     await db.transaction(async (tx) => {

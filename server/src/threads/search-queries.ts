@@ -53,12 +53,16 @@ export const searchThreads = (
     limit ${page.limit} offset ${page.offset}`)
 }
 
+/** @param limit  where to stop counting */
 export const countThreads = async (
   db: Db,
   filter: ThreadFilter,
   access: MetadataFilter | undefined,
+  limit?: number,
 ): Promise<number> => {
-  const row = await db.row<{ count: number }>(sql`select count(*) from threads where ${matching(filter, access)}`)
+  const row = await db.row<{ count: number }>(sql`
+    select count(*) from (
+      select from threads where ${matching(filter, access)} ${limit === undefined ? sql`` : sql`limit ${limit}`}) found`)
   return row?.count ?? 0
 }
 

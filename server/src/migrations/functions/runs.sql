@@ -16,6 +16,13 @@ create or replace function is_in_flight(_thread_id uuid) returns boolean languag
   ) is not null
 $$;
 
+-- Whether a run of a thread waits, also one that waits for its time.
+create or replace function has_waiting_run(_thread_id uuid) returns boolean language sql stable as $$
+  select (
+    select r.seq from runs r where r.thread_id = _thread_id and r.status = 'pending' order by r.seq limit 1
+  ) is not null
+$$;
+
 -- Sets the status of a thread when no run of it executes: `busy` while another one waits, else `_at_rest`.
 create or replace function settle_thread(_thread_id uuid, _at_rest text) returns void language sql as $$
   update threads t set updated_at = now(), status = case
@@ -164,18 +171,19 @@ begin
     perform delete_checkpoints_of_run(_run.thread_id, _run_id);
     perform settle_thread_as_before(_run.thread_id);
   else
+    -- One update of the thread, whose row is wide and has many indexes. The run itself is still in flight here.
     update threads t set values = coalesce(_values, t.values), interrupts = coalesce(_interrupts, t.interrupts),
-      error = _error, state_updated_at = now()
+      error = _error, state_updated_at = now(), updated_at = now(),
+      status = case when _thread_status <> 'error' and has_waiting_run(_run.thread_id) then 'busy' else _thread_status end
       where t.thread_id = _run.thread_id;
     update runs r set status = _status, error = _error, claim_id = null, claimed_by = null, lease_until = null, updated_at = now()
       where r.run_id = _run_id;
-    perform settle_thread(_run.thread_id, _thread_status);
   end if;
   if _run.delete_thread_on_completion then
     perform delete_checkpoints(_run.thread_id);
     delete from threads t where t.thread_id = _run.thread_id;
   end if;
-  if is_in_flight(_run.thread_id) then
+  if has_waiting_run(_run.thread_id) then
     perform pg_notify('runs_pending', '');
   end if;
   return query select case when _run.cancel_action = 'rollback' then 'rolled_back' else 'finished' end, _run.watched_by;
