@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { type Admission, type Asked, admit } from "./admission.js"
 import { indexTable } from "./table.js"
-import { key, route } from "./testing/harness.js"
+import { key, readKey, route } from "./testing/harness.js"
 
 const table = indexTable({ generation: 1, routes: [route("chat", []), route("closed", [], { keys: [] })] })
 const limitBytes = 100
@@ -18,6 +18,31 @@ test("a known key lets in, and none or another one does not", () => {
   assert.equal(statusOf(ask("/d/chat/threads", { headers: { "x-api-key": ["other"] } })), 401)
   assert.equal(statusOf(ask("/d/chat/threads", { headers: { "x-api-key": [""] } })), 401)
   assert.equal(statusOf(ask("/d/chat/threads", { headers: { "x-api-key": [key, "other"] } })), 401)
+})
+
+test("a key that may only read is refused whatever else it sends, in words", () => {
+  const asked = (method: string, path: string, more: Partial<Asked> = {}) =>
+    ask(`/d/chat${path}`, { method, headers: { "x-api-key": [readKey] }, ...more })
+
+  assert.equal(statusOf(asked("GET", "/threads/x")), "in")
+  assert.equal(statusOf(asked("POST", "/threads/search")), "in")
+  assert.equal(statusOf(asked("POST", "/internal/activate")), 404)
+  assert.equal(statusOf(asked("GET", "/socket", { isUpgrade: true })), 403)
+  const refused = asked("POST", "/runs/stream")
+  assert.ok("refusal" in refused)
+  assert.deepEqual([refused.refusal.status, refused.refusal.code], [403, "scope_missing"])
+  assert.match(refused.refusal.detail, /may only read.*scope run, deploy or admin/)
+})
+
+test("a table of an older release does not say what a key may do: only what reads is let in", () => {
+  const former = indexTable({ generation: 1, routes: [route("chat", [], { read_keys: undefined })] })
+  const asked = (method: string, path: string) =>
+    admit({ method, url: `/d/chat${path}`, headers: { "x-api-key": [key] } }, former, limitBytes)
+
+  assert.equal(former.saysRights, false)
+  assert.equal(table.saysRights, true)
+  assert.equal(statusOf(asked("GET", "/threads/x")), "in")
+  assert.equal(statusOf(asked("POST", "/runs/stream")), 503)
 })
 
 test("a route without keys lets nobody in", () => {

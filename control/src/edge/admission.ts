@@ -1,7 +1,17 @@
 /** Decides what becomes of a request before anything is sent anywhere. Pure. */
-import { isKnownKey } from "./authorise.js"
+import { type Right, rightOf } from "./authorise.js"
 import type { HeaderLists } from "./headers.js"
-import { malformed, noSuchPath, notReachable, type Refusal, tooLarge, unauthenticated } from "./refusal.js"
+import { onlyReads } from "./reads.js"
+import {
+  malformed,
+  noSuchPath,
+  notReachable,
+  type Refusal,
+  readOnlyKey,
+  tooLarge,
+  unauthenticated,
+  unknownRight,
+} from "./refusal.js"
 import type { Route, RoutingTable } from "./table.js"
 import { hasDotSegment, isHealthCheck, isInternal, parseTarget, type Target } from "./target.js"
 
@@ -9,6 +19,8 @@ export interface Asked {
   readonly method: string
   readonly url: string
   readonly headers: HeaderLists
+  /** It asks for a WebSocket. */
+  readonly isUpgrade?: boolean
 }
 
 export type Admission = { readonly route: Route; readonly target: Target } | { readonly refusal: Refusal }
@@ -21,8 +33,12 @@ export function admit(asked: Asked, table: RoutingTable, bodyLimitBytes: number)
   // Two hosts are the beginning of most request-smuggling tricks (RFC 9112 §3.2 asks for a 400).
   if ((asked.headers.host?.length ?? 0) > 1) return { refusal: malformed("the header Host is there twice") }
   if (hasDotSegment(target.path)) return { refusal: malformed("the path has a segment . or ..: resolve it first") }
-  if (!isOpen(asked, target) && !hasKey(asked.headers, route)) return { refusal: unauthenticated }
+  const right = isOpen(asked, target) ? "run" : rightOfCaller(asked.headers, route)
+  if (!right) return { refusal: unauthenticated }
   if (isInternal(target.path)) return { refusal: noSuchPath(target.path) }
+  if (right !== "run" && !onlyReads({ ...asked, path: target.path })) {
+    return { refusal: right === "read" ? readOnlyKey : unknownRight }
+  }
   if (Number(asked.headers["content-length"]?.[0] ?? 0) > bodyLimitBytes) return { refusal: tooLarge(bodyLimitBytes) }
   return { route, target }
 }
@@ -31,7 +47,7 @@ export function admit(asked: Asked, table: RoutingTable, bodyLimitBytes: number)
 const isOpen = ({ method, headers }: Asked, target: Target): boolean =>
   isHealthCheck(target.path) || (method === "OPTIONS" && headers["access-control-request-method"] !== undefined)
 
-function hasKey(headers: HeaderLists, route: Route): boolean {
+function rightOfCaller(headers: HeaderLists, route: Route): Right | undefined {
   const [key, ...more] = headers["x-api-key"] ?? []
-  return key !== undefined && more.length === 0 && isKnownKey(key, route.keys)
+  return key === undefined || more.length > 0 ? undefined : rightOf(key, route)
 }

@@ -23,6 +23,8 @@ export interface Edge {
   readonly connections: UnitConnections
   readonly holding: Holding
   readonly rateLimit: RateLimit
+  /** Fulfilled when the control plane has sent a table. */
+  readonly tableTaken: Promise<void>
   /** The table of this moment. */
   readonly table: RoutingTable
   /** Every request that arrives from now on uses this table; what is under way goes on. */
@@ -32,6 +34,10 @@ export interface Edge {
 export function createEdge({ config, log, table }: { config: Config; log: Log; table: Table }): Edge {
   const connections = createUnitConnections()
   let current = indexTable(table)
+  let take = (): void => undefined
+  const tableTaken = new Promise<void>((resolve) => {
+    take = resolve
+  })
   const rateLimit = createRateLimit()
   const tallies = createTallies()
   const holding = createHolding({
@@ -48,11 +54,13 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
     counters: createCounters(),
     tallies,
     connections,
+    tableTaken,
     get table() {
       return current
     },
     swapTable: (next) => {
       current = indexTable(next)
+      take()
       connections.keepOnly(current.units)
       holding.release(current.isHeld)
       const deployments = new Set(next.routes.map(({ deployment_id }) => deployment_id))

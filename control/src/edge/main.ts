@@ -1,6 +1,7 @@
 /** Starts the edge. SIGTERM and SIGINT end it: open requests and streams go on for a grace, then it exits 0. */
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { AddressInUse, bind } from "@superstep/toolkit/http/listen"
 import { createLog } from "@superstep/toolkit/log/log"
@@ -11,19 +12,30 @@ import { createEdgeServer } from "./server.js"
 import { successionOf } from "./succession.js"
 import { readTableFile } from "./table-file.js"
 
+// A control plane that lives sends it at once; without one, what only reads is answered by the table that there is.
+const tableMs = 10_000
+
 async function main(): Promise<void> {
   const config = readConfig()
   const log = createLog({ process: "edge", level: config.logLevel })
   const edge = createEdge({ config, log, table: await readTableFile(config.tablePath, log) })
   const edgeServer = createEdgeServer(edge)
   const { server, close } = edgeServer
-  if (config.listenDescriptor === undefined) await bind(server, config.listen)
-  else await once(server.listen({ fd: config.listenDescriptor }), "listening")
+  const accept = () =>
+    config.listenDescriptor === undefined
+      ? bind(server, config.listen)
+      : once(server.listen({ fd: config.listenDescriptor }), "listening")
+  if (edge.table.saysRights) await accept()
   const succession = successionOf(edgeServer, () => {
     log.info({}, "edge has handed over")
     process.exit(0)
   })
   const admin = await listenForAdmin(edge, succession)
+  if (!server.listening) {
+    // The table of an older release: callers wait to be accepted until the control plane sends one that tells all.
+    await Promise.race([edge.tableTaken, sleep(tableMs)])
+    await accept()
+  }
   const { address, port } = server.address() as AddressInfo
   log.info({ host: address, port, generation: edge.table.generation }, "edge listens")
 

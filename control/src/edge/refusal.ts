@@ -2,7 +2,7 @@
 import type { Route } from "./table.js"
 
 export interface Refusal {
-  readonly status: 400 | 401 | 404 | 413 | 429 | 500 | 502 | 503
+  readonly status: 400 | 401 | 403 | 404 | 413 | 429 | 500 | 502 | 503
   readonly code: string
   readonly detail: string
   /** Seconds after which trying again may work. */
@@ -23,6 +23,20 @@ export const unauthenticated: Refusal = {
   status: 401,
   code: "unauthenticated",
   detail: "send an API key of the deployment's workspace in the header x-api-key",
+}
+
+export const readOnlyKey: Refusal = {
+  status: 403,
+  code: "scope_missing",
+  detail: "this key may only read: to run the agent, send a key with the scope run, deploy or admin",
+}
+
+/** The table is of an older release; a new one follows within seconds. */
+export const unknownRight: Refusal = {
+  status: 503,
+  code: "unavailable",
+  detail: "the edge has just started and does not know yet what this key may do: nothing was done, try again",
+  retryAfterSeconds: 1,
 }
 
 export const tooLarge = (limitBytes: number): Refusal => ({

@@ -12,12 +12,16 @@ const unit = z.object({
   token: z.string().regex(/^[\x21-\x7e]+$/, "expected visible ASCII characters"),
 })
 
+const keyHash = z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 in lower-case hex")
+
 const route = z.object({
   name: z.string().regex(routeName, "expected letters, digits and . _ ~ -"),
   deployment_id: z.string().min(1),
   revision_id: z.string().min(1),
-  /** SHA-256 of each key that may call, in hex. An empty list lets nobody in. */
-  keys: z.array(z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 in lower-case hex")),
+  /** SHA-256 of each key that may run the agent, in hex. An empty list lets nobody in. */
+  keys: z.array(keyHash),
+  /** The same of each key that may only read. A table of an older release has no such list, and all keys in `keys`. */
+  read_keys: z.array(keyHash).optional(),
   /**
    * serving: requests go to its units; held: they wait until it is awake; paused, and full (it sleeps,
    * and there is no room to wake it): they are refused.
@@ -54,6 +58,8 @@ export interface RoutingTable {
   readonly generation: number
   /** The route that answers below `/d/<name>`. */
   find(name: string): Route | undefined
+  /** Whether it tells what each key may do: that of an older release does not. */
+  readonly saysRights: boolean
   /** Whether requests for this deployment wait. */
   isHeld(deploymentId: string): boolean
   /** Every unit that may get new requests. */
@@ -67,6 +73,7 @@ export function indexTable(table: Table): RoutingTable {
     table,
     generation: table.generation,
     find: (name) => byName.get(name),
+    saysRights: table.routes.every(({ read_keys }) => read_keys !== undefined),
     isHeld: (deploymentId) => held.has(deploymentId),
     units: table.routes.flatMap(({ units, standby }) => [...units, ...standby]),
   }

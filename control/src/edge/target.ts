@@ -38,4 +38,7 @@ export function isInternal(path: string): boolean {
 /** The one path that needs no key: a health check says nothing about anybody. */
 export const isHealthCheck = (path: string): boolean => withoutQuery(path) === "/ok"
 
-const withoutQuery = (path: string): string => path.replace(/\?.*$/s, "")
+/** The query of a path, decoded. */
+export const urlQuery = (path: string): URLSearchParams => new URLSearchParams(path.replace(/^[^?]*/s, ""))
+
+export const withoutQuery = (path: string): string => path.replace(/\?.*$/s, "")

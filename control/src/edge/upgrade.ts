@@ -44,7 +44,7 @@ export async function proxyUpgrade(edge: Edge, request: IncomingMessage, socket:
 async function shakeHands(handshake: Handshake): Promise<void> {
   const { edge, request, socket, requestId } = handshake
   const { method = "GET", url = "/", headersDistinct: headers } = request
-  const admission = admit({ method, url, headers }, edge.table, edge.config.maxBodyBytes)
+  const admission = admit({ method, url, headers, isUpgrade: true }, edge.table, edge.config.maxBodyBytes)
   if ("refusal" in admission) return refuseOnSocket(socket, admission.refusal, requestId)
   if (request.headers.upgrade?.toLowerCase() !== "websocket" || method !== "GET" || hasBody(headers)) {
     return refuseOnSocket(socket, malformed("only WebSocket is upgraded here: leave the header Upgrade out"), requestId)

@@ -193,8 +193,8 @@ test("a route knows the keys of its own workspace only, and the unit that stands
   }
   const former = { ...row, unit_id: "old", revision_id: "r0", state: "draining" as const }
   const keys = new Map([
-    ["w1", ["a"]],
-    ["w2", ["b"]],
+    ["w1", { run: ["a"], read: ["c"] }],
+    ["w2", { run: ["b"], read: [] }],
   ])
 
   const placed = [row, former].map((it) => ({ ...it, token: "t", socketPath: `/${it.unit_id}` }))
@@ -204,6 +204,7 @@ test("a route knows the keys of its own workspace only, and the unit that stands
       deployment_id: "d",
       revision_id: "r",
       keys: ["a"],
+      read_keys: ["c"],
       units: [{ unit_id: "u", socket_path: "/u", token: "t" }],
       state: "serving",
       standby: [{ unit_id: "old", socket_path: "/old", token: "t" }],

@@ -11,6 +11,8 @@ import { buildFiles } from "../builders/build-request.js"
 import { writeJson } from "../files/json-file.js"
 import { interruptRevision } from "../revisions/claims.js"
 import { wakePipeline } from "../revisions/wake-up.js"
+import { createApiKey } from "../workspaces/operations.js"
+import type { Scope } from "../workspaces/workspace.js"
 import { deploymentOf, smallProject } from "./testing/platform.js"
 import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
@@ -65,6 +67,35 @@ test("a repository becomes an agent, and a new commit takes its place", async ()
 const unitsOf = (deploymentId: string) =>
   platform.db.rows<{ unit_id: string; state: string; revision_id: string }>(sql`
     select unit_id, state, revision_id from units where deployment_id = ${deploymentId}`)
+
+test("a key runs agents when it has the scope run, deploy or admin, and with any other it only reads", async () => {
+  await platform.serveRepository({ name: "scoped" })
+  const workspace = await platform.db.row<{ workspace_id: string }>(sql`
+    select workspace_id from deployments where name = 'scoped'`)
+  const keyWith = (scopes: readonly Scope[]) =>
+    createApiKey(platform.db, { workspaceId: workspace?.workspace_id ?? "", name: scopes.join(), scopes })
+  const send = async (clearKey: string, method: string, path = "/runs/stream") => {
+    const headers = { "x-api-key": clearKey }
+    const reply = await fetch(`${platform.agentsUrl}/d/scoped${path}`, { method, headers })
+    return { status: reply.status, body: (await reply.json()) as { code?: string } }
+  }
+  // What the unit does not know is a 404 of its own.
+  const passed = 404
+
+  for (const scopes of [["run"], ["deploy"], ["admin"], ["read", "run"]] as const) {
+    const { clearKey } = await keyWith(scopes)
+    await until(async () => (await send(clearKey, "POST")).status === passed, { what: `${scopes} is known` })
+  }
+  for (const scopes of [["read"], ["secrets"], ["read", "secrets"]] as const) {
+    const { clearKey } = await keyWith(scopes)
+    await until(async () => (await send(clearKey, "GET", "/env")).status === 200, { what: `${scopes} is known` })
+
+    const refused = await send(clearKey, "POST")
+    assert.deepEqual([refused.status, refused.body.code], [403, "scope_missing"], scopes.join())
+    assert.equal((await send(clearKey, "DELETE", "/threads/x")).status, 403)
+    assert.equal((await send(clearKey, "POST", "/threads/search")).status, passed)
+  }
+})
 
 test("a deployment cannot use up the connections of the database server", async () => {
   const { deploymentId } = await platform.deployRepository({ name: "greedy" })

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import type { Table } from "../edge/table.js"
-import { keyHashes } from "../workspaces/queries.js"
+import { type CallerKeys, keyHashes } from "../workspaces/queries.js"
 import type { PipelineContext } from "./context.js"
 import { lockEdgeTable, type RouteRow, saveEdgeTable, servingRoutes } from "./queries.js"
 import { unitToken } from "./unit.js"
@@ -16,7 +16,7 @@ type PlacedRow = RouteRow & { readonly token: string; readonly socketPath: strin
  */
 export function routesOf(
   rows: readonly PlacedRow[],
-  keys: ReadonlyMap<string, readonly string[]>,
+  keys: ReadonlyMap<string, CallerKeys>,
   requestsPerSecond = 0,
 ): Table["routes"] {
   const routes = new Map<string, Table["routes"][number]>()
@@ -28,7 +28,8 @@ export function routesOf(
       name,
       deployment_id,
       revision_id,
-      keys: [...(keys.get(row.workspace_id) ?? [])],
+      keys: [...(keys.get(row.workspace_id)?.run ?? [])],
+      read_keys: [...(keys.get(row.workspace_id)?.read ?? [])],
       units,
       standby: ofDeployment.filter(({ state }) => state === "draining").map(unitOf),
       state: stateOf(row, units.length),
@@ -70,7 +71,7 @@ async function currentTable(context: PipelineContext, edgeGeneration: number): P
     // Locked first: of two who read and number at once, the later number has the later content.
     const saved = await lockEdgeTable(tx)
     const rows = await servingRoutes(tx, context.limits.watchMs * 2)
-    const keys = new Map<string, readonly string[]>()
+    const keys = new Map<string, CallerKeys>()
     for (const { workspace_id } of rows) {
       if (!keys.has(workspace_id)) keys.set(workspace_id, await keyHashes(tx, workspace_id))
     }

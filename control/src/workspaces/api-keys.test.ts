@@ -48,7 +48,7 @@ test("a key that has expired is refused, also by the agents; one that would be b
   const past = await api.call("POST", "/v2/api-keys", { body: { name: "x", expires_at: "2001-01-01T00:00:00Z" } })
 
   assert.deepEqual([late.status, past.status], [401, 422])
-  assert.equal((await keyHashes(api.db, api.workspaceId)).length, before.length - 1)
+  assert.equal((await keyHashes(api.db, api.workspaceId)).run.length, before.run.length - 1)
 })
 
 test("keys of another workspace and of the installation are neither seen nor ended (K4)", async () => {
@@ -87,7 +87,8 @@ test("malformed keys are refused with their places and change nothing", async ()
 test("every route asks for its scope, at the root and below /api-host, also by HEAD (K5)", async () => {
   await using api = await startApi()
   const keys: Record<string, string> = {}
-  for (const scope of ["read", "deploy", "secrets", "admin"]) keys[scope] = (await make(api, { scopes: [scope] })).key
+  for (const scope of ["read", "run", "deploy", "secrets", "admin"])
+    keys[scope] = (await make(api, { scopes: [scope] })).key
   const { body: document } = await api.call("GET", "/openapi.json")
   const routes = Object.entries(document.paths as Record<string, object>).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),

@@ -1,7 +1,7 @@
 /** The tables `workspaces` and `api_keys`. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import type { ApiKey, Scope, Workspace } from "./workspace.js"
+import { type ApiKey, mayDo, type Scope, type Workspace } from "./workspace.js"
 
 /** @returns undefined when the name is taken */
 export const insertWorkspace = (db: Db, workspaceId: string, name: string): Promise<Workspace | undefined> =>
@@ -72,12 +72,21 @@ export const presentedKey = (db: Db, sha256: string, tenantId: string | null): P
     from api_keys k left join workspaces w on w.workspace_id = ${tenantId}
     where k.sha256 = ${sha256} and ${inForce}`)
 
-/** Hashes of all keys that may call the agents of a workspace: its own and the installation's. */
-export const keyHashes = async (db: Db, workspaceId: string): Promise<string[]> => {
-  const rows = await db.rows<{ sha256: string }>(sql`
-    select sha256 from api_keys
+/** Hashes of keys that may call the agents of a workspace: its own and the installation's. */
+export interface CallerKeys {
+  /** They may run agents. */
+  readonly run: readonly string[]
+  /** They may only read. */
+  readonly read: readonly string[]
+}
+
+export const keyHashes = async (db: Db, workspaceId: string): Promise<CallerKeys> => {
+  const rows = await db.rows<{ sha256: string; scopes: readonly Scope[] }>(sql`
+    select sha256, scopes from api_keys
     where (workspace_id = ${workspaceId} or workspace_id is null) and ${inForce} order by sha256`)
-  return rows.map(({ sha256 }) => sha256)
+  const hashes = (mayRun: boolean) =>
+    rows.filter(({ scopes }) => mayDo(scopes, "run") === mayRun).map(({ sha256 }) => sha256)
+  return { run: hashes(true), read: hashes(false) }
 }
 
 export const keysOf = (db: Db, workspaceId: string | null): Promise<ApiKey[]> =>

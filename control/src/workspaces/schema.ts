@@ -5,11 +5,9 @@ import { type ApiKey, scopes } from "./workspace.js"
 
 export const keyFields = {
   name: text.min(1).max(255),
-  scopes: z
-    .array(z.enum(scopes))
-    .min(1)
-    .nullish()
-    .openapi({ description: "all may read; admin, the default, may do everything" }),
+  scopes: z.array(z.enum(scopes)).min(1).nullish().openapi({
+    description: "all may read; run calls agents, deploy also changes them; admin, the default, may do everything",
+  }),
   expires_at: z.iso
     .datetime({ offset: true })
     .nullish()

@@ -23,11 +23,11 @@ export interface ApiKey {
 }
 
 /** What a key may do. Every key may read; `admin` may do everything (K5). */
-export const scopes = ["read", "deploy", "secrets", "admin"] as const
+export const scopes = ["read", "run", "deploy", "secrets", "admin"] as const
 export type Scope = (typeof scopes)[number]
 
 export const mayDo = (held: readonly Scope[], needed: Scope): boolean =>
-  needed === "read" || held.includes(needed) || held.includes("admin")
+  needed === "read" || held.includes(needed) || held.includes("admin") || (needed === "run" && held.includes("deploy"))
 
 /** Who asks: the workspace that every query of the request is confined to. */
 export interface Caller {

@@ -11,6 +11,8 @@ import { edgeProcess, pushTable } from "../client.js"
 import type { Route, Table, Unit } from "../table.js"
 
 export const key = "lsv2_test_key"
+/** May only read. */
+export const readKey = "lsv2_read_key"
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex")
 
 export const route = (name: string, units: readonly Unit[], change: Partial<Route> = {}): Route => ({
@@ -18,6 +20,7 @@ export const route = (name: string, units: readonly Unit[], change: Partial<Rout
   deployment_id: `deployment-of-${name}`,
   revision_id: "revision-1",
   keys: [sha256(key)],
+  read_keys: [sha256(readKey)],
   state: "serving",
   units: [...units],
   standby: [],
@@ -38,13 +41,15 @@ export interface RunningEdge extends AsyncDisposable {
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
+export const edgeFiles = (folder: string) => ({
+  adminSocket: join(folder, "admin.sock"),
+  tablePath: join(folder, "routes.json"),
+  wakeSocket: join(folder, "wake.sock"),
+})
+
 /** Starts an edge whose files are in `folder`, and waits until it listens. */
 export async function startEdge(folder: string, env: Record<string, string> = {}): Promise<RunningEdge> {
-  const files = {
-    adminSocket: join(folder, "admin.sock"),
-    tablePath: join(folder, "routes.json"),
-    wakeSocket: join(folder, "wake.sock"),
-  }
+  const files = edgeFiles(folder)
   const spec = edgeProcess({ host: "127.0.0.1", port: 0, ...files })
   const [program, ...args] = spec.argv
   const child = spawn(program, args, { env: { ...spec.env, ...env }, stdio: ["ignore", "pipe", "inherit"] })

@@ -1,0 +1,31 @@
+/** The table's file that an edge of an older release has left, in which keys have no rights yet. */
+import assert from "node:assert/strict"
+import { writeFileSync } from "node:fs"
+import { test } from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { edgeStatus, pushTable } from "./client.js"
+import { edgeFiles, route, startEdge, startUnit, withKey } from "./testing/harness.js"
+
+test("an edge that begins with such a table takes callers when it knows what their keys may do", async () => {
+  const folder = temporaryFolder()
+  const files = edgeFiles(folder)
+  await using unit = await startUnit(folder, "u1", (_request, response) => response.end("done"))
+  const { read_keys: _, ...former } = route("chat", [unit.unit])
+  writeFileSync(files.tablePath, JSON.stringify({ generation: 7, routes: [former] }))
+
+  let isListening = false
+  const starting = startEdge(folder).then((edge) => {
+    isListening = true
+    return edge
+  })
+  const status = await until(() => edgeStatus(files.adminSocket).catch(() => undefined), { what: "it answers us" })
+  const listenedBefore = isListening
+  await pushTable(files.adminSocket, { generation: 8, routes: [route("chat", [unit.unit])] })
+  await using edge = await starting
+  const answer = await fetch(`${edge.url}/d/chat/runs`, { method: "POST", headers: withKey })
+
+  assert.equal(status.generation, 7)
+  assert.equal(listenedBefore, false)
+  assert.equal(answer.status, 200)
+})

@@ -1,0 +1,33 @@
+/** Which requests of an agent only read. A key with the scope `read` may send these and no others (K5). Pure. */
+import { urlQuery, withoutQuery } from "./target.js"
+
+/** What the clients ask with a POST because the question has a body. */
+const questions = [
+  /^\/(assistants|threads|runs\/crons)\/(search|count)$/,
+  /^\/threads\/[\w-]+\/(history|state\/checkpoint)$/,
+  /^\/store\/(items\/search|namespaces)$/,
+]
+
+/**
+ * Everything else may change something. A GET of a project's own routes counts as reading, as HTTP has it (RFC 9110
+ * §9.2.1).
+ * @param path       below `/d/<name>`, as it was sent
+ * @param isUpgrade  a WebSocket carries whatever its caller says
+ */
+export function onlyReads({ method, path, isUpgrade = false }: Readonly<Asked>): boolean {
+  if (isUpgrade) return false
+  if (method === "GET" || method === "HEAD") return !cancelsRuns(path)
+  return method === "POST" && questions.some((question) => question.test(withoutQuery(path)))
+}
+
+interface Asked {
+  method: string
+  path: string
+  isUpgrade?: boolean | undefined
+}
+
+/** Somebody who joins a run may ask for its end when they leave. The server takes `1`, `true` and `yes`. */
+const cancelsRuns = (path: string): boolean =>
+  urlQuery(path)
+    .getAll("cancel_on_disconnect")
+    .some((value) => !/^(0|false|no)?$/i.test(value))
