@@ -124,6 +124,18 @@ test("code that ends the process is named", async (t) => {
   ])
 })
 
+test("a top-level await that never settles is named", async (t) => {
+  const { code, report } = await verifyGraph(t, "await new Promise(() => {})\nexport const graph = 1\n")
+
+  assert.equal(code, 1)
+  assert.deepEqual(report.failed, [
+    {
+      graph_id: "g",
+      message: 'graph "g" does not finish loading: its module has a top-level await that never settles',
+    },
+  ])
+})
+
 test("a langgraph.json that cannot be used says why", async (t) => {
   const folder = project(t, { "langgraph.json": "{", "empty.json": "{}" })
 

@@ -19,11 +19,17 @@ interface Report {
 }
 
 const [configPath, resultPath] = process.argv.slice(2)
-/** What is reported when user code ends the process before the report is made. */
-let report: Report = { graphs: [], failed: [{ graph_id: "", message: "the code of a graph ended the process" }] }
+// Node sets this exit code when nothing is left that could settle a top-level await: ours waits for that of the graph.
+const unsettledAwait = 13
+
+/** The graph that is being loaded. */
+let loading = ""
+/** Undefined while graphs are being loaded. */
+let finished: Report | undefined
 
 // A write at exit is the only one that user code cannot prevent by calling `process.exit` itself.
 process.on("exit", () => {
+  const report = finished ?? cutShort()
   const line = `${JSON.stringify(report)}\n`
   if (resultPath === undefined) writeSync(1, line)
   else writeFileSync(resultPath, line)
@@ -32,7 +38,7 @@ process.on("exit", () => {
 // Standard output is for the report; what user code prints goes to standard error.
 process.stdout.write = process.stderr.write.bind(process.stderr)
 
-report = await verify()
+finished = await verify()
 // User code may have left timers and connections open.
 process.exit()
 
@@ -44,13 +50,21 @@ async function verify(): Promise<Report> {
     await openProject(project, graphs)
     return told(
       await loadGraphs(project, graphs, (graphId) => {
-        const message = `the code of graph "${graphId}" ended the process while it was loaded`
-        report = { graphs: [], failed: [{ graph_id: graphId, message }] }
+        loading = graphId
       }),
     )
   } catch (error) {
     return broken(error)
   }
+}
+
+/** What is reported when the process ends before the graphs are loaded. */
+function cutShort(): Report {
+  const message =
+    process.exitCode === unsettledAwait
+      ? `graph "${loading}" does not finish loading: its module has a top-level await that never settles`
+      : `the code of graph "${loading}" ended the process while it was loaded`
+  return { graphs: [], failed: [{ graph_id: loading, message }] }
 }
 
 function told({ graphs, failed }: LoadResult): Report {
