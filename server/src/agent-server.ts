@@ -23,6 +23,7 @@ import { assemble } from "./parts.js"
 import { nameableEnv, readProject } from "./project/langgraph-config.js"
 import { projectWithEnv, uiProject, webhooksOf } from "./project-settings.js"
 import { reloadOnChange, tellRefused } from "./reload.js"
+import { openLeases } from "./runs/open-leases.js"
 import { Readiness } from "./serving/readiness.js"
 import { activate } from "./serving/routes.js"
 import { startSweepingItems } from "./store/sweep-items.js"
@@ -60,10 +61,11 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const webhooks = webhooksOf(project, config, env)
   const uri = config.databaseUri.reveal()
   await untilReachable(() => migrate({ uri, folder: migrations, log }), { forMs: databaseMs, log })
-  const db = openDatabase({ uri, poolSize: config.poolSize, log })
+  const db = openDatabase({ uri, poolSize: config.poolSize - 1, log })
+  const leases = openLeases({ uri, leaseMs: config.leaseSeconds * 1000, log })
   const channel = await openOwnChannel()
   const tracing = await startTracing(env, version)
-  const parts = { ...assemble({ config, db, log, env, project, channel, tracing }), webhooks }
+  const parts = { ...assemble({ config, db, leases, log, env, project, channel, tracing }), webhooks }
   const { workers, gate, streams, writes, executor, loop, claimer, ui, sources } = parts
 
   const readiness = new Readiness()
@@ -110,7 +112,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const stopSweeping = await startSweeping(db, { ttl: project.checkpointer.ttl, log })
   const stopSweepingItems = startSweepingItems(parts.store, log)
   const watch = config.reload
-    ? await reloadOnChange({ config, db, log, env, project, channel, tracing }, parts)
+    ? await reloadOnChange({ config, db, leases, log, env, project, channel, tracing }, parts)
     : undefined
   readiness.markReady()
   log.info({ port: listening.port, graphs: report.graphs, revision_id: claimer.revisionId }, "server ready")
@@ -135,6 +137,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     await channel.close()
     // A collector that is away is no reason to end in disorder.
     await tracing?.close().catch((err: unknown) => log.warn({ err }, "the last traces could not be sent"))
+    await leases.close()
     await db.close()
   }
   return { listening, graphs: report.graphs, stop }

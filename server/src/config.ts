@@ -149,8 +149,8 @@ export const settings = {
   },
   poolSize: {
     env: "LANGGRAPH_POSTGRES_POOL_MAX_SIZE",
-    describe: "Most database connections of this server.",
-    schema: wholeNumber(10, 2),
+    describe: "Most database connections of this server. One of them serves leases and nothing else.",
+    schema: wholeNumber(10, 3),
   },
   leaseSeconds: {
     env: "SUPERSTEP_LEASE_SECONDS",

@@ -1,5 +1,5 @@
 /** The parts of an agent server, put together; nothing is started here. */
-import type { Database } from "@superstep/toolkit/db/database"
+import type { Database, Db } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
 import { SourceAnalysis } from "./assistants/source-analysis.js"
 import { checkpointCalls } from "./checkpoints/calls.js"
@@ -13,6 +13,7 @@ import { type Project, toWorkerProject } from "./project/langgraph-config.js"
 import { defaultsOf, projectWithEnv } from "./project-settings.js"
 import { ClaimLoop } from "./runs/claim-loop.js"
 import { Executor } from "./runs/executor.js"
+import { leaseTimes } from "./runs/lease-times.js"
 import { observeWith } from "./runs/observer.js"
 import { storeCalls } from "./store/calls.js"
 import { embedBy } from "./store/embedder.js"
@@ -23,14 +24,12 @@ import type { Limits } from "./workers/child.js"
 import { patient } from "./workers/patient-calls.js"
 import { createWorkerPool, usualLimits, type WorkerPool } from "./workers/pool.js"
 
-// How often claims of lost servers are looked for: often enough for a lease of any length.
-const mostSweepMs = 5_000
-const sweepsPerLease = 3
-
 /** What they are made from. */
 export interface Assembly {
   readonly config: Config
   readonly db: Database
+  /** One connection for statements on leases alone: whatever occupies the others costs no run. */
+  readonly leases: Db
   readonly log: Log
   readonly env: NodeJS.ProcessEnv
   readonly project: Project
@@ -41,9 +40,8 @@ export interface Assembly {
 export type Parts = ReturnType<typeof assemble>
 
 /** Makes every part that routes, loops and reloads share. */
-export function assemble({ config, db, log, env, project, channel, tracing }: Assembly) {
-  const leaseMs = config.leaseSeconds * 1000
-  const sweepMs = Math.min(mostSweepMs, leaseMs / sweepsPerLease)
+export function assemble({ config, db, leases, log, env, project, channel, tracing }: Assembly) {
+  const { leaseMs, sweepMs, mostGapMs } = leaseTimes(config.leaseSeconds * 1000)
   const claimer = { serverId: config.serverId, revisionId: config.revisionId ?? null, leaseMs }
   const streams = new RunStreams({
     db,
@@ -71,8 +69,8 @@ export function assemble({ config, db, log, env, project, channel, tracing }: As
   const runTimeoutMs = config.runTimeoutSeconds * 1000
   const metrics = createMetrics()
   const observer = observeWith([metrics.observer, ...(tracing ? [tracing.observer] : [])])
-  const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs, observer })
-  const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs, graceMs: leaseMs })
+  const executor = new Executor({ db, leases, log, workers, streams, writes, claimer, runTimeoutMs, observer })
+  const loop = new ClaimLoop({ db, leases, log, executor, streams, claimer, sweepMs, mostGapMs, graceMs: leaseMs })
   workers.onFree(() => loop.slotFreed())
   const ui = new UiBundles(log)
   return {

@@ -18,7 +18,7 @@ test("a worker that is up before the loop has started makes no run lose its firs
     insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy)
     values (${runId}, ${threadId}, ${uuidv7()}, 'agent', 'pending', '{}',
       '{"config": {}, "stream_mode": ["values"], "durability": "async"}', 'enqueue')`)
-  const loop = new ClaimLoop({ ...server, sweepMs: 50, graceMs: 0 })
+  const loop = new ClaimLoop({ ...server, sweepMs: 50, mostGapMs: 10_000, graceMs: 0 })
 
   loop.slotFreed()
   loop.wake()

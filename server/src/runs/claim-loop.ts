@@ -2,12 +2,22 @@
  * Takes waiting runs out of the queue whenever this server has room: after a notification, when a slot becomes free,
  * when a delayed run is due, and once in a while in case a notification was lost. One pass runs at a time.
  */
-import type { Database } from "@superstep/toolkit/db/database"
+import type { Database, Db } from "@superstep/toolkit/db/database"
 import { isSqlState, sqlState } from "@superstep/toolkit/db/database"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { RunStreams } from "../events/run-streams.js"
-import { type Claimer, claimRuns, findLostClaims, isAnyInFlight, nextDueMs, releaseRun } from "./claims.js"
+import {
+  type Claimer,
+  claimRuns,
+  findExpiredClaims,
+  findFormerClaims,
+  type LostClaim,
+  lookAtQueue,
+  nextDueMs,
+  releaseRun,
+} from "./claims.js"
+import { Contact } from "./contact.js"
 import type { Executor } from "./executor.js"
 import { OverdueEnds } from "./overdue-ends.js"
 import { workerLost } from "./run.js"
@@ -18,18 +28,23 @@ export interface ClaimLoopOptions {
   readonly executor: Executor
   readonly streams: RunStreams
   readonly claimer: Claimer
+  /** Statements on leases, on a connection that nothing else can occupy. */
+  readonly leases: Db
   /**
    * How often to look without being told: the safety net behind the notifications, and how long a claim of a dead
    * server stays unnoticed after its lease. In milliseconds.
    */
   readonly sweepMs: number
-  /** How long after Postgres' start no lease is judged, in milliseconds. */
+  /** How long this server may be without the database and still judge leases, in milliseconds. */
+  readonly mostGapMs: number
+  /** How long this server must have been in touch with the database to judge leases, in milliseconds. */
   readonly graceMs: number
 }
 
 export class ClaimLoop {
   readonly #options: ClaimLoopOptions
   readonly #overdueEnds = new OverdueEnds()
+  readonly #contact: Contact
   #subscription: Subscription | undefined
   #sweep: NodeJS.Timeout | undefined
   #due: NodeJS.Timeout | undefined
@@ -39,12 +54,14 @@ export class ClaimLoop {
   #mayWait = true
   /** Whether it may hold runs that need a worker of their own. */
   #mayWaitAlone = true
+  #isLooking = false
   #isSweeping = false
   /** From the end of `start` to `stop`: what was claimed before would be taken for a former life's, and given back. */
   #mayClaim = false
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options
+    this.#contact = new Contact({ mostGapMs: options.mostGapMs, lastingMs: options.graceMs })
   }
 
   async start(): Promise<void> {
@@ -56,8 +73,8 @@ export class ClaimLoop {
     const onPending = (kind: string) => (kind === "alone" ? lookForAll() : this.wake())
     this.#subscription = await db.listen("runs_pending", onPending, lookForAll)
     // What a former life of this server held is lost: nobody else can know it sooner.
-    await this.#releaseLost(claimer.serverId)
-    this.#sweep = setInterval(() => void this.#sweepLost(), sweepMs)
+    await this.#release(await findFormerClaims(db, claimer.serverId), { ending: "server_restarted" })
+    this.#sweep = setInterval(() => void this.#look(), sweepMs)
     this.#sweep.unref()
     this.#mayClaim = true
     this.wake()
@@ -154,15 +171,27 @@ export class ClaimLoop {
     this.#due.unref()
   }
 
-  async #sweepLost(): Promise<void> {
+  /** Nearly always nothing is lost: a server that sleeps asks one question. */
+  async #look(): Promise<void> {
     // The one before may still wait for a database that is away.
-    if (this.#isSweeping) return
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      const { leases, streams } = this.#options
+      const { isAnyInFlight, nowMs } = await lookAtQueue(leases)
+      this.#contact.reached(nowMs)
+      if (!this.#isSweeping && (isAnyInFlight || streams.openStreams > 0)) void this.#sweepLost()
+    } catch (err) {
+      this.#options.log.warn({ err }, "the queue could not be looked at")
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  async #sweepLost(): Promise<void> {
     this.#isSweeping = true
     try {
-      // Nearly always nothing is: a server that sleeps asks one question.
-      const { db, streams } = this.#options
-      if (streams.openStreams === 0 && !(await isAnyInFlight(db))) return
-      await this.#releaseLost(undefined)
+      await this.#releaseExpired()
       await this.#overdueEnds.tell(this.#options)
       this.#mayWaitAlone = true
       this.wake()
@@ -173,13 +202,23 @@ export class ClaimLoop {
     }
   }
 
+  async #releaseExpired(): Promise<void> {
+    const { leases, executor } = this.#options
+    const untilMs = this.#contact.judgeUntilMs
+    if (untilMs === undefined) return
+    const expired = await findExpiredClaims(leases, { heldHere: executor.heldClaims(), untilMs })
+    await this.#release(expired, { ending: "lease_ended", untilMs })
+  }
+
   /** Returns what nobody holds any more to the queue; a run that was lost too often ends (R5). */
-  async #releaseLost(formerlyOf: string | undefined): Promise<void> {
-    const { db, log, streams, graceMs } = this.#options
+  async #release(
+    claims: readonly LostClaim[],
+    how: { ending: "lease_ended" | "server_restarted"; untilMs?: number },
+  ): Promise<void> {
+    const { db, log, streams } = this.#options
     const error = JSON.stringify(workerLost("its server"))
-    const ending = formerlyOf === undefined ? "lease_ended" : "server_restarted"
-    for (const { runId, claimId } of await findLostClaims(db, { formerlyOf, graceMs })) {
-      const { outcome, status } = await releaseRun(db, { runId, claimId, ending, watcher: undefined }, error)
+    for (const { runId, claimId } of claims) {
+      const { outcome, status } = await releaseRun(db, { runId, claimId, watcher: undefined, ...how }, error)
       if (outcome !== "claim_lost") log.warn({ run_id: runId, outcome }, "a run of a lost server was taken back")
       if (outcome === "finished")
         await streams.announceEnd(runId, status ?? "error", status === "error" ? error : undefined)

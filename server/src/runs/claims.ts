@@ -41,13 +41,22 @@ export const claimRuns = (
       r.kwargs, r.caller, true as "hasCheckpoint", r.delete_thread_on_completion as "deletesThread", r.is_resumable as "isResumable", r.runs_alone as "runsAlone",
       r.watched_by as "watchedBy", extract(epoch from now() - greatest(r.created_at, r.not_before))::float8 * 1000 as "waitedMs"`)
 
-/** Whether any run waits or executes, wherever. */
-export const isAnyInFlight = async (db: Db): Promise<boolean> => {
+export interface Sight {
+  /** Whether any run waits or executes, wherever. */
+  readonly isAnyInFlight: boolean
+  /** The database's clock, in milliseconds since 1970. */
+  readonly nowMs: number
+}
+
+/** A look at the queue as a whole. */
+export const lookAtQueue = async (db: Db): Promise<Sight> => {
   // Ordered, so that Postgres takes the small index: it drops the order of a mere `exists` and may scan the table.
-  const row = await db.row<{ any: boolean }>(sql`
+  const row = await db.row<Sight>(sql`
     select (select seq from runs where status = 'pending' order by not_before, seq limit 1) is not null
-      or (select seq from runs where status = 'running' order by lease_until limit 1) is not null as any`)
-  return row?.any ?? false
+        or (select seq from runs where status = 'running' order by lease_until limit 1) is not null as "isAnyInFlight",
+      extract(epoch from now())::float8 * 1000 as "nowMs"`)
+  if (!row) throw new Error("a question without a table has an answer")
+  return row
 }
 
 /** When the next delayed run becomes due, in milliseconds from now; undefined when none waits for its time. */
@@ -89,6 +98,8 @@ export interface Release {
   readonly ending: AttemptEnding
   /** The server, when it has clients of the run: whoever claims it next serves them through the event log. */
   readonly watcher: string | undefined
+  /** Later than this, by the database's clock, nothing is released: milliseconds since 1970. */
+  readonly untilMs?: number
 }
 
 /** What became of a run whose attempt ended: it waits again, it is over, or somebody else has it. */
@@ -103,28 +114,39 @@ export interface Released {
  * @param error  JSON text: how a run ends that was lost too often
  */
 export const releaseRun = async (db: Db, release: Release, error: string): Promise<Released> => {
+  const { runId, claimId, ending, watcher = null, untilMs = null } = release
+  // The function is called with what the condition lets through, so not at all when it is too late.
   const row = await db.row<Released>(sql`
-    select * from release_run(${release.runId}, ${release.claimId}, ${release.ending}, ${release.watcher ?? null},
-      ${maxLosses}, ${error})`)
-  if (!row) throw new Error("release_run returned nothing")
-  return row
+    with due as materialized (
+      select ${claimId}::uuid as claim_id where ${untilMs}::float8 is null or ${isBefore(untilMs)})
+    select released.* from due
+      cross join lateral release_run(${runId}, due.claim_id, ${ending}, ${watcher}, ${maxLosses}, ${error}) released`)
+  return row ?? { outcome: "claim_lost", status: null }
 }
+
+const isBefore = (ms: number | null) => sql`extract(epoch from now())::float8 * 1000 <= ${ms}::float8`
 
 export interface LostClaim {
   readonly runId: string
   readonly claimId: string
 }
 
+/** Claims that a former life of this server held. */
+export const findFormerClaims = (db: Db, serverId: string): Promise<LostClaim[]> =>
+  db.rows<LostClaim>(sql`
+    select run_id as "runId", claim_id as "claimId" from runs
+    where status = 'running' and claimed_by = ${serverId} order by run_id`)
+
 /**
- * Claims whose lease ended, and those that a former life of this server held.
- * @param graceMs  how long after Postgres' start no lease is judged, in milliseconds: while it was away nobody could renew
+ * Claims whose lease is over.
+ * @param heldHere  claims of attempts that this server executes: these it renews, however long that was impossible
+ * @param untilMs   later than this, by the database's clock, none is found: milliseconds since 1970
  */
-export const findLostClaims = (
+export const findExpiredClaims = (
   db: Db,
-  { formerlyOf, graceMs }: { formerlyOf: string | undefined; graceMs: number },
+  { heldHere, untilMs }: { heldHere: readonly string[]; untilMs: number },
 ): Promise<LostClaim[]> =>
   db.rows<LostClaim>(sql`
     select run_id as "runId", claim_id as "claimId" from runs
-    where status = 'running' and (claimed_by = ${formerlyOf ?? null}::uuid
-      or (lease_until < now() and pg_postmaster_start_time() < now() - make_interval(secs => ${graceMs} / 1000.0)))
+    where status = 'running' and lease_until < now() and claim_id <> all (${heldHere}::uuid[]) and ${isBefore(untilMs)}
     order by run_id`)

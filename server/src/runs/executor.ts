@@ -6,10 +6,10 @@
  * X2 Nothing is published for a claim after it ended, even if its worker still talks.
  * X3 The `end` event follows the commit of the run's final status, so that a client that saw it reads the final state.
  * X4 Renewal is the truth about a claim: it tells who asked to stop it, who watches it, and whether it is still held.
- *    Notifications say the same sooner.
+ *    Notifications say the same sooner. A claim is renewed until its end is committed.
  * X5 Clients of a run that has left this server are served through the event log.
  */
-import type { Database } from "@superstep/toolkit/db/database"
+import type { Database, Db } from "@superstep/toolkit/db/database"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { ClaimWrites } from "../checkpoints/claim-writes.js"
@@ -20,6 +20,7 @@ import { Attempt } from "./attempt.js"
 import { errorText, resultFor, type Written, writeEnd } from "./attempt-end.js"
 import { type Claimer, type HeldClaim, releaseRun, renewLeases } from "./claims.js"
 import { followElsewhere } from "./follow.js"
+import { leaseTimes } from "./lease-times.js"
 import type { RunObserver } from "./observer.js"
 import { orderOf } from "./request.js"
 import { type Claim, endingOf, type RunEnd, stateText, timedOut, workerLost } from "./run.js"
@@ -27,6 +28,8 @@ import { startRunLimit, stopGraceMs } from "./run-limit.js"
 
 export interface ExecutorOptions {
   readonly db: Database
+  /** Statements on leases, on a connection that nothing else can occupy. */
+  readonly leases: Db
   readonly log: Log
   readonly workers: Workers
   readonly streams: RunStreams
@@ -40,9 +43,6 @@ export interface ExecutorOptions {
   readonly stopGraceMs?: number
 }
 
-// A third of the lease: two renewals may fail before the claim is lost.
-const renewalsPerLease = 3
-
 export class Executor {
   readonly #options: ExecutorOptions
   /** All attempts whose claim this server holds, also while their end is being written. */
@@ -52,6 +52,9 @@ export class Executor {
   readonly #earlyCancels = new Set<string>()
   #reserved = 0
   #renewal: NodeJS.Timeout | undefined
+  /** Whether the last renewal has failed. */
+  #isCutOff = false
+  #isClosed = false
   #cancels: Subscription | undefined
 
   constructor(options: ExecutorOptions) {
@@ -59,16 +62,32 @@ export class Executor {
   }
 
   async start(): Promise<void> {
-    const { db, claimer } = this.#options
+    const { db } = this.#options
     const renew = () => void this.renew()
     this.#cancels = await db.listen("run_cancel", (runId) => this.#cancel(runId), renew)
-    this.#renewal = setInterval(renew, claimer.leaseMs / renewalsPerLease)
+    this.#renewAfter(leaseTimes(this.#options.claimer.leaseMs).renewMs)
+  }
+
+  #renewAfter(ms: number): void {
+    if (this.#isClosed) return
+    this.#renewal = setTimeout(async () => {
+      const { renewMs, retryMs } = leaseTimes(this.#options.claimer.leaseMs)
+      const startedAt = performance.now()
+      const isDone = await this.renew()
+      const tookMs = performance.now() - startedAt
+      this.#renewAfter(isDone ? Math.max(retryMs, renewMs - tookMs) : retryMs)
+    }, ms)
     this.#renewal.unref()
   }
 
   /** Runs that execute here, or whose end is being written. */
   get running(): number {
     return this.#attempts.size
+  }
+
+  /** Claims that this server executes or ends, and renews until that is written. */
+  heldClaims(): string[] {
+    return [...this.#attempts].map(({ claim }) => claim.claimId)
   }
 
   /** Slots that are neither taken nor promised. */
@@ -140,32 +159,40 @@ export class Executor {
     return attempt
   }
 
-  /** Renews all claims of this server and does what was asked for meanwhile (X4). */
-  async renew(): Promise<void> {
-    const { db, log, claimer, streams } = this.#options
+  /**
+   * Renews all claims of this server and does what was asked for meanwhile (X4).
+   * @returns false when the database could not be asked
+   */
+  async renew(): Promise<boolean> {
+    const { leases, log, claimer, streams } = this.#options
     this.#earlyCancels.clear()
     streams.forgetEarlyWatchers()
-    const attempts = [...this.#attempts].filter(({ state }) => state === "executing")
-    if (attempts.length === 0) return
+    const attempts = [...this.#attempts]
+    if (attempts.length === 0) return true
     try {
-      const ids = attempts.map(({ claim }) => claim.claimId)
-      const held = new Map((await renewLeases(db, claimer, ids)).map((row) => [row.claim_id, row]))
-      for (const attempt of attempts) this.#follow(attempt, held.get(attempt.claim.claimId))
+      const held = await renewLeases(leases, claimer, this.heldClaims())
+      const byClaim = new Map(held.map((row) => [row.claim_id, row]))
+      for (const attempt of attempts) this.#follow(attempt, byClaim.get(attempt.claim.claimId))
+      this.#isCutOff = false
+      return true
     } catch (err) {
-      log.warn({ err, runs: attempts.length }, "leases could not be renewed")
+      if (!this.#isCutOff) log.warn({ err, runs: attempts.length }, "leases could not be renewed")
+      this.#isCutOff = true
+      return false
     }
   }
 
   /** Stops renewing and waits until what has ended is written. Call after the workers were stopped. */
   async close(): Promise<void> {
-    clearInterval(this.#renewal)
+    this.#isClosed = true
+    clearTimeout(this.#renewal)
     await this.#cancels?.close()
     await Promise.all(this.#endings)
   }
 
   #follow(attempt: Attempt, held: HeldClaim | undefined): void {
     const { workers, streams } = this.#options
-    // It may have ended while the statement was on its way.
+    // It may have ended while the statement was on its way; then its end tells whether the claim was held.
     if (attempt.state !== "executing") return
     if (!held) {
       this.#abandon(attempt)

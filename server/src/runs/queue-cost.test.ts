@@ -8,7 +8,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { idleness } from "../serving/queries.js"
 import { rowsRead } from "../testing/rows-read.js"
 import { migrations } from "../testing/test-server.js"
-import { claimRuns, isAnyInFlight, nextDueMs, releaseRun } from "./claims.js"
+import { claimRuns, findExpiredClaims, findFormerClaims, lookAtQueue, nextDueMs, releaseRun } from "./claims.js"
 import { insertRun, type NewRun } from "./queries.js"
 
 const endedRuns = 20_000
@@ -91,7 +91,10 @@ async function readByStep(db: Database, threadId: string): Promise<Record<string
       await step(tx, "cancel", () => tx.run(sql`select cancel_run(${threadId}, ${queued.runId}, 'interrupt', 'test')`))
       await step(tx, "when is more due", nextDueMs)
       await step(tx, "is it idle", idleness)
-      await step(tx, "is any in flight", isAnyInFlight)
+      await step(tx, "look at the queue", lookAtQueue)
+      const untilMs = Date.now() + 60_000
+      await step(tx, "find expired claims", () => findExpiredClaims(tx, { heldHere: [randomUUID()], untilMs }))
+      await step(tx, "find former claims", () => findFormerClaims(tx, randomUUID()))
     })
   }
   return read

@@ -9,8 +9,10 @@ import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { createThread, getThread } from "../threads/operations.js"
+import { findExpiredClaims, releaseRun } from "./claims.js"
 import { cancelRun, createRun, getRun, joinRun, waitForEnd } from "./operations.js"
 import { watchRun } from "./queries.js"
+import { workerLost } from "./run.js"
 import { newRun } from "./schema.js"
 
 const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
@@ -25,6 +27,20 @@ const started = (server: TestServer, runId: string, attempt = 1) =>
 
 const endLease = (db: Database, runId: string) =>
   db.run(sql`update runs set lease_until = now() - interval '1 s' where run_id = ${runId}`)
+
+/** What another server does with a run whose lease is over. */
+async function takeBack(db: Database, runId: string): Promise<void> {
+  await endLease(db, runId)
+  const claim = (await findExpiredClaims(db, { heldHere: [], untilMs: Number.POSITIVE_INFINITY })).find(
+    (one) => one.runId === runId,
+  )
+  assert.ok(claim)
+  await releaseRun(
+    db,
+    { ...claim, ending: "lease_ended", watcher: undefined },
+    JSON.stringify(workerLost("its server")),
+  )
+}
 
 const untilBlocked = (db: Database) =>
   until(
@@ -105,7 +121,7 @@ test("a stop that comes while the listener is cut reaches the run when it is bac
   assert.equal(execution.isCancelled, true)
 })
 
-test("an attempt whose lease ended on its own server is over, and the next one alone has the stream (X2)", async () => {
+test("an attempt whose run was taken back, and comes to its own server again, is over, and the next one alone has the stream (X2)", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server)
@@ -114,7 +130,7 @@ test("an attempt whose lease ended on its own server is over, and the next one a
   const first = await started(server, runId)
   first.emit("values", { from: 1 })
 
-  await endLease(db, runId)
+  await takeBack(db, runId)
   const second = await started(server, runId, 2)
   first.emit("values", { from: "a ghost" })
   second.emit("values", { from: 2 })
@@ -254,7 +270,7 @@ test("leases that end count as losses once the run executes alone, and hand-back
   const alone: boolean[] = []
   for (const attempt of [2, 3, 4, 5, 6, 7]) {
     alone.push((await started(server, runId, attempt)).order.runsAlone)
-    await endLease(db, runId)
+    await takeBack(db, runId)
   }
   await until(
     async () => (await getRun(server, { caller: anyone, threadId: threadId, runId: runId })).status === "error",

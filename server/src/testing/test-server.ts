@@ -1,7 +1,7 @@
 /** An agent server without HTTP: queue, streams and scripted workers on a real database. */
 import { randomUUID } from "node:crypto"
 import { fileURLToPath } from "node:url"
-import type { Database } from "@superstep/toolkit/db/database"
+import type { Database, Db } from "@superstep/toolkit/db/database"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { createLog } from "@superstep/toolkit/log/log"
 import { ClaimWrites } from "../checkpoints/claim-writes.js"
@@ -12,7 +12,9 @@ import { RunStreams } from "../events/run-streams.js"
 import { createMetrics, type Metrics } from "../metrics/metrics.js"
 import { ClaimLoop } from "../runs/claim-loop.js"
 import { Executor } from "../runs/executor.js"
+import { leaseTimes } from "../runs/lease-times.js"
 import { observeWith } from "../runs/observer.js"
+import { openLeases } from "../runs/open-leases.js"
 import type { Runs } from "../runs/operations.js"
 import type { Tracing } from "../tracing/tracing.js"
 import { createDeliveryLoop } from "../webhooks/delivery-loop.js"
@@ -22,8 +24,12 @@ import { ScriptedWorkers } from "./scripted-workers.js"
 
 export const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
+/** Connections of a test's server, besides those for leases and notifications. */
+export const testPoolSize = 4
+
 export interface TestServer extends Runs, AsyncDisposable {
   readonly workers: ScriptedWorkers
+  readonly leases: Db
   readonly loop: ClaimLoop
   readonly metrics: Metrics
   readonly crons: CronLoop
@@ -36,6 +42,9 @@ export interface TestServer extends Runs, AsyncDisposable {
 export interface TestServerOptions {
   readonly slots?: number
   readonly leaseMs?: number
+  /** How long it must be in touch with the database to judge leases; not at all unless told. */
+  readonly graceMs?: number
+  readonly mostGapMs?: number
   readonly revisionId?: string
   readonly serverId?: string
   readonly runTimeoutMs?: number
@@ -51,9 +60,11 @@ export interface TestServerOptions {
 /** Starts a server on a test's database; several may share one. */
 export async function startTestServer(shared: Database, options: TestServerOptions = {}): Promise<TestServer> {
   const log = createLog({ process: "server", level: "silent" })
-  const db = openDatabase({ uri: shared.uri, poolSize: 4, log })
-  const { slots = 10, leaseMs = 30_000, revisionId = null, serverId = randomUUID() } = options
+  const db = openDatabase({ uri: shared.uri, poolSize: testPoolSize, log })
+  const { slots = 10, leaseMs = 30_000, graceMs = 0, revisionId = null, serverId = randomUUID() } = options
   const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, tracing, maxWaitingRuns = 0 } = options
+  const leases = openLeases({ uri: shared.uri, leaseMs, log })
+  const { mostGapMs = leaseTimes(leaseMs).mostGapMs } = options
   const webhooks = { ...testWebhooks, ...options.webhooks }
   const claimer = { serverId, revisionId, leaseMs }
   const workers = new ScriptedWorkers({ slots })
@@ -61,8 +72,19 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const writes = new ClaimWrites({ db, log })
   const metrics = createMetrics()
   const observer = observeWith([metrics.observer, ...(tracing ? [tracing.observer] : [])])
-  const executor = new Executor({ db, log, workers, streams, writes, claimer, runTimeoutMs, stopGraceMs, observer })
-  const loop = new ClaimLoop({ db, log, executor, streams, claimer, sweepMs: 50, graceMs: 0 })
+  const executor = new Executor({
+    db,
+    leases,
+    log,
+    workers,
+    streams,
+    writes,
+    claimer,
+    runTimeoutMs,
+    stopGraceMs,
+    observer,
+  })
+  const loop = new ClaimLoop({ db, leases, log, executor, streams, claimer, sweepMs: 50, mostGapMs, graceMs })
   workers.onFree(() => loop.slotFreed())
   await streams.start()
   await executor.start()
@@ -80,11 +102,13 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     await executor.close()
     await deliveries?.stop()
     await streams.close()
+    await leases.close()
     await db.close()
   }
   const crash = async () => {
     // Nothing that still happens reaches the database.
     writes.close()
+    await leases.close()
     await db.close()
     await loop.stop()
     await crons.stop()
@@ -92,6 +116,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   }
   return {
     db,
+    leases,
     log,
     workers,
     streams,

@@ -6,8 +6,8 @@ import { bodyOf, type Conversation } from "./conversation.js"
 import { EventClient, isNotNow, type ReceivedEvent, UnexpectedAnswer } from "./event-client.js"
 import type { Seen } from "./verdict.js"
 
-// Longer than anything that a client is made to wait for: a lease, a restart and a Postgres that is away.
-const patienceMs = 60_000
+// Longer than anything that a client is made to wait for: a lease, a restart, and a minute without Postgres.
+const patienceMs = 180_000
 const retryMs = 30
 
 export class ConversationClient implements Seen {

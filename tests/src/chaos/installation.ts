@@ -5,6 +5,7 @@ import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { createDatabase } from "@superstep/toolkit/db/provision"
 import { createLog } from "@superstep/toolkit/log/log"
 import { type RunningPostgres, startPostgres } from "@superstep/toolkit/postgres/start-postgres"
+import { type CuttableProxy, cuttableProxy } from "@superstep/toolkit/testing/cuttable-proxy"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { AgentServer } from "./agent-server.js"
 import { childrenOf, killAll } from "./processes.js"
@@ -28,6 +29,8 @@ export interface Installation extends AsyncDisposable {
   /** The test's own connections, for looking and for holding locks. They are lost with Postgres, and come back. */
   readonly db: Database
   readonly postgres: PostgresInstance
+  /** The servers' way to Postgres, where the test asked for one that it can cut; its own connections have another. */
+  readonly network: CuttableProxy | undefined
   /** Starts what does not run and waits until all servers answer. */
   untilWhole(): Promise<void>
 }
@@ -41,6 +44,7 @@ export interface PostgresInstance {
 
 export interface InstallationOptions {
   readonly servers?: number
+  readonly isCuttable?: boolean
   /** Settings of all servers, by variable. */
   readonly env?: Readonly<Record<string, string>>
   /** Done with the database once its tables are there. */
@@ -49,6 +53,7 @@ export interface InstallationOptions {
 
 export async function startInstallation({
   servers: count = 2,
+  isCuttable = false,
   env,
   prepare,
 }: InstallationOptions = {}): Promise<Installation> {
@@ -58,7 +63,8 @@ export async function startInstallation({
   let running: RunningPostgres | undefined = await startPostgres(cluster)
   const databaseUri = await createDatabase({ adminUri: running.superuserUri, name: "chaos" })
   const db = openDatabase({ uri: named(databaseUri), log: silent })
-  const options = { databaseUri, folder, effectsFile, ...(env && { env }) }
+  const network = isCuttable ? await cuttableProxy(databaseUri) : undefined
+  const options = { databaseUri: network?.uri ?? databaseUri, folder, effectsFile, ...(env && { env }) }
   const names = Array.from({ length: count }, (_, n) => `server-${n + 1}`)
   const servers = await Promise.all(names.map((name) => AgentServer.create({ ...options, name })))
 
@@ -78,6 +84,7 @@ export async function startInstallation({
   }
   const stop = async () => {
     await Promise.all(servers.map((server) => server.kill()))
+    await network?.[Symbol.asyncDispose]()
     await db.close()
     await running?.stop()
   }
@@ -88,5 +95,14 @@ export async function startInstallation({
     await stop()
     throw error
   }
-  return { folder, effectsFile, servers, db, postgres: { kill, start }, untilWhole, [Symbol.asyncDispose]: stop }
+  return {
+    folder,
+    effectsFile,
+    servers,
+    db,
+    postgres: { kill, start },
+    network,
+    untilWhole,
+    [Symbol.asyncDispose]: stop,
+  }
 }

@@ -63,6 +63,8 @@ export interface DatabaseOptions {
   readonly poolSize?: number
   /** How long a statement waits for a connection, in milliseconds. */
   readonly connectMs?: number
+  /** How long a statement may take, in milliseconds; then it fails as if there were no connection. Without it, any time. */
+  readonly statementMs?: number
   readonly log: Log
 }
 
@@ -71,13 +73,16 @@ export interface DatabaseOptions {
 const usualConnectMs = 10_000
 
 /** Opens a pool. No connection is made before the first statement. */
-export function openDatabase({ uri, poolSize = 10, connectMs = usualConnectMs, log }: DatabaseOptions): Database {
+export function openDatabase(options: DatabaseOptions): Database {
+  const { uri, poolSize = 10, connectMs = usualConnectMs, statementMs, log } = options
   const pool = new pg.Pool({
     connectionString: uri,
     max: poolSize,
     types,
     idleTimeoutMillis: 30_000,
     connectionTimeoutMillis: connectMs,
+    // The connection of a statement that took too long is closed, and the next statement gets a new one.
+    ...(statementMs !== undefined && { query_timeout: statementMs }),
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   })

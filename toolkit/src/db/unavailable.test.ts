@@ -46,6 +46,15 @@ test("while Postgres is down requests are 503 and may be repeated, and once it i
   assert.equal(answered.status, 200)
 })
 
+test("a statement over its time fails as if there were no connection, and the next one gets another", async () => {
+  await using shared = await freshDatabase()
+  await using db = openDatabase({ uri: shared.uri, log, poolSize: 1, statementMs: 2000 })
+
+  await assert.rejects(db.run(sql`select pg_sleep(600)`), DatabaseUnavailable)
+
+  assert.deepEqual(await db.row(sql`select 1 as one`), { one: 1 })
+})
+
 test("a host that takes the connection and says nothing does not hold a request for ever", async () => {
   const silent = createServer().listen(0, "127.0.0.1")
   await new Promise((resolve) => silent.once("listening", resolve))

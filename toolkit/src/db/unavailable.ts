@@ -27,7 +27,7 @@ const states = /^(08\w{3}|57P0[123]|53300)$/
 
 // pg gives these no code (pg/lib/client.js, pg-pool/index.js).
 const words =
-  /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e(xpired|xceeded))/
+  /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout e(xpired|xceeded))/
 
 // A deadlock or a serialisation failure (class 40), resources that ran out (53), a lock that was not available (55P03).
 const passing = /^(40\w{3}|53\w{3}|55P03)$/

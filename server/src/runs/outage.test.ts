@@ -1,0 +1,165 @@
+/** The way to the database is cut for longer than a lease, while Postgres itself goes on (E1). */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { cuttableProxy } from "@superstep/toolkit/testing/cuttable-proxy"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { createRun, waitForEnd } from "../testing/as-anyone.js"
+import { migrations, startTestServer, type TestServer, testPoolSize } from "../testing/test-server.js"
+import { findExpiredClaims, lookAtQueue, releaseRun } from "./claims.js"
+import { newRun } from "./schema.js"
+
+const leaseMs = 6_000
+const mostGapMs = 100
+// Longer than any of these tests takes: a server that judges leases all the same does so too early.
+const neverMs = 600_000
+
+const addRuns = (server: TestServer, count: number) =>
+  Promise.all(
+    Array.from({ length: count }, () =>
+      createRun(server, { threadId: undefined, body: newRun.parse({ assistant_id: "agent", input: {} }) }),
+    ),
+  )
+
+const serverBehind = (db: Database, uri: string, graceMs: number) =>
+  startTestServer({ ...db, uri }, { leaseMs, graceMs, mostGapMs })
+
+/** As if the outage had lasted longer than a lease; it lasts longer than a server may be without the database. */
+async function endLeases(db: Database): Promise<void> {
+  const cutAt = await db.row<{ now: string }>(sql`select now()::text as now`)
+  const isLater = sql`select 1 where now() > ${cutAt?.now}::timestamptz + make_interval(secs => ${(2 * mostGapMs) / 1000})`
+  await until(() => db.row(isLater), { what: "the outage has lasted" })
+  await db.run(sql`update runs set lease_until = now() - interval '1 minute' where status = 'running'`)
+}
+
+/** Waits until a server has renewed all that it holds. */
+const untilRenewed = (db: Database, { claimer }: TestServer) =>
+  until(
+    () =>
+      db.row(sql`
+        select 1 where not exists (
+          select from runs where claimed_by = ${claimer.serverId} and status = 'running' and lease_until < now())`),
+    { what: "its leases are renewed" },
+  )
+
+const attemptsOf = (...servers: readonly TestServer[]) =>
+  servers.map(({ workers }) => workers.started.map(({ order }) => order.attempt))
+
+for (const how of ["reset", "silence"] as const) {
+  test(`who reaches the database first after an outage leaves the runs of others to them (${how})`, async () => {
+    await using db = await freshDatabase({ migrations })
+    await using first = await cuttableProxy(db.uri)
+    await using second = await cuttableProxy(db.uri)
+    await using one = await serverBehind(db, first.uri, neverMs)
+    await using two = await serverBehind(db, second.uri, neverMs)
+    const runs = [...(await addRuns(one, 2)), ...(await addRuns(two, 2))]
+
+    for (const proxy of [first, second]) proxy.cut(how)
+    await endLeases(db)
+    first.heal()
+    await untilRenewed(db, one)
+    second.heal()
+    await untilRenewed(db, two)
+    for (const { workers } of [one, two]) for (const run of workers.running.values()) run.done()
+    for (const { run_id } of runs) await waitForEnd(one, run_id)
+
+    assert.deepEqual(attemptsOf(one, two), [
+      [1, 1],
+      [1, 1],
+    ])
+  })
+
+  test(`a server takes none of its own runs back after an outage, ended or not (${how})`, async () => {
+    await using db = await freshDatabase({ migrations })
+    await using proxy = await cuttableProxy(db.uri)
+    // It judges leases whenever it can.
+    await using server = await serverBehind(db, proxy.uri, 0)
+    const [ended, other] = await addRuns(server, 2)
+
+    proxy.cut(how)
+    server.workers.running.get(ended?.run_id ?? "")?.done()
+    await endLeases(db)
+    proxy.heal()
+    await waitForEnd(server, ended?.run_id ?? "")
+    await untilRenewed(db, server)
+    server.workers.running.get(other?.run_id ?? "")?.done()
+    await waitForEnd(server, other?.run_id ?? "")
+
+    assert.deepEqual(attemptsOf(server), [[1, 1]])
+  })
+}
+
+test("the claim of a run whose end cannot be committed yet is renewed until it is", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db, { leaseMs: 600 })
+  const [run] = await addRuns(server, 1)
+  const leaseUntil = async () =>
+    (
+      await db.row<{ ms: number }>(sql`
+      select extract(epoch from lease_until)::float8 * 1000 as ms from runs where run_id = ${run?.run_id}`)
+    )?.ms ?? 0
+
+  const before = await db.transaction(async (tx) => {
+    // The end of a run locks its thread first, a renewal does not.
+    await tx.run(sql`select from threads where thread_id = ${run?.thread_id} for update`)
+    server.workers.started[0]?.done()
+    const held = await leaseUntil()
+    await until(async () => (await leaseUntil()) > held + 600, { what: "the lease is renewed", timeoutMs: 20_000 })
+    return db.row<{ status: string }>(sql`select status from runs where run_id = ${run?.run_id}`)
+  })
+  await waitForEnd(server, run?.run_id ?? "")
+
+  assert.equal(before?.status, "running")
+  assert.deepEqual(attemptsOf(server), [[1]])
+})
+
+test("slow statements that occupy the whole pool cost no run its lease", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db, { leaseMs: 600 })
+  await addRuns(server, 1)
+  const leaseUntil = async () =>
+    (await db.row<{ ms: number }>(sql`select extract(epoch from lease_until)::float8 * 1000 as ms from runs`))?.ms ?? 0
+  let release: () => void = () => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let occupied = 0
+
+  const slow = Array.from({ length: testPoolSize }, () =>
+    server.db.transaction(async () => {
+      occupied++
+      await released
+    }),
+  )
+  await until(() => occupied === testPoolSize, { what: "the pool is occupied" })
+  const held = await leaseUntil()
+  await until(async () => (await leaseUntil()) > held + 600, { what: "the lease is renewed", timeoutMs: 8000 })
+  release()
+  await Promise.all(slow)
+
+  assert.deepEqual(attemptsOf(server), [[1]])
+})
+
+test("a judgement that arrives too late releases nothing", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db, { leaseMs })
+  const [run] = await addRuns(server, 1)
+  await db.run(sql`update runs set lease_until = now() - interval '1 minute'`)
+  const { nowMs } = await lookAtQueue(db)
+  const claimId = server.workers.started[0]?.order.claimId ?? ""
+  const release = { runId: run?.run_id ?? "", claimId, ending: "lease_ended", watcher: undefined } as const
+
+  const [late, inTime] = [nowMs - 1, nowMs + 60_000]
+  const found = await Promise.all([late, inTime].map((untilMs) => findExpiredClaims(db, { heldHere: [], untilMs })))
+  const held = await findExpiredClaims(db, { heldHere: [claimId], untilMs: inTime })
+  const lateRelease = await releaseRun(db, { ...release, untilMs: late }, "{}")
+  const { outcome } = await releaseRun(db, { ...release, untilMs: inTime }, "{}")
+
+  assert.deepEqual(
+    [...found, held].map((claims) => claims.length),
+    [0, 1, 0],
+  )
+  assert.deepEqual([lateRelease.outcome, outcome], ["claim_lost", "waiting"])
+})

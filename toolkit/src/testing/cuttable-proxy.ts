@@ -1,0 +1,76 @@
+/** A way to a test's Postgres that the test can cut, as a network does: Postgres itself goes on. */
+import { once } from "node:events"
+import { connect, createServer, type Socket } from "node:net"
+
+export interface CuttableProxy extends AsyncDisposable {
+  /** The database behind the proxy. */
+  readonly uri: string
+  /**
+   * `reset`: connections break, and new ones do. `silence`: nothing passes and nobody is told; what was sent meanwhile
+   * arrives when the way is open again.
+   */
+  cut(how: "reset" | "silence"): void
+  /** Opens the way again. */
+  heal(): void
+}
+
+/** @param uri  a database that is reached by a Unix socket, as that of tests is (`?host=/folder`) or by TCP */
+export async function cuttableProxy(uri: string): Promise<CuttableProxy> {
+  const target = targetOf(uri)
+  const pairs = new Set<readonly [Socket, Socket]>()
+  let state: "open" | "reset" | "silence" = "open"
+
+  const listener = createServer((client) => {
+    if (state === "reset") return void client.destroy()
+    const server = connect(target)
+    const pair = [client, server] as const
+    pairs.add(pair)
+    const end = () => {
+      pairs.delete(pair)
+      for (const socket of pair) socket.destroy()
+    }
+    for (const socket of pair) socket.on("error", end).on("close", end)
+    client.on("data", (chunk) => server.write(chunk))
+    server.on("data", (chunk) => client.write(chunk))
+    if (state === "silence") for (const socket of pair) socket.pause()
+  })
+  listener.listen(0, "127.0.0.1")
+  await once(listener, "listening")
+  const { port } = listener.address() as { port: number }
+
+  const destroyAll = () => {
+    for (const pair of pairs) for (const socket of pair) socket.destroy()
+  }
+  return {
+    uri: throughTcp(uri, port),
+    cut: (how) => {
+      state = how
+      if (how === "reset") destroyAll()
+      else for (const pair of pairs) for (const socket of pair) socket.pause()
+    },
+    heal: () => {
+      state = "open"
+      for (const pair of pairs) for (const socket of pair) socket.resume()
+    },
+    [Symbol.asyncDispose]: async () => {
+      destroyAll()
+      listener.close()
+      await once(listener, "close")
+    },
+  }
+}
+
+function targetOf(uri: string): { path: string } | { host: string; port: number } {
+  const url = new URL(uri)
+  const folder = url.searchParams.get("host")
+  const port = Number(url.port || 5432)
+  return folder === null ? { host: url.hostname, port } : { path: `${folder}/.s.PGSQL.${port}` }
+}
+
+function throughTcp(uri: string, port: number): string {
+  const url = new URL(uri)
+  url.searchParams.delete("host")
+  url.hostname = "127.0.0.1"
+  url.port = String(port)
+  return url.href
+}
