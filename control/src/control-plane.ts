@@ -22,6 +22,7 @@ import { crashPoints } from "./pipeline/crash-points.js"
 import { edgeOnThisMachine, wakeSocketOf } from "./pipeline/edge-process.js"
 import { type Folders, foldersOf } from "./pipeline/folders.js"
 import { defaultBuilds, startPipeline } from "./pipeline/pipeline.js"
+import { prepareUnits } from "./pipeline/platform-start.js"
 import { startReconciler } from "./pipeline/reconciler.js"
 import { stopBuilds } from "./pipeline/stop-builds.js"
 import { listenForWakeCalls } from "./pipeline/wake-socket.js"
@@ -141,6 +142,7 @@ async function startParts(
     log,
     crashPoint: context.crashPoint,
   })
+  await prepareUnits(context, await edge.isAlive())
   await edge.ensure()
   const stopWakeCalls = await listenForWakeCalls(wakeSocketOf(folders), { db, log })
   undo.push(stopWakeCalls)

@@ -39,6 +39,8 @@ export interface EdgeOptions {
 }
 
 export interface EdgeProcess extends Edge {
+  /** Whether the edge of a former control plane still runs. */
+  isAlive(): Promise<boolean>
   /** Ends it: open requests have a short grace. */
   stop(): Promise<void>
 }
@@ -149,6 +151,7 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
     push: (table) => inTurn(() => push(table)),
     status: () => inTurn(status),
     ensure: () => inTurn(ensure),
+    isAlive: async () => (await find()) !== undefined,
     stop: () => inTurn(stop),
   }
 }

@@ -62,7 +62,7 @@ class StoredBefore extends Error {}
  * @param hiding  asked once there is something: takes the secrets of its revision out of a text
  */
 export async function shipUnitLog(
-  context: PipelineContext,
+  context: Omit<PipelineContext, "edge">,
   unit: UnitRow,
   hiding: () => Promise<(text: string) => string> = () => hideSecretsOf(context, unit),
 ): Promise<void> {
@@ -113,7 +113,7 @@ export async function hideSecretsOf(
 }
 
 async function keepWithin(
-  { db, limits: { logQuotaBytes: quotaBytes } }: PipelineContext,
+  { db, limits: { logQuotaBytes: quotaBytes } }: Pick<PipelineContext, "db" | "limits">,
   { revision_id: revisionId, deployment_id: deploymentId }: { revision_id: string; deployment_id: string },
   bytes: number | undefined,
 ): Promise<void> {

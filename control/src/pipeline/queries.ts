@@ -58,14 +58,13 @@ export interface UnitRow {
   /** How long ago it was last to be started, in milliseconds; as long as it runs, about how long it has been up. */
   readonly up_ms: number
   readonly is_down: boolean
-  readonly may_start: boolean
   /** How long it has been in its state, in milliseconds. */
   readonly state_ms: number
   readonly log_offset: number
 }
 
 const unitColumns = sql`unit_id, deployment_id, revision_id, ordinal, state, token_sealed, is_ready, last_end, crashes, is_down, log_offset,
-  start_after <= now() as may_start, (extract(epoch from now() - start_after) * 1000)::bigint as up_ms,
+  (extract(epoch from now() - start_after) * 1000)::bigint as up_ms,
   (extract(epoch from now() - state_since) * 1000)::bigint as state_ms`
 
 export const addUnit = (
@@ -95,6 +94,8 @@ export const unitsOfDeployment = (db: Db, deploymentId: string): Promise<UnitRow
 export interface WatchedUnit extends UnitRow {
   /** Its process should run. */
   readonly is_wanted: boolean
+  /** Its back-off is over, or somebody asked for a restart since it was started. */
+  readonly may_start: boolean
   /** It should be restarted, and it is its turn: one replica after the other. */
   readonly is_outdated: boolean
 }
@@ -107,7 +108,8 @@ const watched = sql`(
 /** One that waits for the back-off after a crash takes no requests either: the others stay until it is back. */
 export const allUnits = (db: Db): Promise<WatchedUnit[]> =>
   db.rows(sql`
-    select ${unitColumns}, is_wanted, state = 'serving' and restart_generation < wanted_generation and not exists (
+    select ${unitColumns}, start_after <= now() or restart_generation < wanted_generation as may_start, is_wanted,
+      state = 'serving' and restart_generation < wanted_generation and not exists (
       select from units o where o.revision_id = watched.revision_id and o.unit_id <> watched.unit_id
         and (not o.is_ready or o.is_down
           or (o.ordinal < watched.ordinal and o.restart_generation < watched.wanted_generation))
@@ -253,10 +255,16 @@ export const recordCrash = (db: Db, unitId: string, crashes: number, backOffMs: 
     update units set crashes = ${crashes}, is_down = true, start_after = now() + ${backOffMs} * interval '1 millisecond'
     where unit_id = ${unitId}`)
 
+/** A restart that somebody asked for begins a new count of crashes. */
 export const recordStart = (db: Db, unitId: string): Promise<number> =>
   db.run(sql`
-    update units set is_down = false, restart_generation = d.restart_generation
+    update units set is_down = false, restart_generation = d.restart_generation,
+      crashes = case when units.restart_generation < d.restart_generation then 0 else units.crashes end
     from deployments d where d.deployment_id = units.deployment_id and unit_id = ${unitId}`)
+
+/** Every unit may be started from now on. Crashes stay counted: the next one is the next in the same row. */
+export const clearBackOff = (db: Db): Promise<number> =>
+  db.run(sql`update units set start_after = now() where start_after > now()`)
 
 /** How much of a unit's output is stored, in bytes; undefined when the unit is gone. */
 export const unitLogOffset = async (db: Db, unitId: string): Promise<number | undefined> => {
