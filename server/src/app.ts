@@ -43,6 +43,7 @@ import { addThreadRoutes } from "./threads/routes.js"
 import { addThreadStateRoutes } from "./threads/state-routes.js"
 import type { UiBundles } from "./ui/bundles.js"
 import { addUiRoutes } from "./ui/routes.js"
+import type { ProjectCrashes } from "./workers/project-crashes.js"
 
 export interface AppOptions extends RunRoutes {
   readonly store: Store
@@ -52,6 +53,7 @@ export interface AppOptions extends RunRoutes {
   readonly unitToken: Secret | undefined
   readonly apiKeys: Secret | undefined
   readonly gate: Gate
+  readonly crashes: ProjectCrashes
   readonly channel: OwnChannel
   readonly maxBodyBytes: number
   readonly limits?: Limits

@@ -23,6 +23,7 @@ import { UiBundles } from "./ui/bundles.js"
 import type { Limits } from "./workers/child.js"
 import { patient } from "./workers/patient-calls.js"
 import { createWorkerPool, usualLimits, type WorkerPool } from "./workers/pool.js"
+import { ProjectCrashes } from "./workers/project-crashes.js"
 
 /** What they are made from. */
 export interface Assembly {
@@ -52,6 +53,7 @@ export function assemble({ config, db, leases, log, env, project, channel, traci
   const writes = new ClaimWrites({ db, log })
   const store = { ...storeSettings(project.store), db, embed: embedBy(() => workers) }
   const checkpoints = checkpointCalls({ db, writes, beforePut: (runId) => streams.untilLogged(runId) })
+  const crashes = new ProjectCrashes()
   const workers: WorkerPool = createWorkerPool({
     project: projectWithEnv(project, config),
     workers: config.workers,
@@ -61,10 +63,11 @@ export function assemble({ config, db, leases, log, env, project, channel, traci
     backlog: () => writes.backlog(),
     serverEnv: env,
     limits: workerLimits(config),
+    crashes,
     loopback: channel.socketPath,
     log,
   })
-  const gate = new Gate({ log, serverEnv: env, limits: workerLimits(config), loopback: channel.socketPath })
+  const gate = new Gate({ log, serverEnv: env, limits: workerLimits(config), crashes, loopback: channel.socketPath })
   const sources = new SourceAnalysis({ project: toWorkerProject(project), timeoutMs: config.schemaTimeoutMs, log })
   const runTimeoutMs = config.runTimeoutSeconds * 1000
   const metrics = createMetrics()
@@ -77,6 +80,7 @@ export function assemble({ config, db, leases, log, env, project, channel, traci
     claimer,
     streams,
     workers,
+    crashes,
     store,
     gate,
     writes,

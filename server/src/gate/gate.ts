@@ -14,6 +14,7 @@ import type { Limits } from "../workers/child.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import { pythonMain, usualLimits, workerMain } from "../workers/pool.js"
 import type { GraphFailure, Reply } from "../workers/port.js"
+import type { ProjectCrashes } from "../workers/project-crashes.js"
 import type { Session } from "../workers/session.js"
 import { Worker } from "../workers/worker.js"
 import { openWorkerSocket, type WorkerSocket } from "../workers/worker-socket.js"
@@ -35,6 +36,8 @@ export interface GateOptions {
   readonly log: Log
   readonly serverEnv: NodeJS.ProcessEnv
   readonly limits?: Partial<Limits>
+  /** Hears of the crashes that count against the project. */
+  readonly crashes: ProjectCrashes
   /** Path of the Unix socket at which user code, and what the app leaves to the server, reaches this server. */
   readonly loopback: string
 }
@@ -144,7 +147,7 @@ export class Gate implements Rules {
   }
 
   async #begin(project: GateProject): Promise<Post> {
-    const { log, serverEnv, limits, loopback } = this.#options
+    const { log, serverEnv, limits, crashes, loopback } = this.#options
     this.#socket ??= await openWorkerSocket(log)
     this.#started += 1
     const setting = {
@@ -164,13 +167,15 @@ export class Gate implements Rules {
       name: `gate.${this.#started}`,
       project: { folder, env, auth, app, graphs: {} },
       setting,
+      crashes,
+      hasOtherWork: () => post.open > 0,
       mayRestart: () => this.#current === undefined || this.#current.worker === worker,
       onServing: () => undefined,
       onRunLeft: () => undefined,
       onAnswering: () => undefined,
       onDied: () => undefined,
     })
-    const post = { project, worker, users: cache && new UserCache(cache), open: 0 }
+    const post: Post = { project, worker, users: cache && new UserCache(cache), open: 0 }
     this.#posts.add(post)
     return post
   }

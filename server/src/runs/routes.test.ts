@@ -216,6 +216,7 @@ test("a unit answers nobody without its token", async () => {
   assert.equal(served.headers.get("x-revision-id"), "r1")
   assert.equal(idOf(before.json, "serving"), "false")
   assert.equal(idOf(after.json, "serving"), "true")
+  assert.deepEqual((after.json as { worker_crashes: unknown }).worker_crashes, { count: 0, last: null })
 })
 
 test("a development server answers this machine and known pages only", async () => {

@@ -7,6 +7,7 @@ import type { RunStreams } from "../events/run-streams.js"
 import type { Gate } from "../gate/gate.js"
 import type { Executor } from "../runs/executor.js"
 import type { Workers } from "../workers/port.js"
+import type { ProjectCrashes } from "../workers/project-crashes.js"
 import { idleness, isServing, setServingRevision } from "./queries.js"
 import type { Readiness } from "./readiness.js"
 
@@ -14,6 +15,7 @@ export interface Unit {
   readonly db: Database
   readonly workers: Workers
   readonly gate: Gate
+  readonly crashes: ProjectCrashes
   readonly executor: Executor
   readonly streams: RunStreams
   readonly revisionId: string | null
@@ -22,7 +24,7 @@ export interface Unit {
 }
 
 export function addUnitRoutes(app: Api, unit: Unit): void {
-  const { db, workers, gate, executor, streams, revisionId, readiness } = unit
+  const { db, workers, gate, crashes, executor, streams, revisionId, readiness } = unit
   app.get("/internal/status", async (c) => {
     const { graphs, failed } = workers.report()
     const refused = [...failed, ...gate.failures()]
@@ -35,6 +37,7 @@ export function addUnitRoutes(app: Api, unit: Unit): void {
       serving: await isServing(db, revisionId),
       running_runs: executor.running,
       open_streams: streams.openStreams,
+      worker_crashes: crashes.report(),
     })
   })
   app.get("/internal/idle", async (c) => {

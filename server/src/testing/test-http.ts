@@ -12,6 +12,7 @@ import type { LanggraphJson } from "../project/langgraph-json.js"
 import { Readiness } from "../serving/readiness.js"
 import type { Store } from "../store/store-settings.js"
 import { storeOf } from "../store/testing/store-of.js"
+import { ProjectCrashes } from "../workers/project-crashes.js"
 import {
   parseEvents,
   type ReceivedEvent,
@@ -74,10 +75,12 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
   const { isDev = false } = options
   const readiness = options.readiness ?? readyAtOnce()
   const channel = await openOwnChannel()
-  const gate = new Gate({ log: server.log, serverEnv: process.env, loopback: channel.socketPath })
+  const crashes = new ProjectCrashes()
+  const gate = new Gate({ log: server.log, serverEnv: process.env, crashes, loopback: channel.socketPath })
   const app = createApp({
     ...server,
     gate,
+    crashes,
     channel,
     apiKeys: options.apiKeys === undefined ? undefined : new Secret(options.apiKeys),
     store: storeOf(server.db, options.store),

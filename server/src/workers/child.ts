@@ -69,13 +69,21 @@ export interface Limits {
   readonly provenMs: number
 }
 
+export interface ChildEnd {
+  /** It was told to. */
+  readonly isStopped: boolean
+  readonly isKilledByOthers: boolean
+  /** A run or a question was in it. */
+  readonly wasBusy: boolean
+}
+
 export interface ChildListener {
   onLoaded(frame: LoadedFrame): void
   onRunLeft(): void
   /** Its event loop is free again after it was not. */
   onAnswering(): void
-  /** @param detail  such as `exit code 1`, `signal SIGKILL` or why we ended it; `isStopped`: it was told to */
-  onEnded(detail: string, end: { isStopped: boolean; isKilledByOthers: boolean }): void
+  /** @param detail  such as `exit code 1`, `signal SIGKILL` or why we ended it */
+  onEnded(detail: string, end: ChildEnd): void
 }
 
 // A process that ends closes its socket and then exits, or so it looks from here: the one tells of the other within
@@ -248,8 +256,9 @@ export class Child {
     this.#heartbeat?.stop()
     this.#stopExpecting()
     const detail = this.#killedBecause === undefined ? `${this.#exit}` : `${this.#exit}: ${this.#killedBecause}`
+    const wasBusy = this.#session?.isBusy ?? false
     this.#session?.end(this.#isStopping, detail)
     const isKilledByOthers = this.#isSignalled && this.#killedBecause === undefined
-    this.#listener.onEnded(detail, { isStopped: this.#isStopping, isKilledByOthers })
+    this.#listener.onEnded(detail, { isStopped: this.#isStopping, isKilledByOthers, wasBusy })
   }
 }

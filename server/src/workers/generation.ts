@@ -2,6 +2,7 @@
 import type { ChildSetting, WorkerProject } from "./child.js"
 import { byLanguage } from "./languages.js"
 import type { GraphFailure, LoadReport } from "./port.js"
+import type { ProjectCrashes } from "./project-crashes.js"
 import { Worker } from "./worker.js"
 
 export interface GenerationListener {
@@ -18,6 +19,7 @@ export interface GenerationOptions {
   /** How many for each language. */
   readonly workers: number
   readonly jobsPerWorker: number
+  readonly crashes: ProjectCrashes
   /** Whether the sources on disk are still this generation's. */
   mayRestart(): boolean
 }
@@ -31,14 +33,14 @@ export class Generation {
   readonly #jobsPerWorker: number
 
   constructor(options: GenerationOptions, listener: GenerationListener) {
-    const { number, project, setting, mayRestart } = options
+    const { number, project, setting, crashes, mayRestart } = options
     this.number = number
     this.project = project
     this.#jobsPerWorker = options.jobsPerWorker
     this.#teams = byLanguage(project).map((part, team) => {
       const worker = (index: number, after?: Promise<void>) => {
         const name = `${number}.${team * options.workers + index + 1}`
-        return new Worker({ name, project: part, setting, after, mayRestart, ...listener })
+        return new Worker({ name, project: part, setting, after, crashes, mayRestart, ...listener })
       }
       const first = worker(0)
       return [first, ...Array.from({ length: options.workers - 1 }, (_, index) => worker(index + 1, first.firstReport))]

@@ -10,6 +10,7 @@ import type { ChildSetting, Limits, WorkerProject } from "./child.js"
 import { Generation } from "./generation.js"
 import { HeldOrders } from "./held-orders.js"
 import type { LoadReport, Reply, RunFailure, RunListener, RunOrder, Workers } from "./port.js"
+import type { ProjectCrashes } from "./project-crashes.js"
 import { routesAfter, routesWithout } from "./routes.js"
 import { SoloWorkers } from "./solo-workers.js"
 import type { Worker } from "./worker.js"
@@ -40,6 +41,8 @@ export interface WorkerPoolOptions {
   /** The program of Python graphs, where a project has no `.venv`; `python3` unless told. */
   readonly python?: string
   readonly limits?: Partial<Limits>
+  /** Hears of the crashes that count against the project. */
+  readonly crashes: ProjectCrashes
   /** Path of the Unix socket at which user code reaches this server. */
   readonly loopback?: string
 }
@@ -201,7 +204,7 @@ class Pool implements WorkerPool {
   }
 
   #begin(project: WorkerProject, socket: WorkerSocket): Generation {
-    const { workers, jobsPerWorker } = this.#options
+    const { workers, jobsPerWorker, crashes } = this.#options
     const setting = this.#settingOf(socket)
     const number = (this.#generations.at(-1)?.number ?? 0) + 1
     const generation: Generation = new Generation(
@@ -211,6 +214,7 @@ class Pool implements WorkerPool {
         setting,
         workers,
         jobsPerWorker,
+        crashes,
         mayRestart: () => !this.#isStopping && this.#generations.at(-1) === generation,
       },
       {

@@ -28,6 +28,11 @@ export class RunsInFlight {
     return this.#runs.size === 1 && this.#lingering.size === 0
   }
 
+  /** Whether a run is here, or one that is over for the server while its code may still execute. */
+  get isBusy(): boolean {
+    return this.#runs.size > 0 || this.#lingering.size > 0
+  }
+
   /** Whether a run was ever here. */
   get hadAny(): boolean {
     return this.#hadAny

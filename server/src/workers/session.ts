@@ -89,6 +89,11 @@ export class Session {
     return answer
   }
 
+  /** Whether user code executes in the worker, as far as anybody knows: a run, one that was given up, or a question. */
+  get isBusy(): boolean {
+    return this.runs.isBusy || this.#calls.size > 0
+  }
+
   /** False while nothing is read from the worker, so that it cannot answer. */
   get isHeard(): boolean {
     return !this.#connection.isPaused

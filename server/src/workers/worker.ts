@@ -1,8 +1,9 @@
 /** A place for a worker process, which is filled again each time the process in it dies (P4). */
 import type { LoadedFrame } from "@superstep/protocol/worker/frames"
-import { Child, type ChildSetting, type WorkerProject } from "./child.js"
+import { Child, type ChildEnd, type ChildSetting, type WorkerProject } from "./child.js"
 import { languageOf } from "./languages.js"
 import type { GraphFailure, LoadReport } from "./port.js"
+import { judgeCrash, type ProjectCrashes } from "./project-crashes.js"
 import { afterDeath } from "./restart-delay.js"
 import type { RunsInFlight } from "./runs-in-flight.js"
 import type { Session } from "./session.js"
@@ -16,6 +17,10 @@ export interface WorkerOptions {
   readonly after?: Promise<void> | undefined
   /** Whether a process that died may be replaced now: an old generation's sources are gone (G4). */
   mayRestart(): boolean
+  /** Hears of the crashes that count against the project (P17). */
+  readonly crashes: ProjectCrashes
+  /** Whether it has work that its conversation with this server does not show. */
+  readonly hasOtherWork?: () => boolean
   onServing(): void
   onRunLeft(): void
   onAnswering(): void
@@ -43,6 +48,7 @@ export class Worker {
   /** What was loaded once stays known while the next process loads it again. */
   #hasLoaded = false
   #deathsAtLoad = 0
+  #youngCrashes = 0
   #restart: NodeJS.Timeout | undefined
   #stopped: Promise<void> | undefined
   #onGone: () => void = () => undefined
@@ -112,7 +118,7 @@ export class Worker {
       onLoaded: (frame) => this.#loaded(frame),
       onRunLeft,
       onAnswering,
-      onEnded: (detail, { isKilledByOthers }) => this.#ended(detail, isKilledByOthers),
+      onEnded: (detail, end) => this.#ended(detail, end),
     })
   }
 
@@ -130,7 +136,7 @@ export class Worker {
     this.#options.onServing()
   }
 
-  #ended(detail: string, isKilledByOthers: boolean): void {
+  #ended(detail: string, { isKilledByOthers, wasBusy }: ChildEnd): void {
     const { setting, name, mayRestart, onDied } = this.#options
     this.#child = undefined
     if (this.#stopped) {
@@ -140,6 +146,7 @@ export class Worker {
     }
     const servedMs = this.#servingSince === undefined ? 0 : performance.now() - this.#servingSince
     const hadRuns = this.#runs?.hadAny ?? false
+    this.#countCrash(detail, { servedMs, wasBusy })
     const { deaths, delayMs } = afterDeath(this.#deaths, { servedMs, hadRuns })
     this.#deaths = deaths
     const restarts = mayRestart()
@@ -147,6 +154,14 @@ export class Worker {
     if (restarts) this.#restart = setTimeout(() => this.#start(), delayMs)
     if (this.#servingSince === undefined && !this.#hasLoaded) this.#loadFailed(detail, restarts && isKilledByOthers)
     onDied()
+  }
+
+  #countCrash(detail: string, { servedMs, wasBusy }: { servedMs: number; wasBusy: boolean }): void {
+    const { crashes, hasOtherWork = () => false } = this.#options
+    const crash = { servedMs, wasBusy: wasBusy || hasOtherWork(), youngBefore: this.#youngCrashes }
+    const { counts, youngInARow } = judgeCrash(crash)
+    this.#youngCrashes = youngInARow
+    if (counts) crashes.record(detail)
   }
 
   /** A signal from somewhere tells nothing of the graphs, unless the next process ends in the same way. */

@@ -55,6 +55,8 @@ function load(graphs: Readonly<Record<string, string>>): void {
   const isSolo = process.env.SUPERSTEP_WORKER_ID?.startsWith("solo")
   if (isSolo && paths.some(([, path]) => path === "exit:alone")) process.exit(3)
   if (isSolo && paths.some(([, path]) => path === "never:alone")) return
+  // Once it has told what it loaded.
+  if (paths.some(([, path]) => path === "exit:later")) setImmediate(() => socket.end(() => process.exit(3)))
   const failed = paths.filter(([, path]) => path.startsWith("broken"))
   writer.write({
     type: "loaded",

@@ -6,6 +6,7 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { until } from "@superstep/toolkit/testing/until"
 import { createWorkerPool, type WorkerPool, type WorkerPoolOptions } from "../pool.js"
 import type { LoadReport, RunListener, RunOrder, RunResult } from "../port.js"
+import { ProjectCrashes } from "../project-crashes.js"
 import type { Step } from "./fake-worker.js"
 
 const fakeWorker = fileURLToPath(new URL("./fake-worker.js", import.meta.url))
@@ -36,6 +37,7 @@ export const createTestPool = (over: Partial<WorkerPoolOptions> = {}): WorkerPoo
     jobsPerWorker: 4,
     handlers: {},
     serverEnv: process.env,
+    crashes: new ProjectCrashes(),
     log: createLog({ process: "test", level: "silent" }),
     main: fakeWorker,
     ...over,
