@@ -90,6 +90,8 @@ test("a deployment that was created reads back with every field", async () => {
     agent_id: null,
     agent_environment: null,
     run_state: "running",
+    health: null,
+    is_restarting: false,
   })
   assert.deepEqual(read.body, { ...post, id, latest_revision_id, created_at, updated_at })
   assert.equal(read.headers.get("etag"), '"2"')

@@ -1,6 +1,8 @@
 /** The table `deployments`, each statement confined to a workspace. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import type { HealthFacts } from "../pipeline/health.js"
+import { healthFacts } from "../pipeline/health-queries.js"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
 import type { Agent, AgentEnvironment, DeploymentStatus, DeploymentType, Source, SourceConfig } from "./deployment.js"
 
@@ -34,13 +36,16 @@ export interface DeploymentRow {
   readonly latest_revision_config: SourceRevisionConfig | null
   readonly latest_commit_sha: string | null
   readonly secret_names: readonly string[]
+  /** Of the units that serve. */
+  readonly health_facts: HealthFacts
 }
 
 const selectDeployments = sql`
   select d.*, r.source as latest_source, r.source_revision_config as latest_revision_config,
     r.commit_sha as latest_commit_sha,
     array(select s.name from secrets s
-      where s.deployment_id = d.deployment_id and s.secrets_version = d.secrets_version order by s.name) as secret_names
+      where s.deployment_id = d.deployment_id and s.secrets_version = d.secrets_version order by s.name) as secret_names,
+    ${healthFacts(sql`u.deployment_id = d.deployment_id`)}
   from deployments d left join revisions r on r.revision_id = d.latest_revision_id`
 
 export const deploymentById = (db: Db, workspaceId: string, deploymentId: string): Promise<DeploymentRow | undefined> =>

@@ -1,5 +1,6 @@
 /** A deployment as a reply shows it. Pure. */
 import type { z } from "@hono/zod-openapi"
+import { healthOf, isRestarting } from "../pipeline/health.js"
 import { renderSourceRevisionConfig } from "../revisions/schema.js"
 import { masked } from "../secrets/secret.js"
 import { publicUrl } from "./deployment.js"
@@ -37,6 +38,8 @@ export const renderDeployment = (row: DeploymentRow, agentsUrl: string): z.input
   agent_id: row.agent_id,
   agent_environment: row.agent_environment,
   run_state: row.desired_run_state,
+  health: healthOf(row.health_facts),
+  is_restarting: isRestarting(row.health_facts),
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })

@@ -2,6 +2,7 @@
 import { z } from "@hono/zod-openapi"
 import { commaSeparated, optionalParameter, text, trueOrFalse, uuid } from "../http/fields.js"
 import { pageQuery } from "../http/page.js"
+import { healths } from "../pipeline/health.js"
 import { sourceRevisionConfigReply } from "../revisions/schema.js"
 import { unsettable } from "./change.js"
 import { agentEnvironments, deploymentStatuses, deploymentTypes, sources } from "./deployment.js"
@@ -125,6 +126,11 @@ export const deploymentReply = z
     agent_id: nullableText,
     agent_environment: nullableText,
     run_state: z.enum(["running", "paused"]).openapi({ description: "what its owner wants" }),
+    health: z
+      .enum(healths)
+      .nullable()
+      .openapi({ description: "what a caller would see now; null when no revision serves" }),
+    is_restarting: z.boolean().openapi({ description: "whether a restart is still to replace processes" }),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
   })

@@ -73,7 +73,7 @@ function deployments({ samples }: OperatorView): Family[] {
     gauge("replicas", "Agent servers that serve a deployment.", (it) => it.replicas),
     gauge("cpu_cores", "Processors that its agent servers use, with their workers.", (it) => it.cpu_cores),
     gauge("memory_bytes", "Memory that its agent servers use, with their workers.", (it) => it.rss_bytes),
-    gauge("restarts", "Ends of its agent servers in a row that nobody asked for.", (it) => it.restarts),
+    gauge("restarts", "Consecutive crashes of its agent servers and their workers.", (it) => it.restarts),
     gauge("runs_pending", "Runs that wait.", (it) => it.pending_runs),
     gauge("runs_active", "Runs that execute.", (it) => it.active_runs),
   ]

@@ -86,7 +86,7 @@ function unitSample(
       revision_id: unit.revision_id,
       cpu_cores: seconds > 0 ? used / seconds : 0,
       rss_bytes: tree.reduce((sum, { rssBytes }) => sum + rssBytes, 0),
-      restarts: unit.crashes,
+      restarts: unit.crashes + unit.worker_crashes,
     },
   ]
 }

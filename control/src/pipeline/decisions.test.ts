@@ -19,6 +19,8 @@ const unit = (id: string, change: Partial<DrainFacts["units"][number]> = {}): Dr
   revision_id: `r${id}`,
   state: "draining",
   crashes: 0,
+  worker_crashes: 0,
+  last_worker_crash: null,
   state_ms: 1000,
   isIdle: true,
   ...change,
@@ -58,6 +60,22 @@ test("drain: the second crash of a watched unit rolls back, one crash or a late 
   assert.equal(crashed(2, 10), "roll back")
   assert.equal(crashed(1, 10), "wait")
   assert.equal(crashed(5, 60_001), "done")
+})
+
+test("drain: crashes of workers count as those of the unit do, and the reason says which they were", () => {
+  const crashed = (change: Partial<DrainFacts["units"][number]>) => {
+    const own = unit("new", { state: "serving", isIdle: false, last_worker_crash: "exit code 3", ...change })
+    return decideDrain({ ...facts([]), units: [own, unit("old")], deployedMs: 10 }, limits)
+  }
+  const said = (decision: ReturnType<typeof decideDrain>) => decision.kind === "roll back" && decision.said
+
+  assert.equal(crashed({ worker_crashes: 1 }).kind, "wait")
+  const workers = "its worker processes crashed 2 times, the last one with exit code 3"
+  assert.equal(said(crashed({ worker_crashes: 2 })), workers)
+  assert.equal(
+    said(crashed({ crashes: 1, worker_crashes: 1 })),
+    "the agent server ended once after it took over; its worker processes crashed once, the last one with exit code 3",
+  )
 })
 
 test("drain: the unit before stands by until the new one is up, and serves again when it does not come up", () => {
@@ -154,6 +172,7 @@ test("a unit that is ready may take over; a graph that does not load says which 
     serving: false,
     running_runs: 0,
     open_streams: 0,
+    worker_crashes: { count: 0, last: null },
   }
 
   assert.equal(judgeReport({ ...report, ready: false }, "r1"), false)

@@ -6,12 +6,14 @@ import type { UnitSpec } from "../runtimes/port.js"
 import { askStatus, type UnitReport } from "../runtimes/unit-client.js"
 import { NoConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
+import { recordCrash } from "./crash-queries.js"
 import { DeployFailed } from "./failures.js"
 import { shipUnitLog } from "./log-shipping.js"
 import { tellMemoryEnd } from "./memory-end.js"
-import { recordCrash, type UnitRow, unitById } from "./queries.js"
+import { type UnitRow, unitById } from "./queries.js"
 import type { RunStage, StageInput } from "./stage.js"
 import { ensureUnits, unitAddress, unitSpec } from "./unit.js"
+import { noteReport } from "./unit-report.js"
 
 // A unit is ready within a second or so, and this is what a deployer waits for.
 const pollMs = 100
@@ -51,7 +53,7 @@ async function untilReady(input: StageInput, unit: UnitRow, deadline: number): P
   let current = unit
   for (;;) {
     const report = await askStatus(unitAddress(context, unit), signal)
-    if (report && judgeReport(report, revision.revision_id)) return
+    if (report && judgeReport(report, revision.revision_id)) return noteReport(context, unit, report)
     if ((await context.runtime.status(unit.unit_id)).state !== "running") current = await restart(input, current)
     await shipUnitLog(context, current)
     if (performance.now() > deadline) throw new DeployFailed("health_timeout", timeoutWords(report, context))

@@ -1,4 +1,5 @@
 /** drain: the old units finish what they have, and the new one is watched. Requests go to the new one all the while. */
+import { appendLogLines } from "../logs/operations.js"
 import { holdClaim, recordReason } from "../revisions/claims.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { activate, askStatus } from "../runtimes/unit-client.js"
@@ -76,6 +77,7 @@ async function rollBack(
   const message = statusMessage(code, `${said}; revision ${to} serves again`, [])
   await context.db.transaction(async (tx) => {
     await recordReason(tx, revision, { code, message })
+    await appendLogLines(tx, failed, "deploy", [{ message: `rolled back (${code}): ${said}`, level: "ERROR" }])
     await switchBack(tx, { deploymentId, failed, previous: to })
     await wakePipeline(tx, deploymentId)
   })

@@ -1,9 +1,11 @@
 /** Decides what becomes of a deployment's units after a switch. Pure. */
 import type { UnitRow } from "./queries.js"
 
+type UnitFacts = "unit_id" | "revision_id" | "state" | "crashes" | "worker_crashes" | "last_worker_crash" | "state_ms"
+
 export interface DrainFacts {
   /** The deployment's units, newest first. */
-  readonly units: readonly (Pick<UnitRow, "unit_id" | "revision_id" | "state" | "crashes" | "state_ms"> & {
+  readonly units: readonly (Pick<UnitRow, UnitFacts> & {
     /** Nothing runs in it and nothing is open on it, or it has ended. */
     readonly isIdle: boolean
   })[]
@@ -32,7 +34,7 @@ export type DrainDecision =
       readonly said: string
     }
 
-// One crash is an accident, the second within the watch is the revision's own (decisions, control plane 9).
+// One crash, of an agent server or of one of its workers, is an accident, the second within the watch is the revision's own (decisions, control plane 9).
 const crashesThatRollBack = 2
 
 /**
@@ -48,8 +50,8 @@ export function decideDrain(facts: DrainFacts, { drainMs, watchMs }: DrainLimits
   const isLookedFor = !facts.isUp && standby !== undefined && watchMs > 0
   if (standby !== undefined && (isWatched || isLookedFor)) {
     const crashes = crashesOf(facts)
-    const ended = `the agent server ended ${crashes} times after it took over`
-    if (crashes >= crashesThatRollBack) return { kind: "roll back", to: standby, code: "crash_loop", said: ended }
+    if (crashes.total >= crashesThatRollBack)
+      return { kind: "roll back", to: standby, code: "crash_loop", said: crashes.said }
     const silent = `the agent server took over and does not answer after ${(watchMs * 2) / 1000} s`
     if (facts.deployedMs >= watchMs * 2) return { kind: "roll back", to: standby, code: "health_timeout", said: silent }
   }
@@ -61,5 +63,16 @@ export function decideDrain(facts: DrainFacts, { drainMs, watchMs }: DrainLimits
   return { kind: standsBy || stop.length < draining.length ? "wait" : "done", stop }
 }
 
-const crashesOf = ({ units, revisionId }: DrainFacts): number =>
-  units.filter(({ revision_id }) => revision_id === revisionId).reduce((sum, { crashes }) => sum + crashes, 0)
+function crashesOf({ units, revisionId }: DrainFacts): { total: number; said: string } {
+  const ours = units.filter(({ revision_id }) => revision_id === revisionId)
+  const ownCrashes = ours.reduce((sum, { crashes }) => sum + crashes, 0)
+  const workerCrashes = ours.reduce((sum, { worker_crashes }) => sum + worker_crashes, 0)
+  const last = ours.find(({ last_worker_crash }) => last_worker_crash !== null)?.last_worker_crash
+  const sentences = [
+    ...(ownCrashes > 0 ? [`the agent server ended ${times(ownCrashes)} after it took over`] : []),
+    ...(workerCrashes > 0 ? [`its worker processes crashed ${times(workerCrashes)}, the last one with ${last}`] : []),
+  ]
+  return { total: ownCrashes + workerCrashes, said: sentences.join("; ") }
+}
+
+const times = (count: number): string => (count === 1 ? "once" : `${count} times`)

@@ -34,6 +34,13 @@ const untilAnswers = (name: string) =>
     },
     { what: `${name} answers` },
   )
+const healthOf = async (deploymentId: string) => {
+  const { body: deployment } = await platform.call("GET", `/v2/deployments/${deploymentId}`)
+  const { body: list } = await platform.call("GET", `/v2/deployments?deployment_ids=${deploymentId}`)
+  const path = `/v2/deployments/${deploymentId}/revisions/${deployment.active_revision_id}`
+  const { body: revision } = await platform.call("GET", path)
+  return [deployment.health, list.resources[0].health, revision.health]
+}
 const crashLoopsOf = (deploymentId: string) =>
   platform.db.rows(sql`select from events where deployment_id = ${deploymentId} and type = 'unit.crash_loop'`)
 
@@ -82,16 +89,21 @@ test("a start of the platform waits for no back-off", async () => {
   assert.equal((await unitOf(deploymentId)).crashes, 7, "its next end is the eighth in a row")
 })
 
-test("a restart that somebody asks for waits for no back-off, and the count of crashes begins anew", async () => {
+test("health says that callers get 503, and a restart that somebody asks for waits for no back-off", async () => {
   const { deploymentId } = await platform.serveRepository({ name: "awaited" })
   const { unit_id } = await unitOf(deploymentId)
   await platform.db.run(sql`update units set crashes = 6 where unit_id = ${unit_id}`)
   await killIn("units", unit_id)
   await until(async () => (await unitOf(deploymentId)).crashes === 7, { what: "its end is noticed" })
 
-  const { status } = await platform.call("POST", `/v2/deployments/${deploymentId}/restart`)
+  const refused = await fetch(`${platform.agentsUrl}/d/awaited/ok`)
+  const down = await healthOf(deploymentId)
+  const { status, body } = await platform.call("POST", `/v2/deployments/${deploymentId}/restart`)
   await untilAnswers("awaited")
+  await until(async () => (await healthOf(deploymentId))[0] === "healthy", { what: "health says so" })
 
-  assert.equal(status, 200)
+  assert.deepEqual([refused.status, down], [503, ["down", "down", "down"]])
+  assert.deepEqual([status, body.is_restarting], [200, true])
+  assert.deepEqual(await healthOf(deploymentId), ["healthy", "healthy", "healthy"])
   assert.equal((await unitOf(deploymentId)).crashes, 0)
 })

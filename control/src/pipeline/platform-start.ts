@@ -8,8 +8,9 @@
  * meanwhile.
  */
 import type { PipelineContext } from "./context.js"
+import { clearBackOff } from "./crash-queries.js"
 import { shipUnitLog } from "./log-shipping.js"
-import { allUnits, clearBackOff, holdBack } from "./queries.js"
+import { allUnits, holdBack } from "./queries.js"
 
 type Needed = Omit<PipelineContext, "edge">
 

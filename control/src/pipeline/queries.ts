@@ -54,7 +54,13 @@ export interface UnitRow {
   /** Whether it may be sent requests once it serves. */
   readonly is_ready: boolean
   readonly last_end: "oom_killed" | null
+  /** Of its own process, in a row. */
   readonly crashes: number
+  /** Of its workers, in a row: those that count against the project, and why the last one ended. */
+  readonly worker_crashes: number
+  readonly last_worker_crash: string | null
+  /** It said at the last look that it is ready. */
+  readonly is_answering: boolean
   /** How long ago it was last to be started, in milliseconds; as long as it runs, about how long it has been up. */
   readonly up_ms: number
   readonly is_down: boolean
@@ -64,6 +70,7 @@ export interface UnitRow {
 }
 
 const unitColumns = sql`unit_id, deployment_id, revision_id, ordinal, state, token_sealed, is_ready, last_end, crashes, is_down, log_offset,
+  worker_crashes, last_worker_crash, is_answering,
   (extract(epoch from now() - start_after) * 1000)::bigint as up_ms,
   (extract(epoch from now() - state_since) * 1000)::bigint as state_ms`
 
@@ -111,7 +118,7 @@ export const allUnits = (db: Db): Promise<WatchedUnit[]> =>
     select ${unitColumns}, start_after <= now() or restart_generation < wanted_generation as may_start, is_wanted,
       state = 'serving' and restart_generation < wanted_generation and not exists (
       select from units o where o.revision_id = watched.revision_id and o.unit_id <> watched.unit_id
-        and (not o.is_ready or o.is_down
+        and (not o.is_ready or o.is_down or not o.is_answering
           or (o.ordinal < watched.ordinal and o.restart_generation < watched.wanted_generation))
     ) as is_outdated
     from ${watched}`)
@@ -126,7 +133,8 @@ export const holdBack = (db: Db, unitId: string): Promise<number> =>
 
 /** It gets requests from now on, and its deployment is awake. */
 export async function letIn(tx: Db, unit: Pick<UnitRow, "unit_id" | "deployment_id">): Promise<void> {
-  await tx.run(sql`update units set is_ready = true, active_at = now() where unit_id = ${unit.unit_id}`)
+  await tx.run(sql`
+    update units set is_ready = true, is_answering = true, active_at = now() where unit_id = ${unit.unit_id}`)
   await tx.run(sql`delete from sleeps where deployment_id = ${unit.deployment_id} and is_waking`)
 }
 
@@ -249,22 +257,6 @@ export const executesRuns = async (db: Db, unitId: string): Promise<boolean> => 
       select 1 from revisions r where r.deployment_id = u.deployment_id and r.stage = 'switch')`)
   return row !== undefined
 }
-
-export const recordCrash = (db: Db, unitId: string, crashes: number, backOffMs: number): Promise<number> =>
-  db.run(sql`
-    update units set crashes = ${crashes}, is_down = true, start_after = now() + ${backOffMs} * interval '1 millisecond'
-    where unit_id = ${unitId}`)
-
-/** A restart that somebody asked for begins a new count of crashes. */
-export const recordStart = (db: Db, unitId: string): Promise<number> =>
-  db.run(sql`
-    update units set is_down = false, restart_generation = d.restart_generation,
-      crashes = case when units.restart_generation < d.restart_generation then 0 else units.crashes end
-    from deployments d where d.deployment_id = units.deployment_id and unit_id = ${unitId}`)
-
-/** Every unit may be started from now on. Crashes stay counted: the next one is the next in the same row. */
-export const clearBackOff = (db: Db): Promise<number> =>
-  db.run(sql`update units set start_after = now() where start_after > now()`)
 
 /** How much of a unit's output is stored, in bytes; undefined when the unit is gone. */
 export const unitLogOffset = async (db: Db, unitId: string): Promise<number | undefined> => {

@@ -4,6 +4,7 @@ import type { UnitStatus } from "../runtimes/port.js"
 import { activate, askStatus, hangs } from "../runtimes/unit-client.js"
 import { NoConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
+import { recordCrash, recordStart } from "./crash-queries.js"
 import { syncEdge } from "./edge-table.js"
 import { shipUnitLog } from "./log-shipping.js"
 import { tellMemoryEnd } from "./memory-end.js"
@@ -12,8 +13,6 @@ import {
   executesRuns,
   holdBack,
   putOff,
-  recordCrash,
-  recordStart,
   removeUnit,
   revisionOfUnit,
   type UnitRow,
@@ -22,6 +21,7 @@ import {
 import { backOffMs, crashesAfter } from "./restart.js"
 import { letInWhenReady, stopForNow, suspend } from "./suspend-unit.js"
 import { unitAddress, unitSpec } from "./unit.js"
+import { noteReport } from "./unit-report.js"
 
 export type UnitAction = "leave" | "activate" | "let in" | "note crash" | "start" | "restart" | "suspend" | "stop"
 
@@ -87,6 +87,7 @@ async function noteCrash(context: PipelineContext, unit: UnitRow): Promise<void>
 async function ensureActive(context: PipelineContext, unit: UnitRow): Promise<void> {
   const address = unitAddress(context, unit)
   const report = await askStatus(address, AbortSignal.timeout(context.limits.hangMs / 2))
+  await noteReport(context, unit, report)
   if (!report) return endIfStuck(context, unit)
   if (!report.ready || report.serving) return
   // Asked last: the look at the unit took time, and a switch may be on its way to another one.

@@ -3,9 +3,16 @@
 // What ran so long does not end for the reason it ended before.
 const provenMs = 600_000
 
-/** How often a unit has ended now, this time included: in a row, with no long life in between. */
-export const crashesAfter = ({ crashes, up_ms: upMs }: { readonly crashes: number; readonly up_ms: number }): number =>
-  upMs >= provenMs ? 1 : crashes + 1
+interface Crashed {
+  readonly crashes: number
+  readonly up_ms: number
+}
+
+/** How often a unit has crashed in a row, with no long life since. */
+export const crashesInARow = ({ crashes, up_ms: upMs }: Crashed): number => (upMs >= provenMs ? 0 : crashes)
+
+/** The same when it crashes now. */
+export const crashesAfter = (unit: Crashed): number => crashesInARow(unit) + 1
 
 const firstMs = 1000
 const longestMs = 60_000

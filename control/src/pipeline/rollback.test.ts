@@ -70,6 +70,30 @@ test("a unit that ends twice after it took over gives way to the one before, and
   assert.equal(deployment.active_revision_id, revisionId)
 })
 
+test("a unit whose workers crash twice gives way to the one before, and log and events say why", async () => {
+  const { deploymentId, revisionId } = await platform.serveRepository({ name: "leaky" })
+  const bad = await change(deploymentId, secret("FAKE_WORKER_CRASHES", "2"))
+  await platform.untilEnded(deploymentId, bad)
+
+  await until(
+    async () => (await ask("leaky")).revision === revisionId && (await revisionOf(deploymentId, bad)).error_code,
+    {
+      what: "the revision before serves again",
+    },
+  )
+
+  const { error_code, status_message } = await revisionOf(deploymentId, bad)
+  assert.equal(error_code, "crash_loop")
+  assert.match(status_message, /its worker processes crashed 2 times, the last one with exit code 3; revision/)
+  assert.deepEqual(await eventsOf(bad), ["revision.rolled_back", "unit.crash_loop"])
+  const logs = await platform.call("POST", `/v1/projects/${deploymentId}/revisions/${bad}/deploy_logs`, { limit: 100 })
+  const said = logs.body.logs.map(({ message }: { message: string }) => message)
+  assert.ok(
+    said.some((line: string) => /^rolled back \(crash_loop\): its worker processes crashed/.test(line)),
+    `${said}`,
+  )
+})
+
 test("a unit that lives and answers nothing is ended like one that crashes, and gives way as that does", {
   skip: unlessWide("takes 20 s"),
 }, async () => {

@@ -7,11 +7,10 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { v7 as newId } from "uuid"
 import type { Stage } from "../revisions/revision.js"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
+import { recordCrash, recordReport, recordStart } from "./crash-queries.js"
 import {
   addUnit,
   allUnits,
-  recordCrash,
-  recordStart,
   serveWith,
   setUnitState,
   stopDraining,
@@ -115,5 +114,7 @@ test("replicas are restarted one after the other, and none as long as another on
 
   assert.deepEqual(await outdated(), [], "the one that is up takes all requests")
   await recordStart(db, ids[1])
+  assert.deepEqual(await outdated(), [], "the other one does not answer yet")
+  await recordReport(db, ids[1], { is_answering: true, worker_crashes: 0, last_worker_crash: null })
   assert.deepEqual(await outdated(), [ids[0]])
 })

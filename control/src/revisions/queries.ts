@@ -2,6 +2,8 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { Source, SourceConfig } from "../deployments/deployment.js"
+import type { HealthFacts } from "../pipeline/health.js"
+import { healthFacts } from "../pipeline/health-queries.js"
 import type { ErrorCode, RevisionStatus, SourceRevisionConfig, Stage, Trigger } from "./revision.js"
 
 export interface RevisionRow {
@@ -33,8 +35,8 @@ export interface RevisionRow {
 
 /** A revision as readers see it. */
 export interface SeenRevision extends RevisionRow {
-  /** Of the units that serve with it; null when none does. */
-  readonly health: "healthy" | "down" | null
+  /** Of the units that serve with it. */
+  readonly health_facts: HealthFacts
 }
 
 export interface NewRevision {
@@ -66,10 +68,7 @@ const ofDeployment = (workspaceId: string, deploymentId: string) => sql`
   from revisions r join deployments d using (deployment_id)
   where d.workspace_id = ${workspaceId} and d.deployment_id = ${deploymentId}`
 
-// A unit that ended by itself waits for its restart, and others may serve meanwhile.
-const seen = sql`r.*, (
-  select case when bool_or(not u.is_down) then 'healthy' else 'down' end
-  from units u where u.revision_id = r.revision_id and u.state = 'serving' having count(*) > 0) as health`
+const seen = sql`r.*, ${healthFacts(sql`u.revision_id = r.revision_id`)}`
 
 export const revisionById = (
   db: Db,

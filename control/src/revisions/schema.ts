@@ -1,5 +1,6 @@
 /** What a revision looks like in a reply. */
 import { z } from "@hono/zod-openapi"
+import { healthOf, healths } from "../pipeline/health.js"
 import type { SeenRevision } from "./queries.js"
 import { type SourceRevisionConfig, type Stage, stages } from "./revision.js"
 
@@ -23,9 +24,9 @@ export const revisionReply = z
     actor: z.string().nullable().openapi({ description: "who asked for it; null when the platform did" }),
     repeats_revision_id: z.string().nullable().openapi({ description: "what a redeploy or rollback brought back" }),
     health: z
-      .enum(["healthy", "down"])
+      .enum(healths)
       .nullable()
-      .openapi({ description: "of the units that serve; null when none does" }),
+      .openapi({ description: "what a caller would see of it now; null when it does not serve" }),
     duration_ms_by_stage: z.record(z.string(), z.int()),
     error_code: z.string().nullable(),
     status_message: z.string().nullable(),
@@ -71,7 +72,7 @@ export const renderRevision = (row: SeenRevision): z.input<typeof revisionReply>
   trigger: row.trigger,
   actor: row.actor,
   repeats_revision_id: row.repeats_revision_id,
-  health: row.health,
+  health: healthOf(row.health_facts),
   duration_ms_by_stage: durationsByStage(row.stage_started_at, row.finished_at),
   error_code: row.error_code,
   status_message: row.status_message,

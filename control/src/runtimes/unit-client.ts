@@ -18,6 +18,8 @@ const statusSchema = z.object({
   serving: z.boolean(),
   running_runs: z.number(),
   open_streams: z.number(),
+  // A unit of an older release, which an upgrade left running, does not count them.
+  worker_crashes: z.object({ count: z.number(), last: z.string().nullable() }).default({ count: 0, last: null }),
 })
 
 export type UnitReport = z.infer<typeof statusSchema>

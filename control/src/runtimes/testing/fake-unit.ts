@@ -5,7 +5,7 @@
  * its lives, FAKE_OKS=<number> ends it after so many answers of
  * /ok in all its lives, FAKE_FAILED=<message> fails a graph,
  * FAKE_NEVER_READY=1 keeps it starting, FAKE_BUSY=<file> makes it busy as long as that file exists, FAKE_DUE_MS=<number>
- * has a cron due in so long, FAKE_EATS_MB=<number> has a process of its own that uses so much memory, in a session of its
+ * has a cron due in so long, FAKE_WORKER_CRASHES=<number> reports so many crashes of workers, FAKE_EATS_MB=<number> has a process of its own that uses so much memory, in a session of its
  * own, FAKE_EATS_LATER_MB=<number> the same as soon as /eat is asked, FAKE_BURNS=<number> burns processors in so many threads,
  * FAKE_PROBES=<json> names what /probe tries to reach, FAKE_SAYS=<file>
  * makes /say print what is in that file, as it is.
@@ -48,6 +48,9 @@ const status = () => ({
   serving: isServing,
   running_runs: isBusy() ? 1 : 0,
   open_streams: 0,
+  worker_crashes: agentEnv.FAKE_WORKER_CRASHES
+    ? { count: Number(agentEnv.FAKE_WORKER_CRASHES), last: "exit code 3" }
+    : { count: 0, last: null },
 })
 
 function reply(response: ServerResponse, code: number, body?: unknown): void {

@@ -1,0 +1,32 @@
+/** Of the table `units`: how a unit is, how often it crashed, and when it may be started again. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import type { UnitRow } from "./queries.js"
+
+/** What a unit told of itself at the last look. */
+export const recordReport = (
+  db: Db,
+  unitId: string,
+  seen: Pick<UnitRow, "is_answering" | "worker_crashes" | "last_worker_crash">,
+): Promise<number> =>
+  db.run(sql`
+    update units set is_answering = ${seen.is_answering}, worker_crashes = ${seen.worker_crashes},
+      last_worker_crash = ${seen.last_worker_crash}
+    where unit_id = ${unitId}`)
+
+export const recordCrash = (db: Db, unitId: string, crashes: number, backOffMs: number): Promise<number> =>
+  db.run(sql`
+    update units set crashes = ${crashes}, is_down = true, is_answering = false, start_after = now() + ${backOffMs} * interval '1 millisecond'
+    where unit_id = ${unitId}`)
+
+/** Its new process has no crash yet; a restart that somebody asked for also begins a new count of the unit's own. */
+export const recordStart = (db: Db, unitId: string): Promise<number> =>
+  db.run(sql`
+    update units set is_down = false, is_answering = false, worker_crashes = 0, last_worker_crash = null,
+      restart_generation = d.restart_generation,
+      crashes = case when units.restart_generation < d.restart_generation then 0 else units.crashes end
+    from deployments d where d.deployment_id = units.deployment_id and unit_id = ${unitId}`)
+
+/** Every unit may be started from now on. Crashes stay counted: the next one is the next in the same row. */
+export const clearBackOff = (db: Db): Promise<number> =>
+  db.run(sql`update units set start_after = now() where start_after > now()`)

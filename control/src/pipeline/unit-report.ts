@@ -1,0 +1,24 @@
+/** What a unit tells of itself, kept for those who decide about it. */
+import type { UnitReport } from "../runtimes/unit-client.js"
+import type { PipelineContext } from "./context.js"
+import { recordReport } from "./crash-queries.js"
+import type { UnitRow } from "./queries.js"
+
+/**
+ * Stores what changed since the last look. Crashes of workers count towards a crash loop as the unit's own do
+ * (decisions, control plane 12); which of them count is the unit's to say (server/src/workers/project-crashes.ts).
+ * @param report  undefined when it did not answer
+ */
+export async function noteReport(
+  { db, log }: Pick<PipelineContext, "db" | "log">,
+  unit: UnitRow,
+  report: UnitReport | undefined,
+): Promise<void> {
+  const { count, last } = report?.worker_crashes ?? { count: unit.worker_crashes, last: unit.last_worker_crash }
+  const isAnswering = report?.ready === true
+  if (isAnswering === unit.is_answering && count === unit.worker_crashes && last === unit.last_worker_crash) return
+  await recordReport(db, unit.unit_id, { is_answering: isAnswering, worker_crashes: count, last_worker_crash: last })
+  if (count <= unit.worker_crashes) return
+  const { unit_id, revision_id } = unit
+  log.warn({ unit_id, revision_id, worker_crashes: count, detail: last }, "workers of a unit crash")
+}
