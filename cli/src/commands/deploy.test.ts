@@ -97,7 +97,7 @@ test("what is deployed is listed, with its revisions and what it says", async ()
     revisions.map(({ id, status }) => ({ id, status })),
     [{ id: deployment?.active_revision_id, status: "DEPLOYED" }],
   )
-  assert.match(inWords.stdout, /^name +status[^\n]*\nmy-agent +READY/)
+  assert.match(inWords.stdout, /^name +status[^\n]*\nmy-agent +healthy/)
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /no deployment is called nobody; there are my-agent/)
   assert.match(log.stdout, /server ready/)
@@ -143,6 +143,20 @@ test("a secret is piped in and never shown, and rollback goes back to what serve
   assert.equal(events(rolledBack).at(-1)?.status, "DEPLOYED", rolledBack.stderr)
   assert.equal(now?.trigger, "rollback")
   assert.notEqual(now?.id, newest?.id)
+})
+
+test("a restart replaces the agent server and returns when the new one answers", async () => {
+  const startedAt = async () => {
+    const metrics = (await ask("/metrics?format=json")) as { name: string; values: { value: number }[] }[]
+    return metrics.find(({ name }) => name === "process_start_time_seconds")?.values[0]?.value ?? 0
+  }
+  const before = await startedAt()
+
+  const restarted = await cli("restart", "my-agent")
+
+  assert.equal(restarted.code, 0, restarted.stderr)
+  assert.match(restarted.stdout, /my-agent was restarted and answers/)
+  assert.ok((await startedAt()) > before)
 })
 
 test("a backup of the running installation becomes another one, which goes on with the same threads", {

@@ -7,7 +7,7 @@ import { parseCount } from "../options.js"
 import { table } from "../output/table.js"
 import { platformApi } from "../platform/api.js"
 import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
-import { findDeployment, listDeployments, listRevisions } from "../platform/deployments.js"
+import { type Deployment, findDeployment, listDeployments, listRevisions } from "../platform/deployments.js"
 
 export const list: CliCommand<ConnectionOptions & { readonly nameContains?: string }> = {
   words: "list",
@@ -19,7 +19,7 @@ export const list: CliCommand<ConnectionOptions & { readonly nameContains?: stri
     if (options.json) return out.line(JSON.stringify(deployments))
     const rows = deployments.map((one) => [
       one.name,
-      one.status,
+      shownStatus(one),
       one.updated_at,
       // Before the first revision serves, nobody answers there.
       one.active_revision_id === null ? "none yet" : (one.source_config.custom_url ?? ""),
@@ -28,6 +28,10 @@ export const list: CliCommand<ConnectionOptions & { readonly nameContains?: stri
     for (const line of table(["name", "status", "changed", "address", "id"], rows)) out.line(line)
   },
 }
+
+/** READY says no more than that the deployment's database is there: what callers see of it is its health. */
+const shownStatus = ({ status, health }: Deployment): string =>
+  status === "READY" ? (health ?? "nothing serves") : status
 
 export const revisions: CliCommand<ConnectionOptions & { readonly limit: number }> = {
   words: "revisions <deployment>",

@@ -2,10 +2,12 @@
 import { Option } from "commander"
 import type { CliCommand } from "../command.js"
 import { jsonReport, wordsReport } from "../output/deploy-report.js"
+import { withProgress } from "../output/progress.js"
 import { platformApi } from "../platform/api.js"
 import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
 import { type Deployment, findDeployment } from "../platform/deployments.js"
 import { followToEnd } from "../platform/follow.js"
+import { NotRestarted, untilRestarted } from "../platform/restart.js"
 
 export const rollback: CliCommand<ConnectionOptions & { readonly to?: string; readonly wait: boolean }> = {
   words: "rollback <deployment>",
@@ -42,12 +44,8 @@ export const interrupt: CliCommand<ConnectionOptions> = {
   },
 }
 
-/** The three differ in a word only. */
-const toRunState = (
-  word: "pause" | "resume" | "restart",
-  summary: string,
-  done: string,
-): CliCommand<ConnectionOptions> => ({
+/** The two differ in a word only. */
+const toRunState = (word: "pause" | "resume", summary: string, done: string): CliCommand<ConnectionOptions> => ({
   words: `${word} <deployment>`,
   summary,
   options: connectionOptions(),
@@ -61,8 +59,22 @@ const toRunState = (
 
 export const pause = toRunState("pause", "stop a deployment's agent servers; its data stays", "is being paused")
 export const resume = toRunState("resume", "start them again", "is being started")
-export const restart = toRunState(
-  "restart",
-  "replace a deployment's agent servers, without a lost request",
-  "is being restarted",
-)
+
+export const restart: CliCommand<ConnectionOptions & { readonly wait: boolean }> = {
+  words: "restart <deployment>",
+  summary: "replace a deployment's agent servers now, without a lost request",
+  options: [new Option("--no-wait", "do not wait until it answers"), ...connectionOptions()],
+  async run({ args, options, config, out, err }) {
+    const api = platformApi(await connect(options, config))
+    const { id, name, active_revision_id } = await findDeployment(api, args[0] ?? "")
+    if (active_revision_id === null)
+      throw new NotRestarted(`no revision of ${name} serves: there is nothing to restart`)
+    const asked = await api.send<Deployment>("POST", `/v2/deployments/${id}/restart`)
+    const waiting = () => withProgress(err, `waiting until ${name} answers`, () => untilRestarted(api, asked))
+    const deployment = options.wait ? await waiting() : asked
+    if (options.json) return out.line(JSON.stringify(deployment))
+    const asleep = "sleeps: the next request starts a new agent server"
+    const done = deployment.health === "asleep" ? asleep : "was restarted and answers"
+    out.line(`${out.style("green", "✔")} ${name} ${options.wait ? done : "is being restarted"}`)
+  },
+}

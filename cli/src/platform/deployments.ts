@@ -11,6 +11,10 @@ export interface Deployment {
   readonly updated_at: string
   readonly latest_revision_id: string | null
   readonly active_revision_id: string | null
+  /** What a caller would see now, such as `healthy` or `down`; null when no revision serves. */
+  readonly health: string | null
+  /** A restart is still to replace agent servers. */
+  readonly is_restarting: boolean
   /** The public address of the agent server is in it (decisions, "Names and settings"). */
   readonly source_config: { readonly custom_url: string | null; readonly repo_url?: string | null }
 }

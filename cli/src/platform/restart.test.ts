@@ -1,0 +1,64 @@
+import assert from "node:assert/strict"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { test } from "node:test"
+import { platformApi } from "./api.js"
+import { NotRestarted, untilRestarted } from "./restart.js"
+
+interface Look {
+  readonly is_restarting: boolean
+  readonly health: string | null
+}
+
+/** Answers reads of a deployment with these looks, and then with the last one. */
+async function platformThatShows(...looks: readonly [Look, ...Look[]]) {
+  let next = 0
+  const server = createServer((_, response) => {
+    const look = looks[Math.min(next, looks.length - 1)]
+    next += 1
+    response.end(JSON.stringify({ id: "d1", name: "my-agent", ...look }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    api: platformApi({ url, apiKey: "k", workspaceId: "w" }),
+    looked: () => next,
+    [Symbol.dispose]: () => void server.close(),
+  }
+}
+
+const deployment = { id: "d1", name: "my-agent" }
+const during = { is_restarting: true, health: "healthy" }
+
+test("a restart has ended when every agent server was replaced and the deployment answers", async () => {
+  using platform = await platformThatShows(
+    during,
+    { is_restarting: false, health: "starting" },
+    { is_restarting: false, health: "healthy" },
+  )
+
+  const { health } = await untilRestarted(platform.api, deployment)
+
+  assert.deepEqual([health, platform.looked()], ["healthy", 3])
+})
+
+test("a deployment that sleeps is not waited for: its next request starts it", async () => {
+  using platform = await platformThatShows({ is_restarting: false, health: "asleep" })
+
+  assert.equal((await untilRestarted(platform.api, deployment)).health, "asleep")
+})
+
+const failures: readonly (readonly [string, Look, RegExp])[] = [
+  ["crashes", { is_restarting: false, health: "crashing" }, /restarted and crashes: superstep logs my-agent shows why/],
+  ["does not answer in time", { is_restarting: false, health: "down" }, /does not answer .* after its restart/],
+  ["is paused meanwhile", { is_restarting: false, health: "paused" }, /does not serve any more/],
+]
+for (const [what, look, words] of failures) {
+  test(`a restart after which the deployment ${what} has failed`, async () => {
+    using platform = await platformThatShows(during, look)
+
+    const restarted = untilRestarted(platform.api, deployment, 1)
+
+    await assert.rejects(restarted, (error) => error instanceof NotRestarted && words.test(error.message))
+  })
+}
