@@ -109,7 +109,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   })
   await deliveries?.start()
   const stopForgetting = forgetOldEvents(db, { ttlSeconds: config.resumableTtlSeconds, log })
-  const stopSweeping = await startSweeping(db, { ttl: project.checkpointer.ttl, log })
+  const stopSweeping = startSweeping(db, { ttl: project.checkpointer.ttl, log })
   const stopSweepingItems = startSweepingItems(parts.store, log)
   const watch = config.reload
     ? await reloadOnChange({ config, db, leases, log, env, project, channel, tracing }, parts)

@@ -41,6 +41,7 @@ import { addStoreRoutes } from "./store/routes.js"
 import type { Store } from "./store/store-settings.js"
 import { addThreadRoutes } from "./threads/routes.js"
 import { addThreadStateRoutes } from "./threads/state-routes.js"
+import type { DefaultTtl } from "./threads/sweep-queries.js"
 import type { UiBundles } from "./ui/bundles.js"
 import { addUiRoutes } from "./ui/routes.js"
 import type { ProjectCrashes } from "./workers/project-crashes.js"
@@ -66,6 +67,8 @@ export interface AppOptions extends RunRoutes {
   readonly ui: Pick<UiBundles, "of">
   /** What the project says about the graphs' own assistants. */
   readonly graphDefaults: Readonly<Record<string, GraphDefaults>>
+  /** What the project says about the time of threads that name none. */
+  readonly defaultTtl: DefaultTtl | undefined
   /** Tells what graphs do not tell while they run. */
   readonly sources: SourceReader
 }

@@ -18,6 +18,7 @@ import { observeWith } from "./runs/observer.js"
 import { storeCalls } from "./store/calls.js"
 import { embedBy } from "./store/embedder.js"
 import { storeSettings } from "./store/store-settings.js"
+import { defaultTtlOf } from "./threads/sweep.js"
 import type { Tracing } from "./tracing/tracing.js"
 import { UiBundles } from "./ui/bundles.js"
 import type { Limits } from "./workers/child.js"
@@ -91,6 +92,7 @@ export function assemble({ config, db, leases, log, env, project, channel, traci
     ui,
     sources,
     graphDefaults: defaultsOf(project, config),
+    defaultTtl: defaultTtlOf(project.checkpointer.ttl),
   }
 }
 

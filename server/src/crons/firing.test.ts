@@ -155,13 +155,13 @@ test("only a server that may execute runs fires (CR3)", async () => {
   await using db = await freshDatabase({ migrations })
   await using old = await startHttp(db, { revisionId: "old" })
   await using coming = await startTestServer(db, { revisionId: "coming" })
-  await activate({ ...old.server, graphDefaults: {}, revisionId: "old" })
+  await activate({ ...old.server, graphDefaults: {}, defaultTtl: undefined, revisionId: "old" })
   const { cron_id } = await created(old, hourly)
 
   coming.crons.wake()
   await makeDue(db, cron_id)
   await startedRuns(old.server, 1)
-  await activate({ ...coming, graphDefaults: {}, revisionId: "coming" })
+  await activate({ ...coming, graphDefaults: {}, defaultTtl: undefined, revisionId: "coming" })
   await makeDue(db, cron_id)
   await startedRuns(coming, 1)
 

@@ -347,13 +347,13 @@ test("a stateless run leaves nothing behind", async () => {
 test("only the revision that serves claims runs", async () => {
   await using db = await freshDatabase({ migrations })
   await using old = await startTestServer(db, { revisionId: "r1" })
-  await activate({ db: old.db, workers: old.workers, revisionId: "r1", graphDefaults: {} })
+  await activate({ db: old.db, workers: old.workers, revisionId: "r1", graphDefaults: {}, defaultTtl: undefined })
   await using next = await startTestServer(db, { revisionId: "r2" })
   const threads = [await newThread(old.db), await newThread(old.db)] as const
 
   const before = await createRun(next, { threadId: threads[0], body: body() })
   await started(old, before.run_id)
-  await activate({ db: next.db, workers: next.workers, revisionId: "r2", graphDefaults: {} })
+  await activate({ db: next.db, workers: next.workers, revisionId: "r2", graphDefaults: {}, defaultTtl: undefined })
   const after = await createRun(old, { threadId: threads[1], body: body() })
   await started(next, after.run_id)
 

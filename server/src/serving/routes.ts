@@ -6,6 +6,7 @@ import { insertSystemAssistants } from "../assistants/queries.js"
 import type { RunStreams } from "../events/run-streams.js"
 import type { Gate } from "../gate/gate.js"
 import type { Executor } from "../runs/executor.js"
+import { type DefaultTtl, setDefaultTtl } from "../threads/sweep-queries.js"
 import type { Workers } from "../workers/port.js"
 import type { ProjectCrashes } from "../workers/project-crashes.js"
 import { idleness, isServing, setServingRevision } from "./queries.js"
@@ -20,6 +21,8 @@ export interface Unit {
   readonly streams: RunStreams
   readonly revisionId: string | null
   readonly graphDefaults: Readonly<Record<string, GraphDefaults>>
+  /** What threads get that name no time of their own; undefined: they stay. */
+  readonly defaultTtl: DefaultTtl | undefined
   readonly readiness: Readiness
 }
 
@@ -50,13 +53,16 @@ export function addUnitRoutes(app: Api, unit: Unit): void {
   })
 }
 
-/** From now on this revision claims runs; its graphs get their assistants. Idempotent. */
-export async function activate({
-  db,
-  workers,
-  revisionId,
-  graphDefaults,
-}: Pick<Unit, "db" | "workers" | "revisionId" | "graphDefaults">): Promise<void> {
+type Activation = Pick<Unit, "db" | "workers" | "revisionId" | "graphDefaults" | "defaultTtl">
+
+/**
+ * From now on this revision claims runs, its graphs have their assistants, and new threads get its time. A revision that
+ * never comes here changes none of these. Idempotent.
+ */
+export async function activate({ db, workers, revisionId, graphDefaults, defaultTtl }: Activation): Promise<void> {
   await insertSystemAssistants(db, workers.report().graphs, graphDefaults)
-  if (revisionId !== null) await setServingRevision(db, revisionId)
+  await db.transaction(async (tx) => {
+    await setDefaultTtl(tx, defaultTtl)
+    if (revisionId !== null) await setServingRevision(tx, revisionId)
+  })
 }

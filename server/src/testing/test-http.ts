@@ -12,6 +12,7 @@ import type { LanggraphJson } from "../project/langgraph-json.js"
 import { Readiness } from "../serving/readiness.js"
 import type { Store } from "../store/store-settings.js"
 import { storeOf } from "../store/testing/store-of.js"
+import type { DefaultTtl } from "../threads/sweep-queries.js"
 import { ProjectCrashes } from "../workers/project-crashes.js"
 import {
   parseEvents,
@@ -62,6 +63,7 @@ export interface TestHttpOptions extends TestServerOptions {
   /** `http` of langgraph.json. */
   readonly http?: LanggraphJson["http"]
   readonly store?: Partial<Store>
+  readonly defaultTtl?: DefaultTtl | undefined
 }
 
 function readyAtOnce(): Readiness {
@@ -94,6 +96,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     authDocument: {},
     ui: { of: async () => undefined },
     graphDefaults: {},
+    defaultTtl: options.defaultTtl,
     sources: { schemasOf: async () => ({}) },
   })
   await channel.listen(fetchOf(app), options.http?.mount_prefix ?? "")

@@ -3,8 +3,13 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { TtlStrategy } from "./thread.js"
 
+export interface DefaultTtl {
+  readonly strategy: TtlStrategy
+  readonly minutes: number
+}
+
 /** What threads get that are made from now on. @param ttl  undefined: they stay */
-export const setDefaultTtl = (db: Db, ttl: { strategy: TtlStrategy; minutes: number } | undefined): Promise<number> =>
+export const setDefaultTtl = (db: Db, ttl: DefaultTtl | undefined): Promise<number> =>
   ttl === undefined
     ? db.run(sql`delete from default_thread_ttl`)
     : db.run(sql`

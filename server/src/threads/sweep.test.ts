@@ -3,7 +3,6 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { v7 as uuidv7 } from "uuid"
 import { anyone } from "../auth/caller.js"
@@ -13,9 +12,8 @@ import { createRun } from "../testing/as-anyone.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
 import { createThread, getTtl, updateThread } from "./operations.js"
 import { findThread, findTtl } from "./queries.js"
-import { startSweeping, sweepThreads } from "./sweep.js"
-
-const log = createLog({ process: "server", level: "silent" })
+import { defaultTtlOf, sweepThreads } from "./sweep.js"
+import { setDefaultTtl } from "./sweep-queries.js"
 
 const request = { threadId: undefined, metadata: {}, ifExists: "raise" } as const
 
@@ -121,7 +119,7 @@ test("a project's time is given to every new thread that has none of its own, al
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const old = await createThread(db, anyone, request)
-  const stop = await startSweeping(db, { ttl: { strategy: "keep_latest", default_ttl: 30 }, log })
+  await setDefaultTtl(db, defaultTtlOf({ strategy: "keep_latest", default_ttl: 30 }))
 
   const plain = await createThread(db, anyone, request)
   const own = await newThread(db)
@@ -135,8 +133,6 @@ test("a project's time is given to every new thread that has none of its own, al
     [undefined, 30, 10, 30],
   )
   assert.equal(await minutesOf(stateless.thread_id), undefined)
-  await stop()
-  const stopAgain = await startSweeping(db, { ttl: undefined, log })
+  await setDefaultTtl(db, defaultTtlOf(undefined))
   assert.equal(await minutesOf((await createThread(db, anyone, request)).thread_id), undefined)
-  await stopAgain()
 })

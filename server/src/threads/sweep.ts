@@ -4,7 +4,7 @@
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
-import { forgetTtls, setDefaultTtl, sweepThread } from "./sweep-queries.js"
+import { forgetTtls, sweepThread } from "./sweep-queries.js"
 import type { TtlStrategy } from "./thread.js"
 
 /** `checkpointer.ttl` of langgraph.json (agent-server-api §17). */
@@ -38,16 +38,19 @@ export async function sweepThreads(db: Db, limit: number): Promise<{ deleted: nu
   return { deleted: count.deleted, pruned: count.pruned }
 }
 
+/** What the project gives a thread that names no time of its own; undefined: it stays. */
+export const defaultTtlOf = ({ strategy = "delete", default_ttl: minutes }: ThreadTtlConfig = {}) =>
+  minutes ? { strategy, minutes } : undefined
+
 /**
- * Gives new threads the project's time, and sweeps from then on.
+ * Sweeps now and then, from now on.
  * @returns a function that stops it, and waits for a sweep that is under way
  */
-export async function startSweeping(
+export function startSweeping(
   db: Db,
   { ttl = {}, log }: { ttl: ThreadTtlConfig | undefined; log: Log },
-): Promise<() => Promise<void>> {
-  const { strategy = "delete", default_ttl: minutes, sweep_interval_minutes, sweep_limit = usualLimit } = ttl
-  await setDefaultTtl(db, minutes ? { strategy, minutes } : undefined)
+): () => Promise<void> {
+  const { sweep_interval_minutes, sweep_limit = usualLimit } = ttl
   let isStopped = false
   let sweeping: Promise<void> | undefined
   const sweep = async () => {

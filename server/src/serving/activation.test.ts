@@ -1,0 +1,44 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { anyone } from "../auth/caller.js"
+import { startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+import { createThread } from "../threads/operations.js"
+import { findTtl } from "../threads/queries.js"
+import { defaultTtlOf, startSweeping } from "../threads/sweep.js"
+
+const unitToken = "sesame"
+
+const activate = ({ send }: TestHttp) =>
+  send("POST", "/internal/activate", undefined, { "x-superstep-unit": unitToken })
+
+/** How long a thread stays that is made now, in minutes. */
+async function minutesOfNewThread({ server: { db } }: TestHttp): Promise<number | undefined> {
+  const { thread_id } = await createThread(db, anyone, { threadId: undefined, metadata: {}, ifExists: "raise" })
+  return (await findTtl(db, thread_id))?.ttl_minutes
+}
+
+test("a revision says how long threads stay from its activation on, and never before", async () => {
+  await using db = await freshDatabase({ migrations })
+  const ttls = { live: { default_ttl: 60 }, coming: { strategy: "delete", default_ttl: 1 } } as const
+  const start = async (revisionId: "live" | "coming") => {
+    const http = await startTestHttp(db, { unitToken, revisionId, defaultTtl: defaultTtlOf(ttls[revisionId]) })
+    const stopSweeping = startSweeping(http.server.db, { ttl: ttls[revisionId], log: http.server.log })
+    return { http, stopSweeping }
+  }
+  const live = await start("live")
+  await using _live = live.http
+  await activate(live.http)
+
+  const coming = await start("coming")
+  await using _coming = coming.http
+  const before = await minutesOfNewThread(live.http)
+  await activate(coming.http)
+  const after = await minutesOfNewThread(live.http)
+  await activate(live.http)
+  const rolledBack = await minutesOfNewThread(coming.http)
+  await Promise.all([live.stopSweeping(), coming.stopSweeping()])
+
+  assert.deepEqual([before, after, rolledBack], [60, 1, 60])
+})
