@@ -4,7 +4,7 @@ import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
-import { type Deployment, deploymentOf, type Revision, untilDeployed } from "./testing/deployments.js"
+import { clientOf, type Deployment, deploy, deploymentOf, type Revision, untilDeployed } from "./testing/deployments.js"
 import { processesOf, startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
 
@@ -28,4 +28,25 @@ test("Ctrl-C in the middle of a build leaves no process, and the next start ends
   await untilDeployed(second, id, revisionId)
 
   assert.deepEqual(left, [])
+})
+
+test("Ctrl-C says that it waits for a run, and a second one ends everything", {
+  skip: unlessWide("builds an agent"),
+}, async () => {
+  const platform = await startPlatform()
+  const repository = await createRepository()
+  const deployment = await deploy(platform, "busy", repository.url)
+  const client = clientOf(platform, deployment)
+  const input = { steps: 100_000, everyMs: 100 }
+  const { thread_id } = await client.threads.create()
+  const { run_id } = await client.runs.create(thread_id, "ticks", { input })
+  const isRunning = async () => (await client.runs.get(thread_id, run_id)).status === "running"
+  await until(isRunning, { what: "the run executes" })
+
+  process.kill(platform.pid, "SIGINT")
+  await until(() => /waiting until an agent server finishes its runs/.test(platform.output()), { what: "it says so" })
+  process.kill(platform.pid, "SIGINT")
+  await platform.ended
+
+  assert.deepEqual(await processesOf(platform.home), [])
 })

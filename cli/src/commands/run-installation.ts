@@ -60,7 +60,9 @@ export async function runInstallation(options: InstallationOptions): Promise<End
       err.style("dim", `\n  ${end === "given up" && successor ? `${nameOf(successor)} takes over` : "stopping"} …`),
     )
   } finally {
+    const stopTelling = end === "stop" ? tellWhatIsWaitedFor(options) : undefined
     await (end === "stop" ? parts.stop() : parts.leave())
+    stopTelling?.()
     if (end === "leave") err.line(`  ${await left(options)}`)
     else if (end === "stop" && stop.first.aborted) err.line(err.style("dim", "  stopped"))
     // What was half started when the stop came found its part stopped; that is no news.
@@ -69,6 +71,21 @@ export async function runInstallation(options: InstallationOptions): Promise<End
     stop.release()
   }
   return end
+}
+
+// Without runs a stop takes about a second.
+const quietMs = 1500
+
+/** Says what a stop that lasts waits for, once. @returns ends that */
+function tellWhatIsWaitedFor({ home, context: { err } }: InstallationOptions): () => void {
+  const tell = (agents: number) => {
+    const who = agents === 1 ? "an agent server finishes its runs" : `${agents} agent servers finish their runs`
+    if (agents > 0) err.line(err.style("dim", `  waiting until ${who}; Ctrl-C again stops everything now`))
+  }
+  const look = async () => tell((await agentsOf(home).running()).length)
+  const failed = (error: unknown) => home.log.error({ err: error }, "the agents that still run cannot be listed")
+  const timer = setTimeout(() => void look().catch(failed), quietMs)
+  return () => clearTimeout(timer)
 }
 
 /** Whom it was taken over from waits to have it back, with all that runs, until it is up (take-over.ts, H3). */
