@@ -1,9 +1,9 @@
 /** Names what an install makes by everything that decides it, where that is known before it runs. */
 import { createHash } from "node:crypto"
-import { readdir, readFile } from "node:fs/promises"
+import { readdir } from "node:fs/promises"
 import { join } from "node:path"
 import type { BuildStep } from "./plan.js"
-import { lockFileNames } from "./project-facts.js"
+import { lockFileNames, maxLockFileBytes, textInTree } from "./project-facts.js"
 
 // Raise it when what is kept changes its form.
 const formVersion = 1
@@ -23,8 +23,8 @@ export async function packagesKey(tree: string, step: BuildStep, platform: strin
   if (!step.isRepeatable) return undefined
   const hash = createHash("sha256").update(JSON.stringify([formVersion, step.argv, step.folder, platform]))
   for (const path of (await decidingFiles(tree, "")).toSorted()) {
-    const text = await readFile(join(tree, path), "utf8")
-    if (!isSelfContained(path, text)) return undefined
+    const text = await textInTree(tree, path, maxLockFileBytes)
+    if (text === undefined || !isSelfContained(path, text)) return undefined
     hash.update(JSON.stringify([path, text]))
   }
   return hash.digest("hex").slice(0, 40)

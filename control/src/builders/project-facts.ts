@@ -1,7 +1,8 @@
 /** Reads from a fetched tree what the plan of its build depends on. Never follows a path out of the tree. */
-import { readFile, realpath, stat } from "node:fs/promises"
+import { realpath, stat } from "node:fs/promises"
 import { dirname, join, relative, sep } from "node:path"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+import { readPlainFile, UnusableFile } from "../files/read-plain-file.js"
 import { BuildFailed } from "./failure.js"
 import { type ProjectConfig, parseProjectConfig } from "./project-config.js"
 
@@ -28,6 +29,9 @@ export interface ProjectFacts {
 }
 
 export const lockFileNames = ["yarn.lock", "pnpm-lock.yaml", "package-lock.json", "bun.lockb", "bun.lock"] as const
+// Those of large monorepos have some ten megabytes; manifests that people write are never as long.
+export const maxLockFileBytes = 64 * 1024 * 1024
+const maxManifestBytes = 1024 * 1024
 /** `yarn.lock (berry)` is the file that Yarn 2 and later write. */
 export type LockFile = (typeof lockFileNames)[number] | "yarn.lock (berry)"
 
@@ -36,11 +40,7 @@ export type LockFile = (typeof lockFileNames)[number] | "yarn.lock (berry)"
  * @throws BuildFailed  `config_missing`, `config_invalid`, `graph_missing`, `python_unsupported`
  */
 export async function readProjectFacts(root: string, configPath: string): Promise<ProjectFacts> {
-  const configFile = await insideTree(root, configPath)
-  if (!configFile) {
-    throw new BuildFailed("config_missing", `there is no ${configPath} in this commit: check langgraph_config_path`)
-  }
-  const config = parseProjectConfig(await readFile(configFile, "utf8"), configPath)
+  const config = await readProjectConfig(root, configPath)
   for (const [id, file] of Object.entries(config.graphs)) {
     if (await insideTree(root, join(dirname(configPath), file))) continue
     throw new BuildFailed("graph_missing", `graph "${id}" is in ${file}, which is not in this commit`)
@@ -49,6 +49,27 @@ export async function readProjectFacts(root: string, configPath: string): Promis
   const rest = await Promise.all(below.map((path) => readFolder(root, path)))
   return { config, folders: [await readFolder(root, top), ...rest] }
 }
+
+/**
+ * `langgraph.json` of a tree: as it was fetched, or as the commands of the project have left it.
+ * @throws BuildFailed  `config_missing`, `config_invalid`, `python_unsupported`
+ */
+export async function readProjectConfig(root: string, configPath: string): Promise<ProjectConfig> {
+  const text = await readPlainFile(root, configPath, maxManifestBytes).catch((error: unknown) => {
+    if (!(error instanceof UnusableFile)) throw error
+    const words = `there is no ${configPath} that can be used (${error.message}): check langgraph_config_path`
+    throw new BuildFailed("config_missing", words)
+  })
+  if (text !== undefined) return parseProjectConfig(text, configPath)
+  throw new BuildFailed("config_missing", `there is no ${configPath} in this commit: check langgraph_config_path`)
+}
+
+/** What is in a file of the tree; undefined when there is none that can be used (`readPlainFile`). */
+export const textInTree = (root: string, path: string, maxBytes: number): Promise<string | undefined> =>
+  readPlainFile(root, path, maxBytes).catch((error: unknown) => {
+    if (!(error instanceof UnusableFile)) throw error
+    return undefined
+  })
 
 /**
  * The real path of a file of the tree.
@@ -72,13 +93,13 @@ function foldersDownTo(path: string): [string, ...string[]] {
 async function readFolder(root: string, path: string): Promise<FolderFacts> {
   const lockFiles: LockFile[] = []
   for (const name of lockFileNames) {
-    const file = await insideTree(root, join(path, name))
-    if (!file) continue
-    const isBerry = name === "yarn.lock" && /^__metadata:/m.test(await readFile(file, "utf8"))
+    const text = await textInTree(root, join(path, name), maxLockFileBytes)
+    if (text === undefined) continue
+    const isBerry = name === "yarn.lock" && /^__metadata:/m.test(text)
     lockFiles.push(isBerry ? "yarn.lock (berry)" : name)
   }
-  const manifest = await insideTree(root, join(path, "package.json"))
-  return { path, lockFiles, package: manifest ? packageFacts(await readFile(manifest, "utf8"), path) : undefined }
+  const manifest = await textInTree(root, join(path, "package.json"), maxManifestBytes)
+  return { path, lockFiles, package: manifest === undefined ? undefined : packageFacts(manifest, path) }
 }
 
 interface PackageJson {

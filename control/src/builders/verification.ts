@@ -1,7 +1,7 @@
 /** Reads what the verify program wrote, in a folder where the user's code writes too: nothing of it is trusted. */
-import { constants } from "node:fs"
-import { type FileHandle, open } from "node:fs/promises"
+import { basename, dirname } from "node:path"
 import { z } from "zod"
+import { readPlainFile, UnusableFile } from "../files/read-plain-file.js"
 import { BuildFailed } from "./failure.js"
 
 const verification = z.object({
@@ -16,33 +16,15 @@ export type Verification = z.output<typeof verification>
 const maxBytes = 1024 * 1024
 
 /**
- * We may be root, and the file may be a link to what only root can read: it must be itself a small, regular file. What
- * is wrong with its content is not told, since that would quote it.
+ * What is wrong with the file's content is not told, since that would quote it.
  * @returns undefined when there is none
  * @throws BuildFailed
  */
 export async function readVerification(path: string): Promise<Verification | undefined> {
-  const file = await openPlain(path)
-  if (!file) return undefined
-  try {
-    const found = await file.stat()
-    if (!found.isFile() || found.nlink !== 1 || found.size > maxBytes) throw unreadable()
-    const text = Buffer.alloc(found.size)
-    const { bytesRead } = await file.read(text, 0, found.size, 0)
-    return parse(text.toString("utf8", 0, bytesRead))
-  } finally {
-    await file.close()
-  }
-}
-
-async function openPlain(path: string): Promise<FileHandle | undefined> {
-  try {
-    // Without O_NONBLOCK a named pipe would keep us waiting for its writer.
-    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
-    throw unreadable()
-  }
+  const text = await readPlainFile(dirname(path), basename(path), maxBytes).catch((error: unknown) => {
+    throw error instanceof UnusableFile ? unreadable() : error
+  })
+  return text === undefined ? undefined : parse(text)
 }
 
 function parse(text: string): Verification {

@@ -1,11 +1,10 @@
 /** A revision's units: their rows, their addresses, and everything that they are started with. */
 import { randomBytes } from "node:crypto"
-import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Secret } from "@superstep/toolkit/config/settings"
 import type { Db } from "@superstep/toolkit/db/database"
 import { v7 as newId } from "uuid"
-import { parseProjectConfig } from "../builders/project-config.js"
+import { readProjectConfig } from "../builders/project-facts.js"
 import { replicasOf } from "../deployments/deployment.js"
 import type { RevisionRow } from "../revisions/queries.js"
 import type { UnitSpec } from "../runtimes/port.js"
@@ -76,7 +75,7 @@ export async function unitSpec(
   if (revision.artifact_id === null) throw new Error(`revision ${revision.revision_id} has no artefact`)
   const artifactFolder = join(folders.artifacts, revision.artifact_id)
   const configPath = revision.source_revision_config.langgraph_config_path ?? "langgraph.json"
-  const config = parseProjectConfig(await readFile(join(artifactFolder, configPath), "utf8"), configPath)
+  const config = await readProjectConfig(artifactFolder, configPath)
   const agentEnv = await agentEnvOf(context, revision, config.env)
   const connections = await takeConnections(context, unit)
   return {
