@@ -1,6 +1,9 @@
 /** The steps of a build, one after the other. It runs inside the build process. */
-import { lchown, mkdir, readdir, rm } from "node:fs/promises"
+import { lstat, mkdir } from "node:fs/promises"
 import { dirname, join } from "node:path"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+import { giveTree } from "../files/own-tree.js"
+import { makeEmptyFolder, removeTree } from "../files/remove-tree.js"
 import type { BuildContext, BuildInput } from "./build-input.js"
 import type { WriteLine } from "./build-log.js"
 import type { BuildRequest, BuildResult } from "./build-request.js"
@@ -9,7 +12,8 @@ import { BuildFailed } from "./failure.js"
 import { keepPackages, restorePackages } from "./kept-packages.js"
 import { packagesKey } from "./packages-key.js"
 import type { BuildStep } from "./plan.js"
-import { prune, publish } from "./publish.js"
+import { readProjectConfig } from "./project-facts.js"
+import { closeAndPrune, publish } from "./publish.js"
 import { runStep } from "./run-step.js"
 import { type StepRoom, usedDiskMb } from "./step-watch.js"
 import { codeFor, saysHeapIsFull, wordsFor } from "./step-words.js"
@@ -19,7 +23,7 @@ import { verify } from "./verify-step.js"
 export async function build(context: BuildContext): Promise<BuildResult> {
   const { request, writeLine } = context
   const begun = performance.now()
-  await prepareHome(request)
+  await giveToBuilder(request)
   for (const note of request.notes) writeLine(note, "WARNING")
   const input = { ...context, room: roomOf(request), confinement: await findConfinement(request.environment) }
   for (const step of request.plan.steps) await runOrRestore(step, input)
@@ -30,10 +34,12 @@ export async function build(context: BuildContext): Promise<BuildResult> {
 }
 
 async function publishTree({ request, writeLine }: BuildInput): Promise<void> {
-  const gone = await prune(request.tree, dirname(request.configPath))
+  const gone = await closeAndPrune(request.tree, request.reader, dirname(request.configPath))
   for (const path of gone) writeLine(`left out of the artefact: ${path}`)
-  await rm(request.home, { recursive: true, force: true })
-  await publish(request.tree, request.artifactFolder, request.reader)
+  // Commands of the project may have changed it since the plan was made.
+  await readProjectConfig(request.tree, request.configPath)
+  await removeTree(request.home)
+  await publish(request.tree, request.artifactFolder)
 }
 
 const roomOf = ({ limits, tree, home, packageCache }: BuildRequest): StepRoom => ({
@@ -42,17 +48,21 @@ const roomOf = ({ limits, tree, home, packageCache }: BuildRequest): StepRoom =>
   folders: [tree, home, packageCache],
 })
 
-async function prepareHome({ home, user }: BuildRequest): Promise<void> {
-  for (const folder of [home, join(home, "tmp")]) {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    if (user) await lchown(folder, user.uid, user.gid)
-  }
+/** The commands of the project run in a tree and a home of their user, and find what package managers kept for it. */
+async function giveToBuilder({ home, packageCache, tree, user }: BuildRequest): Promise<void> {
+  await makeEmptyFolder(home, null)
+  await mkdir(join(home, "tmp"), { mode: 0o700 })
+  if (!user) return
+  giveTree(home, user)
+  giveTree(tree, user)
+  const cache = await lstat(packageCache).catch(ifCode(missing))
+  if (cache?.uid !== user.uid) await makeEmptyFolder(packageCache, user)
 }
 
 /** A cache grows with every version of every package; it makes builds faster, and must not keep one from its room. */
-async function keepCacheSmall({ packageCache, limits }: BuildRequest, writeLine: WriteLine): Promise<void> {
+async function keepCacheSmall({ packageCache, user, limits }: BuildRequest, writeLine: WriteLine): Promise<void> {
   if ((await usedDiskMb([packageCache])) <= limits.diskMb / 2) return
-  for (const name of await readdir(packageCache)) await rm(join(packageCache, name), { recursive: true, force: true })
+  await makeEmptyFolder(packageCache, user)
   writeLine("the cache of packages was more than half of a build's room, and is empty now")
 }
 

@@ -32,12 +32,13 @@ export interface CloneOptions {
  */
 export function cloneTree(from: string, to: string, options: CloneOptions): void {
   mkdirSync(to, { mode: 0o750 })
-  if (options.owner) lchownSync(to, options.owner.uid, options.owner.gid)
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)]
     if (entry.isDirectory()) cloneTree(source, target, options)
     else cloneFile(entry, source, target, options)
   }
+  // Last: from then on its owner may swap what is in it.
+  if (options.owner) lchownSync(to, options.owner.uid, options.owner.gid)
 }
 
 function cloneFile(entry: Dirent, source: string, target: string, { mode, owner }: CloneOptions): void {

@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { dirname, join } from "node:path"
 import test from "node:test"
 import { identify } from "@superstep/toolkit/exec/process-identity"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { builderBeside, isolatedUser } from "../runtimes/isolation.js"
 import { startBuild } from "./build-process.js"
 import type { BuildRequest } from "./build-request.js"
@@ -137,4 +138,49 @@ test("as root, a step reaches no file of the platform or of another deployment",
   assert.doesNotMatch(log, /theirs|secret-of-the-agent|root:[*!]/)
   for (const name of [join(foreign, "new"), join(home, "new")]) assert.ok(!existsSync(name), name)
   assert.equal(statSync(join(foreign, "artefact")).uid, 0)
+})
+
+const reader = isRoot ? isolatedUser(4323) : null
+const user = reader && builderBeside(reader)
+
+test("what code of the project makes of langgraph.json is neither followed nor waited for", async () => {
+  const outside = temporaryFolder()
+  writeFileSync(join(outside, "langgraph.json"), "of-the-platform")
+  mkdirSync(join(outside, "agent"))
+  writeFileSync(join(outside, "agent", "langgraph.json"), "of-the-platform")
+  const attacks = [
+    `ln -sf ${outside}/langgraph.json agent/langgraph.json`,
+    `mv agent away && ln -s ${outside}/agent agent`,
+    "rm agent/langgraph.json && mkfifo agent/langgraph.json",
+    "rm agent/langgraph.json && mkdir agent/langgraph.json",
+    "head -c 2000000 /dev/zero > agent/langgraph.json",
+  ]
+
+  for (const attack of attacks) {
+    const files = {
+      "agent/langgraph.json": '{"graphs": {"chat": "./chat.mjs:graph"}}',
+      "agent/chat.mjs": graphThat(attack),
+    }
+    const { result, log } = await build(files, [], { configPath: "agent/langgraph.json", user, reader })
+
+    assert.equal(result.outcome === "failed" && result.error_code, "config_missing", `${attack}: ${log}`)
+    assert.doesNotMatch(log + JSON.stringify(result), /of-the-platform/)
+  }
+})
+
+const graphThat = (command: string) => `
+  import { execFileSync } from "node:child_process"
+  import { dirname } from "node:path"
+  execFileSync("sh", ["-c", ${JSON.stringify(command)}], { cwd: dirname(import.meta.dirname), stdio: "inherit" })
+  export const graph = {}\n`
+
+test("pipes and sockets that code of the project leaves are no part of the artefact", async () => {
+  const { result, request, log } = await build({}, [step("build", "mkdir sub && mkfifo sub/pipe pipe")], {
+    user,
+    reader,
+  })
+
+  assert.equal(result.outcome, "published", log)
+  assert.deepEqual(readdirSync(join(request.artifactFolder, "sub")), [])
+  assert.ok(!existsSync(join(request.artifactFolder, "pipe")))
 })

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, st
 import { dirname, join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { swapperIn } from "../files/testing/swapper.js"
 import { builderBeside, isolatedUser } from "../runtimes/isolation.js"
 import { startBuild } from "./build-process.js"
 import { restorePackages } from "./kept-packages.js"
@@ -116,6 +117,22 @@ test("packages never go where a link of the tree leads", async () => {
   mkdirSync(join(tree, "apps", "a"), { recursive: true })
   assert.equal(await restorePackages(kept, "key"), true)
   assert.ok(existsSync(join(tree, "apps", "a", "node_modules")))
+})
+
+test("packages never go where a folder of the tree is swapped to while they are put there", {
+  skip: !isRoot && "only root puts packages into a tree of another user",
+}, async () => {
+  const [folder, outside] = [temporaryFolder(), temporaryFolder()]
+  mkdirSync(join(folder, "key", "f0", "node_modules", "dep"), { recursive: true })
+  const tree = join(temporaryFolder(), "tree")
+  await using _ = await swapperIn(tree, { victim: outside, count: 1, user: isolatedUser(4401) })
+  const kept = { folder, tree, user: isolatedUser(4401), reader: null, mayBeChanged: true }
+
+  for (let round = 0; round < 500; round++) {
+    await restorePackages(kept, "key")
+
+    assert.deepEqual(readdirSync(outside), [], `round ${round}`)
+  }
 })
 
 test("which manifests decide an install alone is known", () => {

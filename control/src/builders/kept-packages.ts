@@ -3,12 +3,13 @@
  * is complete: it appears by rename. K2 Nothing that a build runs may change it: commands that may write into packages
  * get copies, and under root the files are ours. K3 It belongs to one deployment, since its install scripts made it.
  */
-import { mkdir, readdir, realpath, rename, rm, stat, utimes } from "node:fs/promises"
+import { mkdir, readdir, rename, stat, utimes } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
+import { closeTree, takeFolders } from "../files/own-tree.js"
+import { removeTree } from "../files/remove-tree.js"
 import { cloneTree } from "./clone-tree.js"
-import { closeTree, removeTree } from "./publish.js"
 
 export interface KeptPackages {
   /** Holds a folder for each key. */
@@ -28,12 +29,13 @@ const mostKept = 3
 export async function restorePackages(kept: KeptPackages, key: string): Promise<boolean> {
   const folder = join(kept.folder, key)
   if (!(await isFolder(folder))) return false
-  const paths = await modulesFolders(folder)
-  for (const path of paths) if (!(await isRealFolder(kept.tree, dirname(path)))) return false
-  for (const path of paths) {
-    await rm(join(kept.tree, path), { recursive: true, force: true })
-    const mode = kept.mayBeChanged ? "copy" : "link"
-    cloneTree(join(folder, path), join(kept.tree, path), { mode, owner: kept.user })
+  const mode = kept.mayBeChanged ? "copy" : "link"
+  for (const path of await modulesFolders(folder)) {
+    const isDone = await inOwnFolder(kept, path, async (target) => {
+      await removeTree(target)
+      cloneTree(join(folder, path), target, { mode, owner: kept.user })
+    })
+    if (!isDone) return false
   }
   const now = new Date()
   await utimes(folder, now, now)
@@ -49,7 +51,8 @@ export async function keepPackages(kept: KeptPackages, key: string): Promise<voi
   await removeTree(partial)
   for (const path of paths) {
     await mkdir(dirname(join(partial, path)), { recursive: true })
-    await rename(join(kept.tree, path), join(partial, path))
+    const isMoved = await inOwnFolder(kept, path, (source) => rename(source, join(partial, path)))
+    if (!isMoved) throw new Error(`${dirname(path)} was replaced by a link while the packages in it were kept`)
   }
   await closeTree(partial, kept.reader)
   await removeTree(join(kept.folder, key))
@@ -78,8 +81,22 @@ async function modulesFolders(tree: string, folder = ""): Promise<string[]> {
 const isFolder = (path: string): Promise<boolean> =>
   stat(path).then((found) => found.isDirectory(), ifCode(missing, false))
 
-/** A link in the tree must not lead us, who may be root, to write elsewhere. */
-async function isRealFolder(tree: string, path: string): Promise<boolean> {
-  const target = join(await realpath(tree), path)
-  return (await isFolder(target)) && (await realpath(target)) === target
+/**
+ * Works on something in the tree while nobody else can change the folder that it is in: a link in the tree must not lead
+ * us, who may be root, to write elsewhere.
+ * @returns false when that folder is not there, or is behind a link
+ */
+async function inOwnFolder(
+  { tree, user }: KeptPackages,
+  path: string,
+  work: (target: string) => Promise<void>,
+): Promise<boolean> {
+  const giveBack = takeFolders(tree, dirname(path), user)
+  if (!giveBack) return false
+  try {
+    await work(join(tree, path))
+  } finally {
+    giveBack()
+  }
+  return true
 }

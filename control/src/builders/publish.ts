@@ -1,18 +1,26 @@
 /** Makes a built tree an artefact: nothing in it that should not run, nobody may change it, and it appears at once. */
-import { execFile } from "node:child_process"
-import { lstat, mkdir, realpath, rename, rm } from "node:fs/promises"
+import { randomUUID } from "node:crypto"
+import { lstat, mkdir, realpath, rename } from "node:fs/promises"
 import { basename, dirname, join, sep } from "node:path"
-import { promisify } from "node:util"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
-
-const run = promisify(execFile)
+import { closeTree } from "../files/own-tree.js"
+import { removeTree } from "../files/remove-tree.js"
 
 /**
- * Takes out of a tree what an artefact must not carry. A folder of the tree may be a link that leads outside, where we
- * must not delete.
- * @returns  what was there and is gone
+ * Closes the tree (`own-tree.ts`) and takes out what an artefact must not carry.
+ * @param configFolder  the folder of `langgraph.json`, relative to the tree
+ * @returns             what was there and is gone
  */
+export async function closeAndPrune(tree: string, reader: OsUser | null, configFolder: string): Promise<string[]> {
+  // As root, before anything is deleted: until then the user who built may still swap folders for links.
+  if (reader) closeTree(tree, reader)
+  const gone = await prune(tree, configFolder)
+  if (!reader) closeTree(tree, null)
+  return gone
+}
+
+/** A folder of the tree may be a link that leads outside, where we must not delete. */
 export async function prune(tree: string, configFolder: string): Promise<string[]> {
   const folders = [...new Set(["", configFolder === "." ? "" : configFolder])]
   const names = [".env", ".git", ".npmrc", "node_modules/.cache"]
@@ -20,7 +28,7 @@ export async function prune(tree: string, configFolder: string): Promise<string[
   for (const path of folders.flatMap((folder) => names.map((name) => join(folder, name)))) {
     const target = join(tree, path)
     if (!(await exists(target)) || !(await isInside(tree, dirname(target)))) continue
-    await rm(join(await realpath(dirname(target)), basename(target)), { recursive: true, force: true })
+    await removeTree(join(await realpath(dirname(target)), basename(target)))
     gone.push(path)
   }
   return gone
@@ -31,32 +39,21 @@ async function isInside(tree: string, folder: string): Promise<boolean> {
   return real === root || real.startsWith(root + sep)
 }
 
-/**
- * Moves a tree to its place. A second publication of the same artefact changes nothing.
- * @param user  who may read it besides us; without one, everybody on the machine who can reach the folder
- */
-export async function publish(tree: string, artifactFolder: string, user: OsUser | null): Promise<void> {
+/** Moves a closed tree to its place. A second publication of the same artefact changes nothing. */
+export async function publish(tree: string, artifactFolder: string): Promise<void> {
   if (await exists(artifactFolder)) return
   await mkdir(dirname(artifactFolder), { recursive: true })
-  await closeTree(tree, user)
   await rename(tree, artifactFolder)
 }
 
-/** From now on nobody changes the tree; itself it may still be renamed. */
-export async function closeTree(tree: string, user: OsUser | null): Promise<void> {
-  // `-h`: a symbolic link of the tree changes hands itself, never what it points to.
-  if (user) await run("chown", ["-R", "-h", `0:${user.gid}`, tree])
-  await run("chmod", ["-R", user ? "u=rwX,g=rX,o=" : "a-w", tree])
-  // A folder is renamed by who may write to it.
-  await run("chmod", ["u+w", tree])
-}
-
-/** Deletes a tree, a read-only one too. */
-export async function removeTree(folder: string): Promise<void> {
-  if (!(await exists(folder))) return
-  // Folders alone: a file may have other names, in trees that stay as they are.
-  await run("find", [folder, "-type", "d", "-exec", "chmod", "u+rwx", "{}", "+"])
-  await rm(folder, { recursive: true, force: true })
+/**
+ * Deletes an artefact. It leaves its place at once: a build that is about to publish the same one finds all of it there,
+ * or nothing.
+ */
+export async function removeArtifact(artifactFolder: string): Promise<void> {
+  const leaving = `${artifactFolder}.${randomUUID()}`
+  await rename(artifactFolder, leaving).catch(ifCode(missing))
+  await removeTree(leaving)
 }
 
 const exists = (path: string): Promise<boolean> => lstat(path).then(() => true, ifCode(missing, false))

@@ -1,10 +1,8 @@
 /** build: from a tree to an artefact, in a process that outlives us. */
 
-import { execFile } from "node:child_process"
-import { chmod, chown, mkdir, rm, stat } from "node:fs/promises"
+import { chmod, chown, mkdir, rm } from "node:fs/promises"
 import { basename, delimiter, dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { promisify } from "node:util"
 import { pause } from "@superstep/toolkit/exec/pause"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { artifactId } from "../builders/artifact.js"
@@ -15,11 +13,11 @@ import { buildEnvironment } from "../builders/environment.js"
 import { BuildFailed } from "../builders/failure.js"
 import { type BuildPlan, planBuild } from "../builders/plan.js"
 import { type ProjectFacts, readProjectFacts } from "../builders/project-facts.js"
-import { removeTree } from "../builders/publish.js"
 import { toolsOnPath } from "../builders/tools.js"
 import { diskIsFull, hasRoom } from "../files/disk-room.js"
 import { watchFolder } from "../files/growing-file.js"
 import { readJson } from "../files/json-file.js"
+import { removeTree } from "../files/remove-tree.js"
 import { builderBeside } from "../runtimes/isolation.js"
 import { agentEnvOf } from "./agent-env.js"
 import { addArtifact, artifactExists } from "./artifact-queries.js"
@@ -110,9 +108,6 @@ async function requestOf(input: StageInput, { plan, choice, id }: Planned): Prom
   const user = reader && builderBeside(reader)
   const packageCache = join(cache, "managers")
   await mkdir(packageCache, { recursive: true, mode: 0o755 })
-  // Install scripts run in a tree that is theirs until it is published.
-  if (user) await giveTo(user, work.tree)
-  if (user && (await stat(packageCache)).uid !== user.uid) await giveTo(user, packageCache)
   if (user) await closeFolder(cache, user)
   const { installMs, buildMs, silenceMs, verifyMs, memoryMb, diskMb } = limits
   return {
@@ -138,10 +133,6 @@ async function requestOf(input: StageInput, { plan, choice, id }: Planned): Prom
     reader,
   }
 }
-
-/** `-h`: a link of the tree changes hands itself, never what it points to. */
-const giveTo = ({ uid, gid }: OsUser, folder: string): Promise<unknown> =>
-  promisify(execFile)("chown", ["-R", "-h", `${uid}:${gid}`, folder])
 
 /** It stays ours, and its users may pass through it. */
 async function closeFolder(folder: string, { gid }: OsUser): Promise<void> {

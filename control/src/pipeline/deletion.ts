@@ -4,7 +4,8 @@
  */
 import { join } from "node:path"
 import { dropDatabase } from "@superstep/toolkit/db/provision"
-import { removeTree } from "../builders/publish.js"
+import { removeArtifact } from "../builders/publish.js"
+import { removeTree } from "../files/remove-tree.js"
 import { removeArchivesOf } from "../uploads/operations.js"
 import { artifactsOf } from "./artifact-queries.js"
 import type { PipelineContext } from "./context.js"
@@ -35,7 +36,7 @@ export async function deleteNext(context: PipelineContext, deployment: CarriedDe
   crashPoint("delete:after-units")
   if (database !== null) await dropDatabase({ adminUri: db.uri, name: database })
   crashPoint("delete:after-database")
-  for (const { artifact_id } of await artifactsOf(db, id)) await removeTree(join(folders.artifacts, artifact_id))
+  for (const { artifact_id } of await artifactsOf(db, id)) await removeArtifact(join(folders.artifacts, artifact_id))
   await removeTree(join(folders.cache, id))
   await removeArchivesOf(db, folders.uploads, id)
   crashPoint("delete:after-files")

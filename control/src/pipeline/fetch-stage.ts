@@ -2,7 +2,7 @@
 import { mkdir, stat } from "node:fs/promises"
 import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { stopBuild } from "../builders/build-process.js"
-import { removeTree } from "../builders/publish.js"
+import { removeTree } from "../files/remove-tree.js"
 import { recordCommit } from "../revisions/claims.js"
 import { artifactOfSameInput } from "./artifact-queries.js"
 import { workFolder } from "./folders.js"

@@ -6,7 +6,7 @@
  */
 import { readdir } from "node:fs/promises"
 import { stopBuild } from "../builders/build-process.js"
-import { removeTree } from "../builders/publish.js"
+import { removeTree } from "../files/remove-tree.js"
 import type { PipelineContext, PipelineLimits } from "./context.js"
 import { deleteNext } from "./deletion.js"
 import { syncEdge } from "./edge-table.js"

@@ -2,8 +2,9 @@
 import { readdir } from "node:fs/promises"
 import { basename, join } from "node:path"
 import { type BuildRequest, buildFiles } from "../builders/build-request.js"
-import { removeTree } from "../builders/publish.js"
+import { removeArtifact } from "../builders/publish.js"
 import { readJson } from "../files/json-file.js"
+import { removeTree } from "../files/remove-tree.js"
 import { removeOldLines } from "../logs/quota.js"
 import { removeOldSecrets } from "../secrets/operations.js"
 import { removeOldArchives } from "../uploads/operations.js"
@@ -17,7 +18,7 @@ export async function removeWhatIsOld({ db, folders, limits, log, crashPoint }: 
     // The row first: an artefact without a row is never used again, a row without its artefact might be.
     if ((await removeUnneededArtifact(db, artifact_id, limits.keptArtifacts)) === 0) continue
     crashPoint("retention:after-row")
-    await removeTree(join(folders.artifacts, artifact_id))
+    await removeArtifact(join(folders.artifacts, artifact_id))
   }
   await removeUnknownArtifacts({ db, folders, log })
   await removeUnknownCaches({ db, folders })
@@ -40,7 +41,7 @@ export async function removeUnknownArtifacts({
   const known = await allArtifactIds(db)
   for (const id of present.filter((it) => !inBuild.has(it) && !known.has(it))) {
     log.warn({ artifact_id: id }, "removing an artefact that belongs to nothing")
-    await removeTree(join(folders.artifacts, id))
+    await removeArtifact(join(folders.artifacts, id))
   }
 }
 

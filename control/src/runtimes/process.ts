@@ -12,6 +12,7 @@ import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
 import { fileMark, forgetFile, watchFile } from "../files/growing-file.js"
 import { readJson, writeJson } from "../files/json-file.js"
 import { readLines } from "../files/read-lines.js"
+import { removeTree } from "../files/remove-tree.js"
 import { enteringArgv } from "./cgroup.js"
 import type { Cgroups } from "./cgroups.js"
 import { findByTitle } from "./find-by-title.js"
@@ -150,8 +151,8 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
   }
 
   const remove = async (unitId: string): Promise<void> => {
-    await rm(folderOf(unitId), { recursive: true, force: true })
-    await rm(socketFolderOf(unitId), { recursive: true, force: true })
+    await removeTree(folderOf(unitId))
+    await removeTree(socketFolderOf(unitId))
   }
 
   const list = async (): Promise<string[]> => {

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict"
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import test from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { isolatedUser } from "../runtimes/isolation.js"
+import { removeTree } from "./remove-tree.js"
+import { swapperIn } from "./testing/swapper.js"
+
+const isRoot = process.getuid?.() === 0
+
+test("a tree is deleted with what is read-only in it, and links in it lead nowhere", async () => {
+  const [home, outside] = [temporaryFolder(), temporaryFolder()]
+  const tree = join(home, "tree")
+  mkdirSync(join(tree, "a", "b"), { recursive: true })
+  writeFileSync(join(outside, "kept"), "")
+  symlinkSync(outside, join(tree, "a", "link"))
+  symlinkSync("nowhere", join(tree, "broken"))
+  writeFileSync(join(tree, "a", "b", "file"), "")
+  for (const path of ["a/b", "a", "."]) chmodSync(join(tree, path), 0o500)
+
+  await removeTree(tree)
+  await removeTree(tree)
+
+  assert.deepEqual(readdirSync(home), [])
+  assert.deepEqual(readdirSync(outside), ["kept"])
+  symlinkSync(outside, tree)
+  await removeTree(tree)
+  assert.deepEqual([existsSync(tree), readdirSync(outside)], [false, ["kept"]])
+})
+
+test("a tree that is deeper than a path may be long is deleted", async () => {
+  const home = temporaryFolder()
+  const name = "x".repeat(200)
+  let inner = join(home, "tree")
+  mkdirSync(inner)
+  const former = process.cwd()
+  for (let depth = 0; depth < 60; depth++) {
+    process.chdir(inner)
+    mkdirSync(name)
+    inner = name
+  }
+  process.chdir(former)
+
+  await removeTree(join(home, "tree"))
+
+  assert.deepEqual(readdirSync(home), [])
+})
+
+const skip = !isRoot && "only root deletes what other users write to"
+test("a user who swaps folders for links while root deletes them, gets nothing else deleted", { skip }, async () => {
+  const [home, victim] = [temporaryFolder(), temporaryFolder()]
+  writeFileSync(join(victim, "kept"), "")
+  for (let round = 0; round < 5; round++) {
+    const tree = join(home, `tree${round}`)
+    await using _ = await swapperIn(join(tree, "data"), { victim, count: 20, user: isolatedUser(4711) })
+
+    await removeTree(tree)
+
+    assert.deepEqual([readdirSync(victim), readdirSync(home)], [["kept"], []], `round ${round}`)
+  }
+})
