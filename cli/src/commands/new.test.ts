@@ -19,6 +19,16 @@ test("a new project is complete, has its own name, and the next steps are told",
   assert.match(stdout, /cd my-agent\n {2}npm install\n {2}node \S+main\.js dev\n$/)
 })
 
+// langgraph-cli of PyPI takes a bare major version there and nothing else, where langgraph.json names a Node as well.
+test("a new project asks for its Node in langgraph.json alone, so that every CLI deploys it", async () => {
+  const cwd = temporaryFolder()
+  await runCli(["new", "my-agent"], { cwd })
+  const read = (name: string) => JSON.parse(readFileSync(join(cwd, "my-agent", name), "utf8"))
+
+  assert.equal(read("package.json").engines, undefined)
+  assert.match(read("langgraph.json").node_version, /^\d+$/)
+})
+
 test("an empty folder may be used, one with something in it may not", async () => {
   const cwd = temporaryFolder()
   mkdirSync(join(cwd, "empty"))
