@@ -1,4 +1,5 @@
 /** What a deployment is: its sources, statuses and settings, and how a change is laid over them. Pure. */
+import { createHash } from "node:crypto"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
 
 export const sources = ["github", "external_docker", "internal_docker", "internal_source", "internal_template"] as const
@@ -135,14 +136,20 @@ export interface Agent {
   readonly environment: AgentEnvironment
 }
 
-/** The name of a deployment that came without one. */
+// With `agent-` before and the longest environment behind, within the 63 characters of a name.
+const longestSlug = 40
+
+/** The name of a deployment that came without one. Where the agent's id does not fit into it, a hash tells ids apart. */
 export function nameOfAgent(agent: Agent | undefined): string {
   if (!agent) throw new Error("a deployment without an agent has a name")
-  const slug = agent.id
+  const { id, environment } = agent
+  const slug = id
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")
-    .slice(0, 40)
-  return `agent-${slug}-${agent.environment}`.replaceAll(/-{2,}/g, "-")
+    .replaceAll(/^-|-$/g, "")
+  if (slug === id && slug.length <= longestSlug) return `agent-${slug}-${environment}`
+  const hash = createHash("sha256").update(id).digest("hex").slice(0, 8)
+  return `agent-${slug.slice(0, longestSlug - 9)}-${hash}-${environment}`.replaceAll(/-{2,}/g, "-")
 }
 
 /** A path below the agents' address, one for each deployment of the installation. */

@@ -71,10 +71,9 @@ function addCreate(api: Api, options: DeploymentRoutes): void {
     ({ c, body, bodyText }) => {
       requireScopeOfSecrets(c, { secrets: body.secrets })
       const caller = c.get("caller")
-      const { agent_id: id, agent_environment: environment } = body
       const wanted = {
         name: body.name ?? undefined,
-        agent: id && environment ? { id, environment } : undefined,
+        agent: body.agent,
         source: body.source,
         sourceConfig: body.source_config ?? {},
         sourceRevisionConfig: body.source_revision_config ?? {},

@@ -18,21 +18,46 @@ const deploymentName = z
     "expected at most 63 lower-case letters, digits and dashes, a letter first and no dash last",
   )
 
+const agentId = text.min(1).max(255)
+const agentEnvironment = z.enum(agentEnvironments)
+
 export const createFields = {
   name: deploymentName.nullish().openapi({ description: "required, unless agent_id is given" }),
   source: z.enum(sources),
   ...configFields,
   secrets: secrets.nullish(),
-  agent_id: text.min(1).max(255).nullish(),
-  agent_environment: z.enum(agentEnvironments).nullish(),
+  agent_id: agentId.nullish(),
+  agent_environment: agentEnvironment.nullish(),
+  agent: z
+    .object({ agent_id: agentId, environment: agentEnvironment })
+    .nullish()
+    .openapi({ description: "another spelling of agent_id and agent_environment" }),
 }
 
-export const createBody = z.object(createFields).superRefine(({ name, agent_id, agent_environment }, ctx) => {
-  const required = (field: string) => ctx.addIssue({ code: "custom", path: [field], message: "this field is required" })
-  if (!name && !agent_id) required("name")
-  if (agent_id && !agent_environment) required("agent_environment")
-  if (agent_environment && !agent_id) required("agent_id")
+const createObject = z.object(createFields)
+
+const namedAgent = ({ agent, ...body }: z.output<typeof createObject>) => ({
+  id: body.agent_id ?? agent?.agent_id,
+  environment: body.agent_environment ?? agent?.environment,
 })
+
+/** Both spellings of the agent become one. */
+export const createBody = createObject
+  .superRefine((body, ctx) => {
+    const problem = (field: string, message: string) => ctx.addIssue({ code: "custom", path: [field], message })
+    const required = "this field is required"
+    const { id, environment } = namedAgent(body)
+    if (!body.name && !id) problem("name", required)
+    if (id && !environment) problem("agent_environment", required)
+    if (environment && !id) problem("agent_id", required)
+    if (body.agent && (body.agent.agent_id !== id || body.agent.environment !== environment)) {
+      problem("agent", "differs from agent_id and agent_environment: send one of the two spellings")
+    }
+  })
+  .transform((body) => {
+    const { id, environment } = namedAgent(body)
+    return { ...body, agent: id && environment ? { id, environment } : undefined }
+  })
 
 export const patchFields = {
   ...changeFields,
