@@ -17,10 +17,11 @@ import type { GitProtocol } from "./deployments/repository.js"
 import type { ResourceTiers } from "./deployments/resource-tiers.js"
 import { addRevisionActions } from "./deployments/revision-routes.js"
 import { addDeploymentRoutes } from "./deployments/routes.js"
+import { addStatusPage } from "./deployments/status-page.js"
 import type { Tally } from "./edge/tallies.js"
 import { addEventRoutes } from "./events/routes.js"
 import { auditWrites } from "./http/audit-writes.js"
-import { authenticate } from "./http/authenticate.js"
+import { authenticate, identifyBy } from "./http/authenticate.js"
 import { addReference } from "./http/reference.js"
 import { requestId } from "./http/request-id.js"
 import { addIntegrationRoutes } from "./integrations/routes.js"
@@ -95,10 +96,12 @@ export function createApp(given: AppOptions): Hono {
     (tx, deployments, event) => takePullRequest(tx, options, deployments, event),
   )
   const { trustedProxies = new BlockList(), keyFailuresPerMinute = 100 } = options
-  const entrance = authenticate({ db, trustedProxies, keyFailuresPerMinute })
+  const identify = identifyBy({ db, trustedProxies, keyFailuresPerMinute })
+  const entrance = authenticate(identify)
   for (const version of ["/v1/*", "/v2/*"]) api.use(version, entrance, auditWrites({ db, trustedProxies }))
   addDeploymentRoutes(api, options)
   addDeploymentActions(api, options)
+  addStatusPage(api, { ...options, identify })
   addRevisionRoutes(api, options)
   addRevisionActions(api, options)
   addLogRoutes(api, options)

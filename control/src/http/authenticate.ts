@@ -24,13 +24,19 @@ export interface Entrance {
   readonly keyFailuresPerMinute: number
 }
 
-export function authenticate({ db, trustedProxies, keyFailuresPerMinute }: Entrance): MiddlewareHandler {
+/** Finds out who asks by the key of a request. @throws Unauthenticated | Forbidden | TooManyRequests */
+export type Identify = (c: Context, tenantId: string | undefined) => Promise<Caller>
+
+/** Wrong keys are counted over all who identify with the result (K7). */
+export function identifyBy({ db, trustedProxies, keyFailuresPerMinute }: Entrance): Identify {
   const failures = keyFailures(keyFailuresPerMinute)
+  return (c, tenantId) =>
+    counted(failures, c, trustedProxies, () => findCaller(db, c.req.header("x-api-key"), tenantId))
+}
+
+export function authenticate(identify: Identify): MiddlewareHandler {
   return async (c, next) => {
-    const caller = await counted(failures, c, trustedProxies, () =>
-      findCaller(db, c.req.header("x-api-key"), c.req.header("x-tenant-id")),
-    )
-    c.set("caller", caller)
+    c.set("caller", await identify(c, c.req.header("x-tenant-id")))
     const route = askedRoute(c)
     if (route) requireScope(c, scopeOf(route.method, route.path))
     await next()

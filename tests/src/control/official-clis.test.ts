@@ -15,6 +15,7 @@ import { versionFile } from "../testing/repository.js"
 const skip =
   process.env.SUPERSTEP_WIDE_TESTS !== "1" && "needs the package registries: .ci/run runs it, or SUPERSTEP_WIDE_TESTS=1"
 const python = process.env.SUPERSTEP_TEST_PYTHON
+const superstep = fileURLToPath(import.meta.resolve("superstep/main"))
 const agentFolder = fileURLToPath(new URL("../../agent", import.meta.url))
 
 // The last release of the JavaScript CLI that has `deploy`.
@@ -30,12 +31,14 @@ before(async () => {
 })
 after(() => platform?.[Symbol.asyncDispose]())
 
-/** Runs a CLI in the project. @throws when it ends with another code than 0; what it printed is in the error */
-async function run(command: readonly string[], ...args: string[]): Promise<string> {
+/** Runs a CLI in the test's project. @throws when it exits with another code than 0; what it printed is in the error */
+const run = (command: readonly string[], ...args: string[]): Promise<string> => runIn(folder, command, ...args)
+
+async function runIn(cwd: string, command: readonly string[], ...args: string[]): Promise<string> {
   const [program = "", ...rest] = command
   const target = ["--host-url", platform.credentials.url, "--api-key", platform.credentials.api_key]
   const { PATH = "", HOME = "" } = process.env
-  const options = { cwd: folder, env: { PATH, HOME, NO_COLOR: "1" }, timeout: 1_000_000, maxBuffer: 64 * 1024 * 1024 }
+  const options = { cwd, env: { PATH, HOME, NO_COLOR: "1" }, timeout: 1_000_000, maxBuffer: 64 * 1024 * 1024 }
   const { stdout, stderr } = await promisify(execFile)(program, [...rest, "deploy", ...args, ...target], options)
   return `${stdout}\n${stderr}`
 }
@@ -103,11 +106,86 @@ async function follow(cli: readonly string[], id: string): Promise<string> {
   return printed
 }
 
+/** What `superstep new` makes, untouched. */
+async function newProject(name: string): Promise<string> {
+  const project = join(temporaryFolder(), name)
+  await promisify(execFile)(process.execPath, [superstep, "new", project])
+  return project
+}
+
+/** Deploys the template, and opens the link that the CLI prints. */
+async function deployTemplate(cli: readonly string[], name: string): Promise<void> {
+  const project = await newProject(name)
+
+  const printed = await runIn(project, cli, "--name", name, "--remote", "--no-input")
+  const [link = ""] = /https?:\/\/\S+\/host\/deployments\/[0-9a-f-]{36}/.exec(printed) ?? []
+  const page = await fetch(link)
+  const text = await page.text()
+
+  assert.match(await greetingOf(name), /"messages"/)
+  assert.deepEqual([page.status, page.headers.get("content-type")], [200, "text/html; charset=UTF-8"])
+  const id = link.slice(-36)
+  assert.ok(text.includes(id) && !text.includes(name), "without a key it tells what stands in its address, and no more")
+  await run(cli, "delete", id, "--force")
+}
+
+test("the JavaScript CLI deploys what superstep new makes", { skip }, () =>
+  deployTemplate(javascript, "made-javascript"),
+)
+
 test("the JavaScript CLI deploys, redeploys, lists, shows logs and deletes", { skip }, async () => {
   await wholeLife(javascript, "by-javascript")
 })
 
 const withoutPython = skip || (!python && "SUPERSTEP_TEST_PYTHON names no Python with langgraph-cli")
+const pythonCli = [join(dirname(python ?? ""), "langgraph")]
 test("the Python CLI deploys, redeploys, lists, shows logs and deletes", { skip: withoutPython }, async () => {
-  await wholeLife([join(dirname(python ?? ""), "langgraph")], "by-python")
+  await wholeLife(pythonCli, "by-python")
+})
+
+test("the Python CLI deploys what superstep new makes", { skip: withoutPython }, () =>
+  deployTemplate(pythonCli, "made-python"),
+)
+
+interface Listed {
+  readonly id: string
+  readonly name: string
+  readonly source_config: { readonly deployment_type: string }
+}
+
+const deployments = async (query: string): Promise<readonly Listed[]> => {
+  const { body } = await platform.api<{ resources: readonly Listed[] }>("GET", `/v2/deployments?${query}`)
+  return body.resources
+}
+
+test("the Python CLI finds its deployments among more than a page, by name, by type and by agent", {
+  skip: withoutPython,
+}, async () => {
+  const source = { source: "internal_source", source_config: {}, source_revision_config: {} }
+  for (let n = 0; n < 101; n++) {
+    const { status } = await platform.api("POST", "/v2/deployments", { name: `other-${n}`, ...source })
+    assert.equal(status, 201)
+  }
+  const agent = ["--agent-id", "Agent of Sales", "--agent-environment", "staging"]
+  const ways = [
+    ["--name", "plain"],
+    ["--name", "dedicated", "--deployment-type", "dedicated"],
+    agent,
+    ["--name", "plain"],
+    agent,
+  ]
+
+  for (const way of ways) await run(pythonCli, ...way, "--remote", "--no-input")
+  const listed = await run(pythonCli, "list")
+  const ofAgent = await deployments("agent_id=Agent+of+Sales&agent_environment=staging")
+  const typeOf = async (name: string) =>
+    (await deployments(`name=${name}`)).map((it) => it.source_config.deployment_type)
+
+  assert.deepEqual([await typeOf("plain"), await typeOf("dedicated")], [["dev_zero"], ["prod"]])
+  assert.equal(ofAgent.length, 1)
+  const [{ id = "", name = "" } = {}] = ofAgent
+  for (const shown of ["other-0", "other-100", "plain", "dedicated", name]) assert.ok(listed.includes(shown), shown)
+  assert.match(await run(pythonCli, "revisions", "list", id), /DEPLOYED[\s\S]*REPLACED/)
+  assert.match(await follow(pythonCli, id), /server ready/)
+  await run(pythonCli, "delete", id, "--force")
 })
