@@ -227,6 +227,20 @@ export interface CancelFrame {
   readonly claim_id: string
 }
 
+/** Send no more events of this run until `resume_events` (W9). */
+export interface PauseEventsFrame {
+  readonly type: "pause_events"
+  readonly run_id: string
+  readonly claim_id: string
+}
+
+/** Send the events of this run again. */
+export interface ResumeEventsFrame {
+  readonly type: "resume_events"
+  readonly run_id: string
+  readonly claim_id: string
+}
+
 /** Are you there? */
 export interface PingFrame {
   readonly type: "ping"
@@ -436,6 +450,8 @@ export type ServerFrame =
   | LoadFrame
   | RunFrame
   | CancelFrame
+  | PauseEventsFrame
+  | ResumeEventsFrame
   | PingFrame
   | DrainFrame
   | StopFrame

@@ -58,9 +58,9 @@ export type LostReason = "worker_died" | "shared_worker_died" | "claim_lost" | "
 export interface RunListener {
   /**
    * @param data  one line of JSON, valid only during the call unless it is copied
-   * @returns what to wait for before the worker sends more: nothing, as a rule
+   * @returns what to wait for before the worker sends more events of this run: nothing, as a rule
    */
-  onEvent(event: string, data: Buffer): Promise<void> | void
+  onEvent(event: string, data: Buffer): Promise<void> | undefined
   onDone(result: RunResult): void
   /** The worker died, or its claim was lost: the run is not over, it only ended here. */
   onLost(reason: LostReason, detail: string): void

@@ -5,6 +5,8 @@ import type { LostReason, RunListener, RunOrder } from "./port.js"
 interface RunInFlight {
   readonly runId: string
   readonly listener: RunListener
+  /** Its worker was asked to send no events of it. */
+  isPaused: boolean
 }
 
 /** Each run leaves exactly once: `done`, lost, or given up; frames of others are dropped (P1). */
@@ -40,7 +42,7 @@ export class RunsInFlight {
 
   add({ runId, claimId }: RunOrder, listener: RunListener): void {
     this.#hadAny = true
-    this.#runs.set(claimId, { runId, listener })
+    this.#runs.set(claimId, { runId, listener, isPaused: false })
   }
 
   /** The run that a claim is for, while it executes here. */
@@ -48,9 +50,17 @@ export class RunsInFlight {
     return this.#runs.get(claimId)?.runId
   }
 
-  /** @returns what to wait for before more is read */
-  event(claimId: string, event: string, data: Buffer): Promise<void> | void {
+  /** @returns what to wait for before the worker sends more events of this run */
+  event(claimId: string, event: string, data: Buffer): Promise<void> | undefined {
     return this.#runs.get(claimId)?.listener.onEvent(event, data)
+  }
+
+  /** @returns whether that is news: the run is here and was not paused, or was */
+  setPaused(claimId: string, isPaused: boolean): boolean {
+    const run = this.#runs.get(claimId)
+    if (run === undefined || run.isPaused === isPaused) return false
+    run.isPaused = isPaused
+    return true
   }
 
   done(frame: DoneFrame, [values, interrupts]: readonly Buffer[]): void {

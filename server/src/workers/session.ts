@@ -2,7 +2,7 @@
  * The conversation with one worker after its hello: load, runs, calls both ways, pings. It ends with the connection,
  * and then every run and every call that was in flight is told so, once (P1).
  */
-import type { LoadedFrame, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
+import type { EventFrame, LoadedFrame, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
 import { assertNever, KnownError } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import { type CallHandlers, failureOf, handlerOf } from "./calls.js"
@@ -115,14 +115,14 @@ export class Session {
   onFrame(frame: WorkerFrame, payload: Buffer[]): void {
     switch (frame.type) {
       case "event":
-        this.#holdBack(this.runs.event(frame.claim_id, frame.event, payload[0] ?? Buffer.alloc(0)))
+        this.#onEvent(frame, payload[0] ?? Buffer.alloc(0))
         break
       case "done":
         this.runs.done(frame, payload)
         break
       case "call":
         void this.#answer(frame, payload)
-        this.#holdBack(this.#options.backlog())
+        this.#pauseUntil(this.#options.backlog())
         break
       case "reply":
         this.#calls.reply(frame.call_id, { fields: { ...frame }, payload } satisfies Reply)
@@ -155,8 +155,19 @@ export class Session {
     this.#calls.failAll(detail)
   }
 
-  #holdBack(until: Promise<void> | void): void {
-    if (until) this.#connection.pauseUntil(until)
+  /** Of one run alone: the others of this worker share its socket, and go on. */
+  #onEvent({ run_id, claim_id, event }: EventFrame, data: Buffer): void {
+    const until = this.runs.event(claim_id, event, data)
+    if (until === undefined || !this.runs.setPaused(claim_id, true)) return
+    this.#connection.send({ type: "pause_events", run_id, claim_id })
+    const resume = () => {
+      if (this.runs.setPaused(claim_id, false)) this.#connection.send({ type: "resume_events", run_id, claim_id })
+    }
+    until.then(resume, resume)
+  }
+
+  #pauseUntil(settled: Promise<void> | undefined): void {
+    if (settled) this.#connection.pauseUntil(settled)
   }
 
   async #answer(call: WorkerCall, payload: Buffer[]): Promise<void> {

@@ -1,9 +1,15 @@
 /** Puts frames on the socket: all frames of one tick in one write, and a promise to wait for while it is full. */
 import type { Writable } from "node:stream"
 
+// A graph's stream may hold any number of chunks at once. Written this early, whoever asks for room is told to wait before
+// all of them are here.
+const mostUnwritten = 256 * 1024
+
 export class FrameWriter {
   readonly #socket: Writable
   #text: string[] = []
+  /** Characters in `#text`. */
+  #unwritten = 0
   #isScheduled = false
   #drained: Promise<void> | undefined
 
@@ -16,12 +22,16 @@ export class FrameWriter {
    * @param payload  the lines that `header.payload` names: text without line breaks
    */
   send(header: { readonly payload?: readonly string[] }, payload: readonly string[] = []): void {
-    this.#text.push(JSON.stringify(header), "\n")
-    for (const line of payload) this.#text.push(line, "\n")
+    this.#push(JSON.stringify(header))
+    for (const line of payload) this.#push(line)
+    if (this.#unwritten > mostUnwritten) this.#flush()
     if (this.#isScheduled) return
     this.#isScheduled = true
     // nextTick comes after the promise jobs that are due, so a burst of events becomes one write.
-    process.nextTick(() => this.#flush())
+    process.nextTick(() => {
+      this.#isScheduled = false
+      this.#flush()
+    })
   }
 
   /** Undefined while the socket takes more; else a promise that resolves when it does, or when it has closed. */
@@ -29,11 +39,16 @@ export class FrameWriter {
     return this.#drained
   }
 
+  #push(line: string): void {
+    this.#text.push(line, "\n")
+    this.#unwritten += line.length
+  }
+
   #flush(): void {
-    this.#isScheduled = false
     const text = this.#text.join("")
     this.#text = []
-    if (this.#socket.destroyed) return
+    this.#unwritten = 0
+    if (text === "" || this.#socket.destroyed) return
     const hasRoom = this.#socket.write(text)
     if (!hasRoom && this.#drained === undefined) this.#drained = this.#untilDrained()
   }

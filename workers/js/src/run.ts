@@ -4,7 +4,8 @@
  * It owns an abort controller, the run's link to its checkpoints and the feed of its events. It promises: nothing is
  * sent before it starts or after `done` (W1), events go before the checkpoint they led to (W2), `done` goes after all
  * writes (W3), and a lost claim ends it in silence (W4). It stops when the graph does, by `cancel`, by
- * `fail`, after a super-step by `drain` (W8), or when a write is told that the claim is lost.
+ * `fail`, after a super-step by `drain` (W8), or when a write is told that the claim is lost. Between `pauseEvents` and
+ * `resumeEvents` it sends no event (W9).
  */
 import { AsyncLocalStorage } from "node:async_hooks"
 import type { DoneFrame } from "@superstep/protocol/worker/frames"
@@ -15,6 +16,7 @@ import { CallFailed, type CallFields, type Connection, type Reply } from "./conn
 import { drainBetweenSteps, isGraphDrained } from "./drain.js"
 import { EventFeed } from "./event-feed.js"
 import { EventMapper } from "./event-mapper.js"
+import { EventPause } from "./event-pause.js"
 import { withPersistence } from "./graph-export.js"
 import type { CompiledGraph, StateSnapshot } from "./langgraph.js"
 import type { LoadedGraph } from "./loader.js"
@@ -42,6 +44,7 @@ export class Run {
   readonly #feed = new EventFeed()
   readonly #checkpoints: CheckpointLink
   readonly #events: EventMapper
+  readonly #pause = new EventPause()
   #graph: CompiledGraph | undefined
   #ending: Ending | undefined
   #isDraining = false
@@ -94,6 +97,14 @@ export class Run {
     this.#isDraining = true
   }
 
+  pauseEvents(): void {
+    if (this.#ending === undefined) this.#pause.begin()
+  }
+
+  resumeEvents(): void {
+    this.#pause.end()
+  }
+
   /** An error outside of what the graph awaits, such as a rejected promise that nobody looks at. */
   fail(error: unknown): void {
     this.#end("failed", error)
@@ -102,6 +113,7 @@ export class Run {
   #end(ending: Ending, reason: unknown): void {
     if (this.#isOver) return
     this.#ending ??= ending
+    this.#pause.end()
     this.#abort.abort(reason)
   }
 
@@ -156,9 +168,11 @@ export class Run {
     return true
   }
 
-  /** @returns  a promise to wait for while the socket is full */
+  /** @returns  a promise to wait for while the socket is full, or the events are paused */
   #emit(events: readonly WireEvent[]): Promise<void> | undefined {
     if (this.#isOver || this.#ending === "abandoned") return undefined
+    const paused = this.#pause.over()
+    if (paused !== undefined) return paused.then(() => this.#emit(events))
     const { run_id, claim_id } = this.#request.frame
     for (const { name, data } of events) {
       this.#connection.send({ type: "event", run_id, claim_id, event: name, payload: ["data"] }, [serialise(data)])

@@ -48,6 +48,12 @@ export class Runner {
       case "cancel":
         this.#cancel(frame)
         return
+      case "pause_events":
+        this.#runs.get(frame.claim_id)?.pauseEvents()
+        return
+      case "resume_events":
+        this.#runs.get(frame.claim_id)?.resumeEvents()
+        return
       case "drain":
         for (const run of this.#runs.values()) run.drain()
         return

@@ -21,12 +21,12 @@ class EventFeed:
     async def read(
         self, stream: AsyncIterator[Any], on_item: Callable[[Any], None], room: Callable[[], Awaitable[None]]
     ) -> None:
-        """Calls `on_item` for each item in order until the stream ends, and waits while the socket is full."""
+        """Calls `on_item` for each item in order until the stream ends, each time when there is room for it."""
         async for item in stream:
             self._is_parked.clear()
             try:
-                on_item(item)
                 await room()
+                on_item(item)
             finally:
                 self._is_parked.set()
 

@@ -71,6 +71,11 @@ def _parse_header(line: bytes) -> Header:
     return header
 
 
+# A graph's stream may hold any number of items at once. Written this early, whoever asks for room is told to wait before
+# all of them are here.
+_most_unwritten = 256 * 1024
+
+
 class FrameWriter:
     """Puts frames on a transport, all of one turn of the event loop in one write, and tells when it is full."""
 
@@ -78,6 +83,8 @@ class FrameWriter:
         self._transport = transport
         self._loop = loop
         self._text: list[str] = []
+        # Characters of payload in `_text`.
+        self._unwritten = 0
         self._has_room = asyncio.Event()
         self._has_room.set()
 
@@ -87,6 +94,9 @@ class FrameWriter:
             self._loop.call_soon(self.flush)
         self._text.append(json.dumps(header, separators=(",", ":"), ensure_ascii=False))
         self._text.extend(payload)
+        self._unwritten += sum(map(len, payload))
+        if self._unwritten > _most_unwritten:
+            self.flush()
 
     def flush(self) -> None:
         if not self._text:
@@ -95,6 +105,7 @@ class FrameWriter:
         # Half of a surrogate pair has no bytes.
         data = "\n".join(self._text).encode("utf-8", "replace")
         self._text = []
+        self._unwritten = 0
         if not self._transport.is_closing():
             self._transport.write(data)
 

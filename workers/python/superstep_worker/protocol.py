@@ -26,6 +26,8 @@ _frames: Mapping[str, Fields] = {
         "payload": list,
     },
     "cancel": _claim,
+    "pause_events": _claim,
+    "resume_events": _claim,
     "reply": {"call_id": str},
     "failure": {"call_id": str, "error": dict},
     "ping": {"nonce": str},

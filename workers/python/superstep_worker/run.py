@@ -3,7 +3,7 @@
 It owns the task that reads the graph's stream, the run's link to its checkpoints and the feed of its events. It promises:
 nothing is sent before it starts or after `done` (W1), events go before the checkpoint they led to (W2), `done` goes after
 the replies to all writes (W3), and a lost claim ends it in silence (W4). It stops when the graph does, by `cancel`, or
-when a write is told that the claim is lost.
+when a write is told that the claim is lost. Between `pause_events` and `resume_events` it sends no event (W9).
 """
 
 from __future__ import annotations
@@ -55,6 +55,9 @@ class Run:
         self._graph: Graph | None = None
         self._ending: Literal["cancelled", "abandoned"] | None = None
         self._stopped = asyncio.Event()
+        # Set while events may be sent.
+        self._may_send = asyncio.Event()
+        self._may_send.set()
         self._is_over = False
 
     async def execute(self, loaded: LoadedGraph) -> None:
@@ -66,11 +69,19 @@ class Run:
     def cancel(self) -> None:
         self._end("cancelled")
 
+    def pause_events(self) -> None:
+        if self._ending is None:
+            self._may_send.clear()
+
+    def resume_events(self) -> None:
+        self._may_send.set()
+
     def _end(self, ending: Literal["cancelled", "abandoned"]) -> None:
         if self._is_over:
             return
         self._ending = self._ending or ending
         self._link.stop()
+        self._may_send.set()
         self._stopped.set()
 
     async def _outcome(self, work: asyncio.Future[None]) -> BaseException | None:
@@ -135,6 +146,8 @@ class Run:
             self._connection.send(header, [serialise(data)])
 
     async def _room(self) -> None:
+        if not self._may_send.is_set():
+            await self._may_send.wait()
         if self._connection.is_full:
             await self._connection.room()
 

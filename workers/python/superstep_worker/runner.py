@@ -40,6 +40,10 @@ class Runner:
             self._connection.send({"type": "pong", "nonce": frame.header["nonce"]})
         elif kind == "cancel":
             self._cancel(frame.header["claim_id"])
+        elif kind in ("pause_events", "resume_events"):
+            run = self._runs.get(frame.header["claim_id"])
+            if run is not None:
+                run.pause_events() if kind == "pause_events" else run.resume_events()
         elif kind == "drain":
             # Not there yet: the run goes on until it is stopped, and its super-step is executed again (README).
             return

@@ -167,6 +167,13 @@ const reader = new FrameReader<ServerFrame>(JSON.parse, (frame, payload) => {
     case "run":
       void execute(frame, JSON.parse(payload[0]?.toString("utf8") || "[]"))
       break
+    case "pause_events":
+    case "resume_events": {
+      // So that a test sees that it came.
+      const { run_id, claim_id, type } = frame
+      writer.write({ type: "event", run_id, claim_id, event: type }, [json("data", {})])
+      break
+    }
     case "cancel": {
       const run = waiting.get(frame.run_id)
       if (run) end(run, "cancelled")
