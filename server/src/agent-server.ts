@@ -108,7 +108,11 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     callOwnRoute: (call) => callOwnRoute(channel, call),
   })
   await deliveries?.start()
-  const stopForgetting = forgetOldEvents(db, { ttlSeconds: config.resumableTtlSeconds, log })
+  const stopForgetting = forgetOldEvents(db, {
+    ttlSeconds: config.resumableTtlSeconds,
+    readHere: () => streams.runsReadFromLog(),
+    log,
+  })
   const stopSweeping = startSweeping(db, { ttl: project.checkpointer.ttl, log })
   const stopSweepingItems = startSweepingItems(parts.store, log)
   const watch = config.reload

@@ -5,25 +5,43 @@ import type { Sql } from "@superstep/toolkit/db/sql"
 import { asUnavailable, DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { createLog } from "@superstep/toolkit/log/log"
+import { until } from "@superstep/toolkit/testing/until"
 import pg from "pg"
 import { EventLog } from "./event-log.js"
 
 const log = createLog({ process: "test", level: "silent" })
 
-/** A database that takes a batch only when it is told to. */
-function slowDatabase() {
-  const batches: (() => void)[] = []
-  const run = () => new Promise<number>((resolve) => batches.push(() => resolve(1)))
-  return { db: { run } as unknown as Database, batches }
+interface Batch {
+  /** `run:seq` of each event. */
+  readonly events: readonly string[]
+  commit(refused?: readonly { runId: string; seq: number }[]): void
+  fail(error: unknown): void
 }
 
-const megabyte = Buffer.from(JSON.stringify("x".repeat(1024 * 1024)))
+/** A database that takes a batch only when it is told to. */
+function slowDatabase() {
+  const batches: Batch[] = []
+  const rows = (statement: Sql) =>
+    new Promise((resolve, reject) => {
+      const [runs, seqs] = statement.render().values as [string[], number[]]
+      const events = runs.map((run, i) => `${run}:${seqs[i]}`)
+      batches.push({ events, commit: (refused = []) => resolve(refused), fail: reject })
+    })
+  const next = async (): Promise<Batch> => {
+    await until(() => batches.length > 0, { what: "a batch is written" })
+    return batches.shift() as Batch
+  }
+  return { db: { rows } as unknown as Database, batches, next }
+}
 
-test("whoever appends to a log that is far behind is told to wait until it has caught up (G5)", async () => {
-  const { db, batches } = slowDatabase()
+const kilobytes = (count: number) => Buffer.from(JSON.stringify("x".repeat(count * 1024)))
+const small = { event: "values", data: Buffer.from("{}") }
+
+test("who appends to a log that is far behind is told to wait until its events are committed (G5)", async () => {
+  const { db, next } = slowDatabase()
   const eventLog = new EventLog(db, log)
   let seq = 0
-  const append = () => eventLog.append("r", { seq: seq++, event: "values", data: megabyte })
+  const append = () => eventLog.append("r", { seq: seq++, event: "values", data: kilobytes(1024) })
 
   const early = append()
   let wait: Promise<void> | undefined
@@ -34,57 +52,97 @@ test("whoever appends to a log that is far behind is told to wait until it has c
   })
 
   assert.equal(early, undefined)
-  assert.ok(seq > 8 && seq < 32, `${seq} MB were taken`)
+  assert.ok(seq > 2 && seq < 8, `${seq} MB were taken`)
   for (let left = seq; left > 0; ) {
-    await new Promise((resolve) => setImmediate(resolve))
-    const commit = batches.shift()
-    if (!commit) break
+    const { events, commit } = await next()
     assert.equal(hasWaited, false)
     commit()
-    left--
+    left -= events.length
   }
   await waited
   assert.equal(append(), undefined)
-  batches.shift()?.()
+  ;(await next()).commit()
 })
 
-test("what a stopping server cannot log is given up for good, and who waits for it is told so (G2, G3)", async () => {
+test("what a stopping server cannot log is given up for good, and who waits for it is told so (G2, G3, G6)", async () => {
   let isAway = true
   const db = {
-    run: async () => {
+    rows: async () => {
       if (isAway) throw new DatabaseUnavailable("the database cannot be reached")
-      return 1
+      return []
     },
   } as unknown as Database
   const eventLog = new EventLog(db, log)
-  const event = { event: "values", data: Buffer.from("{}") }
-  eventLog.append("r", { seq: 0, ...event })
-  const waiting = eventLog.flushed()
-  const told = assert.rejects(waiting, Unavailable)
+  const logged: number[] = []
+  const onLogged = ({ seq }: { seq: number }) => logged.push(seq)
+  eventLog.append("r", { seq: 0, ...small }, onLogged)
+  const told = assert.rejects(eventLog.flushed("r"), Unavailable)
 
   await eventLog.close()
   isAway = false
-  eventLog.append("r", { seq: 1, ...event })
+  eventLog.append("r", { seq: 1, ...small }, onLogged)
 
   await told
-  await assert.rejects(eventLog.flushed(), Unavailable)
+  await assert.rejects(eventLog.flushed("r"), Unavailable)
+  assert.deepEqual(logged, [])
 })
 
 test("an event is dropped only when Postgres refuses it, not when it cannot take it now (G3, G4)", async () => {
   const taken: number[] = []
   const failures = ["40P01", "40P01", "53100"]
-  const run = async (statement: Sql) => {
+  const rows = async (statement: Sql) => {
     const code = failures.shift()
     if (code !== undefined) throw asUnavailable(Object.assign(new pg.DatabaseError("not now", 0, "error"), { code }))
     const seqs = statement.render().values[1] as number[]
     if (seqs.includes(1)) throw Object.assign(new pg.DatabaseError("never", 0, "error"), { code: "22021" })
     taken.push(...seqs)
-    return seqs.length
+    return []
   }
-  const eventLog = new EventLog({ run } as unknown as Database, log)
+  const eventLog = new EventLog({ rows } as unknown as Database, log)
+  const logged: number[] = []
 
-  for (const seq of [0, 1, 2]) eventLog.append("r", { seq, event: "values", data: Buffer.from("{}") })
-  await eventLog.flushed()
+  for (const seq of [0, 1, 2]) eventLog.append("r", { seq, ...small }, (event) => logged.push(event.seq))
+  await eventLog.flushed("r")
 
   assert.deepEqual(taken, [0, 2])
+  assert.deepEqual(logged, [0, 2])
+})
+
+test("an event is announced after its commit, in order, and one of an attempt that is over is not (G1, G6)", async () => {
+  const { db, next } = slowDatabase()
+  const eventLog = new EventLog(db, log)
+  const logged: number[] = []
+  const append = (seq: number) => eventLog.append("r", { seq, ...small }, (event) => logged.push(event.seq))
+  append(0)
+  append(1)
+  const first = await next()
+  append(2)
+  const before = [...logged]
+
+  first.commit()
+  const second = await next()
+  const between = [...logged]
+  second.commit([{ runId: "r", seq: 2 }])
+  await eventLog.flushed("r")
+
+  assert.deepEqual(first.events, ["r:0", "r:1"])
+  assert.deepEqual([before, between, logged], [[], [0, 1], [0, 1]])
+})
+
+test("a run with much to log delays no other run's events, nor who waits for them (G2, G7)", async () => {
+  const { db, next } = slowDatabase()
+  const eventLog = new EventLog(db, log)
+  for (let seq = 0; seq < 40; seq++) eventLog.append("flood", { seq, event: "values", data: kilobytes(100) })
+  const first = await next()
+  eventLog.append("other", { seq: 0, ...small })
+  const flushed = eventLog.flushed("other")
+
+  first.commit()
+  const second = await next()
+  second.commit()
+  await flushed
+
+  assert.ok(second.events.includes("other:0"), `${second.events}`)
+  assert.ok(first.events.length + second.events.length < 40, "the flood is not over yet")
+  for (let batch = second; !batch.events.includes("flood:39"); batch.commit()) batch = await next()
 })

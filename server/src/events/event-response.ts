@@ -1,19 +1,28 @@
-/** A subscriber that is an HTTP client: `text/event-stream` written to the raw response. */
+/**
+ * A subscriber that is an HTTP client: `text/event-stream` written to the raw response.
+ *
+ * It takes whatever it is given, and says by `drained` when its client is behind: then it is given nothing more until the
+ * client has read (run-stream.ts, S6). A client that reads nothing at all for a while is disconnected.
+ */
 import type { ServerResponse } from "node:http"
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response"
 import type { Context } from "hono"
 import { heartbeat } from "./event.js"
 import { eventFilter, type Wanted } from "./event-filter.js"
+import type { ReaderBudget } from "./reader-budget.js"
 import type { Subscriber } from "./run-stream.js"
 
 // Every 5 s of silence, as the SDKs' idle watchdogs expect (decisions, agent server 4).
 const heartbeatMs = 5_000
 
-// What is sent of the past waits while this much is still on its way.
-const mostSentAheadBytes = 1024 * 1024
+// A connection on which nothing has moved for so long is taken for dead; it holds memory, and its place in a log.
+const usualStalledMs = 60_000
 
-// A reader this far behind would hold the server's memory; it is cut and may join again.
-const mostBufferedBytes = 16 * 1024 * 1024
+export interface EventResponseOptions {
+  readonly budget: ReaderBudget
+  /** How long a client may read nothing of what waits for it, in milliseconds. */
+  readonly stalledMs?: number
+}
 
 /**
  * Collects events from the moment it is made and sends them once `respond` is called, so that a client can subscribe
@@ -21,6 +30,9 @@ const mostBufferedBytes = 16 * 1024 * 1024
  */
 export class EventResponse implements Subscriber {
   readonly #outgoing: ServerResponse
+  readonly #budget: ReaderBudget
+  readonly #stalledMs: number
+  readonly #leaveBudget: () => void
   readonly accepts: (event: string) => boolean
   readonly #heartbeat: NodeJS.Timeout
   #early: Buffer[] | undefined = []
@@ -34,10 +46,14 @@ export class EventResponse implements Subscriber {
   readonly hasPlenty = new Promise<void>((resolve) => {
     this.#begin = resolve
   })
+  #draining: Promise<void> | undefined
   #hasEnded = false
 
-  constructor(c: Context, wanted: Wanted = {}) {
+  constructor(c: Context, wanted: Wanted, { budget, stalledMs = usualStalledMs }: EventResponseOptions) {
     this.#outgoing = (c.env as { outgoing: ServerResponse }).outgoing
+    this.#budget = budget
+    this.#stalledMs = stalledMs
+    this.#leaveBudget = budget.enter()
     this.accepts = eventFilter(wanted)
     this.#heartbeat = setTimeout(() => this.#beat(), heartbeatMs)
     this.#heartbeat.unref()
@@ -49,28 +65,19 @@ export class EventResponse implements Subscriber {
       this.#earlyBytes += bytes.length
       return
     }
-    if (this.#outgoing.writableLength > mostBufferedBytes) {
-      this.#outgoing.destroy(new Error("the client reads too slowly"))
-      return
-    }
     this.#outgoing.write(bytes)
     this.#heartbeat.refresh()
   }
 
   drained(): Promise<void> | undefined {
     if (this.#early) {
-      if (this.#earlyBytes < mostSentAheadBytes) return undefined
+      if (this.#earlyBytes < this.#budget.aheadBytes) return undefined
       this.#begin()
       return this.#begun.then(() => this.drained())
     }
-    if (this.#outgoing.closed || this.#outgoing.writableLength < mostSentAheadBytes) return undefined
-    return new Promise((resolve) => {
-      const go = () => {
-        this.#outgoing.off("drain", go).off("close", go)
-        resolve()
-      }
-      this.#outgoing.once("drain", go).once("close", go)
-    })
+    if (this.#outgoing.closed || this.#outgoing.writableLength < this.#budget.aheadBytes) return undefined
+    this.#draining ??= this.#untilDrained()
+    return this.#draining
   }
 
   /** The rest cannot be sent: the client sees a broken stream, and may come back. */
@@ -89,6 +96,7 @@ export class EventResponse implements Subscriber {
   /** Gives up before anything was sent. */
   abandon(): void {
     clearTimeout(this.#heartbeat)
+    this.#leaveBudget()
   }
 
   /**
@@ -109,8 +117,13 @@ export class EventResponse implements Subscriber {
     this.#outgoing.socket?.setNoDelay(true)
     if (early.length > 0) this.#outgoing.write(Buffer.concat(early))
     else this.#outgoing.flushHeaders()
+    // Node measures what the connection has taken, and heartbeats do not count while it takes nothing.
+    this.#outgoing.setTimeout(this.#stalledMs, () =>
+      this.#outgoing.destroy(new Error("the client has stopped reading")),
+    )
     const left = () => {
       clearTimeout(this.#heartbeat)
+      this.#leaveBudget()
       if (!this.#hasEnded) onLeave()
     }
     // The client may have gone while its run was being created.
@@ -119,6 +132,17 @@ export class EventResponse implements Subscriber {
     if (this.#hasEnded) this.#outgoing.end()
     this.#onBegun()
     return RESPONSE_ALREADY_SENT
+  }
+
+  #untilDrained(): Promise<void> {
+    return new Promise((resolve) => {
+      const go = () => {
+        this.#outgoing.off("drain", go).off("close", go)
+        this.#draining = undefined
+        resolve()
+      }
+      this.#outgoing.once("drain", go).once("close", go)
+    })
   }
 
   #beat(): void {

@@ -39,6 +39,25 @@ export const firstSeq = (attempt: number): number => (attempt - 1) * eventsPerAt
 /** The id of an end that no attempt wrote: after those of all attempts. */
 export const lastSeq = 999_999 * eventsPerAttempt
 
+/** An error that comes with such an end has the id before it. */
+const isOfNoAttempt = (seq: number): boolean => seq >= lastSeq - 1
+
+const attemptOf = (seq: number): number => Math.floor(seq / eventsPerAttempt) + 1
+
+/** Whether events are missing between two that follow each other, as far as their ids tell. */
+export const isGap = (last: number, seq: number): boolean =>
+  !isOfNoAttempt(seq) && seq > Math.max(last + 1, firstSeq(attemptOf(seq)))
+
+/**
+ * Tells a client that it has not got all events between two. A `metadata` event, which the official clients hand on as
+ * it is; its id is the one before the next event, so that a client that comes back is not given anything twice.
+ */
+export function missedEvent(runId: string, last: number, next: number): RunEvent {
+  const attempt = attemptOf(isOfNoAttempt(next) ? last : next)
+  const data = Buffer.from(JSON.stringify({ run_id: runId, attempt, missed: true }))
+  return { seq: next - 1, event: "metadata", data }
+}
+
 /**
  * What `Last-Event-ID` asks for: events after this one. `-1` is the beginning, as JS clients send it, and `-` the same
  * as the thread stream's (agent-server-api §5.14, §7.10).

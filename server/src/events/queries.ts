@@ -18,9 +18,13 @@ export interface NewLoggedEvent extends LoggedEvent {
  * over are left out (R4): a server that slept longer than its lease still has some, and behind those of the next attempt
  * they would be a hole to everybody who has read on. The locks on the runs make a claim that comes meanwhile wait; they
  * are taken in the order of ids, as everywhere.
+ * @returns the events that were left out
  */
-export const appendEvents = (db: Db, events: readonly NewLoggedEvent[]): Promise<number> =>
-  db.run(sql`
+export async function appendEvents(
+  db: Db,
+  events: readonly NewLoggedEvent[],
+): Promise<Pick<NewLoggedEvent, "runId" | "seq">[]> {
+  const rows = await db.rows<{ runId: string; seq: number | null }>(sql`
     with given as (
       select * from unnest(${events.map((e) => e.runId)}::uuid[], ${events.map((e) => e.seq)}::bigint[],
         ${events.map((e) => e.event)}::text[], ${events.map((e) => e.data)}::text[]) as given (run_id, seq, event, data)),
@@ -28,19 +32,24 @@ export const appendEvents = (db: Db, events: readonly NewLoggedEvent[]): Promise
       select run_id, attempt, thread_id from runs where run_id in (select run_id from given) order by run_id for share),
     over as materialized (
       select run_id from run_events where run_id in (select run_id from given) and seq = ${lastSeq}),
+    judged as materialized (
+      -- The run itself is gone once it was rolled back or was a stateless one: then its end is still to be told.
+      select g.*, l.thread_id, (l.run_id is null or g.seq >= (l.attempt - 1) * ${eventsPerAttempt}::bigint)
+        and (o.run_id is null or g.seq = ${lastSeq}) as is_kept
+      from given g left join locked l on l.run_id = g.run_id left join over o on o.run_id = g.run_id),
     added as (
       insert into run_events (run_id, seq, event, data, thread_id)
-      select g.run_id, g.seq, g.event, g.data, case when g.event = 'metadata' then l.thread_id end from given g left join locked l on l.run_id = g.run_id
-      -- The run itself is gone once it was rolled back or was a stateless one: then its end is still to be told.
-      where (l.run_id is null or g.seq >= (l.attempt - 1) * ${eventsPerAttempt}::bigint)
-        and not exists (select from over o where o.run_id = g.run_id)
+      select run_id, seq, event, data, case when event = 'metadata' then thread_id end from judged where is_kept
       on conflict do nothing
       returning run_id, thread_id)
-    select pg_notify('run_events', run_id::text) from added group by run_id
-    union all select pg_notify('thread_runs', thread_id::text) from added where thread_id is not null`)
+    select run_id as "runId", null::bigint as seq, pg_notify('run_events', run_id::text) from added group by run_id
+    union all select thread_id, null, pg_notify('thread_runs', thread_id::text) from added where thread_id is not null
+    union all select run_id, seq, null from judged where not is_kept`)
+  return rows.flatMap(({ runId, seq }) => (seq === null ? [] : [{ runId, seq }]))
+}
 
 // Events may be as large as a graph's state: a page is bounded in bytes too, and holds at least one event.
-const mostPageBytes = 4 * 1024 * 1024
+const mostPageBytes = 1024 * 1024
 
 /**
  * A page of a run's log, oldest first. One scan and no join, which a plan for any run once made of very many steps; what
@@ -67,11 +76,14 @@ export const lastLoggedSeq = async (db: Db, runId: string): Promise<number> => {
   return row?.seq ?? -1
 }
 
-/** Forgets the logs of runs that ended longer ago than `ttlSeconds`, and threads that nobody follows any more. */
-export const deleteOldEvents = (db: Db, ttlSeconds: number): Promise<number> =>
+/**
+ * Forgets the logs of runs that ended longer ago than `ttlSeconds`, and threads that nobody follows any more.
+ * @param keep  runs whose logs are being read
+ */
+export const deleteOldEvents = (db: Db, ttlSeconds: number, keep: readonly string[] = []): Promise<number> =>
   db.run(sql`
     with left_alone as (delete from watched_threads where until < now())
     delete from run_events e
-    where e.created_at < now() - make_interval(secs => ${ttlSeconds})
+    where e.created_at < now() - make_interval(secs => ${ttlSeconds}) and e.run_id <> all (${keep}::uuid[])
       and not exists (select from runs r where r.run_id = e.run_id
         and (r.status in ('pending', 'running') or r.updated_at > now() - make_interval(secs => ${ttlSeconds})))`)

@@ -1,58 +1,38 @@
 /**
- * All live streams of this process. A run that executes here publishes into its stream directly; one that executes in
- * another server is followed through the event log and its notifications. To a subscriber both look the same.
+ * All live streams of this process. A run that executes here publishes into its stream; one that executes in another
+ * server is followed through the event log and its notifications. To a subscriber both look the same.
  *
- * B1 Who executes a run logs its events when the run is resumable or another server watches it (`watched_by`).
+ * B1, B4, B5 and B6 are about runs that execute here: `publisher.ts`.
  * B2 A server begins to follow before it tells that it watches, so that nothing which is logged for it falls between.
  * B3 The end of a watched run is in the log, or the run is over in the table: a follower never waits in vain.
- * B4 What a detached publisher still gets reaches nobody: another attempt has the stream.
+ * B7 A subscriber that is behind reads the log where the run has one. So it delays nobody, and holds no memory here.
  */
+import { setTimeout as sleep } from "node:timers/promises"
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Subscription } from "@superstep/toolkit/db/listen"
+import { isPassing } from "@superstep/toolkit/db/unavailable"
 import type { Log } from "@superstep/toolkit/log/log"
-import { encodeEvent, firstSeq, lastSeq, type RunEvent, resultEvent } from "./event.js"
+import { lastSeq } from "./event.js"
 import { EventLog } from "./event-log.js"
 import { Follower } from "./follower.js"
-import { eventsAfter, isEndAt, isFull, lastLoggedSeq } from "./queries.js"
-import { RunStream, type Subscriber } from "./run-stream.js"
+import { readLog } from "./log-reading.js"
+import { endData, type StartedRun as PublishedRun, Publisher } from "./publisher.js"
+import { eventsAfter, isEndAt, isFull, type LoggedEvent, lastLoggedSeq } from "./queries.js"
+import { ReaderBudget } from "./reader-budget.js"
+import { type JoinedAt, RunStream, type Subscriber } from "./run-stream.js"
 import { WatchedThreads } from "./watched-threads.js"
 
 // A page of the past: large enough to be quick, small enough not to hold much memory.
 const pageSize = 1000
+// Long enough for a database to come back, short enough for a client that waits.
+const retryDelayMs = 250
+// What a client that reads at the speed of a usual connection needs for some tens of megabytes; little beside what a run
+// may take in all.
+const usualPatienceMs = 10_000
+// As long as the log of a run stays after its end, unless the setting says otherwise.
+const usualThreadTtlMs = 120_000
 
-export interface Result {
-  /** JSON text; made only when somebody waits. */
-  readonly text: () => string
-  /** Nothing of the run is left in the database, so that servers whose clients wait for it must be told. */
-  readonly isOnlyCopy: boolean
-}
-
-/** The writing end of a run that executes here. */
-export interface Publisher {
-  /**
-   * @param data  one line of JSON; a Buffer is used during the call only
-   * @returns what to wait for before more is published, when the log is far behind
-   */
-  publish(event: string, data: Buffer | string): Promise<void> | undefined
-  /**
-   * Sends `end` and closes the stream; resolves once the log, if there is one, has it.
-   * @param result  for those who wait for it
-   */
-  end(status: string, result?: Result): Promise<void>
-  /** Closes the writing end without an end event: the run goes on in another attempt. */
-  detach(): void
-  /** Starts logging, because another server watches. */
-  startLogging(): void
-  /** Starts logging, because somebody follows the thread: the log has to have the run's beginning. */
-  startThreadLog(): void
-  readonly threadId: string
-  readonly isLogged: boolean
-}
-
-export interface StartedRun {
-  readonly runId: string
-  readonly threadId: string
-  readonly attempt: number
+export interface StartedRun extends PublishedRun {
   readonly isResumable: boolean
   readonly watchedBy: readonly string[]
 }
@@ -63,10 +43,9 @@ export interface RunStreamsOptions {
   readonly serverId: string
   /** How long the runs of a thread are logged after its last client left, in milliseconds. */
   readonly threadTtlMs?: number
+  /** How long a run without a log may wait for clients that are behind, in all, in milliseconds (B6). */
+  readonly patienceMs?: number
 }
-
-// As long as the log of a run stays after its end, unless the setting says otherwise.
-const usualThreadTtlMs = 120_000
 
 export class RunStreams {
   readonly #db: Database
@@ -78,11 +57,16 @@ export class RunStreams {
   readonly #followers = new Map<string, Follower>()
   /** Runs that another server watches and that are not, or not yet, executed here. */
   readonly #early = new Set<string>()
+  readonly #patienceMs: number
   #subscriptions: Subscription[] = []
+  /** For the clients of all streams here. */
+  readonly readers = new ReaderBudget()
   /** Threads whose runs are logged because somebody follows the thread. */
   readonly threads: WatchedThreads
 
-  constructor({ db, log, serverId, threadTtlMs = usualThreadTtlMs }: RunStreamsOptions) {
+  constructor(options: RunStreamsOptions) {
+    const { db, log, serverId, threadTtlMs = usualThreadTtlMs, patienceMs = usualPatienceMs } = options
+    this.#patienceMs = patienceMs
     this.#db = db
     this.#log = log
     this.#serverId = serverId
@@ -110,7 +94,7 @@ export class RunStreams {
     await this.threads.close()
     for (const subscription of this.#subscriptions) await subscription.close()
     for (const runId of this.#followers.keys()) this.#stopFollowing(runId)
-    for (const stream of this.#streams.values()) stream.end()
+    for (const stream of this.#streams.values()) stream.break(new Error("the server stops"))
     await this.#eventLog.close()
   }
 
@@ -128,7 +112,13 @@ export class RunStreams {
    * @throws Unavailable  when they never will be: the server stops, and the run is attempted again
    */
   untilLogged(runId: string): Promise<void> | undefined {
-    return this.#publishers.get(runId)?.isLogged ? this.#eventLog.flushed() : undefined
+    return this.#publishers.get(runId)?.isLogged ? this.#eventLog.flushed(runId) : undefined
+  }
+
+  /** Resolves when this process publishes nothing more of an attempt that was detached. */
+  async untilPublished(runId: string): Promise<void> {
+    // Given up, it was not published either.
+    await this.#eventLog.flushed(runId).catch(() => undefined)
   }
 
   hasSubscribers(runId: string): boolean {
@@ -140,9 +130,9 @@ export class RunStreams {
     return this.#streams.get(runId)?.wants(event) ?? false
   }
 
-  /** Adds a subscriber to what comes from now on (S1). @param after  events up to this id are not for it */
-  subscribe(runId: string, subscriber: Subscriber, after = -1): void {
-    this.#open(runId).add(subscriber, after)
+  /** Adds a subscriber to what comes from now on (S1). */
+  subscribe(runId: string, subscriber: Subscriber, at: JoinedAt = {}): void {
+    this.#open(runId).add(subscriber, at)
   }
 
   unsubscribe(runId: string, subscriber: Subscriber): void {
@@ -158,6 +148,11 @@ export class RunStreams {
     return [...this.#followers.keys()]
   }
 
+  /** Runs whose logs are being read for clients of this server. */
+  runsReadFromLog(): string[] {
+    return [...this.#streams].flatMap(([runId, { isReadFromLog }]) => (isReadFromLog ? [runId] : []))
+  }
+
   /** Ends all that follow a run which is over, unless its end came on another way before. */
   endAll(runId: string, status: string): void {
     this.#streams.get(runId)?.publish({ seq: lastSeq, event: "end", data: endData(runId, status) })
@@ -166,10 +161,8 @@ export class RunStreams {
 
   /** Ends one subscriber with an end event, if nothing has ended it yet. */
   endSubscriber(runId: string, subscriber: Subscriber, status: string): void {
-    if (!this.#streams.get(runId)?.has(subscriber)) return
-    send(subscriber, { seq: lastSeq, event: "end", data: endData(runId, status) })
+    this.#streams.get(runId)?.endOne(subscriber, { seq: lastSeq, event: "end", data: endData(runId, status) })
     this.unsubscribe(runId, subscriber)
-    subscriber.end()
   }
 
   /**
@@ -206,90 +199,32 @@ export class RunStreams {
     const stream = this.#open(runId)
     stream.readPast(subscriber)
     await this.follow(runId)
-    let position = after
-    for (let isHolding = false; ; ) {
-      await this.#eventLog.flushed()
-      const page = await eventsAfter(this.#db, runId, position, pageSize)
-      // Its client may have left while the page was on its way.
-      if (!stream.has(subscriber)) return false
-      if (page.length === 0 && position === after && (await this.#isEnd(runId, after))) {
-        this.unsubscribe(runId, subscriber)
-        subscriber.end()
-        return false
-      }
-      for (const { seq, event, data } of page) {
-        send(subscriber, { seq, event, data: Buffer.from(data) })
-        position = seq
-        if (event !== "end") continue
-        this.unsubscribe(runId, subscriber)
-        subscriber.end()
-        return false
-      }
-      const isLast = !isFull(page, pageSize)
-      if (isLast && isHolding) break
-      if (isLast) stream.hold(subscriber)
-      // So much came meanwhile that it is read from the log rather than held.
-      else if (isHolding) stream.readPast(subscriber)
-      isHolding = isLast
-      // Who reads slowly keeps its place in the log, and holds no memory here.
-      if (!isHolding) await subscriber.drained?.()
-    }
-    stream.release(subscriber, position)
-    return true
+    return this.#readLog(stream, subscriber, { after, read: (from) => eventsAfter(this.#db, runId, from, pageSize) })
   }
 
   /** Opens the writing end: the run executes here from now on. */
-  begin({ runId, threadId, attempt, isResumable, watchedBy }: StartedRun): Publisher {
+  begin(run: StartedRun): Publisher {
+    const { runId, threadId, isResumable, watchedBy } = run
     this.#stopFollowing(runId)
     this.#publishers.get(runId)?.detach()
-    let seq = firstSeq(attempt)
-    let isDetached = false
-    let isFollowed = this.#early.delete(runId) || this.isWatchedElsewhere(watchedBy)
-    let isLogged = isResumable || isFollowed || this.threads.isWatched(threadId)
-    const publish = (event: string, data: Buffer | string) => {
-      if (isDetached) return undefined
-      const item = { seq: seq++, event, data: typeof data === "string" ? Buffer.from(data) : data }
-      this.#streams.get(runId)?.publish(item)
-      return isLogged ? this.#eventLog.append(runId, item) : undefined
-    }
-    const detach = () => {
-      isDetached = true
-      if (this.#publishers.get(runId) === publisher) this.#publishers.delete(runId)
-    }
-    const tellResult = ({ text, isOnlyCopy }: Result) => {
-      if (isFollowed && isOnlyCopy) publish(resultEvent, text())
-      // It takes no id: to clients of the stream it would be a hole.
-      else if (this.wants(runId, resultEvent))
-        this.#streams.get(runId)?.publish({ seq, event: resultEvent, data: Buffer.from(text()) })
-    }
-    const end = async (status: string, result?: Result) => {
-      if (isDetached) return
-      if (result) tellResult(result)
-      publish("end", endData(runId, status))
-      detach()
-      this.#endStream(runId)
-      // Given up, the log has said so; the table has this end (B3).
-      if (isLogged) await this.#eventLog.flushed().catch(() => undefined)
-    }
-    const publisher: Publisher = {
-      threadId,
-      publish,
-      end,
-      detach,
-      startLogging: () => {
-        isFollowed = true
-        isLogged = true
+    const isWatched = this.#early.delete(runId) || this.isWatchedElsewhere(watchedBy)
+    const isRead = this.#streams.get(runId)?.isReadFromLog === true
+    const publisher: Publisher = new Publisher({
+      run,
+      eventLog: this.#eventLog,
+      isWatched,
+      isLogged: isResumable || isWatched || isRead || this.threads.isWatched(threadId),
+      patienceMs: this.#patienceMs,
+      stream: () => this.#streams.get(runId),
+      onLoggedForSlow: () => {
+        this.#log.info({ run_id: runId }, "a client reads too slowly: the run's events are logged from here on")
+        this.#onSlow(runId)
       },
-      startThreadLog: () => {
-        if (isLogged) return
-        isLogged = true
-        const data = Buffer.from(metadataText(runId, attempt))
-        this.#eventLog.append(runId, { seq: firstSeq(attempt), event: "metadata", data })
+      onOver: () => this.#endStream(runId),
+      onDetached: () => {
+        if (this.#publishers.get(runId) === publisher) this.#publishers.delete(runId)
       },
-      get isLogged() {
-        return isLogged
-      },
-    }
+    })
     this.#publishers.set(runId, publisher)
     return publisher
   }
@@ -304,11 +239,10 @@ export class RunStreams {
     const end = { seq: lastSeq, event: "end", data: endData(runId, status) }
     const failure = { seq: lastSeq - 1, event: "error", data: Buffer.from(error ?? "") }
     for (const event of error === undefined ? [end] : [failure, end]) {
-      this.#streams.get(runId)?.publish(event)
-      this.#eventLog.append(runId, event)
+      this.#eventLog.append(runId, event, () => this.#streams.get(runId)?.publish(event))
     }
+    await this.#eventLog.flushed(runId)
     this.#endStream(runId)
-    await this.#eventLog.flushed()
   }
 
   /** What cannot be logged any more is given up: the server stops, and the database may be away. */
@@ -327,7 +261,7 @@ export class RunStreams {
   }
 
   #open(runId: string): RunStream {
-    const stream = this.#streams.get(runId) ?? new RunStream(runId)
+    const stream = this.#streams.get(runId) ?? new RunStream(runId, () => this.#onSlow(runId))
     this.#streams.set(runId, stream)
     return stream
   }
@@ -337,6 +271,58 @@ export class RunStreams {
     stream?.end()
     if (stream?.isEmpty) this.#streams.delete(runId)
     this.#stopFollowing(runId)
+  }
+
+  /** Clients are behind: where there is a log they read from it (B7), else the run waits for them (B6). */
+  #onSlow(runId: string): void {
+    const stream = this.#streams.get(runId)
+    const isLogged = this.#publishers.get(runId)?.isLogged ?? this.#followers.has(runId)
+    if (stream === undefined || !isLogged) return
+    for (const subscriber of [...stream.slow.keys()]) void this.#catchUp(stream, subscriber)
+  }
+
+  async #catchUp(stream: RunStream, subscriber: Subscriber): Promise<void> {
+    const { runId } = stream
+    const after = stream.readPast(subscriber)
+    const read = async (from: number): Promise<LoggedEvent[]> => {
+      for (;;) {
+        try {
+          return await eventsAfter(this.#db, runId, from, pageSize)
+        } catch (error) {
+          if (!isPassing(error) || !stream.has(subscriber)) throw error
+          await sleep(retryDelayMs)
+        }
+      }
+    }
+    try {
+      await this.#readLog(stream, subscriber, { after, read })
+    } catch (err) {
+      this.#log.warn({ err, run_id: runId }, "a client that was behind could not be given the rest of a run")
+      this.unsubscribe(runId, subscriber)
+      subscriber.break?.(err as Error)
+    }
+  }
+
+  /** @returns whether the subscriber follows live now; else it was ended, or has left */
+  async #readLog(
+    stream: RunStream,
+    subscriber: Subscriber,
+    { after, read }: { after: number; read: (after: number) => Promise<LoggedEvent[]> },
+  ): Promise<boolean> {
+    const { runId } = stream
+    const outcome = await readLog({
+      stream,
+      subscriber,
+      after,
+      read,
+      flushed: () => this.#eventLog.flushed(runId),
+      isFull: (page) => isFull(page, pageSize),
+      isEnd: (seq) => this.#isEnd(runId, seq),
+    })
+    if (outcome !== "over") return outcome === "live"
+    this.unsubscribe(runId, subscriber)
+    subscriber.end()
+    return false
   }
 
   #stopFollowing(runId: string): void {
@@ -358,14 +344,3 @@ export class RunStreams {
     this.#early.clear()
   }
 }
-
-function send(subscriber: Subscriber, event: RunEvent): void {
-  if (!subscriber.accepts(event.event)) return
-  const encoded = encodeEvent(event)
-  subscriber.write(encoded.bytes, [encoded])
-}
-
-/** What the first event of an attempt says (agent-server-api §7.3). */
-export const metadataText = (runId: string, attempt: number): string => JSON.stringify({ run_id: runId, attempt })
-
-const endData = (runId: string, status: string): Buffer => Buffer.from(JSON.stringify({ run_id: runId, status }))

@@ -1,7 +1,8 @@
 /** Writes how an attempt's run ended, after all that it wrote. */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Ending } from "../checkpoints/claim-batch.js"
-import type { Result, RunStreams } from "../events/run-streams.js"
+import type { Result } from "../events/publisher.js"
+import type { RunStreams } from "../events/run-streams.js"
 import type { Attempt } from "./attempt.js"
 import { findRun } from "./queries.js"
 import { type Claim, isFinal, outcomeOf, type RunEnd, resultText } from "./run.js"

@@ -1,6 +1,6 @@
 /** One claim on its way through this server: everything that belongs to it begins and ends with this object. */
 import type { AttemptWrites } from "../checkpoints/attempt-writes.js"
-import type { Publisher } from "../events/run-streams.js"
+import type { Publisher } from "../events/publisher.js"
 import type { ObservedRun } from "./observer.js"
 import type { Claim } from "./run.js"
 import type { RunLimit } from "./run-limit.js"

@@ -14,7 +14,8 @@ import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { ClaimWrites } from "../checkpoints/claim-writes.js"
 import { firstSeq, stateEvent } from "../events/event.js"
-import { metadataText, type RunStreams } from "../events/run-streams.js"
+import { metadataText } from "../events/publisher.js"
+import type { RunStreams } from "../events/run-streams.js"
 import type { LostReason, Workers } from "../workers/port.js"
 import { Attempt } from "./attempt.js"
 import { errorText, resultFor, type Written, writeEnd } from "./attempt-end.js"
@@ -295,6 +296,7 @@ export class Executor {
   async #serveElsewhere({ runId, attempt }: Claim): Promise<void> {
     const { streams } = this.#options
     if (!streams.hasSubscribers(runId)) return
+    await streams.untilPublished(runId)
     // They have all of this attempt: whatever a later one has logged already is still to come for them.
     const status = await followElsewhere(this.#options, runId, firstSeq(attempt + 1) - 1)
     if (status !== undefined) streams.endAll(runId, status)

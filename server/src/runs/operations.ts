@@ -62,7 +62,8 @@ export async function getRun({ db }: Pick<Runs, "db">, { caller, threadId, runId
 
 /**
  * Joins a run's stream, wherever it executes. Without `after` the subscriber gets what comes from now on; with it, and
- * when the run is resumable, everything after that event first. A run that is over gives one `end`.
+ * when the run is resumable, everything after that event first; when it is not, it is told whether it missed events. A run
+ * that is over gives one `end`.
  * @throws NotFound  no such run on this thread
  */
 export async function joinRun(runs: Runs, joining: Joining): Promise<void> {
@@ -72,7 +73,7 @@ export async function joinRun(runs: Runs, joining: Joining): Promise<void> {
   const past = run.is_resumable ? after : undefined
   await withSubscriber(runs, runId, subscriber, async () => {
     if (past !== undefined) return (await streams.replay(runId, subscriber, past)) ? "reads_log" : "over"
-    streams.subscribe(runId, subscriber)
+    streams.subscribe(runId, subscriber, { lastSeen: after === -1 ? undefined : after })
     return "listens"
   })
 }

@@ -117,7 +117,7 @@ async function streamJoined(runs: Runs, c: Context, request: JoinRequest): Promi
   const { caller, threadId, runId, wanted, cancel, after, headers } = request
   // Who may only read a run must not stop it by leaving.
   if (cancel) await requireMayStop(runs, { caller, threadId, runId, action: "interrupt" })
-  const subscriber = new EventResponse(c, wanted)
+  const subscriber = new EventResponse(c, wanted, { budget: runs.streams.readers })
   const joining = orAbandon(subscriber, () => joinRun(runs, { caller, threadId, runId, subscriber, after }))
   // The past may be longer than its reader is quick: the rest of it follows behind the reply's headers.
   await Promise.race([joining, subscriber.hasPlenty])
@@ -137,7 +137,7 @@ async function streamNewRun(
 ): Promise<Response> {
   const { c, threadId } = request
   const wanted = { namespaces }
-  const subscriber = new EventResponse(c, wanted)
+  const subscriber = new EventResponse(c, wanted, { budget: runs.streams.readers })
   const made = await orAbandon(subscriber, () => createOnce(runs, request, { body, subscriber }))
   const cancel = body.on_disconnect === "cancel"
   if ("answer" in made) {

@@ -49,7 +49,7 @@ export function addThreadStreamRoutes(api: Api, runs: Runs): void {
 async function followThread(runs: Runs, c: Context, reading: ThreadReading): Promise<Response> {
   const { threadId } = reading
   await getThread(runs.db, callerOf(c), threadId)
-  const client = new EventResponse(c)
+  const client = new EventResponse(c, {}, { budget: runs.streams.readers })
   const stream = new ThreadStream(runs, reading, client)
   try {
     // It may have been deleted in this moment.

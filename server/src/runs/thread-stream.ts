@@ -140,10 +140,14 @@ export class ThreadStream implements ThreadClient {
     const over = new Promise<void>((resolve) => {
       this.#interrupt = resolve
     })
-    const part = new RunPart(runId, this.#client, this.#accepts, this.#interrupt)
+    const part = new RunPart(runId, this.#client, {
+      accepts: this.#accepts,
+      onEnd: this.#interrupt,
+      onBreak: (reason) => this.break(reason),
+    })
     this.#part = part
     try {
-      if (after === undefined) streams.subscribe(runId, part, firstSeq(this.#joined?.attempt ?? 1))
+      if (after === undefined) streams.subscribe(runId, part, { after: firstSeq(this.#joined?.attempt ?? 1) })
       else if (!(await streams.replay(runId, part, after))) return
       const status = await followElsewhere(this.#runs, runId)
       // A run that is over and read from the log has its end there, or on its way; who died before is told of by the sweep.
@@ -163,18 +167,28 @@ export class ThreadStream implements ThreadClient {
   }
 }
 
+interface RunPartOptions {
+  readonly accepts: (event: string) => boolean
+  /** The run is over. */
+  readonly onEnd: () => void
+  /** The rest of the run cannot be given. */
+  readonly onBreak: (reason: Error) => void
+}
+
 /** One run as a part of its thread's stream: its events under ids that name the run too. */
 class RunPart implements Subscriber {
   readonly runId: string
   readonly #client: EventResponse
   readonly accepts: (event: string) => boolean
-  readonly #onEnd: () => void
+  readonly end: () => void
+  readonly break: (reason: Error) => void
 
-  constructor(runId: string, client: EventResponse, accepts: (event: string) => boolean, onEnd: () => void) {
+  constructor(runId: string, client: EventResponse, { accepts, onEnd, onBreak }: RunPartOptions) {
     this.runId = runId
     this.#client = client
     this.accepts = accepts
-    this.#onEnd = onEnd
+    this.end = onEnd
+    this.break = onBreak
   }
 
   write(_bytes: Buffer, events: readonly EncodedEvent[]): void {
@@ -184,9 +198,5 @@ class RunPart implements Subscriber {
 
   drained(): Promise<void> | undefined {
     return this.#client.drained()
-  }
-
-  end(): void {
-    this.#onEnd()
   }
 }

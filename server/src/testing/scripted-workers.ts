@@ -4,7 +4,8 @@ import type { LoadReport, Reply, RunListener, RunOrder, RunResult, Workers } fro
 
 export interface ScriptedRun {
   readonly order: RunOrder
-  emit(event: string, data: unknown): void
+  /** @returns what its worker has to wait for before it sends more events of the run */
+  emit(event: string, data: unknown): Promise<void> | undefined
   done(result?: Partial<RunResult>): void
   /** The worker dies, with other runs in it unless this one is alone. */
   die(isAlone?: boolean): void

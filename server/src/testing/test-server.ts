@@ -52,6 +52,8 @@ export interface TestServerOptions {
   readonly tracing?: Tracing
   readonly maxWaitingRuns?: number
   readonly threadTtlMs?: number
+  /** How long a run waits for clients that are behind. */
+  readonly patienceMs?: number
   readonly webhooks?: Partial<WebhookSettings>
   /** For a call of a webhook. */
   readonly callTimeoutMs?: number
@@ -62,13 +64,14 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const log = createLog({ process: "server", level: "silent" })
   const db = openDatabase({ uri: shared.uri, poolSize: testPoolSize, log })
   const { slots = 10, leaseMs = 30_000, graceMs = 0, revisionId = null, serverId = randomUUID() } = options
-  const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, tracing, maxWaitingRuns = 0 } = options
+  const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, patienceMs = 10_000 } = options
+  const { tracing, maxWaitingRuns = 0 } = options
   const leases = openLeases({ uri: shared.uri, leaseMs, log })
   const { mostGapMs = leaseTimes(leaseMs).mostGapMs } = options
   const webhooks = { ...testWebhooks, ...options.webhooks }
   const claimer = { serverId, revisionId, leaseMs }
   const workers = new ScriptedWorkers({ slots })
-  const streams = new RunStreams({ db, log, serverId, threadTtlMs })
+  const streams = new RunStreams({ db, log, serverId, threadTtlMs, patienceMs })
   const writes = new ClaimWrites({ db, log })
   const metrics = createMetrics()
   const observer = observeWith([metrics.observer, ...(tracing ? [tracing.observer] : [])])
@@ -156,6 +159,28 @@ export class Listening implements Subscriber {
   }
   get names(): string[] {
     return this.events.map(({ event }) => event)
+  }
+}
+
+/** One that reads only when it is told to. */
+export class SlowListening extends Listening {
+  #drained: Promise<void> | undefined
+  #read: () => void = () => undefined
+
+  /** From now on it takes nothing of what it is given. */
+  stopReading(): void {
+    this.#drained = new Promise((resolve) => {
+      this.#read = resolve
+    })
+  }
+
+  read(): void {
+    this.#drained = undefined
+    this.#read()
+  }
+
+  drained(): Promise<void> | undefined {
+    return this.#drained
   }
 }
 

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { createServer, get, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import type { Context } from "hono"
+import { EventResponse } from "./event-response.js"
+import { ReaderBudget } from "./reader-budget.js"
+
+const megabyte = 1024 * 1024
+
+/** An open stream: the server's end, and a client that reads nothing yet. */
+async function openStream({ stalledMs, budget = new ReaderBudget() }: { stalledMs?: number; budget?: ReaderBudget }) {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  const call = get({ host: "127.0.0.1", port, agent: false })
+  const [, outgoing] = (await once(server, "request")) as [IncomingMessage, ServerResponse]
+  const context = { env: { outgoing }, res: { headers: new Headers() } } as unknown as Context
+  const response = new EventResponse(context, {}, { budget, ...(stalledMs !== undefined && { stalledMs }) })
+  let hasLeft = false
+  response.respond(context, {}, () => {
+    hasLeft = true
+  })
+  const [client] = (await once(call, "response")) as [IncomingMessage]
+  client.pause()
+  // A stream that is cut is an error to its client.
+  client.on("error", () => undefined)
+  return {
+    response,
+    client,
+    budget,
+    hasLeft: () => hasLeft,
+    [Symbol.asyncDispose]: async () => {
+      client.destroy()
+      server.close()
+      await once(server, "close")
+    },
+  }
+}
+
+test("a client that reads nothing of what waits for it is disconnected, and nothing waits for it any more", async () => {
+  const budget = new ReaderBudget()
+  await using stream = await openStream({ stalledMs: 50, budget })
+  stream.response.write(Buffer.alloc(20 * megabyte))
+
+  await stream.response.drained()
+
+  assert.equal(stream.hasLeft(), true)
+  assert.equal(stream.response.drained(), undefined)
+})
+
+test("a client counts as behind until it has read what it was given", async () => {
+  await using stream = await openStream({})
+  const early = stream.response.drained()
+  stream.response.write(Buffer.alloc(20 * megabyte))
+  const drained = stream.response.drained()
+
+  stream.client.resume()
+  await drained
+
+  assert.equal(early, undefined)
+  assert.ok(drained)
+  assert.equal(stream.response.drained(), undefined)
+  assert.equal(stream.hasLeft(), false)
+})
+
+test("a client that reads slowly is not disconnected, however long one event takes", {
+  skip: unlessWide("reads for 6 s"),
+}, async () => {
+  await using stream = await openStream({ stalledMs: 2000 })
+  stream.response.write(Buffer.alloc(20 * megabyte))
+  let isRead = false
+  void stream.response.drained()?.then(() => {
+    isRead = true
+  })
+
+  // The connection's own buffers hold some megabytes.
+  let bytes = 0
+  for (; bytes < 19 * megabyte; await sleep(10)) bytes += (stream.client.read(32 * 1024) as Buffer | null)?.length ?? 0
+  stream.client.resume()
+  while (!isRead) await sleep(10)
+
+  assert.equal(stream.hasLeft(), false)
+})
+
+test("all clients share one budget, and one that has gone gives its share back", () => {
+  const budget = new ReaderBudget()
+  const alone = budget.aheadBytes
+  const leave = Array.from({ length: 1000 }, () => budget.enter())
+  const many = budget.aheadBytes
+  for (const each of [...leave, ...leave]) each()
+
+  assert.equal(alone, megabyte)
+  assert.ok(many * 1000 <= 128 * megabyte, `${many} bytes each`)
+  assert.equal(budget.aheadBytes, alone)
+})
