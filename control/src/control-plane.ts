@@ -229,7 +229,7 @@ async function createContext(input: {
     },
     runtime: processRuntime({
       unitsFolder: folders.units,
-      runFolder: folders.run,
+      socketsFolder: folders.unitSockets,
       serverEntry: programs.server,
       isolation,
       cgroups,

@@ -1,9 +1,10 @@
 /** The data folder: one process has it, and it has a name of its own. */
 import { randomUUID } from "node:crypto"
-import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises"
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { takeLock } from "./files/process-lock.js"
+import { removeTree } from "./files/remove-tree.js"
 import type { Folders } from "./pipeline/folders.js"
 import { makeOwnFolder } from "./runtimes/own-folder.js"
 import { removePartialArchives } from "./uploads/operations.js"
@@ -29,6 +30,9 @@ export async function openHome(folders: Folders): Promise<string> {
   if (other) {
     throw new HomeInUse(`process ${other.pid} already runs on ${folders.home}: stop it, or choose another with --home`)
   }
+  // Those of units that a former release started, which belong to the deployments' users.
+  for (const name of await readdir(folders.run))
+    if (/^[0-9a-f]{16}$/.test(name)) await removeTree(join(folders.run, name))
   // A process that was killed while git ran left a key there, or half an archive while a client sent it.
   await rm(folders.gitKeys, { recursive: true, force: true })
   await removePartialArchives(folders.uploads)

@@ -22,9 +22,10 @@ const flag = z
 
 const address = z.string().transform((text, context): ListenAddress => {
   if (text.startsWith("unix:")) return { socketPath: text.slice("unix:".length) }
+  if (/^fd:\d+$/.test(text)) return { descriptor: Number(text.slice("fd:".length)) }
   const [, host, port] = /^(.+):(\d+)$/.exec(text) ?? []
   if (host !== undefined) return { host, port: Number(port) }
-  context.addIssue({ code: "custom", message: "expected host:port or unix:/path" })
+  context.addIssue({ code: "custom", message: "expected host:port, unix:/path or fd:number" })
   return z.NEVER
 })
 
@@ -53,7 +54,8 @@ export const settings = {
   },
   listen: {
     env: "SUPERSTEP_LISTEN",
-    describe: "Where to listen: host:port, or unix:/path for a socket.",
+    describe:
+      "Where to listen: host:port, unix:/path for a socket, or fd:3 for a socket that whoever starts the server has bound and gives it as this descriptor.",
     schema: address.default({ host: "127.0.0.1", port: 2024 }),
     defaultText: "`127.0.0.1:2024`",
   },

@@ -32,7 +32,7 @@ export function agentsOf(home: Home): Agents {
   const runtimeIn = (cgroups: Cgroups | undefined) =>
     processRuntime({
       unitsFolder: folders.units,
-      runFolder: folders.run,
+      socketsFolder: folders.unitSockets,
       serverEntry: "",
       isolation: { user: () => undefined, warning: undefined },
       cgroups,

@@ -15,16 +15,19 @@ export interface Folders {
   readonly gitKeys: string
   /** Sockets. Elsewhere when the data folder's path is long. */
   readonly run: string
+  /** Those of units. */
+  readonly unitSockets: string
   readonly edge: string
 }
 
-// A socket's path is below 100 bytes, and "/<16 characters>/u.sock" comes after the folder.
-const longestRunFolder = 70
+// A socket's path is below 100 bytes, and "/units/<16 characters>.sock.new" comes after the folder.
+const longestRunFolder = 66
 
 export function foldersOf(home: string): Folders {
   const inHome = (name: string) => join(home, name)
   const near = inHome("run")
   const hash = createHash("sha256").update(home).digest("hex").slice(0, 12)
+  const run = Buffer.byteLength(near) <= longestRunFolder ? near : join(tmpdir(), `superstep-${hash}`)
   return {
     home,
     artifacts: inHome("artifacts"),
@@ -33,7 +36,8 @@ export function foldersOf(home: string): Folders {
     cache: inHome("cache"),
     uploads: inHome("uploads"),
     gitKeys: inHome("git-keys"),
-    run: Buffer.byteLength(near) <= longestRunFolder ? near : join(tmpdir(), `superstep-${hash}`),
+    run,
+    unitSockets: join(run, "units"),
     edge: inHome("edge"),
   }
 }

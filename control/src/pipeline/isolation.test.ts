@@ -1,9 +1,10 @@
 /** What a deployment can reach of others, and what is left of it, with real processes and a real Postgres. */
 import assert from "node:assert/strict"
-import { readdirSync, readFileSync, statSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { membersOf } from "../runtimes/cgroup.js"
 import { existingCgroups } from "../runtimes/cgroups.js"
@@ -29,7 +30,9 @@ const deploy = async (name: string, secrets: Record<string, string> = {}) => {
   return { ...ids, ...unit }
 }
 const databaseOf = (deploymentId: string) => `superstep_${deploymentId.replaceAll("-", "")}`
-const socketOf = (unitId: string) => join(foldersOf(platform.home).run, unitId.replaceAll("-", "").slice(-16), "u.sock")
+const shortOf = (unitId: string) => unitId.replaceAll("-", "").slice(-16)
+const socketOf = (unitId: string) => join(foldersOf(platform.home).run, "units", `${shortOf(unitId)}.sock`)
+const formerSocketOf = (unitId: string) => join(foldersOf(platform.home).run, shortOf(unitId), "u.sock")
 
 const skip = isRoot ? false : "without root all deployments run as one user (runtimes/README.md)"
 test("code of one deployment reaches nothing of another, nor of the platform", { skip }, async () => {
@@ -59,6 +62,46 @@ test("code of one deployment reaches nothing of another, nor of the platform", {
   // 42501: it may not connect to that database; 28000: the embedded server does not let it in there at all.
   const refusals = new Set(["EACCES", "EPERM", "42501", "28000"])
   for (const [what, outcome] of Object.entries(found)) assert.ok(refusals.has(outcome), `${what}: ${outcome}`)
+})
+
+/** Asks over connections of its own and over those that are kept, so that some of them are new ones to the unit as well. */
+const askAtOnce = (url: string, init: RequestInit = {}) =>
+  Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const reply = await fetch(url, { ...init, headers: { "x-api-key": platform.apiKey, ...init.headers } })
+      return { status: reply.status, revision: reply.headers.get("x-revision-id"), body: await reply.text() }
+    }),
+  )
+
+test("code of a deployment cannot put another socket in the place of its own", { skip }, async () => {
+  const { run } = foldersOf(platform.home)
+  const victim = await deploy("other", {})
+  const marker = join(platform.home, "made-by-the-platform")
+  const targets = [
+    ...[join(run, "edge.sock"), join(run, "edge", "admin.sock"), join(run, "wake.sock")],
+    ...[socketOf(victim.unit_id), formerSocketOf(victim.unit_id)],
+  ]
+  const targetFile = join(temporaryFolder(), "target")
+  // Wherever its own socket may be: as its environment says, here, or where it was in former releases.
+  const command = `
+    short=$(echo $SUPERSTEP_SERVER_ID | tr -d - | tail -c 17)
+    for path in "\${SUPERSTEP_LISTEN#unix:}" ${run}/$short/u.sock ${run}/units/$short.sock; do
+      case $path in /*) ln -sfT $(cat ${targetFile}) $path;; esac
+    done`
+  const { revisionId } = await deploy("taker", { FAKE_COMMAND: command })
+  const url = `${platform.agentsUrl}/d/taker`
+  for (const target of targets) {
+    writeFileSync(targetFile, target)
+    await askAtOnce(`${url}/sh`)
+
+    const successor = { argv: ["/bin/sh", "-c", `id > ${marker}`], env: {}, cwd: "/", output_file: "/dev/null" }
+    const post = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(successor) }
+    const answers = [...(await askAtOnce(`${url}/status`)), ...(await askAtOnce(`${url}/successor`, post))]
+
+    for (const answer of answers)
+      assert.deepEqual([answer.status, answer.revision], [404, revisionId], `${target}: ${answer.body}`)
+    assert.ok(!existsSync(marker), marker)
+  }
 })
 
 const cgroups = async () =>

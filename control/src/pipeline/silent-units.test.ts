@@ -30,7 +30,7 @@ test("looks at a unit that is silent ask the database nothing, and its next line
   const db: Database = { ...database, row: countQuestion }
   const own = processRuntime({
     unitsFolder: folder,
-    runFolder: folder,
+    socketsFolder: folder,
     serverEntry: "",
     isolation: { user: () => undefined, warning: undefined },
     cgroups: undefined,

@@ -58,14 +58,14 @@ export function limitFiles(limits: GroupLimits, held: ReadonlySet<Controller>): 
 
 /**
  * A command that becomes a member before it is anything else, so that none of its program's code runs outside.
- * The group is its descriptor 3, which whoever starts it opened: the unit's user may not write to it.
+ * The group is a descriptor that whoever starts it opened: the unit's user may not write to it.
  */
-export const enteringArgv = (argv: readonly [string, ...string[]]): [string, ...string[]] => [
+export const enteringArgv = (argv: readonly [string, ...string[]], descriptor = 3): [string, ...string[]] => [
   "/bin/sh",
-  ...["-c", 'echo 0 >&3 && exec 3>&- && exec "$@"', "enter", ...argv],
+  ...["-c", `echo 0 >&${descriptor} && exec ${descriptor}>&- && exec "$@"`, "enter", ...argv],
 ]
 
-/** What a process needs as its descriptor 3 to enter. */
+/** What a process needs as a descriptor to enter. */
 export const openDoor = (path: string): Promise<FileHandle> => open(join(path, "cgroup.procs"), constants.O_WRONLY)
 
 /** Ends every process in it and below. Fine when there is no such group. @returns when they are gone */

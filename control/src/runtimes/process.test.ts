@@ -11,6 +11,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { runtimeConformance } from "./conformance.js"
 import { decideIsolation, isolatedUser, TooManyDeployments } from "./isolation.js"
 import { processRuntime } from "./process.js"
+import { hangs } from "./unit-client.js"
 import { unitEnvironment, unitSecrets } from "./unit-environment.js"
 
 const serverEntry = fileURLToPath(new URL("./testing/fake-unit.js", import.meta.url))
@@ -23,7 +24,14 @@ function place() {
   writeFileSync(join(artifactFolder, "langgraph.json"), "{}")
   const isolation = { user: () => undefined, warning: undefined }
   const environment = { PATH: process.env.PATH, SUPERSTEP_MASTER_KEY: "key", DATABASE_URI: "postgres://platform" }
-  const options = { unitsFolder, runFolder: join(home, "run"), serverEntry, isolation, cgroups: undefined, environment }
+  const options = {
+    unitsFolder,
+    socketsFolder: join(home, "run"),
+    serverEntry,
+    isolation,
+    cgroups: undefined,
+    environment,
+  }
   return { artifactFolder, unitsFolder, open: () => processRuntime(options) }
 }
 
@@ -48,7 +56,7 @@ const spec = (artifactFolder: string) => ({
 test("a unit gets its own database and secrets, and none of the platform's (R4)", () => {
   const base = { PATH: "/bin", DATABASE_URI: "postgres://platform", SUPERSTEP_MASTER_KEY: "key", LOG_LEVEL: "debug" }
 
-  const where = { folder: "/u/1", socketPath: "/r/1/u.sock", settingsFile: "/u/1/tmp/settings.json" }
+  const where = { folder: "/u/1", settingsFile: "/u/1/tmp/settings.json" }
   const env = unitEnvironment(spec("/a"), where, base)
   const secrets = Object.entries(unitSecrets(spec("/a"), base)).map(([name, secret]) => [name, secret.reveal()])
 
@@ -61,7 +69,7 @@ test("a unit gets its own database and secrets, and none of the platform's (R4)"
     HOME: "/u/1/data",
     TMPDIR: "/u/1/tmp",
     SUPERSTEP_CONFIG: "/a/agent/langgraph.json",
-    SUPERSTEP_LISTEN: "unix:/r/1/u.sock",
+    SUPERSTEP_LISTEN: "fd:3",
     SUPERSTEP_REVISION_ID: "r1",
     LANGGRAPH_POSTGRES_POOL_MAX_SIZE: "7",
     SUPERSTEP_SERVER_ID: "0190a1b2-0000-7000-8000-000000000001",
@@ -75,7 +83,7 @@ test("a unit gets its own database and secrets, and none of the platform's (R4)"
 })
 
 test("a unit that is stopped has time to hand its runs back before it is killed", () => {
-  const where = { folder: "/u/1", socketPath: "/r/1/u.sock", settingsFile: "/u/1/tmp/settings.json" }
+  const where = { folder: "/u/1", settingsFile: "/u/1/tmp/settings.json" }
   const graceOf = (base: NodeJS.ProcessEnv, asked?: string) => {
     const agentEnv = asked === undefined ? {} : { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: new Secret(asked) }
     return unitEnvironment({ ...spec("/a"), agentEnv }, where, base).BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS
@@ -135,6 +143,21 @@ test("a unit whose starter was killed before it wrote down the process is found 
 
   assert.deepEqual(found, { state: "running", pid })
   await open().stop(unit.unitId, { graceMs: 5000 })
+})
+
+test("a unit whose socket is gone is out of reach, whatever it does", async () => {
+  const { artifactFolder, open } = place()
+  const runtime = open()
+  const unit = spec(artifactFolder)
+  await runtime.start(unit)
+  const address = { socketPath: runtime.socketPath(unit.unitId), token: unit.token }
+  await until(() => environmentOf(address.socketPath), { what: "the unit answers" })
+  assert.equal(await hangs(address, 60_000), false)
+
+  rmSync(address.socketPath)
+
+  assert.equal(await hangs(address, 60_000), true)
+  await runtime.stop(unit.unitId, { graceMs: 5000 })
 })
 
 test("a unit that ignores the stop signal is killed after its grace", async () => {

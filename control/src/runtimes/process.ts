@@ -9,6 +9,7 @@ import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-i
 import { processTree, processTrees } from "@superstep/toolkit/exec/process-tree"
 import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
+import { bindUnixSocket } from "@superstep/toolkit/http/bound-socket"
 import { fileMark, forgetFile, watchFile } from "../files/growing-file.js"
 import { readJson, writeJson } from "../files/json-file.js"
 import { readLines } from "../files/read-lines.js"
@@ -19,15 +20,15 @@ import { findByTitle } from "./find-by-title.js"
 import type { Isolation } from "./isolation.js"
 import { withLimits } from "./limits.js"
 import type { Runtime, UnitLogs, UnitSpec, UnitStatus } from "./port.js"
-import { unitEnvironment, unitSecrets } from "./unit-environment.js"
+import { unitEnvironment, unitSecrets, unitSocketDescriptor } from "./unit-environment.js"
 import { unitGroups } from "./unit-groups.js"
 import { noteProgram } from "./unit-program.js"
 
 export interface ProcessRuntimeOptions {
   /** Holds a folder for each unit. */
   readonly unitsFolder: string
-  /** Holds a folder for each unit's socket; short, since a socket's path must stay below 100 bytes. */
-  readonly runFolder: string
+  /** Holds the units' sockets. Only we may write to it: whoever connects there is sure to reach the unit. */
+  readonly socketsFolder: string
   /** The agent server's `main.js`. */
   readonly serverEntry: string
   readonly isolation: Isolation
@@ -40,8 +41,8 @@ export interface ProcessRuntimeOptions {
 
 export function processRuntime(options: ProcessRuntimeOptions): Runtime {
   const folderOf = (unitId: string) => join(options.unitsFolder, unitId)
-  const socketFolderOf = (unitId: string) => join(options.runFolder, unitId.replaceAll("-", "").slice(-16))
-  const socketPath = (unitId: string) => join(socketFolderOf(unitId), "u.sock")
+  // Short, since a socket's path must stay below 100 bytes.
+  const socketPath = (unitId: string) => join(options.socketsFolder, `${unitId.replaceAll("-", "").slice(-16)}.sock`)
   const identityFile = (unitId: string) => join(folderOf(unitId), "pid.json")
   const logFile = (unitId: string) => join(folderOf(unitId), "out.log")
   const startingFile = (unitId: string) => join(folderOf(unitId), "starting")
@@ -83,16 +84,17 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
     const folder = folderOf(unitId)
     const user = options.isolation.user(spec.uidOffset)
     await mkdir(folder, { recursive: true, mode: 0o755 })
-    const own = [join(folder, "tmp"), join(folder, "data"), socketFolderOf(unitId)]
-    for (const path of own) {
+    for (const path of [join(folder, "tmp"), join(folder, "data")]) {
       await mkdir(path, { recursive: true, mode: 0o700 })
       if (user) await chown(path, user.uid, user.gid)
     }
     await noteProgram(folder, { deploymentId: spec.deploymentId, entry: options.serverEntry })
-    const place = { folder, socketPath: socketPath(unitId), settingsFile: join(folder, "tmp", "settings.json") }
+    const place = { folder, settingsFile: join(folder, "tmp", "settings.json") }
     await writeSettingsFile(place.settingsFile, unitSecrets(spec, options.environment), user)
     await writeJson(startingFile(unitId), { since: new Date().toISOString() })
     await using door = await doorFor(spec)
+    await mkdir(options.socketsFolder, { recursive: true, mode: 0o700 })
+    using socket = await bindUnixSocket(socketPath(unitId), 0o600)
     const argv = withLimits(
       [spec.nodePath, "--enable-source-maps", `--title=${titleOf(unitId)}`, options.serverEntry],
       {
@@ -102,8 +104,8 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
       },
     )
     const identity = await spawnDetached({
-      argv: door ? enteringArgv(argv) : argv,
-      extraDescriptors: door ? [door.fd] : [],
+      argv: door ? enteringArgv(argv, unitSocketDescriptor + 1) : argv,
+      extraDescriptors: [socket.descriptor, ...(door ? [door.fd] : [])],
       cwd: spec.artifactFolder,
       env: unitEnvironment(spec, place, options.environment),
       user,
@@ -151,8 +153,8 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
   }
 
   const remove = async (unitId: string): Promise<void> => {
+    await rm(socketPath(unitId), { force: true })
     await removeTree(folderOf(unitId))
-    await removeTree(socketFolderOf(unitId))
   }
 
   const list = async (): Promise<string[]> => {

@@ -33,7 +33,8 @@ export async function askStatus(address: UnitAddress, signal?: AbortSignal): Pro
 }
 
 /**
- * Whether a unit that runs takes a connection and says nothing for so long: its process is stopped or stuck.
+ * Whether a unit that runs takes a connection and says nothing for so long, since its process is stopped or stuck; or has
+ * no socket where we look for it, as one that a former release started: nobody reaches it.
  * @param forMs  in milliseconds
  */
 export async function hangs(address: UnitAddress, forMs: number): Promise<boolean> {
@@ -41,7 +42,8 @@ export async function hangs(address: UnitAddress, forMs: number): Promise<boolea
     await ask(address, "GET", "/internal/status", undefined, forMs)
     return false
   } catch (error) {
-    if ((error as Error).name === "TimeoutError") return true
+    const { name, code } = error as NodeJS.ErrnoException
+    if (name === "TimeoutError" || code === "ENOENT") return true
     undefinedIfUnreachable(error)
     return false
   }

@@ -4,10 +4,12 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import { settingsFileVariable } from "@superstep/toolkit/config/settings-file"
 import type { UnitSpec } from "./port.js"
 
+/** The descriptor that a unit finds its socket at, bound by us where its user cannot replace it. */
+export const unitSocketDescriptor = 3
+
 export interface UnitPlace {
   /** The unit's own folder, with `tmp` and `data` in it. */
   readonly folder: string
-  readonly socketPath: string
   /** Holds what `unitSecrets` gives, until the unit has read it. */
   readonly settingsFile: string
 }
@@ -58,7 +60,7 @@ export function unitEnvironment(spec: UnitSpec, place: UnitPlace, base: NodeJS.P
     HOME: join(place.folder, "data"),
     TMPDIR: join(place.folder, "tmp"),
     SUPERSTEP_CONFIG: join(spec.artifactFolder, spec.configPath),
-    SUPERSTEP_LISTEN: `unix:${place.socketPath}`,
+    SUPERSTEP_LISTEN: `fd:${unitSocketDescriptor}`,
     SUPERSTEP_SERVER_ID: spec.unitId,
     LANGGRAPH_POSTGRES_POOL_MAX_SIZE: String(spec.poolSize),
     SUPERSTEP_REVISION_ID: spec.revisionId,

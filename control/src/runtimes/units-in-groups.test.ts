@@ -32,7 +32,7 @@ function place(groups = cgroups) {
   mkdirSync(artifactFolder)
   writeFileSync(join(artifactFolder, "langgraph.json"), "{}")
   const isolation = { user: () => undefined, warning: undefined }
-  const folders = { unitsFolder: join(home, "units"), runFolder: join(home, "run") }
+  const folders = { unitsFolder: join(home, "units"), socketsFolder: join(home, "run") }
   const options = { ...folders, serverEntry, isolation, cgroups: groups, environment: { PATH: process.env.PATH } }
   return { artifactFolder, open: () => processRuntime(options) }
 }

@@ -17,6 +17,8 @@ export type ListenAddress =
   | { readonly host: string; readonly port: number }
   /** A path below 100 bytes: the kernel's limit is 108. */
   | { readonly socketPath: string }
+  /** A socket that another process has bound and given to this one (`bound-socket.ts`). */
+  | { readonly descriptor: number }
 
 export interface Listening {
   /** Undefined where HTTPS is spoken. */
@@ -109,11 +111,13 @@ async function tryBind(server: NetServer, address: ListenAddress): Promise<void>
   try {
     const listening = once(server, "listening")
     if ("socketPath" in address) server.listen(address.socketPath)
+    else if ("descriptor" in address) server.listen({ fd: address.descriptor })
     else server.listen(address.port, address.host)
     await listening
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "EADDRINUSE") throw cause
     if ("socketPath" in address) throw new AddressInUse(`another process listens on ${address.socketPath}`, { cause })
+    if ("descriptor" in address) throw cause
     throw new AddressInUse(`port ${address.port} is in use: choose another with --port`, { cause })
   }
 }

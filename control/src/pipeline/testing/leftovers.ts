@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import { isDeepStrictEqual } from "node:util"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
@@ -55,12 +55,13 @@ type Picture = Readonly<Record<string, unknown>>
 /** Pure, but for the two ports. */
 function wanted(platform: Platform, { deployments, units, artifacts, uploads }: Tables): Picture {
   const { home, apiUrl, agentsUrl } = platform
-  const { run, edge } = foldersOf(home)
+  const { run, edge, unitSockets } = foldersOf(home)
   const databases = deployments.map(({ database }) => database).sort()
-  const socketFolder = (unitId: string) => join(run, unitId.replaceAll("-", "").slice(-16))
+  const socket = (unitId: string) => join(unitSockets, `${unitId.replaceAll("-", "").slice(-16)}.sock`)
   const unitProcess = ({ id }: Tables["units"][number]) => ({
     is: `unit ${id}`,
-    listens: [join(socketFolder(id), "u.sock")],
+    // As it was bound, before it came to its place.
+    listens: [`${socket(id)}.new`],
   })
   return {
     goesOn: 0,
@@ -84,7 +85,7 @@ function wanted(platform: Platform, { deployments, units, artifacts, uploads }: 
       ...uploads.map((name) => join(home, "uploads", name)),
       ...["pid.json", "table.json"].map((name) => join(edge, name)),
       ...["edge.sock", "wake.sock"].map((name) => join(run, name)),
-      ...units.map(({ id }) => socketFolder(id)),
+      ...units.map(({ id }) => socket(id)),
     ].sort(),
   }
 }
@@ -96,7 +97,7 @@ const mayBeThere = /^(out\.log(\.1)?|retired|superstep-git-\d+)$/
 /** What there is, in the form of `wanted`. */
 async function present(platform: Platform, { units, goesOn }: Tables): Promise<Picture> {
   const { db, home, temporary } = platform
-  const { run } = foldersOf(home)
+  const { run, unitSockets } = foldersOf(home)
   const names = async (statement: ReturnType<typeof sql>) =>
     (await db.rows<{ name: string }>(statement)).map(({ name }) => name).sort()
   return {
@@ -112,9 +113,9 @@ async function present(platform: Platform, { units, goesOn }: Tables): Promise<P
     locks: await names(sql`select pid::text as name from pg_locks where locktype = 'advisory'`),
     processes: canFindProcesses ? found(platform, units) : [],
     files: [
-      ...entries(home).filter((path) => !folderNames.has(path.slice(home.length + 1))),
+      ...entries(home).filter((path) => path !== run && !folderNames.has(path.slice(home.length + 1))),
       ...[...folderNames].flatMap((name) => entries(join(home, name))),
-      ...(dirname(run) === home ? [] : entries(run)),
+      ...[run, unitSockets].flatMap(entries).filter((path) => path !== unitSockets),
       ...entries(temporary).filter((path) => path !== run),
     ]
       .filter((path) => !mayBeThere.test(path.slice(path.lastIndexOf("/") + 1)))
@@ -122,7 +123,7 @@ async function present(platform: Platform, { units, goesOn }: Tables): Promise<P
   }
 }
 
-const folderNames = new Set(["artifacts", "cache", "edge", "edge/retired", "run", "units", "uploads", "work"])
+const folderNames = new Set(["artifacts", "cache", "edge", "edge/retired", "units", "uploads", "work"])
 
 const entries = (folder: string): string[] =>
   existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []

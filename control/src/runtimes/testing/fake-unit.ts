@@ -8,11 +8,11 @@
  * has a cron due in so long, FAKE_WORKER_CRASHES=<number> reports so many crashes of workers, FAKE_EATS_MB=<number> has a process of its own that uses so much memory, in a session of its
  * own, FAKE_EATS_LATER_MB=<number> the same as soon as /eat is asked, FAKE_BURNS=<number> burns processors in so many threads,
  * FAKE_PROBES=<json> names what /probe tries to reach, FAKE_SAYS=<file>
- * makes /say print what is in that file, as it is.
+ * makes /say print what is in that file, as it is; FAKE_COMMAND=<text> is what /sh gives to a shell.
  */
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeSync } from "node:fs"
+import { appendFileSync, existsSync, readFileSync, statSync, writeSync } from "node:fs"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { connect } from "node:net"
 import { join } from "node:path"
@@ -23,7 +23,6 @@ import { probe } from "./probe.js"
 
 const env = takeSettingsFile(process.env)
 const agentEnv = JSON.parse(env.SUPERSTEP_AGENT_ENV ?? "{}") as Record<string, string | undefined>
-const socketPath = (env.SUPERSTEP_LISTEN ?? "").replace(/^unix:/, "")
 const revisionId = env.SUPERSTEP_REVISION_ID ?? ""
 let isServing = false
 
@@ -86,6 +85,11 @@ const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
       (error: Error) => reply(response, 500, { detail: error.message }),
     )
   },
+  "/sh": (response) => {
+    const env = { ...process.env, ...(agentEnv as Record<string, string>) }
+    const { stdout, stderr, status } = spawnSync("sh", ["-c", agentEnv.FAKE_COMMAND ?? ""], { env, encoding: "utf8" })
+    reply(response, 200, { status, output: stdout + stderr })
+  },
   "/eat": (response) => {
     eat(Number(agentEnv.FAKE_EATS_LATER_MB))
     reply(response, 200, { eats: true })
@@ -121,9 +125,8 @@ if (agentEnv.FAKE_EXIT_AT === "no-base") {
   say((asUnavailable(error) as Error).message, "fatal")
   process.exit(1)
 }
-rmSync(socketPath, { force: true })
 const server = createServer(answer)
-server.listen(socketPath, () => say("unit listens"))
+server.listen({ fd: Number(env.SUPERSTEP_LISTEN?.replace(/^fd:/, "")) }, () => say("unit listens"))
 process.on("SIGTERM", () => {
   server.closeIdleConnections()
   server.close(() => process.exit(0))
