@@ -10,7 +10,7 @@ const mayImport = {
   toolkit: [],
   "workers/js": ["protocol"],
   server: ["toolkit", "protocol"],
-  control: ["toolkit"],
+  control: ["toolkit", "protocol"],
   cli: ["server", "control", "toolkit"],
   tests: ["cli", "server", "control", "toolkit", "protocol", "workers/js"],
   bench: ["server", "control", "toolkit", "protocol", "workers/js"],

@@ -1,69 +1,70 @@
 /**
  * HTTP over a Unix socket in the shape of `fetch`, streaming both ways: between an agent server and the process of its
- * project's HTTP app. Node's own `fetch` cannot reach a socket file. Each request has a connection of its own: to a
- * socket file that is cheap, and it can never be one that the other side is about to close.
+ * project's HTTP app. Node's own `fetch` cannot reach a socket file.
  */
-import { request as httpRequest, type IncomingMessage } from "node:http"
-import { pipeline, Readable } from "node:stream"
+import { PassThrough, Readable, type Writable } from "node:stream"
+import { answerHeadersOnward, requestHeadersOnward } from "./end-to-end.js"
+import { type ForwardedRequest, forward, oneConnection } from "./forward.js"
 
 export interface SocketRequest {
   readonly socketPath: string
   readonly method: string
   /** With its query. */
   readonly path: string
+  /** As they came; those of one hop, and the framing of the body that came with them, stay behind. */
   readonly headers: Headers
   readonly body: Uint8Array | ReadableStream | null
+  /** Bytes of a streamed body, where that is known. */
+  readonly length?: number | undefined
   /** When it fires, the request ends, and so does the reply that is being read. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
-
-// They tell of one connection, not of the request (RFC 9110 §7.6.1); `expect` asks for an answer of this hop.
-const ofOneHop = [
-  "connection",
-  "expect",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]
 
 // Replies that have no body, for which `Response` takes none.
 const bodiless = new Set([204, 205, 304])
 
+const never = new AbortController().signal
+
 /** @throws  what the connection says: nobody listens there, or it broke */
-export function fetchOverSocket({ body, headers, ...target }: SocketRequest): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({ ...target, headers: outgoing(headers, body), agent: false }, (reply) =>
-      resolve(toResponse(reply, target.method)),
-    )
-    // Every one of them: a second error that nobody listens to would end the process.
-    request.on("error", reject)
-    if (body === null || body instanceof Uint8Array) request.end(body ?? undefined)
-    // A body that breaks breaks its request; who asked is told by `error`.
-    else pipeline(Readable.fromWeb(body as never), request, () => undefined)
+export function fetchOverSocket({
+  socketPath,
+  body,
+  length,
+  signal = never,
+  ...asked
+}: SocketRequest): Promise<Response> {
+  const request: ForwardedRequest = {
+    ...asked,
+    headers: requestHeadersOnward([...asked.headers].flat()),
+    body: body instanceof ReadableStream ? { source: readable(body), length } : body,
+    signal,
+  }
+  const connection = oneConnection(socketPath)
+  return new Promise<Response>((resolve, reject) => {
+    const onAnswer = (status: number, headers: string[]) => {
+      const { response, sink } = replyOf(asked.method, status, headers)
+      resolve(response)
+      return sink
+    }
+    // A failure after the head shows in the reply's body.
+    forward(connection, request, { onAnswer }).catch(reject)
+    void connection.close()
   })
 }
 
-function outgoing(headers: Headers, body: SocketRequest["body"]): Record<string, string | string[]> {
-  const kept: Record<string, string | string[]> = {}
-  for (const [name, value] of headers) if (!ofOneHop.includes(name)) kept[name] = value
-  if (body instanceof Uint8Array) kept["content-length"] = String(body.byteLength)
-  // Node ends a streamed body with one more write. A server that closes after its reply may have closed by then, and the
-  // reply would be lost to EPIPE; asked to keep the connection, it leaves the closing to us.
-  kept.connection = "keep-alive"
-  return kept
+function readable(body: ReadableStream): Readable {
+  const source = Readable.fromWeb(body as never)
+  // Its end is the request's end, or comes when the reply is there; an error that nobody hears would end the process.
+  return source.on("error", () => undefined)
 }
 
-function toResponse(reply: IncomingMessage, method: string): Response {
-  const status = reply.statusCode ?? 502
+function replyOf(method: string, status: number, raw: string[]): { response: Response; sink: Writable } {
+  const sink = new PassThrough()
   const headers = new Headers()
-  for (let at = 0; at < reply.rawHeaders.length; at += 2) {
-    const [name = "", value = ""] = reply.rawHeaders.slice(at, at + 2)
-    if (!ofOneHop.includes(name.toLowerCase())) headers.append(name, value)
-  }
+  const passing = answerHeadersOnward(raw)
+  for (let at = 0; at < passing.length; at += 2) headers.append(passing[at] ?? "", passing[at + 1] ?? "")
   const hasBody = !bodiless.has(status) && method !== "HEAD"
-  if (!hasBody) reply.resume()
-  return new Response(hasBody ? (Readable.toWeb(reply) as ReadableStream) : null, { status, headers })
+  if (!hasBody) sink.resume()
+  const body = hasBody ? (Readable.toWeb(sink) as ReadableStream) : null
+  return { response: new Response(body, { status, headers }), sink }
 }

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { answerHeadersOnward, headerValue, requestHeadersOnward } from "./end-to-end.js"
+
+test("headers of one connection stop here, with those that Connection lists", () => {
+  const headers = [
+    ...[
+      "Connection",
+      "keep-alive, X-Hop",
+      "Keep-Alive",
+      "timeout=5",
+      "X-Hop",
+      "1",
+      "X-Other-Hop",
+      "1",
+      "TE",
+      "trailers",
+    ],
+    ...[
+      "connection",
+      "x-other-hop",
+      "Upgrade",
+      "h2c",
+      "HTTP2-Settings",
+      "x",
+      "Trailer",
+      "X-Sum",
+      "Proxy-Authorization",
+      "p",
+    ],
+    ...["Set-Cookie", "a=1", "X-End", "1", "Set-Cookie", "b=2"],
+  ]
+
+  for (const passing of [requestHeadersOnward(headers), answerHeadersOnward(headers)]) {
+    assert.deepEqual(passing, ["Set-Cookie", "a=1", "X-End", "1", "Set-Cookie", "b=2"])
+  }
+})
+
+test("how a body was framed stays behind, and an answer keeps its length", () => {
+  const headers = ["Content-Length", "5", "Transfer-Encoding", "chunked", "Expect", "100-continue", "A", "b"]
+
+  assert.deepEqual(requestHeadersOnward(headers), ["A", "b"])
+  assert.deepEqual(answerHeadersOnward(headers), ["Content-Length", "5", "Expect", "100-continue", "A", "b"])
+})
+
+test("Connection cannot take away whom a request is for", () => {
+  assert.deepEqual(requestHeadersOnward(["Connection", "host , x-a", "Host", "a.example", "X-A", "1"]), [
+    "Host",
+    "a.example",
+  ])
+})
+
+test("a hop names what else ends with it, in lower case", () => {
+  const passing = requestHeadersOnward(["X-Api-Key", "k", "X-A", "1"], (name) => name === "x-api-key")
+
+  assert.deepEqual(passing, ["X-A", "1"])
+  assert.deepEqual([headerValue(passing, "x-a"), headerValue(passing, "1")], ["1", undefined])
+})
