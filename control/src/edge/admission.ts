@@ -23,7 +23,12 @@ export interface Asked {
   readonly isUpgrade?: boolean
 }
 
-export type Admission = { readonly route: Route; readonly target: Target } | { readonly refusal: Refusal }
+export interface Admitted {
+  readonly route: Route
+  readonly target: Target
+}
+
+export type Admission = Admitted | { readonly refusal: Refusal }
 
 /** @param bodyLimitBytes  largest body that is let through, by what `Content-Length` says of it */
 export function admit(asked: Asked, table: RoutingTable, bodyLimitBytes: number): Admission {

@@ -32,7 +32,7 @@ export interface Edge {
 }
 
 export function createEdge({ config, log, table }: { config: Config; log: Log; table: Table }): Edge {
-  const connections = createUnitConnections()
+  const connections = createUnitConnections({ maxHeaderBytes })
   let current = indexTable(table)
   let take = (): void => undefined
   const tableTaken = new Promise<void>((resolve) => {

@@ -1,46 +1,19 @@
 /** Which headers pass, which stop here and which are ours to say. Pure. */
 import { isIPv6 } from "node:net"
+import { answerHeadersOnward, headerValue, requestHeadersOnward } from "@superstep/protocol/http/end-to-end"
+import { isOwnHeader, unitHeader } from "@superstep/protocol/http/own-headers"
 
 /** Headers by lower-case name, each with all its lines: Node's `headersDistinct`. */
 export type HeaderLists = Readonly<Record<string, readonly string[] | undefined>>
-export type HeadersOut = Record<string, string | string[]>
-
-/** They speak of one connection only (RFC 9110 §7.6.1); `http2-settings` belongs to an upgrade that we never make. */
-const hopByHop = new Set([
-  ...["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"],
-  ...["proxy-authenticate", "proxy-authorization", "http2-settings"],
-])
-
-/** What a caller must not take away by listing it in `Connection`: where a body ends, and whom it is for. */
-const keptAlways = new Set(["content-length", "host"])
 
 /**
- * What only the edge may say to a unit. `x-api-key` ends here because it is the workspace's key: user code behind
- * the unit must never hold a credential of the platform (architecture D12). `expect` was answered by us already.
+ * What only the edge may say to a unit, beside everything below `x-superstep-`. `x-api-key` ends here because it is the
+ * workspace's key: user code behind the unit must never hold a credential of the platform (architecture D12).
  */
 const ours = new Set([
-  ...["x-superstep-unit", "x-revision-id", "x-api-key", "expect", "x-request-id", "forwarded", "x-real-ip"],
+  ...["x-revision-id", "x-api-key", "x-request-id", "forwarded", "x-real-ip"],
   ...["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-port", "x-forwarded-prefix"],
 ])
-
-const nothing: ReadonlySet<string> = new Set()
-
-/**
- * @param stopped  what stops here as well
- * @returns        the headers that belong to the message and not to the connection it came over
- */
-export function endToEnd(headers: HeaderLists, stopped = nothing): HeadersOut {
-  const listed = (headers.connection ?? []).flatMap((line) => line.split(",")).map((name) => name.trim().toLowerCase())
-  const dropped = new Set(listed.filter((name) => !keptAlways.has(name)))
-  const passing = Object.entries(headers).filter(
-    ([name]) => !hopByHop.has(name) && !stopped.has(name) && !dropped.has(name),
-  )
-  return Object.fromEntries(passing.map(([name, lines = []]) => [name, oneOrMany(lines)]))
-}
-
-// Node's client takes no list for some headers, `host` among them.
-const oneOrMany = ([first = "", ...more]: readonly string[]): string | string[] =>
-  more.length === 0 ? first : [first, ...more]
 
 export interface Caller {
   /** Address of the socket's other end. */
@@ -57,27 +30,29 @@ export interface Stamp {
   readonly unitToken: string
 }
 
-/** The headers of a request as its unit gets them. */
-export function requestHeaders(headers: HeaderLists, stamp: Stamp): HeadersOut {
-  return Object.assign(endToEnd(headers, ours), framing(headers), forwarded(headers, stamp), {
-    "x-request-id": stamp.requestId,
-    "x-superstep-unit": stamp.unitToken,
-  })
+/** A request's headers, in both forms in which Node gives them. */
+export interface AskedHeaders {
+  readonly rawHeaders: readonly string[]
+  readonly headersDistinct: HeaderLists
 }
 
-/**
- * A body that came in chunks goes on in chunks. It must be said: Node sends the body of a GET without either header
- * unframed, and the unit would read it as the next request.
- */
-const framing = (headers: HeaderLists): HeadersOut =>
-  headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" }
+/** The headers of a request as its unit gets them: name, value, name, value. */
+export const requestHeaders = ({ rawHeaders, headersDistinct }: AskedHeaders, stamp: Stamp): string[] => [
+  ...requestHeadersOnward(rawHeaders, (name) => ours.has(name) || isOwnHeader(name)),
+  ...Object.entries(forwarded(headersDistinct, stamp)).flat(),
+  ...["x-request-id", stamp.requestId, unitHeader, stamp.unitToken],
+]
 
 /** Tells whether a message has a body, by its headers (RFC 9112 §6.3). */
 export const hasBody = (headers: HeaderLists): boolean =>
-  headers["transfer-encoding"] !== undefined || Number(headers["content-length"]?.[0] ?? 0) > 0
+  headers["transfer-encoding"] !== undefined || (lengthOf(headers) ?? 0) > 0
+
+/** What `Content-Length` says, in bytes; Node's parser has refused a message with two, or with chunks as well. */
+export const lengthOf = ({ "content-length": lines }: HeaderLists): number | undefined =>
+  lines?.[0] === undefined ? undefined : Number(lines[0])
 
 /** Who called, how and under which address: what we see ourselves, and more only on a trusted proxy's word. */
-function forwarded(headers: HeaderLists, { caller, prefix }: Stamp): HeadersOut {
+function forwarded(headers: HeaderLists, { caller, prefix }: Stamp): Record<string, string> {
   const told = (name: string) => (caller.isTrusted ? headers[name]?.join(", ") : undefined)
   const host = told("x-forwarded-host") ?? headers.host?.[0]
   const before = told("x-forwarded-for")
@@ -93,16 +68,18 @@ function forwarded(headers: HeaderLists, { caller, prefix }: Stamp): HeadersOut 
  * The headers of an answer as its caller gets them. `Location` and `Content-Location` pass untouched: both SDKs join
  * them to their base URL again, so a prefix would be there twice (control-plane §6.9).
  */
-export function responseHeaders(headers: HeaderLists, requestId: string): HeadersOut {
-  const passing = endToEnd(headers)
-  if (passing["x-request-id"] === undefined) passing["x-request-id"] = requestId
+export function responseHeaders(headers: readonly string[], requestId: string): string[] {
+  const passing = answerHeadersOnward(headers)
+  if (headerValue(passing, "x-request-id") === undefined) passing.push("x-request-id", requestId)
   // Tells an nginx in front of us not to hold events back.
-  if (isEventStream(headers)) passing["x-accel-buffering"] ??= "no"
+  if (isEventStream(headers) && headerValue(passing, "x-accel-buffering") === undefined) {
+    passing.push("x-accel-buffering", "no")
+  }
   return passing
 }
 
-export const isEventStream = (headers: HeaderLists): boolean =>
-  /^text\/event-stream(?:\s*;|$)/i.test(headers["content-type"]?.[0] ?? "")
+export const isEventStream = (headers: readonly string[]): boolean =>
+  /^text\/event-stream(?:\s*;|$)/i.test(headerValue(headers, "content-type") ?? "")
 
 /** Keeps a caller's request id when it is fit for a log line. @param fresh  makes a new one */
 export function requestIdOf(headers: HeaderLists, fresh: () => string): string {

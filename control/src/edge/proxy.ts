@@ -5,17 +5,18 @@
  * ending as if it were whole; P3 a request stays with its unit, whatever the table becomes.
  */
 import { randomUUID } from "node:crypto"
-import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http"
-import { pipeline } from "node:stream"
-import { admit } from "./admission.js"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { BodyTooLarge, type ForwardedRequest, forward, NotSent } from "@superstep/protocol/http/forward"
+import { type Admitted, admit } from "./admission.js"
 import { callerOf } from "./caller.js"
+import type { OpenExchange } from "./counters.js"
 import type { Edge } from "./edge.js"
-import { hasBody, isEventStream, requestHeaders, requestIdOf, responseHeaders } from "./headers.js"
+import { hasBody, isEventStream, lengthOf, requestHeaders, requestIdOf, responseHeaders } from "./headers.js"
 import { isTooFast } from "./rate-limit.js"
-import { type Reached, reachUnit } from "./reach-unit.js"
+import { reachUnit } from "./reach-unit.js"
 import { brokenOff, internalError, type Refusal, tooLarge, tooManyRequests } from "./refusal.js"
 import { answerForSleeper, discardRest, refuse } from "./replies.js"
-import type { Route } from "./table.js"
+import type { Unit } from "./table.js"
 import { isHealthCheck } from "./target.js"
 
 /** One request of the world, from its head to the end of its answer. */
@@ -54,86 +55,74 @@ async function serve(visit: Visit): Promise<void> {
   if (!isUse && (route.state === "held" || route.state === "full")) return answerForSleeper(response, route, requestId)
   if (isUse && isTooFast(edge, route)) return refuse(request, response, tooManyRequests(route), requestId)
   const gone = new AbortController()
-  response.once("close", () => gone.abort())
-  const caller = callerOf(edge, request)
-  const reached = await reachUnit(edge, {
+  response.once("close", () => {
+    if (!response.writableFinished) gone.abort()
+    discardRest(request)
+  })
+  const refusal = await reachUnit(edge, {
     route,
     kind: "requests",
     isUse,
     gone: gone.signal,
-    head: (unit) => ({
-      agent: edge.connections.agentFor(unit),
-      method,
-      path: target.path,
-      headers: requestHeaders(headers, { caller, prefix: target.prefix, requestId, unitToken: unit.token }),
-    }),
+    send: (unit, exchange) => carry(visit, admission, { unit, exchange, gone: gone.signal }),
   })
-  if (!reached || gone.signal.aborted) return
-  if ("refusal" in reached) giveUp(visit, reached.refusal)
-  else carry(visit, route, reached)
+  if (refusal) giveUp(visit, refusal)
 }
 
-function carry(visit: Visit, route: Route, { request: upstream, exchange, unit }: Reached): void {
-  const { edge, request, response, requestId } = visit
-  response.once("close", () => {
-    exchange.close()
-    if (!response.writableFinished) upstream.destroy()
-    discardRest(request)
-  })
-  const fail = (err: unknown) => {
+interface Carrier {
+  readonly unit: Unit
+  readonly exchange: OpenExchange
+  readonly gone: AbortSignal
+}
+
+/** @throws NotSent  the unit cannot be connected to */
+async function carry(visit: Visit, admitted: Admitted, { unit, exchange, gone }: Carrier): Promise<void> {
+  const { edge, response, requestId } = visit
+  const onAnswer = (status: number, headers: string[]) => {
+    if (isEventStream(headers)) exchange.becomeStream()
+    return beginAnswer(visit, status, headers)
+  }
+  try {
+    await forward(edge.connections.to(unit), onwardRequest(visit, admitted, unit, gone), { onAnswer })
+  } catch (err) {
+    if (err instanceof NotSent) throw err
+    if (err instanceof BodyTooLarge) return giveUp(visit, tooLarge(edge.config.maxBodyBytes))
     // Once the answer has begun, its own end tells what happened; once the caller has left, nobody asks.
     if (response.headersSent || response.destroyed) return
     edge.log.warn({ err, request_id: requestId, unit_id: unit.unit_id }, "unit broke a request off")
-    giveUp(visit, brokenOff(route.name))
+    giveUp(visit, brokenOff(admitted.route.name))
   }
-  upstream.on("error", fail)
-  upstream.once("response", (answer) => {
-    if (isEventStream(answer.headersDistinct)) exchange.becomeStream()
-    try {
-      relayAnswer(visit, answer)
-    } catch (err) {
-      // Node parses a few answers that it refuses to write, such as status 099.
-      answer.destroy()
-      fail(err)
-    }
-  })
-  sendBody(visit, upstream)
 }
 
-function relayAnswer({ edge, response, requestId, onAnswer }: Visit, answer: IncomingMessage): void {
-  onAnswer(answer.statusCode ?? 0)
-  response.writeHead(answer.statusCode ?? 0, responseHeaders(answer.headersDistinct, requestId))
+/** The request as this unit gets it: its token is among the headers. */
+function onwardRequest(
+  { edge, request, requestId }: Visit,
+  { target }: Admitted,
+  { token }: Unit,
+  signal: AbortSignal,
+): ForwardedRequest {
+  const { method = "GET", headersDistinct } = request
+  const stamp = { caller: callerOf(edge, request), prefix: target.prefix, requestId, unitToken: token }
+  const body = { source: request, length: lengthOf(headersDistinct), limitBytes: edge.config.maxBodyBytes }
+  return {
+    method,
+    path: target.path,
+    headers: requestHeaders(request, stamp),
+    body: hasBody(headersDistinct) ? body : null,
+    signal,
+  }
+}
+
+/** @returns where the body of the answer goes */
+function beginAnswer({ response, requestId, onAnswer }: Visit, status: number, headers: string[]): ServerResponse {
+  onAnswer(status)
+  response.writeHead(status, responseHeaders(headers, requestId))
   // A stream's head must not wait for its first event; but where that has come with it, both leave in one write.
   setImmediate(() => response.destroyed || response.flushHeaders())
-  pipeline(answer, response, (err) => {
-    if (err) edge.log.debug({ err, request_id: requestId }, "answer ended early")
-  })
+  return response
 }
 
-function sendBody(visit: Visit, upstream: ClientRequest): void {
-  const { edge, request } = visit
-  if (!hasBody(request.headersDistinct)) {
-    upstream.end()
-    return
-  }
-  const limit = edge.config.maxBodyBytes
-  let seen = 0
-  // Node would write the head and the beginning of the body one by one, and the unit would wake twice.
-  request.once("data", () => {
-    upstream.cork()
-    process.nextTick(() => upstream.uncork())
-  })
-  // Added before the pipe, so that it sees a chunk before the unit does. Both obey the pipe's pauses.
-  request.on("data", (chunk: Buffer) => {
-    seen += chunk.length
-    if (seen <= limit || upstream.destroyed) return
-    upstream.destroy()
-    giveUp(visit, tooLarge(limit))
-  })
-  request.pipe(upstream)
-}
-
-/** Answers if nothing was answered yet; an answer under way is cut. */
+/** Answers if nothing was answered yet; cuts an answer that has begun. */
 function giveUp({ request, response, requestId, onAnswer }: Visit, refusal: Refusal): void {
   onAnswer(refusal.status)
   if (response.headersSent) response.destroy()

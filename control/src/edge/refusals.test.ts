@@ -2,8 +2,9 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { request as httpRequest, type IncomingMessage } from "node:http"
 import test from "node:test"
+import { sendRaw } from "@superstep/protocol/http/testing/hostile-requests"
 import { until } from "@superstep/toolkit/testing/until"
-import { edgeWithUnit, gate, key, readBody, route, sendRaw, startUnit, withKey } from "./testing/harness.js"
+import { edgeWithUnit, gate, key, readBody, route, startUnit, withKey } from "./testing/harness.js"
 
 const limited = { SUPERSTEP_EDGE_MAX_BODY_BYTES: "1000" }
 

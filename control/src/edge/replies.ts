@@ -36,11 +36,12 @@ export function discardRest(request: IncomingMessage): void {
 /** Refuses an upgrade, for which Node gives no response, and closes the connection. */
 export function refuseOnSocket(socket: Duplex, refusal: Refusal, requestId: string): void {
   const { status, headers, body } = renderRefusal(refusal, requestId)
-  if (socket.writable) socket.end(`${renderHead(status, { ...headers, connection: "close" })}${body}`)
+  if (socket.writable)
+    socket.end(`${renderHead(status, [...Object.entries(headers).flat(), "connection", "close"])}${body}`)
 }
 
-/** The first lines of an HTTP/1.1 answer, with the empty line. */
-export function renderHead(status: number, headers: Readonly<Record<string, string | readonly string[]>>): string {
-  const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((line) => `${name}: ${line}`))
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n`
+/** The first lines of an HTTP/1.1 answer, with the empty line. @param headers  name, value, name, value */
+export function renderHead(status: number, headers: readonly string[]): string {
+  const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n`
 }

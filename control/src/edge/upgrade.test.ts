@@ -3,10 +3,11 @@ import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
 import test from "node:test"
+import { sendRaw } from "@superstep/protocol/http/testing/hostile-requests"
 import { until } from "@superstep/toolkit/testing/until"
 import { type RawData, WebSocket, WebSocketServer } from "ws"
 import { edgeStatus } from "./client.js"
-import { edgeWithUnit, key, route, sendRaw, withKey } from "./testing/harness.js"
+import { edgeWithUnit, key, route, withKey } from "./testing/harness.js"
 
 /** An edge before a unit that echoes what comes over a WebSocket, and declines `/no`. */
 async function echoEdge() {

@@ -6,15 +6,16 @@ import { randomUUID } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { admit } from "./admission.js"
+import { forward, NotSent } from "@superstep/protocol/http/forward"
+import { type Admitted, admit } from "./admission.js"
 import { callerOf } from "./caller.js"
 import type { Edge } from "./edge.js"
 import { hasBody, requestHeaders, requestIdOf, responseHeaders } from "./headers.js"
 import { isTooFast } from "./rate-limit.js"
-import { type Reached, reachUnit } from "./reach-unit.js"
+import { reachUnit } from "./reach-unit.js"
 import { brokenOff, internalError, malformed, tooManyRequests } from "./refusal.js"
 import { refuseOnSocket, renderHead } from "./replies.js"
-import type { Route } from "./table.js"
+import type { Unit } from "./table.js"
 
 // Finds callers and units that vanished without a word.
 const keepAliveMs = 30_000
@@ -49,54 +50,54 @@ async function shakeHands(handshake: Handshake): Promise<void> {
   if (request.headers.upgrade?.toLowerCase() !== "websocket" || method !== "GET" || hasBody(headers)) {
     return refuseOnSocket(socket, malformed("only WebSocket is upgraded here: leave the header Upgrade out"), requestId)
   }
-  const { route, target } = admission
+  const { route } = admission
   if (isTooFast(edge, route)) return refuseOnSocket(socket, tooManyRequests(route), requestId)
   const gone = new AbortController()
   socket.once("close", () => gone.abort())
-  const caller = callerOf(edge, request)
-  const reached = await reachUnit(edge, {
+  const refusal = await reachUnit(edge, {
     route,
     kind: "websockets",
     isUse: true,
     gone: gone.signal,
-    head: ({ token }) => ({
-      agent: false,
-      path: target.path,
-      headers: {
-        ...requestHeaders(headers, { caller, prefix: target.prefix, requestId, unitToken: token }),
-        connection: "Upgrade",
-        upgrade: "websocket",
-      },
-    }),
+    send: (unit) => carry(handshake, admission, unit, gone.signal),
   })
-  if (!reached || gone.signal.aborted) return
-  if ("refusal" in reached) refuseOnSocket(socket, reached.refusal, requestId)
-  else carry(handshake, route, reached)
+  if (refusal) refuseOnSocket(socket, refusal, requestId)
 }
 
-function carry(handshake: Handshake, route: Route, { request: upstream, exchange, unit }: Reached): void {
-  const { edge, socket, requestId } = handshake
-  socket.once("close", () => {
-    exchange.close()
-    upstream.destroy()
-  })
-  upstream.once("upgrade", (answer, unitSocket, unitEarly) => joinSockets(handshake, answer, unitSocket, unitEarly))
-  upstream.once("response", (answer) => relayRefusal(handshake, answer))
-  upstream.on("error", (err) => {
-    if (socket.destroyed) return
+/** Resolves when the WebSocket, or the answer that declined it, is over. @throws NotSent  the unit cannot be connected to */
+async function carry(handshake: Handshake, { route, target }: Admitted, unit: Unit, gone: AbortSignal): Promise<void> {
+  const { edge, request, socket, requestId } = handshake
+  const caller = callerOf(edge, request)
+  const headers = requestHeaders(request, { caller, prefix: target.prefix, requestId, unitToken: unit.token })
+  const upgrade = { method: "GET", path: target.path, headers, body: null, upgrade: "websocket", signal: gone } as const
+  let isBegun = false
+  let joined: Promise<unknown> | undefined
+  try {
+    await forward(edge.connections.to(unit), upgrade, {
+      onAnswer: (status, answer) => {
+        isBegun = true
+        return relayRefusal(handshake, status, answer)
+      },
+      onUpgrade: (_, answer, unitSocket) => {
+        joined = joinSockets(handshake, answer, unitSocket as Socket)
+      },
+    })
+    await joined
+  } catch (err) {
+    if (err instanceof NotSent) throw err
+    if (isBegun || socket.destroyed) return
     edge.log.warn({ err, request_id: requestId, unit_id: unit.unit_id }, "unit broke an upgrade off")
     refuseOnSocket(socket, brokenOff(route.name), requestId)
-  })
-  upstream.end()
+  }
 }
 
+/** @returns  resolves when the caller's connection has ended */
 function joinSockets(
   { edge, socket, early, requestId }: Handshake,
-  answer: IncomingMessage,
+  answer: string[],
   unitSocket: Socket,
-  unitEarly: Buffer,
-): void {
-  const headers = { ...responseHeaders(answer.headersDistinct, requestId), connection: "Upgrade", upgrade: "websocket" }
+): Promise<unknown> {
+  const ended = new Promise((resolve) => socket.once("close", resolve))
   for (const side of [socket, unitSocket]) {
     side.setTimeout(0)
     side.setNoDelay(true)
@@ -105,19 +106,18 @@ function joinSockets(
   unitSocket.on("error", (err) => edge.log.debug({ err, request_id: requestId }, "upgraded connection failed"))
   unitSocket.once("close", () => socket.destroySoon())
   socket.once("close", () => unitSocket.destroy())
+  const headers = [...responseHeaders(answer, requestId), "connection", "Upgrade", "upgrade", "websocket"]
   socket.write(renderHead(101, headers))
-  if (unitEarly.length > 0) socket.write(unitEarly)
   if (early.length > 0) unitSocket.write(early)
   socket.pipe(unitSocket).pipe(socket)
+  return ended
 }
 
-/** The unit declined: its answer goes to the caller as it is, and the connection ends. */
-function relayRefusal({ socket, requestId }: Handshake, answer: IncomingMessage): void {
-  const headers = { ...responseHeaders(answer.headersDistinct, requestId), connection: "close" }
-  socket.write(renderHead(answer.statusCode ?? 502, headers))
-  // Chunks were taken apart on the way in; the end of the connection ends the body.
-  answer.pipe(socket)
-  answer.once("close", () => {
-    if (!answer.complete) socket.destroy()
-  })
+/**
+ * The unit declined: its answer goes to the caller as it is, and the connection ends with it. What the caller has sent after
+ * its head is never read. @returns where the body of the answer goes
+ */
+function relayRefusal({ socket, requestId }: Handshake, status: number, answer: string[]): Socket {
+  socket.write(renderHead(status, [...responseHeaders(answer, requestId), "connection", "close"]))
+  return socket
 }

@@ -3,7 +3,6 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http"
-import { connect } from "node:net"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
@@ -160,15 +159,4 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks)
-}
-
-/** Sends bytes as they are and gives back all that comes until the other side ends. */
-export async function sendRaw(port: number, bytes: string): Promise<string> {
-  const socket = connect(port, "127.0.0.1")
-  const chunks: Buffer[] = []
-  socket.on("data", (chunk) => chunks.push(chunk))
-  const closed = once(socket, "close")
-  socket.write(bytes)
-  await closed
-  return Buffer.concat(chunks).toString("latin1")
 }
