@@ -14,7 +14,8 @@ import { addAssistantRoutes } from "./assistants/routes.js"
 import type { SourceReader } from "./assistants/source-analysis.js"
 import { addCronRoutes } from "./crons/routes.js"
 import type { Gate } from "./gate/gate.js"
-import { fromOutside, notOfOwnCode, type OwnChannel, tellOrigin } from "./gate/own-channel.js"
+import { fromOutside, notOfOwnCode, tellOrigin } from "./gate/origin.js"
+import type { OwnChannel } from "./gate/own-channel.js"
 import { serveThroughApp } from "./gate/project-app.js"
 import { requireApiKey, requireKnownOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
 import { identifyCaller } from "./http/caller-of.js"
@@ -82,7 +83,7 @@ export function createApp(options: AppOptions): Api {
   if (options.tracing) app.use(options.tracing.middleware)
   const requestLog = logRequests(log, http.loggingHeaders)
   if (requestLog) app.use(requestLog)
-  app.use(tellOrigin(channel))
+  app.use(tellOrigin)
   app.use(fromOutside(crossOrigin(http.crossOrigin)))
   if (options.isDev) {
     app.use(fromOutside(requireLoopbackHost), fromOutside(requireKnownOrigin(http.crossOrigin.origins)))

@@ -65,10 +65,10 @@ export function assemble({ config, db, leases, log, env, project, channel, traci
     serverEnv: env,
     limits: workerLimits(config),
     crashes,
-    loopback: channel.socketPath,
+    loopback: channel.loopback,
     log,
   })
-  const gate = new Gate({ log, serverEnv: env, limits: workerLimits(config), crashes, loopback: channel.socketPath })
+  const gate = new Gate({ log, serverEnv: env, limits: workerLimits(config), crashes, loopback: channel.loopback })
   const sources = new SourceAnalysis({ project: toWorkerProject(project), timeoutMs: config.schemaTimeoutMs, log })
   const runTimeoutMs = config.runTimeoutSeconds * 1000
   const metrics = createMetrics()

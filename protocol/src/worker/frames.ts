@@ -20,6 +20,14 @@ export interface GraphError {
   readonly code_frame?: string
 }
 
+/** How user code reaches its own server over HTTP. */
+export interface Loopback {
+  /** Path of the server's own Unix socket. */
+  readonly socket_path: string
+  /** What requests there carry as `x-superstep-credential`; it also signs the tickets of the requests that the server gives to the app. */
+  readonly credential: string
+}
+
 /** One channel's value in one version; its payload line is the value. */
 export interface Blob {
   readonly channel: string
@@ -197,8 +205,7 @@ export interface LoadFrame {
   readonly auth?: string
   /** `path:export` of the project's HTTP app. */
   readonly app?: string
-  /** Path of the Unix socket at which user code reaches its own server over HTTP. */
-  readonly loopback?: string
+  readonly loopback?: Loopback
 }
 
 /** Execute a run. */

@@ -3,7 +3,7 @@
  * so a graph that burns the processor delays nobody's authentication. It owns its process and its socket; the rules (T1 …)
  * are in this folder's README. `stop` ends everything it started.
  */
-import type { Denial } from "@superstep/protocol/worker/frames"
+import type { Denial, Loopback } from "@superstep/protocol/worker/frames"
 import { Denied, KnownError, Unavailable } from "@superstep/toolkit/errors/errors"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -38,8 +38,8 @@ export interface GateOptions {
   readonly limits?: Partial<Limits>
   /** Hears of the crashes that count against the project. */
   readonly crashes: ProjectCrashes
-  /** Path of the Unix socket at which user code, and what the app leaves to the server, reaches this server. */
-  readonly loopback: string
+  /** How user code, and what the app leaves to the server, reaches this server. */
+  readonly loopback: Loopback
 }
 
 /** A request without its body. */

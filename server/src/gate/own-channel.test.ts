@@ -2,6 +2,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { credentialHeader, signTicket, ticketHeader, userHeader } from "@superstep/protocol/http/own-headers"
+import { fetchOverSocket } from "@superstep/protocol/http/socket-fetch"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { startTestHttp } from "../testing/test-http.js"
@@ -38,18 +40,67 @@ test("without an app there is no route of its own", async () => {
   assert.equal((await callOwnRoute(http.channel, { method: "POST", path: "/threads", body: "{}" })).status, 404)
 })
 
-test("only the socket tells a request of the server's own, and a ticket ends with its reply", async () => {
+test("the server's own socket answers nobody without a credential, and no other door knows it", async () => {
   await using db = await freshDatabase({ migrations })
   const gate = { ...project, auth: "./src/auth.ts:auth", app: "./src/app.ts:app" }
   await using http = await startTestHttp(db, { gate })
-  const pretending = { "x-superstep-only-app": "1", "x-superstep-ticket": "anything" }
+  const { loopback } = http.channel
+  const atSocket = (own: Record<string, string>) => {
+    const headers = new Headers({ "content-type": "application/json", ...own })
+    const body = Buffer.from("{}")
+    return fetchOverSocket({ socketPath: loopback.socket_path, method: "POST", path: "/threads", headers, body })
+  }
 
-  assert.equal((await http.send("POST", "/threads", {}, pretending)).status, 401)
-  const late = await callOwnRoute(http.channel, {
-    method: "POST",
-    path: "/threads",
-    headers: new Headers({ "x-superstep-ticket": "one that is over" }),
-    body: "{}",
-  })
-  assert.equal(late.status, 403)
+  const refused = [
+    await atSocket({}),
+    await atSocket({ [credentialHeader]: "" }),
+    await atSocket({ [credentialHeader]: "anything" }),
+    await atSocket({ [credentialHeader]: `${loopback.credential}, ${loopback.credential}` }),
+    await atSocket({ [ticketHeader]: "one that is over" }),
+    // Only the server knows which tickets are good, whoever signed them; and a ticket is never more than a ticket.
+    await atSocket({
+      [ticketHeader]: signTicket("made up", loopback.credential),
+      [credentialHeader]: loopback.credential,
+    }),
+  ]
+  const atDoor = await http.send("POST", "/threads", {}, { [credentialHeader]: loopback.credential })
+
+  assert.deepEqual(
+    refused.map(({ status }) => status),
+    refused.map(() => 403),
+  )
+  assert.equal(atDoor.status, 401)
+  assert.deepEqual(await db.rows(sql`select thread_id from threads`), [])
+  assert.equal((await atSocket({ [credentialHeader]: loopback.credential })).status, 200)
+})
+
+test("the app's own socket answers nobody but the server", async () => {
+  await using db = await freshDatabase({ migrations })
+  const gate = { ...project, app: "./src/app.ts:app" }
+  await using http = await startTestHttp(db, { gate })
+  const socketPath = await http.gate.withApp(async (path) => path, Promise.resolve())
+  const atApp = async (own: Record<string, string>) => {
+    const headers = new Headers({ [userHeader]: encodeURIComponent('{"identity":"ada"}'), ...own })
+    return (await fetchOverSocket({ socketPath, method: "GET", path: "/custom/who", headers, body: null })).status
+  }
+
+  assert.equal(await atApp({}), 403)
+  assert.equal(await atApp({ [ticketHeader]: "made up" }), 403)
+  assert.equal(await atApp({ [ticketHeader]: signTicket("made up", "another credential") }), 403)
+  assert.equal(await atApp({ [credentialHeader]: http.channel.loopback.credential }), 403)
+})
+
+test("user code reaches every route but those of the control plane", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { unitToken: "sesame" })
+  const { loopback } = http.channel
+  const call = async (method: string, path: string) => {
+    const headers = new Headers({ [credentialHeader]: loopback.credential })
+    return (await fetchOverSocket({ socketPath: loopback.socket_path, method, path, headers, body: null })).status
+  }
+
+  assert.equal(await call("GET", "/info"), 200)
+  assert.equal(await call("GET", "/internal/status"), 403)
+  assert.equal(await call("POST", "/internal/activate"), 403)
+  assert.equal((await http.send("GET", "/internal/status", undefined, { "x-superstep-unit": "sesame" })).status, 200)
 })

@@ -1,50 +1,33 @@
 /**
  * The server's own way to itself: a Unix socket in a folder that only this user can enter. What comes here is either the rest
- * of a request that the project's app passed on, known by its ticket, or user code that calls the server that executes it.
+ * of a request that the project's app passed on, which shows its ticket, or user code that calls the server that executes it,
+ * which shows the credential of this server. Anything else is refused.
  */
-import { randomUUID } from "node:crypto"
+import { randomBytes, randomUUID } from "node:crypto"
 import { rm } from "node:fs/promises"
 import type { ServerResponse } from "node:http"
 import { dirname, join } from "node:path"
-import { fetchOverSocket } from "@superstep/protocol/http/socket-fetch"
-import { Forbidden } from "@superstep/toolkit/errors/errors"
+import {
+  credentialHeader,
+  isCredential,
+  type OwnHeaders,
+  signTicket,
+  takeOwnHeaders,
+  ticketHeader,
+} from "@superstep/protocol/http/own-headers"
+import type { Loopback } from "@superstep/protocol/worker/frames"
 import { type Listening, listen } from "@superstep/toolkit/http/listen"
-import type { Context, MiddlewareHandler } from "hono"
-import type { Caller } from "../auth/caller.js"
+import type { Context } from "hono"
 import { makeSocketFolder } from "../workers/worker-socket.js"
-
-/** What is known of a request that is with the app. */
-export interface Ticket {
-  /** Undefined where it is found out when the app has passed the request on. */
-  readonly caller: Caller | undefined
-  /** Whether it came from this machine, and the address that it came from. */
-  readonly isLoopback: boolean
-  readonly address: string
-  /** It is the server's own. */
-  readonly isOwn: boolean
-  /** It is for a route of the app's own, and for none of the server's. */
-  readonly onlyApp: boolean
-}
-
-/** Where a request comes from: the world, user code of this project, or the app, which passes the world's requests on. */
-export type Origin =
-  | { readonly from: "outside" }
-  | { readonly from: "own code"; readonly onlyApp: boolean }
-  | { readonly from: "app"; readonly ticket: Ticket }
-
-declare module "hono" {
-  interface ContextVariableMap {
-    origin: Origin
-  }
-}
-
-export const ticketHeader = "x-superstep-ticket"
-const onlyAppHeader = "x-superstep-only-app"
+import type { FromListener, Origin, Ticket } from "./origin.js"
 
 type Fetch = (request: Request, env: never) => Response | Promise<Response>
 
 export interface OwnChannel {
-  readonly socketPath: string
+  /** For workers, and for nobody else: their user code may call every route. */
+  readonly loopback: Loopback
+  /** What the server shows where it may reach routes of the app alone. */
+  readonly appCredential: string
   /**
    * Answers at the socket.
    * @param mountPrefix  below which the routes are; user code need not know it
@@ -52,25 +35,43 @@ export interface OwnChannel {
   listen(fetch: Fetch, mountPrefix: string): Promise<void>
   /** Issues a ticket that holds until the reply is over. @returns its header's value, and the end of the reply */
   issue(c: Context, ticket: Ticket): { value: string; done: Promise<void> }
-  find(value: string): Ticket | undefined
   close(): Promise<void>
 }
+
+const newCredential = (): string => randomBytes(32).toString("base64url")
 
 export async function openOwnChannel(): Promise<OwnChannel> {
   const name = "server.sock"
   const socketPath = join(await makeSocketFolder("server", name), name)
+  const [credential, appCredential] = [newCredential(), newCredential()]
   const tickets = new Map<string, Ticket>()
   let listening: Listening | undefined
+
+  const originOf = (shown: OwnHeaders): Origin => {
+    const [ticket, code] = [shown.get(ticketHeader), shown.get(credentialHeader)]
+    if (ticket !== undefined) {
+      const found = tickets.get(ticket)
+      return found ? { from: "app", ticket: found } : nobody("the request that the app passes on is over")
+    }
+    if (isCredential(code, credential)) return { from: "own code", onlyApp: false }
+    if (isCredential(code, appCredential)) return { from: "own code", onlyApp: true }
+    return nobody("only code of this project may call here, through the SDK's client without an address")
+  }
+
   return {
-    socketPath,
+    loopback: { socket_path: socketPath, credential },
+    appCredential,
     listen: async (fetch, mountPrefix) => {
-      // `env` is what the adapter gives: a request that came here says so where no client can.
-      const marked = (request: Request, env: object) =>
-        fetch(mountPrefix === "" ? request : below(mountPrefix, request), { ...env, isOwn: true } as never)
-      listening = await listen(marked as never, { socketPath })
+      const withOrigin = (request: Request, env: FromListener) => {
+        const origin = originOf(takeOwnHeaders(env.incoming))
+        // What the app passes on has the whole path, as it came from the world.
+        const isWhole = origin.from === "app" || mountPrefix === ""
+        return fetch(isWhole ? request : below(mountPrefix, request), { ...env, origin } as never)
+      }
+      listening = await listen(withOrigin as never, { socketPath })
     },
     issue: (c, ticket) => {
-      const value = randomUUID()
+      const value = signTicket(randomUUID(), credential)
       tickets.set(value, ticket)
       const { outgoing } = c.env as { outgoing: ServerResponse }
       const done = new Promise<void>((resolve) => {
@@ -81,7 +82,6 @@ export async function openOwnChannel(): Promise<OwnChannel> {
       })
       return { value, done }
     },
-    find: (value) => tickets.get(value),
     close: async () => {
       await listening?.close(0)
       await rm(dirname(socketPath), { recursive: true, force: true })
@@ -89,47 +89,12 @@ export async function openOwnChannel(): Promise<OwnChannel> {
   }
 }
 
-/** What the app passes on has the whole path, as it came from the world. */
+const nobody = (problem: string): Origin => ({ from: "nobody", problem })
+
 function below(mountPrefix: string, request: Request): Request {
-  if (request.headers.has(ticketHeader)) return request
   const url = new URL(request.url)
   url.pathname = `${mountPrefix}${url.pathname}`
   return new Request(url, request)
-}
-
-/** Tells where each request comes from. */
-export const tellOrigin =
-  (channel: OwnChannel): MiddlewareHandler =>
-  async (c, next) => {
-    c.set("origin", originOf(c, channel))
-    await next()
-  }
-
-function originOf(c: Context, channel: OwnChannel): Origin {
-  if ((c.env as { isOwn?: boolean } | undefined)?.isOwn !== true) return { from: "outside" }
-  const value = c.req.header(ticketHeader)
-  if (value === undefined) return { from: "own code", onlyApp: c.req.header(onlyAppHeader) !== undefined }
-  const ticket = channel.find(value)
-  if (ticket === undefined) throw new Forbidden("the request that the app passes on is over")
-  return { from: "app", ticket }
-}
-
-/** What only the world's requests must pass: the others have passed it, or are the server's own. */
-export const fromOutside =
-  (middleware: MiddlewareHandler): MiddlewareHandler =>
-  (c, next) =>
-    c.get("origin").from === "outside" ? middleware(c, next) : next()
-
-/** What counts for all but the server's own requests, once each. */
-export const notOfOwnCode =
-  (middleware: MiddlewareHandler): MiddlewareHandler =>
-  (c, next) =>
-    c.get("origin").from === "own code" || ownsTicket(c) ? next() : middleware(c, next)
-
-/** Whether the server's own request came back from the app. */
-function ownsTicket(c: Context): boolean {
-  const origin = c.get("origin")
-  return origin.from === "app" && origin.ticket.isOwn
 }
 
 export interface OwnRequest {
@@ -146,10 +111,16 @@ export interface OwnRequest {
  * reached, whatever the path says: who may name a webhook is not the server.
  * @throws  what the connection says when the server stops
  */
-export const callOwnRoute = (channel: Pick<OwnChannel, "socketPath">, request: OwnRequest): Promise<Response> => {
+export async function callOwnRoute(
+  { loopback, appCredential }: Pick<OwnChannel, "loopback" | "appCredential">,
+  request: OwnRequest,
+): Promise<Response> {
+  // Most servers never call themselves, and should not hold an HTTP client in memory.
+  const { fetchOverSocket } = await import("@superstep/protocol/http/socket-fetch")
   const { headers: asked, body, ...rest } = request
   const headers = new Headers(asked)
-  headers.set(onlyAppHeader, "1")
+  headers.delete(ticketHeader)
+  headers.set(credentialHeader, appCredential)
   const bytes = body === undefined ? null : Buffer.from(body)
-  return fetchOverSocket({ ...rest, socketPath: channel.socketPath, headers, body: bytes })
+  return fetchOverSocket({ ...rest, socketPath: loopback.socket_path, headers, body: bytes })
 }

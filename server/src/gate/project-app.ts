@@ -1,11 +1,13 @@
 /** The project's HTTP app in front of the server's routes (agent-server-api §13.1): each request goes to it first. */
-import { fetchOverSocket } from "@superstep/protocol/http/socket-fetch"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { ticketHeader, userHeader } from "@superstep/protocol/http/own-headers"
 import { NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Context, HonoRequest, MiddlewareHandler } from "hono"
 import { anyone, type Caller, type User } from "../auth/caller.js"
 import { addressOf, isLoopbackRequest } from "../http/access.js"
 import type { Gate } from "./gate.js"
-import { type Origin, type OwnChannel, ticketHeader } from "./own-channel.js"
+import type { Origin } from "./origin.js"
+import type { OwnChannel } from "./own-channel.js"
 
 export interface AppInFront {
   readonly gate: Gate
@@ -22,8 +24,8 @@ const ofTheServer = ({ path, method }: HonoRequest): boolean =>
 const unsayable = /^(TRACE|TRACK|CONNECT)$/i
 
 function isOnlyForApp(origin: Origin): boolean {
-  if (origin.from === "outside") return false
-  return origin.from === "app" ? origin.ticket.onlyApp : origin.onlyApp
+  if (origin.from === "app") return origin.ticket.onlyApp
+  return origin.from === "own code" && origin.onlyApp
 }
 
 /** Passes everything to the app, if there is one; what the app passes on comes back over the server's own channel. */
@@ -51,17 +53,21 @@ interface Passport {
 async function passOn(c: Context, socketPath: string, { ticket, user }: Passport): Promise<Response> {
   const { method, body } = c.req.raw
   const { pathname, search } = new URL(c.req.url)
-  const headers = new Headers([...c.req.raw.headers].filter(([name]) => !name.startsWith("x-superstep-")))
+  const headers = new Headers(c.req.raw.headers)
   headers.set(ticketHeader, ticket)
   // A header is ASCII, names are not.
-  if (user) headers.set("x-superstep-user", encodeURIComponent(JSON.stringify(user)))
+  if (user) headers.set(userHeader, encodeURIComponent(JSON.stringify(user)))
   headers.set("x-request-id", c.res.headers.get("x-request-id") ?? "")
   const gone = new AbortController()
-  const { outgoing } = c.env as { outgoing: NodeJS.WritableStream }
+  const { incoming, outgoing } = c.env as { incoming: IncomingMessage; outgoing: ServerResponse }
   outgoing.once("close", () => gone.abort())
-  const { signal } = gone
+  const said = incoming.headers["content-length"]
+  const length = said === undefined ? undefined : Number(said)
+  const path = `${pathname}${search}`
+  // Most projects have no app, and their servers should not hold an HTTP client in memory.
+  const { fetchOverSocket } = await import("@superstep/protocol/http/socket-fetch")
   try {
-    return await fetchOverSocket({ socketPath, method, path: `${pathname}${search}`, headers, body, signal })
+    return await fetchOverSocket({ socketPath, method, path, headers, body, length, signal: gone.signal })
   } catch (cause) {
     throw new Unavailable("the project's app ended before it answered: try again in a moment", 1000, { cause })
   }

@@ -1,6 +1,7 @@
 /** Who may call: a unit's own credential, and in development only this machine (decisions, agent server 10, 11). */
 import { createHash, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
+import { isCredential } from "@superstep/protocol/http/own-headers"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import { Forbidden, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { Context, MiddlewareHandler } from "hono"
@@ -9,9 +10,8 @@ import type { Context, MiddlewareHandler } from "hono"
 export const requireUnitToken =
   (token: Secret): MiddlewareHandler =>
   async (c, next) => {
-    const expected = Buffer.from(token.reveal())
-    const shown = Buffer.from(c.req.header("x-superstep-unit") ?? "")
-    if (expected.length !== shown.length || !timingSafeEqual(expected, shown)) {
+    const origin = c.get("origin")
+    if (origin.from !== "outside" || !isCredential(origin.unitToken, token.reveal())) {
       throw new Unauthenticated("this agent answers only through its deployment's address")
     }
     await next()

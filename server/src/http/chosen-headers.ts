@@ -16,9 +16,6 @@ export type HeaderRule = z.output<typeof headerRule>
 // A person's or the platform's credential is taken only by who names it: `*` is not meant to be that.
 const credentials = new Set(["authorization", "proxy-authorization", "cookie", "x-api-key", "x-service-key"])
 
-// What the platform says to its agents.
-const never = /^x-superstep-/
-
 /**
  * Makes the choice that a rule describes; excludes win, and what no include names is not taken.
  * @returns undefined when nothing is chosen
@@ -29,7 +26,7 @@ export function headerChoice(rule: HeaderRule | undefined): ((headers: Headers) 
   if (includes.length === 0) return undefined
   const globs = includes.map(toPattern)
   const isChosen = (name: string): boolean => {
-    if (never.test(name) || excludes.some((pattern) => pattern.test(name))) return false
+    if (excludes.some((pattern) => pattern.test(name))) return false
     return credentials.has(name) ? includes.includes(name) : globs.some((pattern) => pattern.test(name))
   }
   return (headers) => Object.fromEntries([...headers].filter(([name]) => isChosen(name)))

@@ -44,7 +44,4 @@ export const identifyBy =
 /** The header is a claim that nobody checks, so it counts only where the caller is the developer (decisions 10). */
 const isStudio = (c: Context): boolean => c.req.header("x-auth-scheme") === "langsmith"
 
-function headOf({ req }: Context) {
-  const headers = new Headers([...req.raw.headers].filter(([name]) => !name.startsWith("x-superstep-")))
-  return { method: req.method, url: req.url, headers }
-}
+const headOf = ({ req }: Context) => ({ method: req.method, url: req.url, headers: req.raw.headers })

@@ -1,6 +1,8 @@
 /** What the control plane asks a unit: its state, and to take over (protocol/unit). Not part of the public API. */
 import type { Database } from "@superstep/toolkit/db/database"
+import { Forbidden } from "@superstep/toolkit/errors/errors"
 import type { Api } from "@superstep/toolkit/http/route"
+import type { MiddlewareHandler } from "hono"
 import type { GraphDefaults } from "../assistants/assistant.js"
 import { insertSystemAssistants } from "../assistants/queries.js"
 import type { RunStreams } from "../events/run-streams.js"
@@ -28,6 +30,7 @@ export interface Unit {
 
 export function addUnitRoutes(app: Api, unit: Unit): void {
   const { db, workers, gate, crashes, executor, streams, revisionId, readiness } = unit
+  app.use("/internal/*", onlyFromOutside)
   app.get("/internal/status", async (c) => {
     const { graphs, failed } = workers.report()
     const refused = [...failed, ...gate.failures()]
@@ -51,6 +54,12 @@ export function addUnitRoutes(app: Api, unit: Unit): void {
     await activate(unit)
     return new Response(null, { status: 204 })
   })
+}
+
+/** User code may call every route but these: no revision activates itself, and no app passes a request on to here. */
+const onlyFromOutside: MiddlewareHandler = async (c, next) => {
+  if (c.get("origin").from !== "outside") throw new Forbidden("only the control plane may call this")
+  await next()
 }
 
 type Activation = Pick<Unit, "db" | "workers" | "revisionId" | "graphDefaults" | "defaultTtl">

@@ -28,6 +28,7 @@ export interface TestHttp extends AsyncDisposable {
   /** Every route, as the router has them. */
   readonly routes: readonly { readonly method: string; readonly path: string }[]
   readonly channel: OwnChannel
+  readonly gate: Gate
   /** Sends JSON and gives the reply with its body read. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<SentReply>
   /** Opens a stream and reads it as it comes. */
@@ -78,7 +79,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
   const readiness = options.readiness ?? readyAtOnce()
   const channel = await openOwnChannel()
   const crashes = new ProjectCrashes()
-  const gate = new Gate({ log: server.log, serverEnv: process.env, crashes, loopback: channel.socketPath })
+  const gate = new Gate({ log: server.log, serverEnv: process.env, crashes, loopback: channel.loopback })
   const app = createApp({
     ...server,
     gate,
@@ -153,5 +154,5 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     await gate.stop()
     await channel.close()
   }
-  return { server, url, routes: app.routes, channel, send, stream, [Symbol.asyncDispose]: stop }
+  return { server, url, routes: app.routes, channel, gate, send, stream, [Symbol.asyncDispose]: stop }
 }

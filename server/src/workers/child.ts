@@ -5,7 +5,7 @@
  * P15: what it started ends with it.
  */
 import { type ChildProcess, spawn } from "node:child_process"
-import type { LoadedFrame } from "@superstep/protocol/worker/frames"
+import type { LoadedFrame, Loopback } from "@superstep/protocol/worker/frames"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { CallHandlers } from "./calls.js"
 import type { Connection } from "./connection.js"
@@ -43,8 +43,8 @@ export interface ChildSetting {
   readonly serverEnv: NodeJS.ProcessEnv
   /** The file that each language's program runs. */
   readonly mains: Readonly<Record<Language, string>>
-  /** Path of the Unix socket at which user code reaches this server; undefined where it cannot. */
-  readonly loopback?: string | undefined
+  /** How user code reaches this server; undefined where it cannot. */
+  readonly loopback?: Loopback | undefined
   /** The program of Python, where a project has none of its own. */
   readonly python: string
   readonly limits: Limits

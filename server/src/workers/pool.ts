@@ -3,6 +3,7 @@
  * the rules (P1 …, G1 …) and the state diagrams are in this folder's README. `stop` ends everything it started.
  */
 import { fileURLToPath } from "node:url"
+import type { Loopback } from "@superstep/protocol/worker/frames"
 import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { CallHandlers } from "./calls.js"
@@ -43,8 +44,8 @@ export interface WorkerPoolOptions {
   readonly limits?: Partial<Limits>
   /** Hears of the crashes that count against the project. */
   readonly crashes: ProjectCrashes
-  /** Path of the Unix socket at which user code reaches this server. */
-  readonly loopback?: string
+  /** How user code reaches this server. */
+  readonly loopback?: Loopback
 }
 
 export const usualLimits: Limits = {

@@ -2,7 +2,7 @@
  * The conversation with one worker after its hello: load, runs, calls both ways, pings. It ends with the connection,
  * and then every run and every call that was in flight is told so, once (P1).
  */
-import type { EventFrame, LoadedFrame, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
+import type { EventFrame, LoadedFrame, Loopback, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
 import { assertNever, KnownError } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import { type CallHandlers, failureOf, handlerOf } from "./calls.js"
@@ -45,8 +45,8 @@ export class Session {
     this.runs = new RunsInFlight(options.onRunLeft)
   }
 
-  /** @param loopback  the server's own Unix socket for user code */
-  load({ folder, graphs, auth, app }: Loadable, loopback: string | undefined): void {
+  /** @param loopback  how user code reaches this server */
+  load({ folder, graphs, auth, app }: Loadable, loopback: Loopback | undefined): void {
     this.#connection.send({ type: "load", project: folder, graphs, auth, app, loopback })
   }
 

@@ -4,7 +4,13 @@
  */
 import { realpathSync } from "node:fs"
 import { dirname, join } from "node:path"
-import type { AuthenticateCall, AuthorizeCall, LoadedFrame, LoadFrame } from "@superstep/protocol/worker/frames"
+import type {
+  AuthenticateCall,
+  AuthorizeCall,
+  LoadedFrame,
+  LoadFrame,
+  Loopback,
+} from "@superstep/protocol/worker/frames"
 import { type AuthModule, authModule } from "./auth-module.js"
 import type { Spec } from "./graph-spec.js"
 import { graphError, importExport } from "./loader.js"
@@ -68,8 +74,8 @@ export class Gate {
     return { handlers: this.#auth.handlers }
   }
 
-  async #loadApp(root: string, spec: string, loopback: string | undefined) {
-    if (loopback === undefined) throw new Error("the server has told no socket of its own")
+  async #loadApp(root: string, spec: string, loopback: Loopback | undefined) {
+    if (loopback === undefined) throw new Error("the server named no socket of its own")
     // Only here, since an HTTP server is nothing that the workers of graphs should hold in memory.
     const { listenForApp, projectApp } = await import("./project-app.js")
     const { exported } = await importExport(root, parse(spec))

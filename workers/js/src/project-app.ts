@@ -6,7 +6,16 @@
 import { once } from "node:events"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { createAdaptorServer } from "@hono/node-server"
+import {
+  isOwnHeader,
+  isSignedTicket,
+  type OwnHeaders,
+  takeOwnHeaders,
+  ticketHeader,
+  userHeader,
+} from "@superstep/protocol/http/own-headers"
 import { fetchOverSocket } from "@superstep/protocol/http/socket-fetch"
+import type { Loopback } from "@superstep/protocol/worker/frames"
 
 /** What the adapter gives an app as its environment. */
 interface Bindings {
@@ -31,9 +40,6 @@ interface HonoContext {
   newResponse(body: ReadableStream | null, like: Response): Response
 }
 
-/** Tells the server which of its requests this is the rest of. */
-const ticketHeader = "x-superstep-ticket"
-
 /** @throws  an error that says what was found instead of an app */
 export function projectApp(exported: unknown, origin: string): FetchApp {
   if (
@@ -47,24 +53,40 @@ export function projectApp(exported: unknown, origin: string): FetchApp {
   throw new Error(`${origin} is no HTTP app: export a Hono app, or an object with a function \`fetch\``)
 }
 
+/** The tickets of the requests that the app has at the moment: the app's own code does not see them. */
+const tickets = new WeakMap<IncomingMessage, string>()
+
 /**
- * Listens until the process ends.
- * @param serverSocket  where the server answers what the app does not
+ * Listens until the process ends. Only the server's requests are answered: the app may rely on what the server has found
+ * out about them, so nobody else may bring it one.
+ * @param loopback  where the server answers what the app does not, and the credential that signs its tickets
  */
-export async function listenForApp(app: FetchApp, socketPath: string, serverSocket: string): Promise<void> {
-  const answer = isHono(app) ? wrapping(app, serverSocket) : inFrontOf(app, serverSocket)
-  const fetch: FetchApp["fetch"] = (request, env) => answer(request, withUser(env))
+export async function listenForApp(
+  app: FetchApp,
+  socketPath: string,
+  { socket_path, credential }: Loopback,
+): Promise<Server> {
+  const answer = isHono(app) ? wrapping(app, socket_path) : inFrontOf(app, socket_path)
+  const fetch: FetchApp["fetch"] = (request, env) => {
+    const own = takeOwnHeaders(env.incoming)
+    const ticket = own.get(ticketHeader)
+    if (!isSignedTicket(ticket, credential))
+      return new Response("this app answers only its own server", { status: 403 })
+    tickets.set(env.incoming, ticket)
+    return answer(request, withUser(env, own))
+  }
   // The project's own `Request` and `Response` stay those of Node.
   const server = createAdaptorServer({ fetch: fetch as never, overrideGlobalObjects: false }) as Server
   server.requestTimeout = 0
   const listening = once(server, "listening")
   server.listen(socketPath)
   await listening
+  return server
 }
 
-function withUser(env: Bindings): Bindings {
-  const { "x-superstep-user": told } = env.incoming.headers
-  if (typeof told !== "string") return env
+function withUser(env: Bindings, own: OwnHeaders): Bindings {
+  const told = own.get(userHeader)
+  if (told === undefined) return env
   const user = JSON.parse(decodeURIComponent(told))
   return { ...env, auth: { user, scopes: user.permissions } }
 }
@@ -110,10 +132,9 @@ async function onward(
   const gone = new AbortController()
   // A client that leaves takes what is done for it along, before there is a reply too.
   outgoing.once("close", () => gone.abort())
-  const headers = new Headers(asked)
-  // The body may be another one by now.
-  headers.delete("content-length")
-  headers.set(ticketHeader, String(incoming.headers[ticketHeader] ?? ""))
+  // A middleware may have set any header, but none that speaks for us.
+  const headers = new Headers([...asked].filter(([name]) => !isOwnHeader(name)))
+  headers.set(ticketHeader, tickets.get(incoming) ?? "")
   const { pathname, search } = new URL(url)
   return fetchOverSocket({ socketPath, method, path: `${pathname}${search}`, headers, body, signal: gone.signal })
 }
