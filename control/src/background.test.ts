@@ -112,7 +112,8 @@ test("what units use and what the edge answered is measured, charted, and told t
   assert.deepEqual([measured.window_seconds, last.replicas, last.pending_runs, last.active_runs], [900, 1, 2, 1])
   assert.equal(sum(measured.points, "errors"), 0)
   assert.ok(last.rss_bytes > 10_000_000 && measured.units[0].revision_id === revisionId)
-  const { text, status } = await prometheus()
+  const { clearKey } = await createApiKey(platform.db, { workspaceId: null, name: "prometheus" })
+  const { text, status } = await prometheus({ "x-api-key": clearKey })
   assert.equal(status, 200)
   assert.match(text, new RegExp(`^superstep_edge_requests_total\\{deployment_id="${deploymentId}"\\} \\d+$`, "m"))
   assert.match(text, /^superstep_deployment_replicas\{.*name="chat"\} 1$/m)
@@ -128,8 +129,8 @@ test("metrics of the installation are the operator's, and those of a deployment 
     prometheus({ "x-api-key": orgKey }),
     prometheus({ authorization: `Bearer ${orgKey}` }),
     prometheus({ "x-api-key": platform.apiKey }),
-    prometheus({ "x-forwarded-for": "203.0.113.9" }),
-    prometheus({ origin: "https://example.com" }),
+    // A proxy on this machine need not say that it speaks for others.
+    prometheus({}),
   ])
   const foreign = await fetch(`${platform.apiUrl}/v2/deployments/${deploymentId}/metrics`, {
     headers: { "x-api-key": otherKey },
@@ -138,7 +139,7 @@ test("metrics of the installation are the operator's, and those of a deployment 
 
   assert.deepEqual(
     asked.map(({ status }) => status),
-    [200, 200, 401, 401, 401],
+    [200, 200, 401, 401],
   )
   assert.deepEqual([foreign.status, malformed.status], [404, 422])
   assert.equal(asked[0]?.text.includes(orgKey), false)
@@ -149,7 +150,7 @@ const metrics = async () => (await platform.call("GET", `/v2/deployments/${deplo
 const sum = (points: readonly Record<string, number>[], field: string): number =>
   points.reduce((total, point) => total + (point[field] ?? 0), 0)
 
-async function prometheus(headers: Record<string, string> = {}) {
+async function prometheus(headers: Record<string, string>) {
   const reply = await fetch(`${platform.apiUrl}/metrics`, { headers })
   return { status: reply.status, text: await reply.text() }
 }

@@ -3,11 +3,9 @@ import { z } from "@hono/zod-openapi"
 import type { Db } from "@superstep/toolkit/db/database"
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
-import { addressKind } from "@superstep/toolkit/webhooks/addresses"
 import type { Context } from "hono"
 import { findDeployment } from "../deployments/operations.js"
 import type { Tally } from "../edge/tallies.js"
-import { peerAddress } from "../http/caller-address.js"
 import { uuid } from "../http/fields.js"
 import { deploymentMetrics, isOperator, operatorView } from "./operations.js"
 import { prometheusText } from "./prometheus.js"
@@ -47,24 +45,11 @@ export function addMetricsRoutes(api: Api, { db, edgeTallies }: MetricsRoutes): 
   })
 }
 
-/**
- * It shows every workspace: for a key of the installation, or a caller on this very machine.
- * @throws Unauthenticated
- */
+/** It shows every workspace. @throws Unauthenticated  without a key of the installation */
 async function requireOperator(db: Db, c: Context): Promise<void> {
   const key = c.req.header("x-api-key") ?? /^Bearer (\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1]
   if (key !== undefined && (await isOperator(db, key))) return
-  if (key === undefined && isLocal(c)) return
-  throw new Unauthenticated("metrics of the installation take a key of it, in X-Api-Key or as a bearer token")
-}
-
-// A page whose name was turned to this machine asks under that name.
-const localHost = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
-
-/** A proxy on this machine speaks for others, and says so. A browser's page is not the operator either. */
-function isLocal(c: Context): boolean {
-  const peer = peerAddress(c)
-  if (peer === undefined || addressKind(peer) !== "loopback") return false
-  if (!localHost.test(c.req.header("host") ?? "")) return false
-  return !["x-forwarded-for", "forwarded", "via", "origin"].some((name) => c.req.header(name) !== undefined)
+  throw new Unauthenticated(
+    "metrics of the installation take a key of it (org_api_key of credentials.json), in X-Api-Key or as a bearer token",
+  )
 }
