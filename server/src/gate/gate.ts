@@ -70,14 +70,21 @@ export class Gate implements Rules {
   #socket: WorkerSocket | undefined
   #current: Post | undefined
   #started = 0
+  #isInPlace = false
 
   constructor(options: GateOptions) {
     this.#options = options
   }
 
-  /** What the project that serves says; undefined where it has neither auth module nor app. */
+  /** What the project that serves says; undefined where it has neither auth module nor app, or is not known yet. */
   get project(): GateProject | undefined {
     return this.#current?.project
+  }
+
+  /** Whether the project's rules are to be asked. @throws Unavailable  no project is in place, so nobody can tell (T2) */
+  get hasRules(): boolean {
+    if (!this.#isInPlace) throw new Unavailable("the project is being loaded: try again in a moment")
+    return this.#current?.project.auth !== undefined
   }
 
   /** Why the auth module or the app cannot serve; empty where they can, or there are none. */
@@ -100,12 +107,16 @@ export class Gate implements Rules {
       return failed
     }
     this.#current = next
+    this.#isInPlace = true
     if (last) this.#retire(last)
     return failed
   }
 
+  /** @throws GateFailed  they are not known: no event may pass for want of a handler (T2) */
   handlers(): readonly string[] {
-    return this.#current?.worker.loaded?.auth?.handlers ?? []
+    const auth = this.#current?.worker.loaded?.auth
+    if (auth === undefined) throw new GateFailed("the project's auth.path does not load: see the server's log")
+    return auth.handlers
   }
 
   /** @throws Denied  in the module's words; Unavailable while its process is not up */
@@ -141,6 +152,7 @@ export class Gate implements Rules {
   }
 
   async stop(): Promise<void> {
+    this.#isInPlace = false
     this.#current = undefined
     await Promise.all([...this.#ending, ...[...this.#posts].map(({ worker }) => worker.stop())])
     await this.#socket?.close()

@@ -73,6 +73,16 @@ function readyAtOnce(): Readiness {
   return readiness
 }
 
+const withoutRules: GateProject = {
+  folder: "",
+  env: {},
+  auth: undefined,
+  app: undefined,
+  cache: undefined,
+  disableStudioAuth: false,
+  authFirst: false,
+}
+
 export async function startTestHttp(db: Database, options: TestHttpOptions = {}): Promise<TestHttp> {
   const server = await startTestServer(db, options)
   const { isDev = false } = options
@@ -101,7 +111,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     sources: { schemasOf: async () => ({}) },
   })
   await channel.listen(fetchOf(app), options.http?.mount_prefix ?? "")
-  if (options.gate) await gate.replace(options.gate)
+  await gate.replace(options.gate ?? withoutRules)
   const listening = await listen(fetchOf(app), { host: "127.0.0.1", port: 0 })
   const url = `http://127.0.0.1:${listening.port}`
   const request = (

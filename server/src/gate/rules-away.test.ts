@@ -1,0 +1,38 @@
+/** A project is never served as if it had no rules (T2), whatever becomes of the process that holds them. */
+import assert from "node:assert/strict"
+import { join } from "node:path"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { startTestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+
+const bearer = (name: string) => ({ authorization: `Bearer ${name}-token` })
+
+const project = {
+  folder: fileURLToPath(new URL("../../../tests/guarded", import.meta.url)),
+  env: { LOADED_BEFORE: join(temporaryFolder(), "loaded") },
+  auth: "./src/loads-once.ts:auth",
+  app: "./src/app.ts:app",
+  cache: { cache_keys: ["authorization"], ttl_seconds: 3600 },
+  disableStudioAuth: false,
+  authFirst: false,
+}
+
+test("a user whom the cache knows sees nothing more when the rules cannot be loaded again", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { gate: project })
+  const created = await http.send("POST", "/threads", {}, bearer("ada"))
+  const path = `/threads/${(created.json as { thread_id: string }).thread_id}`
+  assert.equal((await http.send("GET", path, undefined, bearer("bob"))).status, 404)
+
+  await http.send("GET", "/custom/end")
+  await until(() => http.gate.failures().length > 0, { what: "the module has failed to load again" })
+
+  assert.equal((await http.send("GET", path, undefined, bearer("bob"))).status, 500)
+  assert.equal((await http.send("DELETE", path, undefined, bearer("bob"))).status, 500)
+  assert.deepEqual((await db.rows(sql`select thread_id from threads`)).length, 1)
+})
