@@ -66,6 +66,21 @@ test("LangChain's events carry the stream of a Python graph too", { skip }, asyn
   assert.equal(events.filter(({ event }) => event === "values").length, 2)
 })
 
+test("a Python node that asks twice is interrupted twice", { skip }, async () => {
+  const thread_id = crypto.randomUUID()
+  const answers = ["one", "two"].map((resume) => ({ thread_id, command: { resume } }))
+
+  const first = await server.run("twice", { thread_id, input: { x: 0 } })
+  const [second, third] = [await server.run("twice", answers[0]), await server.run("twice", answers[1])]
+
+  assert.deepEqual(
+    [first, second, third].map(({ status }) => status),
+    ["interrupted", "interrupted", "success"],
+  )
+  assert.deepEqual(third.values, { x: 0, y: "one, two" })
+  assert.match(JSON.stringify(second.interrupts), /second\?/)
+})
+
 for (const [durability, modes] of [
   ["sync", ["tasks"]],
   ["async", ["tasks", "events"]],

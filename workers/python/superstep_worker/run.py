@@ -178,19 +178,24 @@ class Run:
         return await self._graph.aget_state(self._thread)
 
     def _done(self, state: StateSnapshot | None, problem: BaseException | None) -> None:
-        following = [] if state is None else list(state.next)
-        stopped = "interrupted" if following else "success"
-        status = "cancelled" if self._ending == "cancelled" else stopped if problem is None else "error"
+        status = "cancelled" if self._ending == "cancelled" else _stopped(state) if problem is None else "error"
         header = {
             "type": "done",
             **self._request.claim,
             "status": status,
             **({} if problem is None else {"error": describe_error(problem), "stack": stack_of(problem)}),
-            **({} if state is None else {"next": following}),
+            **({} if state is None else {"next": list(state.next)}),
             "payload": ["values", "interrupts"],
         }
         values = "" if state is None else serialise(state.values)
         self._connection.send(header, [values, serialise({} if state is None else open_interrupts(state))])
+
+
+def _stopped(state: StateSnapshot | None) -> Literal["success", "interrupted"]:
+    """A task that asks for the second time has a write, its first answer: LangGraph 1.0 leaves it out of `next`."""
+    if state is None:
+        return "success"
+    return "interrupted" if state.next or any(task.interrupts for task in state.tasks) else "success"
 
 
 def _context_for(graph: Graph, context: Mapping[str, Any]) -> Mapping[str, Any] | None:

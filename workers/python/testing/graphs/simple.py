@@ -39,6 +39,14 @@ def after(state: Question) -> dict[str, int]:
 hitl = StateGraph(Question).add_node(ask).add_node(after).add_edge(START, "ask").add_edge("ask", "after").compile()
 
 
+def ask_twice(state: Question) -> dict[str, str]:
+    return {"y": f"{interrupt({'q': 'first?'})}, {interrupt({'q': 'second?'})}"}
+
+
+#: Two questions of one node.
+twice = StateGraph(Question).add_node(ask_twice).add_edge(START, "ask_twice").compile()
+
+
 async def tick(state: Number, config: RunnableConfig) -> Number:
     get_stream_writer()({"tick": state["n"]})
     await asyncio.sleep(config["configurable"].get("tick_ms", 400) / 1000)
