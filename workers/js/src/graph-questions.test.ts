@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import type { FakeServer } from "./testing/fake-server.js"
-import { startWorker } from "./testing/worker.js"
+import { isSince, startWorker } from "./testing/worker.js"
 
 let server: FakeServer
 before(async () => {
@@ -25,7 +25,13 @@ test("a drawing has the nodes and edges of the graph", async () => {
   const { nodes, edges } = await draw("chat", false)
 
   assert.deepEqual(nodes.slice(1, 2), [
-    { id: "model", type: "runnable", data: { id: ["langgraph", "RunnableCallable"], name: "model" } },
+    {
+      id: "model",
+      type: "runnable",
+      data: { id: ["langgraph", "RunnableCallable"], name: "model" },
+      // Of @langchain/core 1.3 and newer.
+      ...(isSince("1.7.0") ? { metadata: {} } : {}),
+    },
   ])
   assert.deepEqual(edges, [
     { source: "__start__", target: "model", conditional: false },

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test"
 import type { FakeServer } from "./testing/fake-server.js"
 import { byGroup, inOrder, ours, theirs } from "./testing/recorded-streams.js"
 import { byName, readRecording } from "./testing/recording.js"
-import { startWorker } from "./testing/worker.js"
+import { isSince, startWorker } from "./testing/worker.js"
 
 let server: FakeServer
 before(async () => {
@@ -31,3 +31,23 @@ for (const name of byGroup) {
     assert.deepEqual(byName(ours(events)), byName(theirs(name, recording.events)))
   })
 }
+
+test("without stream_subgraphs a subgraph's message is told by its tokens, since LangGraph 1.7 by the node of the subgraph", async () => {
+  const { graphId, run } = readRecording("nested-without-stream_subgraphs-multi")
+
+  const { events } = await server.run(graphId, run)
+
+  const messages = events.filter(({ event }) => event === "messages").map(({ data }) => data)
+  const told = (messages as [Record<string, unknown>, Record<string, unknown>][]).map(([message, metadata]) => [
+    message.content,
+    metadata.langgraph_node,
+  ])
+  const [tokens, node] = [
+    [
+      ["o", "inner"],
+      ["k", "inner"],
+    ],
+    [["ok", "sub"]],
+  ]
+  assert.deepEqual(told, isSince("1.7.0") ? node : tokens)
+})

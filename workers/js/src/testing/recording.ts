@@ -65,7 +65,7 @@ export function normalised({ event, data }: StreamEvent): StreamEvent {
     .replaceAll('"id":"<uuid>-tool-call_1",', "")
     .replaceAll(interruptId, "<interrupt>")
     .replaceAll(timestamp, "<time>")
-    .replaceAll(/"langgraph_version":"[^"]+"/g, '"langgraph_version":"<version>"')
+    .replaceAll(/"(langgraph_version|@langchain\/core)":"[^"]+"/g, '"$1":"<version>"')
   return JSON.parse(text)
 }
 

@@ -10,6 +10,13 @@ export const graphsFolder = new URL("../../../../tests/graphs/", import.meta.url
 /** Of the LangGraph that the test graphs use: the pinned one, or the newest (`npm test -- --newest`). */
 export const langgraphVersion = versionOf("@langchain/langgraph")
 
+/** Whether the test graphs' LangGraph is of this version or newer. */
+export function isSince(version: string): boolean {
+  const [have, wanted] = [langgraphVersion, version].map((text) => text.split(".").map(Number))
+  const [index] = [0, 1, 2].filter((at) => have?.[at] !== wanted?.[at])
+  return index === undefined || Number(have?.[index]) > Number(wanted?.[index])
+}
+
 function versionOf(name: string): string {
   const file = createRequire(graphsFolder).resolve(`${name}/package.json`)
   return JSON.parse(readFileSync(file, "utf8")).version
