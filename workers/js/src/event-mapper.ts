@@ -1,9 +1,9 @@
 /**
  * From what LangGraph streams to the events of the wire (agent-server API §7.4 to §7.7).
  *
- * Two things differ from LangGraph JS on purpose, both towards the Platform's form:
- * a message's namespace is that of the graph it was made in, without the node's own task, so a token of a root node
- * is plain `messages` and one of a node in `sub` is `messages|sub:<task>`; and the lightweight `checkpoints` envelopes
+ * Two things differ from LangGraph JS on purpose, both towards the Platform's form, which LangGraph 1.7 has too:
+ * the namespace of a message or a tool is that of the graph it was made in, without the task of the node, so a token of a root
+ * node is plain `messages` and one of a node in `sub` is `messages|sub:<task>`; and the lightweight `checkpoints` envelopes
  * that nobody asked for are dropped.
  * Interrupts come as LangGraph sends them: `{"__interrupt__": […]}` on each of `updates` and `values` that was asked
  * for; an empty list means a breakpoint.
@@ -16,6 +16,8 @@ export interface AskedFor {
   readonly runId: string
   readonly modes: readonly string[]
   readonly subgraphs: boolean
+  /** LangGraph before 1.7 names a tool's events after the task that called it, not after its graph. */
+  readonly toolsNameTask: boolean
 }
 
 /** Maps the chunks of one run, in order. */
@@ -37,7 +39,9 @@ export class EventMapper {
     if (!Array.isArray(namespace)) return []
     if (mode === "messages") return this.#modes.has("messages-tuple") ? [this.#message(namespace, payload)] : []
     const complete = mode === "values" && namespace.length === 0 ? this.#legacy?.onValues(payload) : undefined
-    const own = this.#modes.has(mode) ? [{ name: this.#name(mode, namespace), data: shaped(mode, payload) }] : []
+    // Of a tool no more is known than its task: one in a `task()` keeps the segments of the calls around it.
+    const graph = mode === "tools" && this.#asked.toolsNameTask ? namespace.slice(0, -1) : namespace
+    const own = this.#modes.has(mode) ? [{ name: this.#name(mode, graph), data: shaped(mode, payload) }] : []
     return complete === undefined ? own : [...own, ...complete]
   }
 
@@ -54,9 +58,8 @@ export class EventMapper {
 
   #message(namespace: readonly unknown[], payload: unknown): WireEvent {
     const metadata: unknown = Array.isArray(payload) ? payload[1] : undefined
-    const path = isRecord(metadata) ? metadata.langgraph_checkpoint_ns : undefined
     // LangGraph 1.4 names the node's task, 1.7 the graph; the metadata has the task in both.
-    const graph = typeof path === "string" ? path.split("|").slice(0, -1) : namespace
+    const graph = (isRecord(metadata) ? graphNamespace(metadata) : undefined) ?? namespace
     return { name: this.#name("messages", graph), data: payload }
   }
 
@@ -64,6 +67,20 @@ export class EventMapper {
     return this.#asked.subgraphs ? [mode, ...namespace].join("|") : mode
   }
 }
+
+/**
+ * The namespace of the graph that a task runs in: without the task's own segment, and without those of the calls of `task()` that
+ * led to it, since a call runs in its caller's graph. The path of a call is `["__pregel_push", <path of its caller>, index, true]`.
+ */
+function graphNamespace({ langgraph_checkpoint_ns: ns, langgraph_path }: Readonly<Record<string, unknown>>) {
+  if (typeof ns !== "string") return undefined
+  let segments = 1
+  for (let path = langgraph_path; isCall(path); path = path[1]) segments += 1
+  return ns.split("|").slice(0, -segments)
+}
+
+const isCall = (path: unknown): path is readonly unknown[] =>
+  Array.isArray(path) && path[0] === "__pregel_push" && path.at(-1) === true
 
 function shaped(mode: string, payload: unknown): unknown {
   if (!isRecord(payload)) return payload

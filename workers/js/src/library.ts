@@ -11,6 +11,8 @@ export interface Library {
   readonly module: LangGraphModule
   /** Such as `1.4.12`; undefined when the package does not tell. */
   readonly version: string | undefined
+  /** Whether it is of this version or newer; an unknown version counts as the newest. */
+  isSince(version: string): boolean
   /** A module of `@langchain/core` as LangGraph sees it. */
   core(path: string): Promise<Exports | undefined>
 }
@@ -28,14 +30,15 @@ const packageName = "@langchain/langgraph"
 export async function findLibrary(file: string, graph?: object): Promise<Library> {
   const host = packageHost(file)
   const version = installedVersion(host)
+  const common = { version, isSince: (wanted: string) => version === undefined || isSince(version, wanted) }
   const core = (path: string) =>
     importIfThere(`@langchain/core/${path}`, pathToFileURL(createRequire(host).resolve(packageName)).href)
   if (graph !== undefined && !isMadeBy(await importFrom(`${packageName}/pregel`, host), graph)) {
     const require = createRequire(host)
     if (isMadeBy(require(`${packageName}/pregel`), graph))
-      return { module: asLangGraph(require(packageName)), version, core }
+      return { ...common, module: asLangGraph(require(packageName)), core }
   }
-  return { module: asLangGraph(await importFrom(packageName, host)), version, core }
+  return { ...common, module: asLangGraph(await importFrom(packageName, host)), core }
 }
 
 /**
@@ -75,6 +78,15 @@ function packageHost(file: string): string {
     if (langchain !== undefined) return pathToFileURL(langchain).href
     throw new Error(`the project does not have ${packageName}: add it to its dependencies and install them`, { cause })
   }
+}
+
+/** Whether a version such as `1.7.3` is `wanted` or newer. What follows a hyphen does not count. */
+export function isSince(version: string, wanted: string): boolean {
+  const [have = [], least = []] = [version, wanted].map((text) =>
+    text.split(".").map((part) => Number.parseInt(part, 10)),
+  )
+  const index = least.findIndex((part, at) => have[at] !== part)
+  return index === -1 || Number(have[index]) > Number(least[index])
 }
 
 function isMadeBy({ Pregel }: Exports, graph: object): boolean {

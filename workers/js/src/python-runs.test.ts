@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import type { FakeServer, Received } from "./testing/fake-server.js"
+import { eventsByNode } from "./testing/functional-graph.js"
 import { interpreter, project, pythonGraphs, skip, startPythonWorker } from "./testing/python-worker.js"
 
 async function serving(): Promise<FakeServer> {
@@ -64,6 +65,13 @@ test("LangChain's events carry the stream of a Python graph too", { skip }, asyn
   assert.equal(kinds[0], "on_chain_start")
   assert.ok(kinds.includes("on_chat_model_stream"))
   assert.equal(events.filter(({ event }) => event === "values").length, 2)
+})
+
+test("events of a functional graph in Python have the names that they have in JavaScript", { skip }, async () => {
+  const [deep, flat] = [await eventsByNode(server, true), await eventsByNode(server, false)]
+
+  assert.deepEqual(deep, { messages: ["messages"], tools: ["tools|functional:<task>"] })
+  assert.deepEqual(flat, { messages: ["messages"], tools: [] })
 })
 
 test("a Python node that asks twice is interrupted twice", { skip }, async () => {

@@ -43,7 +43,6 @@ export class Run {
   readonly #abort = new AbortController()
   readonly #feed = new EventFeed()
   readonly #checkpoints: CheckpointLink
-  readonly #events: EventMapper
   readonly #pause = new EventPause()
   #graph: CompiledGraph | undefined
   #ending: Ending | undefined
@@ -51,11 +50,9 @@ export class Run {
   #isOver = false
 
   constructor(request: RunRequest, connection: Connection) {
-    const { run_id, claim_id, thread_id, stream_modes, stream_subgraphs, has_checkpoint, attempt, durability } =
-      request.frame
+    const { run_id, claim_id, thread_id, has_checkpoint, attempt, durability } = request.frame
     this.#request = request
     this.#connection = connection
-    this.#events = new EventMapper({ runId: run_id, modes: stream_modes, subgraphs: stream_subgraphs })
     this.#checkpoints = new CheckpointLink({
       call: (fields, payload) => this.#call(fields, payload),
       claim: { run_id, claim_id },
@@ -121,14 +118,17 @@ export class Run {
     const { signal } = this.#abort
     const { graph, input, config } = await this.#prepare(loaded)
     signal.throwIfAborted()
-    if (await this.#repeatsBreakpoint(graph)) return
-    const { engineModes, usesEvents } = streamPlan(this.#request.frame.stream_modes)
+    const { run_id, stream_modes, stream_subgraphs: subgraphs } = this.#request.frame
+    const toolsNameTask = !loaded.library.isSince("1.7.0")
+    const events = new EventMapper({ runId: run_id, modes: stream_modes, subgraphs, toolsNameTask })
+    if (await this.#repeatsBreakpoint(graph, events)) return
+    const { engineModes, usesEvents } = streamPlan(stream_modes)
     const options = { ...config, streamMode: engineModes, signal }
     const stream = usesEvents
       ? graph.streamEvents(input, { ...options, version: "v2" })
       : await graph.stream(input, options)
     await this.#feed.read(stream, signal, (item) =>
-      this.#emit(usesEvents ? this.#events.fromLangChainEvent(item) : this.#events.fromChunk(item)),
+      this.#emit(usesEvents ? events.fromLangChainEvent(item) : events.fromChunk(item)),
     )
   }
 
@@ -151,7 +151,7 @@ export class Run {
   }
 
   /** The attempt before this one stopped at a breakpoint and could not tell: this one tells it and runs nothing. */
-  async #repeatsBreakpoint(graph: CompiledGraph): Promise<boolean> {
+  async #repeatsBreakpoint(graph: CompiledGraph, events: EventMapper): Promise<boolean> {
     const { attempt, run_id, interrupt_before = graph.interruptBefore } = this.#request.frame
     const head = this.#checkpoints.newest()
     if (attempt === 1 || head?.metadata.run_id !== run_id) return false
@@ -164,7 +164,7 @@ export class Run {
       ["values", stop],
     ]
     const isDeep = this.#request.frame.stream_subgraphs
-    await this.#emit(chunks.flatMap((chunk) => this.#events.fromChunk(isDeep ? [[], ...chunk] : chunk)))
+    await this.#emit(chunks.flatMap((chunk) => events.fromChunk(isDeep ? [[], ...chunk] : chunk)))
     return true
   }
 

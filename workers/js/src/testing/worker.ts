@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { readGraphs } from "../langgraph-json.js"
+import { isSince as isVersionSince } from "../library.js"
 import { FakeServer } from "./fake-server.js"
 
 /** The repository's test graphs; this file runs from `workers/js/dist/testing`. */
@@ -11,11 +12,7 @@ export const graphsFolder = new URL("../../../../tests/graphs/", import.meta.url
 export const langgraphVersion = versionOf("@langchain/langgraph")
 
 /** Whether the test graphs' LangGraph is of this version or newer. */
-export function isSince(version: string): boolean {
-  const [have, wanted] = [langgraphVersion, version].map((text) => text.split(".").map(Number))
-  const [index] = [0, 1, 2].filter((at) => have?.[at] !== wanted?.[at])
-  return index === undefined || Number(have?.[index]) > Number(wanted?.[index])
-}
+export const isSince = (version: string): boolean => isVersionSince(langgraphVersion, version)
 
 function versionOf(name: string): string {
   const file = createRequire(graphsFolder).resolve(`${name}/package.json`)
