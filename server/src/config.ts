@@ -1,7 +1,7 @@
 /** Settings of the agent server. The names that LangGraph Platform knows too keep its spelling (agent-server-api §18). */
 import { randomUUID } from "node:crypto"
 import { logLevel } from "@superstep/toolkit/config/log-level"
-import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
+import { InvalidSettings, readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import type { ListenAddress } from "@superstep/toolkit/http/listen"
 import { signingSecretPattern } from "@superstep/toolkit/webhooks/signature"
@@ -72,7 +72,8 @@ export const settings = {
   },
   unitToken: {
     env: "SUPERSTEP_UNIT_TOKEN",
-    describe: "Credential that every request must carry as X-Superstep-Unit; without one, none is asked for.",
+    describe:
+      "Credential that every request must carry as X-Superstep-Unit; without one, none is asked for. A server with a revision must have one.",
     schema: z
       .string()
       .optional()
@@ -248,4 +249,13 @@ export type Config = Values<typeof settings>
  * Reads all settings, and takes those that came in a file.
  * @throws InvalidSettings  naming every variable that is missing or cannot be read
  */
-export const readConfig = (env: NodeJS.ProcessEnv): Config => readSettings(settings, takeSettingsFile(env))
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const config = readSettings(settings, takeSettingsFile(env))
+  // Without its credential a unit would answer whoever reaches its socket.
+  if (config.revisionId !== undefined && config.unitToken === undefined) {
+    throw new InvalidSettings(
+      `cannot start:\n  ${settings.unitToken.env}: it must be set where ${settings.revisionId.env} is. ${settings.unitToken.describe}`,
+    )
+  }
+  return config
+}

@@ -15,7 +15,7 @@ export interface ForwardedRequest {
   readonly body: StreamedBody | Uint8Array | null
   readonly upgrade?: "websocket"
   /** Ends the request, and its answer where that has begun. */
-  readonly signal: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** A body as it comes. It is read once a connection is there, never destroyed, and what is left of it stays unread. */
@@ -122,7 +122,7 @@ class OutgoingBody extends Transform {
 }
 
 interface ExchangeOptions {
-  readonly signal: AbortSignal
+  readonly signal: AbortSignal | undefined
   readonly taker: AnswerTaker
   readonly body: OutgoingBody | undefined
   readonly resolve: () => void
@@ -145,10 +145,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const { signal, body } = this.#options
     this.#controller = controller
-    if (signal.aborted) {
+    if (signal?.aborted) {
       controller.abort(this.#reason())
     } else {
-      signal.addEventListener("abort", this.#onAbort, { once: true })
+      signal?.addEventListener("abort", this.#onAbort, { once: true })
       body?.start()
     }
   }
@@ -192,11 +192,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   #end(): void {
     this.#isOver = true
     this.#options.body?.release()
-    this.#options.signal.removeEventListener("abort", this.#onAbort)
+    this.#options.signal?.removeEventListener("abort", this.#onAbort)
   }
 
   #reason(): Error {
-    return new Error("the request was given up", { cause: this.#options.signal.reason })
+    return new Error("the request was given up", { cause: this.#options.signal?.reason })
   }
 }
 

@@ -25,13 +25,16 @@ export type OwnHeaders = ReadonlyMap<string, string>
 /** Takes our own headers off a request. It is called before anything else reads its headers. @returns  them by name */
 export function takeOwnHeaders(incoming: IncomingMessage): OwnHeaders {
   const taken = new Map<string, string>()
-  const { headers, rawHeaders } = incoming
+  const { rawHeaders } = incoming
   if (!rawHeaders.some((name, at) => at % 2 === 0 && isOwnHeader(name.toLowerCase()))) return taken
+  // Node makes both from the raw ones when they are first read, and by the number that there was.
+  const { headers, headersDistinct } = incoming
   for (const [name, value] of Object.entries(headers)) {
     if (!isOwnHeader(name)) continue
     // Node joins what is there twice, and that is no credential any more.
     taken.set(name, String(value))
     delete headers[name]
+    delete headersDistinct[name]
   }
   incoming.rawHeaders = rawHeaders.filter((_, at) => !isOwnHeader((rawHeaders[at - (at % 2)] ?? "").toLowerCase()))
   return taken

@@ -23,21 +23,12 @@ export interface SocketRequest {
 // Replies that have no body, for which `Response` takes none.
 const bodiless = new Set([204, 205, 304])
 
-const never = new AbortController().signal
-
 /** @throws  what the connection says: nobody listens there, or it broke */
-export function fetchOverSocket({
-  socketPath,
-  body,
-  length,
-  signal = never,
-  ...asked
-}: SocketRequest): Promise<Response> {
+export function fetchOverSocket({ socketPath, body, length, ...asked }: SocketRequest): Promise<Response> {
   const request: ForwardedRequest = {
     ...asked,
     headers: requestHeadersOnward([...asked.headers].flat()),
     body: body instanceof ReadableStream ? { source: readable(body), length } : body,
-    signal,
   }
   const connection = oneConnection(socketPath)
   return new Promise<Response>((resolve, reject) => {
