@@ -11,7 +11,7 @@ test("the control plane cannot import the server", () => {
   const found = messages(["control/src/a.ts", 'import { x } from "@superstep/server/runs/run"\n'])
 
   assert.equal(found.length, 1)
-  assert.match(found[0], /^control\/src\/a\.ts:1 control may import toolkit, and this imports server/)
+  assert.match(found[0], /^control\/src\/a\.ts:1 control may import toolkit, protocol, and this imports server/)
 })
 
 test("the CLI may import control, and anybody the toolkit", () => {
