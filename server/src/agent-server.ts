@@ -24,6 +24,7 @@ import { nameableEnv, readProject } from "./project/langgraph-config.js"
 import { projectWithEnv, uiProject, webhooksOf } from "./project-settings.js"
 import { reloadOnChange, tellRefused } from "./reload.js"
 import { openLeases } from "./runs/open-leases.js"
+import { takeServerId } from "./runs/server-id.js"
 import { Readiness } from "./serving/readiness.js"
 import { activate } from "./serving/routes.js"
 import { startSweepingItems } from "./store/sweep-items.js"
@@ -63,9 +64,10 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   await untilReachable(() => migrate({ uri, folder: migrations, log }), { forMs: databaseMs, log })
   const db = openDatabase({ uri, poolSize: config.poolSize - 1, log })
   const leases = openLeases({ uri, leaseMs: config.leaseSeconds * 1000, log })
+  const serverId = await takeServerId(db, { wanted: config.serverId, log })
   const channel = await openOwnChannel()
   const tracing = await startTracing(env, version)
-  const parts = { ...assemble({ config, db, leases, log, env, project, channel, tracing }), webhooks }
+  const parts = { ...assemble({ config, serverId, db, leases, log, env, project, channel, tracing }), webhooks }
   const { workers, gate, streams, writes, executor, loop, claimer, ui, sources } = parts
 
   const readiness = new Readiness()
@@ -116,7 +118,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const stopSweeping = startSweeping(db, { ttl: project.checkpointer.ttl, log })
   const stopSweepingItems = startSweepingItems(parts.store, log)
   const watch = config.reload
-    ? await reloadOnChange({ config, db, leases, log, env, project, channel, tracing }, parts)
+    ? await reloadOnChange({ config, serverId, db, leases, log, env, project, channel, tracing }, parts)
     : undefined
   readiness.markReady()
   log.info({ port: listening.port, graphs: report.graphs, revision_id: claimer.revisionId }, "server ready")

@@ -29,6 +29,8 @@ import { ProjectCrashes } from "./workers/project-crashes.js"
 /** What they are made from. */
 export interface Assembly {
   readonly config: Config
+  /** That of this process: the setting's, unless another server has it. */
+  readonly serverId: string
   readonly db: Database
   /** One connection for statements on leases alone: whatever occupies the others costs no run. */
   readonly leases: Db
@@ -42,9 +44,9 @@ export interface Assembly {
 export type Parts = ReturnType<typeof assemble>
 
 /** Makes every part that routes, loops and reloads share. */
-export function assemble({ config, db, leases, log, env, project, channel, tracing }: Assembly) {
+export function assemble({ config, serverId, db, leases, log, env, project, channel, tracing }: Assembly) {
   const { leaseMs, sweepMs, mostGapMs } = leaseTimes(config.leaseSeconds * 1000)
-  const claimer = { serverId: config.serverId, revisionId: config.revisionId ?? null, leaseMs }
+  const claimer = { serverId, revisionId: config.revisionId ?? null, leaseMs }
   const streams = new RunStreams({
     db,
     log,

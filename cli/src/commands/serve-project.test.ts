@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { promisify } from "node:util"
@@ -9,7 +9,7 @@ import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { until } from "@superstep/toolkit/testing/until"
 import { printedCurl } from "../testing/printed-curl.js"
-import { makeProject } from "../testing/project.js"
+import { makeProject, waitingGraph } from "../testing/project.js"
 import { type Running, runCli, startCli } from "../testing/run-cli.js"
 
 const started: Running[] = []
@@ -21,14 +21,20 @@ after(async () => {
   }
 })
 
-async function startServer(command: "dev" | "serve", cwd = makeProject()) {
+async function startServer(command: "dev" | "serve", cwd = makeProject(), env: NodeJS.ProcessEnv = {}) {
   const port = await freePort()
-  const running = startCli([command, "--port", String(port)], { cwd })
+  const running = startCli([command, "--port", String(port)], { cwd, env })
   started.push(running)
   const isUp = () => running.lines.some((line) => line.includes("  Try "))
   const ended = running.ended.then(({ stdout, stderr }) => assert.fail(`it ended before it was up: ${stdout}${stderr}`))
   await Promise.race([until(isUp, { what: "the server is up", timeoutMs: 60_000 }), ended])
   return { running, cwd, url: `http://127.0.0.1:${port}` }
+}
+
+async function post<T>(url: string, body: object): Promise<T> {
+  const reply = await fetch(url, { method: "POST", body: JSON.stringify(body) })
+  assert.equal(reply.status, 200)
+  return (await reply.json()) as T
 }
 
 const childOf = (cwd: string): ProcessIdentity =>
@@ -66,13 +72,28 @@ test("Ctrl-C on dev ends the server and its Postgres, and threads are there at t
   assert.equal(found.status, 200)
 })
 
-test("a dev that is killed leaves nothing in the way of the next one", async () => {
-  const first = await startServer("dev")
-  const server = childOf(first.cwd)
+test("a dev that is killed with its server leaves nothing in the way of the next one, which goes on with its runs at once", async () => {
+  // Whoever does not know the runs for its own would have to wait so long.
+  const env = { SUPERSTEP_LEASE_SECONDS: "3600" }
+  const cwd = makeProject(waitingGraph)
+  const first = await startServer("dev", cwd, env)
+  const server = childOf(cwd)
+  const { thread_id } = await post<{ thread_id: string }>(`${first.url}/threads`, {})
+  const body = { assistant_id: "echo", input: { messages: [] } }
+  const { run_id } = await post<{ run_id: string }>(`${first.url}/threads/${thread_id}/runs`, body)
+  const runAt = async (url: string) => {
+    const reply = await fetch(`${url}/threads/${thread_id}/runs/${run_id}`)
+    return (await reply.json()) as { status: string; attempt: number }
+  }
+  await until(async () => (await runAt(first.url)).status === "running", { what: "the run executes" })
 
+  process.kill(server.pid, "SIGKILL")
   first.running.signal("SIGKILL")
   await first.running.ended
-  const second = await startServer("dev", first.cwd)
+  const second = await startServer("dev", cwd, env)
+  await until(async () => (await runAt(second.url)).attempt === 2, { what: "its next attempt" })
+  writeFileSync(join(cwd, "gate"), "")
+  await until(async () => (await runAt(second.url)).status === "success", { what: "the run ends" })
 
   assert.equal(await untilGone(server, 20_000), true)
   second.running.signal("SIGINT")

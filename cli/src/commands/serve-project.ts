@@ -5,6 +5,7 @@ import type { Context } from "../command.js"
 import { startHomeDatabase } from "../home/database.js"
 import { type Home, openHome } from "../home/home.js"
 import { type Ownership, takeOwnership } from "../home/owner.js"
+import { serverIdOf } from "../home/server-id.js"
 import { formatLogLine } from "../output/log-lines.js"
 import { nearPath } from "../output/near-path.js"
 import { withProgress } from "../output/progress.js"
@@ -71,10 +72,12 @@ async function bringUp({ project, options, context, home, ownership, parts, stop
     startHomeDatabase({ home, config: context.config, name: "superstep", stopWithParent: true }),
   )
   await parts.add({ name: "Postgres", stop: () => database.stop(), kill: () => database.kill() })
+  const { environment } = context.config
+  const serverId = await serverIdOf(home)
   const child = await startChild({
     script: serverScript(),
     cwd: project.folder,
-    env: serverEnvironment(project, options, { databaseUri: database.uri, environment: context.config.environment }),
+    env: serverEnvironment(project, options, { databaseUri: database.uri, serverId, environment }),
     onLine: printer(options, context),
   })
   await parts.add({ name: "agent server", stop: () => child.stop(stopMs), kill: () => child.kill() })

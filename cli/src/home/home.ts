@@ -11,6 +11,8 @@ export interface Home {
   readonly logs: string
   readonly git: string
   readonly credentials: string
+  /** The id of the agent server that `dev` and `serve` run. */
+  readonly serverId: string
   /** Who runs on this folder at the moment. */
   readonly owner: string
   /** What is told of Postgres and of this program goes into `logs/cli.log`. */
@@ -32,6 +34,7 @@ export function homeAt(path: string): Home {
     postgres: join(folder, "postgres"),
     git: join(folder, "git"),
     credentials: join(folder, "credentials.json"),
+    serverId: join(folder, "server-id"),
     owner: join(folder, "running.json"),
     log: createLog({ process: "cli", level: "info" }, { write }),
   }

@@ -23,13 +23,21 @@ function agentEnvironment(environment: Config["environment"]): Record<string, st
 // Ctrl-C during development hands runs back at once: the next start goes on with them.
 const devDefaults = { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "0" }
 
+export interface ServerPlace {
+  readonly databaseUri: string
+  /** That of the data folder; the environment's own goes before it. */
+  readonly serverId: string
+  readonly environment: Config["environment"]
+}
+
 export function serverEnvironment(
   project: Project,
   { host, port, isDev, reload }: AgentServerOptions,
-  { databaseUri, environment }: { databaseUri: string; environment: Config["environment"] },
+  { databaseUri, serverId, environment }: ServerPlace,
 ): Record<string, string> {
   return {
     ...(isDev ? devDefaults : {}),
+    SUPERSTEP_SERVER_ID: serverId,
     ...environment,
     SUPERSTEP_AGENT_ENV: JSON.stringify(agentEnvironment(environment)),
     SUPERSTEP_CONFIG: project.configPath,

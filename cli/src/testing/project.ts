@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 
-const graph = `
+const echoGraph = `
 import { MessagesAnnotation, StateGraph } from "@langchain/langgraph"
 
 export const graph = new StateGraph(MessagesAnnotation)
@@ -13,8 +13,22 @@ export const graph = new StateGraph(MessagesAnnotation)
   .compile()
 `
 
+/** A graph that ends once there is a file `gate` in the project's folder. */
+export const waitingGraph = `
+import { existsSync } from "node:fs"
+import { setTimeout as sleep } from "node:timers/promises"
+import { MessagesAnnotation, StateGraph } from "@langchain/langgraph"
+
+async function reply() {
+  while (!existsSync("gate")) await sleep(20)
+  return { messages: [{ role: "ai", content: "the gate is open" }] }
+}
+
+export const graph = new StateGraph(MessagesAnnotation).addNode("reply", reply).addEdge("__start__", "reply").compile()
+`
+
 /** @returns the folder of a project with one graph, `echo` */
-export function makeProject(): string {
+export function makeProject(graph = echoGraph): string {
   const folder = temporaryFolder()
   mkdirSync(join(folder, "src"))
   symlinkSync(fileURLToPath(new URL("../../../node_modules", import.meta.url)), join(folder, "node_modules"))

@@ -26,6 +26,11 @@ export interface Database extends Db, AsyncDisposable {
    * connection it connects again and calls `onReconnect`, since notifications in between are gone.
    */
   listen(channel: string, onNotify: (payload: string) => void, onReconnect?: () => void): Promise<Subscription>
+  /**
+   * Holds a name in this database, on the connection that listens: until `close`, or until the process ends.
+   * @returns false when another process holds it
+   */
+  hold(name: string): Promise<boolean>
   /** The connection string, for the few places that need a second pool. */
   readonly uri: string
   /** Waits for what is under way and ends all connections. It may be called again. */
@@ -116,7 +121,15 @@ export function openDatabase(options: DatabaseOptions): Database {
     closed ??= listener.close().then(() => pool.end())
     return closed
   }
-  return { ...dbOn(pool), uri, transaction, listen: listener.listen, close, [Symbol.asyncDispose]: close }
+  return {
+    ...dbOn(pool),
+    uri,
+    transaction,
+    listen: listener.listen,
+    hold: listener.hold,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
 }
 
 /** Postgres' own codes for what we expect to happen (appendix A of its manual). */

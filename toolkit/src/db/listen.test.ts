@@ -105,6 +105,28 @@ test("a listen that waits while the connection is lost comes to hold on the next
   await late.close()
 })
 
+test("a name is held by one process at a time, over a lost connection, and until its database is closed (L4)", async () => {
+  await using db = await freshDatabase()
+  await using one = openDatabase({ uri: db.uri, log: silent })
+  await using other = openDatabase({ uri: db.uri, log: silent })
+  let reconnects = 0
+
+  const held = await one.hold("a name")
+  await one.listen(
+    "runs",
+    () => undefined,
+    () => reconnects++,
+  )
+  const [same, another] = [await other.hold("a name"), await other.hold("another name")]
+  await cut(db)
+  await until(() => reconnects > 0, { what: "the connection is made again" })
+  const afterwards = await other.hold("a name")
+  await one.close()
+
+  assert.deepEqual([held, same, another, afterwards], [true, false, true, false])
+  await until(() => other.hold("a name"), { what: "the name is free" })
+})
+
 test("a listener that fails does not keep the others from hearing", async () => {
   await using db = await freshDatabase()
   const heard: string[] = []

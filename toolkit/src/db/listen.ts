@@ -1,7 +1,8 @@
 /**
  * Owns one connection that listens for all channels of a process.
  * L1 a channel is listened to before `listen` returns; L2 after a lost connection every channel is listened to again
- * and told so by `onReconnect`; L3 `close` ends the connection and no callback comes after it.
+ * and told so by `onReconnect`; L3 `close` ends the connection and no callback comes after it; L4 a name that is held is
+ * held again after a lost connection, unless another process has taken it meanwhile.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
@@ -26,6 +27,7 @@ const clientOptions = { keepAlive: true, keepAliveInitialDelayMillis: 10_000, co
 
 export function listenOn(uri: string, log: Log) {
   const channels = new Map<string, Set<Listener>>()
+  const names = new Set<string>()
   const closing = new AbortController()
   /** The connection, or the one that is being made. */
   let connection: Promise<pg.Client> | undefined
@@ -34,7 +36,7 @@ export function listenOn(uri: string, log: Log) {
 
   /** The statements of one connection, one after the other, in the order in which they were said. */
   let lastSaid: Promise<unknown> = Promise.resolve()
-  const say = (target: pg.Client, statement: string): Promise<unknown> => {
+  const say = (target: pg.Client, statement: string | pg.QueryConfig): Promise<pg.QueryResult> => {
     const answer = lastSaid.then(() => target.query(statement))
     // The next one is said in any case; who said this one is told.
     lastSaid = answer.catch(() => undefined)
@@ -64,6 +66,7 @@ export function listenOn(uri: string, log: Log) {
     try {
       await fresh.connect()
       for (const channel of channels.keys()) await say(fresh, `listen ${quoted(channel)}`)
+      for (const name of names) await holdAgain(fresh, name)
       closing.signal.throwIfAborted()
     } catch (error) {
       await fresh.end()
@@ -95,8 +98,16 @@ export function listenOn(uri: string, log: Log) {
     }
   }
 
-  /** `listen` may be said twice. When the connection is lost meanwhile, it is said again on the next one. */
-  const listenTo = async (channel: string): Promise<void> => {
+  const holdAgain = async (fresh: pg.Client, name: string): Promise<void> => {
+    if (isTrue(await say(fresh, tryLock(name)))) return
+    log.warn(
+      { name },
+      "a name is held by another session: one of ours that Postgres has not ended yet, or another process",
+    )
+  }
+
+  /** The statement may be said twice. When the connection is lost meanwhile, it is said again on the next one. */
+  const sayOnce = async (statement: string | pg.QueryConfig): Promise<pg.QueryResult> => {
     for (;;) {
       connection ??= connect().catch((error: unknown) => {
         connection = undefined
@@ -104,8 +115,7 @@ export function listenOn(uri: string, log: Log) {
       })
       const current = await connection
       try {
-        await say(current, `listen ${quoted(channel)}`)
-        return
+        return await say(current, statement)
       } catch (error) {
         const isLost = !(error instanceof pg.DatabaseError) || error.severity === "FATAL"
         if (!isLost || closing.signal.aborted) throw error
@@ -133,7 +143,7 @@ export function listenOn(uri: string, log: Log) {
     const listener: Listener = { onNotify, onReconnect, isListening: false }
     channels.set(channel, (channels.get(channel) ?? new Set()).add(listener))
     try {
-      await listenTo(channel)
+      await sayOnce(`listen ${quoted(channel)}`)
     } catch (error) {
       await remove(channel, listener)
       throw error
@@ -142,13 +152,27 @@ export function listenOn(uri: string, log: Log) {
     return { close: () => remove(channel, listener) }
   }
 
+  const hold = async (name: string): Promise<boolean> => {
+    closing.signal.throwIfAborted()
+    const isHeld = isTrue(await sayOnce(tryLock(name)))
+    if (isHeld) names.add(name)
+    return isHeld
+  }
+
   const close = async (): Promise<void> => {
     closing.abort(new Error("the database was closed"))
     // A connection that was never made, or is being made again, has nothing to end.
     const last = await connection?.catch(() => undefined)
     await last?.end()
   }
-  return { listen, close }
+  return { listen, hold, close }
 }
+
+const tryLock = (name: string): pg.QueryConfig => ({
+  text: "select pg_try_advisory_lock(hashtextextended($1, 0)) as is_true",
+  values: [name],
+})
+
+const isTrue = ({ rows }: pg.QueryResult<{ is_true: boolean }>): boolean => rows[0]?.is_true === true
 
 const quoted = (channel: string): string => identifier(channel).render().text

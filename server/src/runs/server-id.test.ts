@@ -1,0 +1,26 @@
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import { openDatabase } from "@superstep/toolkit/db/database"
+import { createLog } from "@superstep/toolkit/log/log"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { takeServerId } from "./server-id.js"
+
+const log = createLog({ process: "test", level: "silent" })
+
+test("an id belongs to one server that lives; the next one with it gets another, and it again when that has ended", async () => {
+  await using shared = await freshDatabase()
+  const open = () => openDatabase({ uri: shared.uri, log })
+  await using one = open()
+  await using copy = open()
+  await using next = open()
+  const wanted = randomUUID()
+
+  const first = await takeServerId(one, { wanted, log })
+  const second = await takeServerId(copy, { wanted, patienceMs: 0, log })
+  await one.close()
+  const third = await takeServerId(next, { wanted, log })
+
+  assert.deepEqual([first, third], [wanted, wanted])
+  assert.notEqual(second, wanted)
+})
