@@ -31,7 +31,7 @@ import { addMcpRoutes } from "./mcp/routes.js"
 import type { DocumentOptions } from "./meta/document.js"
 import { addMetaRoutes, addReference } from "./meta/routes.js"
 import type { Metrics } from "./metrics/metrics.js"
-import type { RunRoutes } from "./runs/creating-routes.js"
+import { addTurns, type RunRoutes } from "./runs/creating-routes.js"
 import { addRunRoutes } from "./runs/routes.js"
 import { addStreamRoutes } from "./runs/stream-routes.js"
 import { addThreadStreamRoutes } from "./runs/thread-stream-routes.js"
@@ -96,6 +96,7 @@ export function createApp(options: AppOptions): Api {
   app.use(serveThroughApp({ gate, channel, identify: identifyUser }))
   if (http.disabled.length > 0) app.use(refuseDisabled(http.disabled))
   app.use(refuseHeadOfStreams)
+  addTurns(app, options.turns)
   app.use(identifyCaller(identifyUser))
   if (options.limits) {
     app.use(notOfOwnCode(limitRequests({ ...options.limits, isBehindEdge: options.unitToken !== undefined })))

@@ -15,6 +15,7 @@ import { ClaimLoop } from "./runs/claim-loop.js"
 import { Executor } from "./runs/executor.js"
 import { leaseTimes } from "./runs/lease-times.js"
 import { observeWith } from "./runs/observer.js"
+import { Turns } from "./runs/turns.js"
 import { storeCalls } from "./store/calls.js"
 import { embedBy } from "./store/embedder.js"
 import { storeSettings } from "./store/store-settings.js"
@@ -81,6 +82,7 @@ export function assemble({ config, serverId, db, leases, log, env, project, chan
   const ui = new UiBundles(log)
   return {
     claimer,
+    turns: new Turns(),
     streams,
     workers,
     crashes,

@@ -1,5 +1,6 @@
 /** What the routes that create runs share: the key under which a request may come again, and the reply's headers. */
 import { toJsonText } from "@superstep/toolkit/http/json"
+import type { Api } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import type { Subscriber } from "../events/run-stream.js"
 import { callerOf } from "../http/caller-of.js"
@@ -9,12 +10,34 @@ import { createRuns, type Runs } from "./operations.js"
 import type { RunRow } from "./queries.js"
 import { renderRun } from "./run-resource.js"
 import type { NewRunBody } from "./schema.js"
+import type { Turn, Turns } from "./turns.js"
 
 /** What run routes stand on. */
 export interface RunRoutes extends Runs {
   /** Headers of a request that the graph gets as `configurable`; none unless the project says so. */
   readonly configurableHeaders?: ((headers: Headers) => Readonly<Record<string, string>>) | undefined
 }
+
+declare module "hono" {
+  interface ContextVariableMap {
+    turn: Turn | undefined
+  }
+}
+
+const creatingPaths = ["", "/stream", "/wait"].map((end) => `/threads/:thread_id/runs${end}`)
+
+/** Gives each request for a run on a thread its turn as soon as it arrives: before it is known who sent it, and what. */
+export const addTurns = (app: Api, turns: Turns) =>
+  app.on("POST", creatingPaths, async (c, next) => {
+    const { thread_id: threadId = "" }: Record<string, string> = c.req.param()
+    const turn = turns.take(threadId.toLowerCase())
+    c.set("turn", turn)
+    try {
+      await next()
+    } finally {
+      turn.end()
+    }
+  })
 
 export interface CreatingRequest {
   readonly c: Context
@@ -49,7 +72,7 @@ export async function createOnce(
   const key = requestKeyOf({ c, bodyText }, body.run_id ? [body.run_id] : [])
   const request = { caller: callerOf(c), threadId, body, headers: headersFor(runs, c) }
   const answer = ([row]: readonly RunRow[]) => answerOf(row as RunRow, threadId === undefined)
-  const made = await createRuns(runs, [request], { subscriber, key: key && { key, answer } })
+  const made = await createRuns(runs, [request], { subscriber, key: key && { key, answer }, turn: c.get("turn") })
   if ("status" in made) return { answer: made }
   const [row] = made
   if (!row) throw new Error("a run that was created has no row")

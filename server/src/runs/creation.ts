@@ -12,12 +12,15 @@ import { type Answer, answerOnce, type RequestKey } from "../idempotency/answers
 import type { Runs } from "./parts.js"
 import { type PreparedRun, runIdTaken } from "./preparation.js"
 import { type CreatedRun, insertRun, isThreadVisible, type NewRun, type RunRow } from "./queries.js"
+import type { Turn } from "./turns.js"
 
 export interface Launch {
   /** Gets the events of the first run, from the first one on. */
   readonly subscriber?: Subscriber | undefined
   /** The request may come again. */
   readonly key?: Repeatable | undefined
+  /** When the run may be put into the queue of its thread; taken when the runs are asked for, unless it was before. */
+  readonly turn?: Turn | undefined
   /** What commits together with the runs: it opens a transaction, and calls `insert` in it. */
   readonly commitWith?: (<Made>(insert: (tx: Db) => Promise<Made>) => Promise<Made>) | undefined
 }
@@ -40,9 +43,10 @@ interface Inserted {
 export async function launchRuns(
   runs: Runs,
   prepared: readonly PreparedRun[],
-  { subscriber, key, commitWith }: Launch,
+  { subscriber, key, commitWith, turn }: Launch,
 ): Promise<readonly RunRow[] | Answer> {
   const { streams, executor } = runs
+  await turn?.come()
   const first = prepared[0]?.run.runId ?? ""
   const slots = prepared.map(() => executor.reserve())
   if (subscriber) streams.subscribe(first, subscriber)
@@ -56,6 +60,7 @@ export async function launchRuns(
       filter,
     }))
     const inserted = await insertOnce(runs, planned, { key, commitWith })
+    turn?.end()
     if ("status" in inserted) {
       giveUp()
       return inserted
@@ -77,7 +82,11 @@ interface Planned {
   readonly filter: PreparedRun["filter"]
 }
 
-async function insertOnce({ db }: Runs, planned: readonly Planned[], { key, commitWith }: Omit<Launch, "subscriber">) {
+async function insertOnce(
+  { db }: Runs,
+  planned: readonly Planned[],
+  { key, commitWith }: Pick<Launch, "key" | "commitWith">,
+) {
   if (commitWith) return commitWith((tx) => insertEach(tx, planned))
   if (!key) return insertAll(db, planned)
   let inserted: readonly Inserted[] = []

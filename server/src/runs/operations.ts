@@ -38,11 +38,18 @@ export async function createRuns(
   requests: readonly RunRequest[],
   options: Launch,
 ): Promise<readonly RunRow[] | Answer> {
-  // Before anything is asked of rules and assistants, which may have changed since.
-  const before = await answeredBefore(runs.db, options.key?.key)
-  if (before) return before
-  const prepared = await Promise.all(requests.map((request) => prepareRun(runs, request)))
-  return launchRuns(runs, prepared, options)
+  // Several are stateless, so each has a thread of its own.
+  const [{ threadId } = { threadId: undefined }] = requests
+  const turn = options.turn ?? (threadId === undefined ? undefined : runs.turns.take(threadId))
+  try {
+    // Before anything is asked of rules and assistants, which may have changed since.
+    const before = await answeredBefore(runs.db, options.key?.key)
+    if (before) return before
+    const prepared = await Promise.all(requests.map((request) => prepareRun(runs, request)))
+    return await launchRuns(runs, prepared, { ...options, turn })
+  } finally {
+    turn?.end()
+  }
 }
 
 /** A run that somebody names. */

@@ -6,6 +6,7 @@ import type { UrlRules } from "../webhooks/url-rules.js"
 import type { Workers } from "../workers/port.js"
 import type { Claimer } from "./claims.js"
 import type { Executor } from "./executor.js"
+import type { Turns } from "./turns.js"
 
 /** What the operations stand on. */
 export interface Runs {
@@ -15,6 +16,8 @@ export interface Runs {
   readonly streams: RunStreams
   readonly executor: Executor
   readonly claimer: Claimer
+  /** The order in which requests for runs arrived, by thread. */
+  readonly turns: Turns
   /** How many runs may wait on one thread; 0 or absent: any number. */
   readonly maxWaitingRuns?: number
   /** Where runs may tell of their end. */

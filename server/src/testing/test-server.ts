@@ -16,6 +16,7 @@ import { leaseTimes } from "../runs/lease-times.js"
 import { observeWith } from "../runs/observer.js"
 import { openLeases } from "../runs/open-leases.js"
 import type { Runs } from "../runs/operations.js"
+import { Turns } from "../runs/turns.js"
 import type { Tracing } from "../tracing/tracing.js"
 import { createDeliveryLoop } from "../webhooks/delivery-loop.js"
 import type { WebhookSettings } from "../webhooks/settings.js"
@@ -45,6 +46,8 @@ export interface TestServerOptions {
   /** How long it must be in touch with the database to judge leases; not at all unless told. */
   readonly graceMs?: number
   readonly mostGapMs?: number
+  /** How long a request for a run waits for slower ones before it. */
+  readonly turnPatienceMs?: number
   readonly revisionId?: string
   readonly serverId?: string
   readonly runTimeoutMs?: number
@@ -65,7 +68,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const db = openDatabase({ uri: shared.uri, poolSize: testPoolSize, log })
   const { slots = 10, leaseMs = 30_000, graceMs = 0, revisionId = null, serverId = randomUUID() } = options
   const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, patienceMs = 10_000 } = options
-  const { tracing, maxWaitingRuns = 0 } = options
+  const { tracing, maxWaitingRuns = 0, turnPatienceMs = 60_000 } = options
   const leases = openLeases({ uri: shared.uri, leaseMs, log })
   const { mostGapMs = leaseTimes(leaseMs).mostGapMs } = options
   const webhooks = { ...testWebhooks, ...options.webhooks }
@@ -92,7 +95,8 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   await streams.start()
   await executor.start()
   await loop.start()
-  const crons = new CronLoop({ db, log, workers, streams, executor, claimer, webhooks })
+  const turns = new Turns({ patienceMs: turnPatienceMs })
+  const crons = new CronLoop({ db, log, workers, streams, executor, claimer, webhooks, turns })
   await crons.start()
   const { callTimeoutMs: timeoutMs = 10_000 } = options
   const deliveries = createDeliveryLoop({ db, log, settings: webhooks, revisionId, timeoutMs })
@@ -125,6 +129,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     streams,
     executor,
     claimer,
+    turns,
     loop,
     metrics,
     tracing,

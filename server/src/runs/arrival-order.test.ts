@@ -1,0 +1,129 @@
+/** R3 over HTTP: the queue of a thread has the order in which the requests arrived. */
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { connect, type Socket } from "node:net"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+
+const burst = 20
+
+async function newThread({ send }: TestHttp): Promise<string> {
+  const { json } = await send("POST", "/threads", {})
+  return (json as { thread_id: string }).thread_id
+}
+
+/** A request for a run, as bytes; its metadata says which one it is. */
+function requestFor(threadId: string, n: number): { head: string; body: string } {
+  // Of different lengths, so that reading them takes differently long.
+  const input = { text: "x".repeat(n % 3 === 0 ? 50_000 : 10) }
+  const body = JSON.stringify({ assistant_id: "agent", input, metadata: { n } })
+  const head = `POST /threads/${threadId}/runs HTTP/1.1\r\nhost: test\r\ncontent-length: ${body.length}\r\n\r\n`
+  return { head, body }
+}
+
+const bytesOf = ({ head, body }: { head: string; body: string }) => `${head}${body}`
+
+async function openSocket({ url }: TestHttp): Promise<{ socket: Socket; replies: () => number }> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  let text = ""
+  socket.on("data", (chunk) => {
+    text += chunk
+  })
+  await once(socket, "connect")
+  return { socket, replies: () => text.split("HTTP/1.1 200").length - 1 }
+}
+
+/** A socket that has answered a request before, as one of a pool has. */
+async function usedSocket(http: TestHttp) {
+  const opened = await openSocket(http)
+  opened.socket.write("GET /ok HTTP/1.1\r\nhost: test\r\n\r\n")
+  await until(() => opened.replies() === 1, { what: "the socket has answered" })
+  return opened
+}
+
+async function queued({ server: { db } }: TestHttp, threadId: string): Promise<number[]> {
+  const rows = await db.rows<{ n: number }>(sql`
+    select (metadata ->> 'n')::int as n from runs where thread_id = ${threadId} order by seq`)
+  return rows.map(({ n }) => n)
+}
+
+const untilQueued = (http: TestHttp, threadId: string, count: number) =>
+  until(async () => (await queued(http, threadId)).length === count, { what: `${count} runs are queued` })
+
+const inOrder = Array.from({ length: burst }, (_, n) => n)
+
+test("runs that one client asks for at once are queued in the order in which it sent them", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { slots: 0 })
+  const { socket } = await openSocket(http)
+
+  for (let round = 0; round < 3; round++) {
+    const threadId = await newThread(http)
+    socket.write(inOrder.map((n) => bytesOf(requestFor(threadId, n))).join(""))
+    await untilQueued(http, threadId, burst)
+
+    assert.deepEqual(await queued(http, threadId), inOrder)
+  }
+  socket.destroy()
+})
+
+test("and so are those that come over many connections, one after the other", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { slots: 0 })
+  const sockets = await Promise.all(inOrder.map(() => usedSocket(http)))
+
+  for (let round = 0; round < 3; round++) {
+    const threadId = await newThread(http)
+    for (const [n, { socket }] of sockets.entries()) socket.write(bytesOf(requestFor(threadId, n)))
+    await untilQueued(http, threadId, burst)
+
+    assert.deepEqual(await queued(http, threadId), inOrder)
+  }
+  for (const { socket } of sockets) socket.destroy()
+})
+
+test("a request whose body comes late keeps its place, and holds up no other thread", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { slots: 0 })
+  const [threadId, other] = [await newThread(http), await newThread(http)]
+  const [slow, quick] = [await openSocket(http), await openSocket(http)]
+  const first = requestFor(threadId, 0)
+
+  slow.socket.write(first.head)
+  await until(() => http.server.turns.threads === 1, { what: "the first request has its turn" })
+  quick.socket.write(bytesOf(requestFor(threadId, 1)))
+  const elsewhere = await http.send("POST", `/threads/${other}/runs`, { assistant_id: "agent", input: {} })
+  slow.socket.write(first.body)
+  await untilQueued(http, threadId, 2)
+
+  assert.equal(elsewhere.status, 200)
+  assert.deepEqual(await queued(http, threadId), [0, 1])
+  for (const { socket } of [slow, quick]) socket.destroy()
+})
+
+test("a request that hangs loses its place", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { slots: 0, turnPatienceMs: 1 })
+  const threadId = await newThread(http)
+  const slow = await openSocket(http)
+  const first = requestFor(threadId, 0)
+
+  slow.socket.write(first.head)
+  await until(() => http.server.turns.threads === 1, { what: "the first request has its turn" })
+  const { status } = await http.send("POST", `/threads/${threadId}/runs`, {
+    assistant_id: "agent",
+    input: {},
+    metadata: { n: 1 },
+  })
+  slow.socket.write(first.body)
+  await untilQueued(http, threadId, 2)
+
+  assert.equal(status, 200)
+  assert.deepEqual(await queued(http, threadId), [1, 0])
+  slow.socket.destroy()
+})

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Turns } from "./turns.js"
+
+/** Takes a turn, and notes when it has come. */
+function taker(turns: Turns) {
+  const order: string[] = []
+  const take = (name: string, threadId = "t") => {
+    const turn = turns.take(threadId)
+    const come = () => turn.come().then(() => order.push(name))
+    return { come, end: () => turn.end() }
+  }
+  return { order, take }
+}
+
+test("turns come in the order in which they were taken, whoever is ready first", async () => {
+  const turns = new Turns({ patienceMs: 60_000 })
+  const { order, take } = taker(turns)
+  const [one, two, three, elsewhere] = [take("one"), take("two"), take("three"), take("elsewhere", "other")]
+
+  const third = three.come()
+  const second = two.come()
+  await elsewhere.come()
+  await one.come()
+  one.end()
+  await second
+  two.end()
+  await third
+  for (const turn of [three, elsewhere]) turn.end()
+  await new Promise((resolve) => setImmediate(resolve))
+
+  assert.deepEqual(order, ["elsewhere", "one", "two", "three"])
+  assert.equal(turns.threads, 0)
+})
+
+test("a request that fails gives its turn up, and those behind it still wait for the ones before", async () => {
+  const { order, take } = taker(new Turns({ patienceMs: 60_000 }))
+  const [one, two, three] = [take("one"), take("two"), take("three")]
+
+  two.end()
+  const third = three.come()
+  await one.come()
+  one.end()
+  await third
+
+  assert.deepEqual(order, ["one", "three"])
+})
+
+test("one that is slow for long loses its place, and is waited for once", async () => {
+  const { order, take } = taker(new Turns({ patienceMs: 1 }))
+  const [slow, two, three] = [take("slow"), take("two"), take("three")]
+
+  await two.come()
+  two.end()
+  await three.come()
+  three.end()
+  await slow.come()
+  slow.end()
+
+  assert.deepEqual(order, ["two", "three", "slow"])
+})
