@@ -19,7 +19,7 @@ import { LiveLogs } from "./logs/live-logs.js"
 import { loadMasterKey } from "./master-key.js"
 import type { PipelineContext, PipelineLimits } from "./pipeline/context.js"
 import { crashPoints } from "./pipeline/crash-points.js"
-import { edgeOnThisMachine, wakeSocketOf } from "./pipeline/edge-process.js"
+import { edgeOnThisMachine, edgeToken, wakeSocketOf } from "./pipeline/edge-process.js"
 import { type Folders, foldersOf } from "./pipeline/folders.js"
 import { defaultBuilds, startPipeline } from "./pipeline/pipeline.js"
 import { prepareUnits } from "./pipeline/platform-start.js"
@@ -133,8 +133,10 @@ async function startParts(
   const listening = await listen(app.fetch, address, tls && { files: tls, log })
   undo.push(() => listening.close(0))
 
+  const token = await edgeToken(folders)
   const edge = edgeOnThisMachine({
     ...config,
+    token,
     port: config.agentsPort,
     folders,
     tls,
@@ -144,7 +146,7 @@ async function startParts(
   })
   await prepareUnits(context, await edge.isAlive())
   await edge.ensure()
-  const stopWakeCalls = await listenForWakeCalls(wakeSocketOf(folders), { db, log })
+  const stopWakeCalls = await listenForWakeCalls(wakeSocketOf(folders), { db, log, token })
   undo.push(stopWakeCalls)
   await freeFormerClaims(db, homeId)
 

@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { edgeProcess, pushTable } from "@superstep/control/edge/client"
+import { Secret } from "@superstep/toolkit/config/settings"
 import { until } from "@superstep/toolkit/testing/until"
 import { BenchFailed } from "../http-client.js"
 import { lastLines, startProgram } from "../processes.js"
@@ -12,24 +13,33 @@ export async function startEdge({ folder, cleanup }: Place, behind: System): Pro
   const key = randomBytes(16).toString("hex")
   const adminSocket = join(folder, "admin.sock")
   const logFile = join(folder, "edge.log")
-  const files = { adminSocket, tablePath: join(folder, "routes.json"), wakeSocket: join(folder, "wake.sock") }
-  const spec = { host: "127.0.0.1", port: 0, ...files, graceSeconds: 0 }
+  const token = new Secret(randomBytes(32).toString("hex"))
+  const files = {
+    adminSocket,
+    tablePath: join(folder, "routes.json"),
+    wakeSocket: join(folder, "wake.sock"),
+    successorFile: join(folder, "successor.json"),
+  }
+  const spec = { host: "127.0.0.1", port: 0, token, ...files, graceSeconds: 0 }
   const child = startProgram({ ...edgeProcess(spec), logFile }, cleanup)
   const { port } = await until(() => findLogLine(logFile, "edge listens"), { what: "the edge listens" })
-  await pushTable(adminSocket, {
-    generation: 1,
-    routes: [
-      {
-        name: "bench",
-        deployment_id: "bench",
-        revision_id: "bench",
-        state: "serving",
-        keys: [createHash("sha256").update(key).digest("hex")],
-        units: [{ unit_id: "bench", socket_path: behind.target.address.socketPath, token: "none" }],
-        standby: [],
-      },
-    ],
-  })
+  await pushTable(
+    { socketPath: adminSocket, token },
+    {
+      generation: 1,
+      routes: [
+        {
+          name: "bench",
+          deployment_id: "bench",
+          revision_id: "bench",
+          state: "serving",
+          keys: [createHash("sha256").update(key).digest("hex")],
+          units: [{ unit_id: "bench", socket_path: behind.target.address.socketPath, token: "none" }],
+          standby: [],
+        },
+      ],
+    },
+  )
   const target = { address: { host: "127.0.0.1", port }, prefix: "/d/bench", headers: { "x-api-key": key } }
   const timeStart = () => Promise.reject(new BenchFailed("the edge's start is not measured"))
   return { ...behind, name: "edge", target, pids: [child.pid ?? Number.NaN, ...behind.pids], timeStart }

@@ -11,6 +11,7 @@ import { retiredEdges } from "@superstep/control/pipeline/retired-edges"
 import { stopBuilds } from "@superstep/control/pipeline/stop-builds"
 import { type Cgroups, existingCgroups } from "@superstep/control/runtimes/cgroups"
 import { processRuntime } from "@superstep/control/runtimes/process"
+import { Secret } from "@superstep/toolkit/config/settings"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import type { Home } from "./home.js"
@@ -60,7 +61,7 @@ export function agentsOf(home: Home): Agents {
     stop: async (graceMs) => {
       const identity = await edge()
       if (identity) await stopProcess(identity, { graceMs })
-      await retiredEdges({ folders, drainMs: 0, log: home.log }).stop(graceMs)
+      await retiredEdges({ folders, token: new Secret(""), drainMs: 0, log: home.log }).stop(graceMs)
       const [unitIds, cgroups] = [await units(), await groups()]
       const ending = runtimeIn(cgroups)
       await Promise.all([...unitIds.map((unitId) => ending.stop(unitId, { graceMs })), stopBuilds(folders)])

@@ -1,13 +1,14 @@
-/** What the control plane says to the edge, over a Unix socket (protocol/edge, "Admin socket"). */
+/** What the control plane says to the edge, over a Unix socket (protocol/edge, "Admin socket"). Every request shows the token. */
 import { once } from "node:events"
 import { rm } from "node:fs/promises"
 import type { Server } from "node:http"
 import { createAdaptorServer } from "@hono/node-server"
-import { Conflict } from "@superstep/toolkit/errors/errors"
+import { Conflict, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import { errorHandler } from "@superstep/toolkit/http/errors"
 import { addRoute, createApi } from "@superstep/toolkit/http/route"
 import { z } from "zod"
 import type { Edge } from "./edge.js"
+import { showsToken } from "./edge-token.js"
 import type { Succession } from "./succession.js"
 import { type Table, tableSchema } from "./table.js"
 import { writeTableFile } from "./table-file.js"
@@ -37,19 +38,16 @@ export const statusSchema = z.object({
 })
 export const takenSchema = z.object({ generation: z.number() })
 
-const successor = z.object({
-  /** Program and arguments of an edge that listens on descriptor 3, and its whole environment. */
-  argv: z.tuple([z.string()], z.string()),
-  env: z.record(z.string(), z.string()),
-  cwd: z.string().startsWith("/"),
-  output_file: z.string().startsWith("/"),
-})
 export const startedSchema = z.object({ pid: z.number() })
-export type Successor = z.infer<typeof successor>
 
 function adminApp(edge: Edge, succession: Succession) {
   const api = createApi()
   api.onError(errorHandler({ log: edge.log, detail: "list" }))
+  api.use("*", async (c, next) => {
+    if (!showsToken(c.req.header("authorization"), edge.config.token))
+      throw new Unauthenticated("the edge's token is missing or wrong")
+    await next()
+  })
   const take = tableTaker(edge)
 
   addRoute(
@@ -87,11 +85,9 @@ function adminApp(edge: Edge, succession: Succession) {
       method: "post",
       path: "/successor",
       summary: "Start an edge that listens on the same socket",
-      body: successor,
       responses: { 201: { description: "it was started", schema: startedSchema } },
     },
-    async ({ c, body: { output_file: outputFile, ...command } }) =>
-      c.json({ pid: await succession.start({ ...command, outputFile }) }, 201),
+    async ({ c }) => c.json({ pid: await succession.start() }, 201),
   )
   addRoute(
     api,

@@ -2,16 +2,24 @@
 import { request as httpRequest } from "node:http"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
+import type { Secret } from "@superstep/toolkit/config/settings"
 import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
 import type { TlsFiles } from "@superstep/toolkit/http/tls-files"
 import type { LogLevel } from "@superstep/toolkit/log/log"
 import type { z } from "zod"
-import { type Successor, startedSchema, statusSchema, takenSchema } from "./admin.js"
+import { startedSchema, statusSchema, takenSchema } from "./admin.js"
 import { settings } from "./config.js"
-import { successorDescriptor } from "./succession.js"
+import { tokenHeader } from "./edge-token.js"
+import { type Successor, successorDescriptor } from "./succession.js"
 import type { Table } from "./table.js"
 
 export type EdgeStatus = z.infer<typeof statusSchema>
+
+/** Where an edge is told what to do. */
+export interface EdgeAdmin {
+  readonly socketPath: string
+  readonly token: Secret
+}
 
 // An edge answers in milliseconds; after this it hangs.
 const timeoutMs = 5000
@@ -21,41 +29,42 @@ const timeoutMs = 5000
  * @throws Conflict     the edge has a newer generation: another control plane has taken over
  * @throws Unavailable  the edge does not answer; pushing the same table again is safe
  */
-export async function pushTable(adminSocket: string, table: Table): Promise<{ generation: number }> {
-  const { status, body } = await ask(adminSocket, "PUT", "/table", JSON.stringify(table))
+export async function pushTable(admin: EdgeAdmin, table: Table): Promise<{ generation: number }> {
+  const { status, body } = await ask(admin, "PUT", "/table", JSON.stringify(table))
   if (status === 409) throw new Conflict(detailOf(body), "stale_generation")
   if (status !== 200) throw new Error(`the edge refused table ${table.generation} with ${status}: ${body}`)
   return takenSchema.parse(JSON.parse(body))
 }
 
 /** @throws Unavailable  the edge does not answer */
-export async function edgeStatus(adminSocket: string): Promise<EdgeStatus> {
-  const { status, body } = await ask(adminSocket, "GET", "/status")
+export async function edgeStatus(admin: EdgeAdmin): Promise<EdgeStatus> {
+  const { status, body } = await ask(admin, "GET", "/status")
   if (status !== 200) throw new Error(`the edge answered ${status}: ${body}`)
   return statusSchema.parse(JSON.parse(body))
 }
 
 /**
- * Lets an edge start its successor, which answers on the admin socket and the table file of its own environment.
- * @returns  the successor's pid; undefined when the edge is of a release that knows no succession
+ * Lets an edge start its successor, as its file of that name says. That one answers on the admin socket and the table file
+ * of its own environment.
+ * @returns  the successor's pid
  * @throws Unavailable  the edge does not answer
  */
-export async function startSuccessor(
-  adminSocket: string,
-  { argv, env }: ReturnType<typeof edgeProcess>,
-  place: { readonly cwd: string; readonly outputFile: string },
-): Promise<number | undefined> {
-  const listening = { ...env, [settings.listenDescriptor.env]: String(successorDescriptor) }
-  const wanted: Successor = { argv, env: listening, cwd: place.cwd, output_file: place.outputFile }
-  const { status, body } = await ask(adminSocket, "POST", "/successor", JSON.stringify(wanted))
-  if (status === 404) return undefined
+export async function startSuccessor(admin: EdgeAdmin): Promise<number> {
+  const { status, body } = await ask(admin, "POST", "/successor")
   if (status !== 201) throw new Error(`the edge refused to start its successor with ${status}: ${body}`)
   return startedSchema.parse(JSON.parse(body)).pid
 }
 
+/** What goes into the successor's file for this command. */
+export const successorOf = ({ argv, env }: ReturnType<typeof edgeProcess>, cwd: string): Successor => ({
+  argv,
+  env: { ...env, [settings.listenDescriptor.env]: String(successorDescriptor) },
+  cwd,
+})
+
 /** Tells an edge that its successor has taken over. @throws Unavailable  it does not answer */
-export async function retireEdge(adminSocket: string): Promise<void> {
-  const { status, body } = await ask(adminSocket, "POST", "/retire")
+export async function retireEdge(admin: EdgeAdmin): Promise<void> {
+  const { status, body } = await ask(admin, "POST", "/retire")
   if (status !== 202) throw new Error(`the edge refused to retire with ${status}: ${body}`)
 }
 
@@ -65,6 +74,10 @@ export interface EdgeSpec {
   readonly port: number
   /** Absolute, below 100 bytes. */
   readonly adminSocket: string
+  /** At least 32 characters. */
+  readonly token: Secret
+  /** Absolute: what `successorOf` gives is written there before `startSuccessor` is called. */
+  readonly successorFile: string
   /** Absolute. */
   readonly tablePath: string
   /** Absolute: certificate and key, when it is to answer HTTPS. */
@@ -87,6 +100,8 @@ export function edgeProcess(spec: EdgeSpec): { argv: [string, ...string[]]; env:
     env: {
       [settings.listen.env]: `${host}:${spec.port}`,
       [settings.adminSocket.env]: spec.adminSocket,
+      [settings.token.env]: spec.token.reveal(),
+      [settings.successorFile.env]: spec.successorFile,
       [settings.tablePath.env]: spec.tablePath,
       [settings.wakeSocket.env]: spec.wakeSocket,
       ...(spec.tls && { [settings.tlsCert.env]: spec.tls.certFile, [settings.tlsKey.env]: spec.tls.keyFile }),
@@ -99,24 +114,25 @@ export function edgeProcess(spec: EdgeSpec): { argv: [string, ...string[]]; env:
 }
 
 async function ask(
-  socketPath: string,
+  { socketPath, token }: EdgeAdmin,
   method: string,
   path: string,
   body = "",
 ): Promise<{ status: number; body: string }> {
   const signal = AbortSignal.timeout(timeoutMs)
-  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) }
-  try {
-    return await new Promise((resolve, reject) => {
-      const request = httpRequest({ socketPath, method, path, headers, signal, agent: false }, (response) => {
-        text(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject)
-      })
-      request.once("error", reject)
-      request.end(body)
+  const content = { "content-type": "application/json", "content-length": Buffer.byteLength(body) }
+  const headers = { ...tokenHeader(token), ...content }
+  const answer = await new Promise<{ status: number; body: string }>((resolve, reject) => {
+    const request = httpRequest({ socketPath, method, path, headers, signal, agent: false }, (response) => {
+      text(response).then((answered) => resolve({ status: response.statusCode ?? 0, body: answered }), reject)
     })
-  } catch (cause) {
+    request.once("error", reject)
+    request.end(body)
+  }).catch((cause) => {
     throw new Unavailable("the edge does not answer on its admin socket", 1000, { cause })
-  }
+  })
+  if (answer.status === 401) throw new Unavailable("the edge does not know our token: it is not ours", 1000)
+  return answer
 }
 
 function detailOf(body: string): string {

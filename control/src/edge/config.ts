@@ -1,7 +1,7 @@
 /** Settings of the edge. `client.ts` sets them for an edge that the control plane starts. */
 import { BlockList, isIP, isIPv6 } from "node:net"
 import { logLevel } from "@superstep/toolkit/config/log-level"
-import { readSettings, type Settings, type Values } from "@superstep/toolkit/config/settings"
+import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
 import { plainAddress } from "./headers.js"
 
@@ -55,6 +55,19 @@ export const settings = {
   adminSocket: {
     env: "SUPERSTEP_EDGE_ADMIN",
     describe: "Path of the Unix socket over which the control plane sends the table.",
+    schema: path,
+  },
+  token: {
+    env: "SUPERSTEP_EDGE_TOKEN",
+    describe: "Secret that the control plane shows on the admin socket, and the edge on the wake socket.",
+    schema: z
+      .string("expected a secret")
+      .min(32, "expected at least 32 characters")
+      .transform((text) => new Secret(text)),
+  },
+  successorFile: {
+    env: "SUPERSTEP_EDGE_SUCCESSOR",
+    describe: "Path of the file in which the control plane writes how the next edge is started.",
     schema: path,
   },
   tablePath: {

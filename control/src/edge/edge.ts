@@ -43,7 +43,7 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
   const holding = createHolding({
     holdMs: config.holdSeconds * 1000,
     mostHeld: config.mostHeld,
-    wake: (deploymentId) => askToWake(config.wakeSocket, deploymentId),
+    wake: (deploymentId) => askToWake(config, deploymentId),
     log,
   })
   return {

@@ -5,11 +5,12 @@ import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { edgeStatus, pushTable } from "./client.js"
-import { edgeFiles, route, startEdge, startUnit, withKey } from "./testing/harness.js"
+import { edgeFiles, route, startEdge, startUnit, token, withKey } from "./testing/harness.js"
 
 test("an edge that begins with such a table takes callers when it knows what their keys may do", async () => {
   const folder = temporaryFolder()
   const files = edgeFiles(folder)
+  const admin = { socketPath: files.adminSocket, token }
   await using unit = await startUnit(folder, "u1", (_request, response) => response.end("done"))
   const { read_keys: _, ...former } = route("chat", [unit.unit])
   writeFileSync(files.tablePath, JSON.stringify({ generation: 7, routes: [former] }))
@@ -19,9 +20,9 @@ test("an edge that begins with such a table takes callers when it knows what the
     isListening = true
     return edge
   })
-  const status = await until(() => edgeStatus(files.adminSocket).catch(() => undefined), { what: "it answers us" })
+  const status = await until(() => edgeStatus(admin).catch(() => undefined), { what: "it answers us" })
   const listenedBefore = isListening
-  await pushTable(files.adminSocket, { generation: 8, routes: [route("chat", [unit.unit])] })
+  await pushTable(admin, { generation: 8, routes: [route("chat", [unit.unit])] })
   await using edge = await starting
   const answer = await fetch(`${edge.url}/d/chat/runs`, { method: "POST", headers: withKey })
 

@@ -26,10 +26,11 @@ async function main(): Promise<void> {
       ? bind(server, config.listen)
       : once(server.listen({ fd: config.listenDescriptor }), "listening")
   if (edge.table.saysRights) await accept()
-  const succession = successionOf(edgeServer, () => {
+  const onEnd = () => {
     log.info({}, "edge has handed over")
     process.exit(0)
-  })
+  }
+  const succession = successionOf(edgeServer, { successorFile: config.successorFile, onEnd })
   const admin = await listenForAdmin(edge, succession)
   if (!server.listening) {
     // The table of an older release: callers wait to be accepted until the control plane sends one that tells all.

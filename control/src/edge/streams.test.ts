@@ -84,7 +84,7 @@ test("a unit writes no faster than its caller reads", async () => {
     async () => {
       const isSteady = before === written && written > 0
       before = written
-      await edgeStatus(setup.edge.adminSocket)
+      await edgeStatus(setup.edge.admin)
       return isSteady
     },
     { what: "the unit waits for its reader" },
@@ -108,7 +108,7 @@ test("P1: a caller that leaves a stream ends the unit's request", async () => {
   const reader = response.body?.getReader()
   assert.ok(reader)
   await readNext(reader)
-  assert.deepEqual((await edgeStatus(setup.edge.adminSocket)).units.u1, {
+  assert.deepEqual((await edgeStatus(setup.edge.admin)).units.u1, {
     requests: 0,
     streams: 1,
     websockets: 0,
@@ -118,7 +118,7 @@ test("P1: a caller that leaves a stream ends the unit's request", async () => {
   leave.abort()
 
   await left.passed
-  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1?.streams === 0, {
+  await until(async () => (await edgeStatus(setup.edge.admin)).units.u1?.streams === 0, {
     what: "the stream is counted as over",
   })
 })
@@ -140,7 +140,7 @@ test("P1: a caller that leaves before the answer or while sending ends the unit'
   sending.destroy()
 
   await until(() => seen.every(({ socket }) => socket.destroyed), { what: "both have ended at the unit" })
-  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1?.requests === 0, {
+  await until(async () => (await edgeStatus(setup.edge.admin)).units.u1?.requests === 0, {
     what: "both are counted as over",
   })
 })

@@ -8,29 +8,47 @@
  * S4 it has one successor: whoever asks for another one has not heard of the first, which is ended. Nobody would bring it
  *    a table, and it would answer callers by the one that it began with.
  */
+import { readFile } from "node:fs/promises"
 import { Server as NetServer } from "node:net"
 import type { ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
-import { type DetachedCommand, spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
+import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
+import { z } from "zod"
 import type { EdgeServer } from "./server.js"
 
 /** The descriptor that a successor finds the listening socket at. */
 export const successorDescriptor = 3
 
+/**
+ * How the next edge is started. The control plane writes it into a file, where nobody else can; no request says what is
+ * executed.
+ */
+const successorSchema = z.object({
+  argv: z.tuple([z.string()], z.string()),
+  /** Its whole environment. */
+  env: z.record(z.string(), z.string()),
+  cwd: z.string().startsWith("/"),
+})
+export type Successor = z.infer<typeof successorSchema>
+
 export interface Succession {
-  /** Starts a process that listens beside us (S1). @returns its pid */
-  start(successor: Omit<DetachedCommand, "user" | "extraDescriptors">): Promise<number>
+  /** Starts the process that the successor's file describes; it listens beside us (S1). @returns its pid */
+  start(): Promise<number>
   /** Accepts nothing more and ends when all that is open has ended (S2). Fine twice. */
   retire(): void
 }
 
-export function successionOf({ server, endConnections }: EdgeServer, onEnd: () => void): Succession {
+export function successionOf(
+  { server, endConnections }: EdgeServer,
+  { successorFile, onEnd }: { readonly successorFile: string; readonly onEnd: () => void },
+): Succession {
   let isRetired = false
   let started: ProcessIdentity | undefined
-  const start: Succession["start"] = async (successor) => {
+  const start: Succession["start"] = async () => {
+    const successor = successorSchema.parse(JSON.parse(await readFile(successorFile, "utf8")))
     // At once: at an end in order it would remove the socket that the next one answers on.
     if (started) await stopProcess(started, { graceMs: 0, signal: "SIGKILL" })
-    started = await spawnDetached({ ...successor, extraDescriptors: [descriptorOf(server)] })
+    started = await spawnDetached({ ...successor, outputFile: undefined, extraDescriptors: [descriptorOf(server)] })
     return started.pid
   }
   const retire = () => {

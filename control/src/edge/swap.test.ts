@@ -53,12 +53,12 @@ test("tables are swapped under open streams and steady requests without one fail
 
   assert.deepEqual(failures, [])
   assert.deepEqual(await Promise.all(afterAck.map((response) => response.text())), ["u2", "u2", "u2"])
-  const { units } = await edgeStatus(setup.edge.adminSocket)
+  const { units } = await edgeStatus(setup.edge.admin)
   assert.deepEqual(units.u1, { requests: 0, streams: 1, websockets: 0, idle_ms: 0 })
   finish.open()
   assert.equal(await readNext(reader), "data: u1 2\n\n")
   assert.equal(await readNext(reader), undefined)
-  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1 === undefined, {
+  await until(async () => (await edgeStatus(setup.edge.admin)).units.u1 === undefined, {
     what: "the old unit is drained",
   })
 })
@@ -77,20 +77,20 @@ test("a name that passes to another deployment does not take a waiting caller al
 
 test("an older table is refused, the same one again is not", async () => {
   await using setup = await edgeWithUnit((_, response) => void response.end())
-  const { adminSocket } = setup.edge
+  const { admin } = setup.edge
   const table = { generation: 5, routes: [] }
 
-  assert.deepEqual(await pushTable(adminSocket, table), { generation: 5 })
-  assert.deepEqual(await pushTable(adminSocket, table), { generation: 5 })
-  await assert.rejects(pushTable(adminSocket, { ...table, generation: 4 }), Conflict)
-  assert.equal((await edgeStatus(adminSocket)).generation, 5)
+  assert.deepEqual(await pushTable(admin, table), { generation: 5 })
+  assert.deepEqual(await pushTable(admin, table), { generation: 5 })
+  await assert.rejects(pushTable(admin, { ...table, generation: 4 }), Conflict)
+  assert.equal((await edgeStatus(admin)).generation, 5)
 })
 
 test("a broken table is refused and changes nothing", async () => {
   await using setup = await edgeWithUnit((_, response) => void response.end("still here"))
   const broken = { generation: 9, routes: [route("a b", [])] }
 
-  await assert.rejects(pushTable(setup.edge.adminSocket, broken), /422/)
+  await assert.rejects(pushTable(setup.edge.admin, broken), /422/)
 
   assert.equal(await (await fetch(`${setup.chat}/x`, { headers: withKey })).text(), "still here")
 })
@@ -98,11 +98,11 @@ test("a broken table is refused and changes nothing", async () => {
 test("an edge that was killed begins with its last table", async () => {
   await using setup = await edgeWithUnit((_, response) => void response.end("here"))
   await setup.edge.end("SIGKILL")
-  await assert.rejects(edgeStatus(setup.edge.adminSocket), Unavailable)
+  await assert.rejects(edgeStatus(setup.edge.admin), Unavailable)
 
   await using again = await startEdge(setup.folder)
 
-  assert.equal((await edgeStatus(again.adminSocket)).generation, 1)
+  assert.equal((await edgeStatus(again.admin)).generation, 1)
   assert.equal(await (await fetch(`${again.url}/d/chat/x`, { headers: withKey })).text(), "here")
 })
 
@@ -111,7 +111,7 @@ test("an edge starts without a table, and with a broken file, and takes the next
   await using unit = await startUnit(folder, "u1", (_, response) => void response.end("here"))
   await writeFile(`${folder}/routes.json`, '{"generation": 7, "rou')
   await using edge = await startEdge(folder)
-  assert.equal((await edgeStatus(edge.adminSocket)).generation, 0)
+  assert.equal((await edgeStatus(edge.admin)).generation, 0)
 
   await edge.take({ generation: 1, routes: [route("chat", [unit.unit])] })
 
@@ -155,7 +155,7 @@ test("after the grace an endless stream is cut, and the exit code is 0 still", a
 test("what was answered is forgotten once its deployment has left the table", async () => {
   await using setup = await edgeWithUnit((_, response) => void response.end("answer"))
   await (await fetch(`${setup.chat}/x`, { headers: withKey })).text()
-  const tallies = async () => (await edgeStatus(setup.edge.adminSocket)).deployments
+  const tallies = async () => (await edgeStatus(setup.edge.admin)).deployments
   assert.equal((await tallies())["deployment-of-chat"]?.requests, 1)
 
   await setup.edge.take({ generation: 2, routes: [route("other", [setup.unit.unit])] })

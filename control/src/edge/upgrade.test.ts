@@ -46,12 +46,12 @@ test("a WebSocket passes text and large binaries, and what the unit says first",
   assert.equal(request?.url, "/ws?a=1")
   assert.equal(request?.headers["x-superstep-unit"], "token-of-u1")
   assert.equal(request?.headers["x-api-key"], undefined)
-  const { units } = await edgeStatus(setup.edge.adminSocket)
+  const { units } = await edgeStatus(setup.edge.admin)
   assert.deepEqual(units.u1, { requests: 0, streams: 0, websockets: 1, idle_ms: 0 })
   client.close(4001, "done")
   const [code, reason] = (await once(client, "close")) as [number, Buffer]
   assert.deepEqual([code, String(reason)], [4001, "done"])
-  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1?.websockets === 0, {
+  await until(async () => (await edgeStatus(setup.edge.admin)).units.u1?.websockets === 0, {
     what: "it is counted as over",
   })
 })
@@ -67,7 +67,7 @@ test("a WebSocket outlives its unit's place in the table, and either end ends bo
 
   for (const atUnit of setup.sockets.clients) atUnit.terminate()
   await once(client, "close")
-  await until(async () => (await edgeStatus(setup.edge.adminSocket)).units.u1 === undefined, {
+  await until(async () => (await edgeStatus(setup.edge.admin)).units.u1 === undefined, {
     what: "it is counted as over",
   })
 
@@ -108,7 +108,7 @@ test("a handshake is refused as a request would be", async () => {
   assert.equal(cut.status, 502)
   assert.equal(internal.status, 404)
   assert.equal(down.status, 503)
-  assert.equal((await edgeStatus(edge.adminSocket)).units.u1?.websockets, 0)
+  assert.equal((await edgeStatus(edge.admin)).units.u1?.websockets, 0)
 })
 
 test("nothing but WebSocket is upgraded, so no tunnel reaches a unit", async () => {

@@ -1,19 +1,27 @@
 /** The one thing the edge asks of the control plane: to wake a deployment (protocol/edge, "Wake socket"). */
 import { request as httpRequest } from "node:http"
+import type { Config } from "./config.js"
+import { tokenHeader } from "./edge-token.js"
 
 // The control plane writes one row.
 const timeoutMs = 5000
 
 /** @throws Error  the control plane does not answer, or refuses */
-export function askToWake(socketPath: string, deploymentId: string): Promise<void> {
+export function askToWake(
+  { wakeSocket: socketPath, token }: Pick<Config, "wakeSocket" | "token">,
+  deploymentId: string,
+): Promise<void> {
   const path = `/wake/${encodeURIComponent(deploymentId)}`
   const signal = AbortSignal.timeout(timeoutMs)
   return new Promise((resolve, reject) => {
-    const request = httpRequest({ socketPath, method: "POST", path, signal, agent: false }, (response) => {
-      response.resume()
-      if (response.statusCode === 204) resolve()
-      else reject(new Error(`the control plane answered ${response.statusCode}`))
-    })
+    const request = httpRequest(
+      { socketPath, method: "POST", path, headers: tokenHeader(token), signal, agent: false },
+      (response) => {
+        response.resume()
+        if (response.statusCode === 204) resolve()
+        else reject(new Error(`the control plane answered ${response.statusCode}`))
+      },
+    )
     request.once("error", reject)
     request.end()
   })

@@ -6,6 +6,7 @@ import { Agent, request as httpRequest, type IncomingMessage } from "node:http"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import test from "node:test"
+import type { Secret } from "@superstep/toolkit/config/settings"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { createLog, type LogLevel } from "@superstep/toolkit/log/log"
 import { freePort } from "@superstep/toolkit/testing/free-port"
@@ -13,7 +14,7 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { edgeStatus, startSuccessor } from "../edge/client.js"
 import { gate, route, startUnit, withKey } from "../edge/testing/harness.js"
-import { edgeOnThisMachine } from "./edge-process.js"
+import { edgeOnThisMachine, edgeToken } from "./edge-process.js"
 import { foldersOf } from "./folders.js"
 
 async function setUp() {
@@ -30,9 +31,11 @@ async function setUp() {
   await mkdir(folders.run, { recursive: true })
   const port = await freePort()
   const log = createLog({ process: "test", level: "silent" })
-  const edge = (change: { logLevel?: LogLevel; drainMs?: number; hangMs?: number } = {}) =>
+  const token = await edgeToken(folders)
+  const edge = (change: { logLevel?: LogLevel; drainMs?: number; hangMs?: number; token?: Secret } = {}) =>
     edgeOnThisMachine({
       folders,
+      token,
       host: "127.0.0.1",
       port,
       logLevel: "info",
@@ -48,7 +51,7 @@ async function setUp() {
     await edge().stop()
     await unit.close()
   }
-  return { folders, unit, edge, identity, finish, [Symbol.asyncDispose]: dispose }
+  return { folders, token, unit, edge, identity, finish, [Symbol.asyncDispose]: dispose }
 }
 
 test("an edge hands over under requests and a stream: none fails, none is cut, and the former ends after them", async () => {
@@ -133,7 +136,7 @@ test("an edge that hands over for too long is ended, and so is each when the ins
 
 test("an edge that hands over and hangs keeps no table from the one that serves", async () => {
   await using setup = await setUp()
-  const { edge, unit, finish, folders } = setup
+  const { edge, unit, finish, folders, token } = setup
   await edge().ensure()
   await edge().push({ generation: 1, routes: [route("chat", [unit.unit])] })
   const stream = await fetch(`${edge().url}/d/chat/stream`, { headers: withKey })
@@ -143,7 +146,7 @@ test("an edge that hands over and hangs keeps no table from the one that serves"
   process.kill(former.pid, "SIGSTOP")
   // Whoever asks it and waits gives up after this one.
   let isGivenUp = false
-  const waiting = edgeStatus(join(folders.run, `edge-${former.pid}.sock`)).catch(() => {
+  const waiting = edgeStatus({ socketPath: join(folders.run, `edge-${former.pid}.sock`), token }).catch(() => {
     isGivenUp = true
   })
 
@@ -182,17 +185,34 @@ test("an edge that lives and answers nothing is ended, and another one has its t
 test("a successor that nobody has heard of is ended before another one is started", async () => {
   await using setup = await setUp()
   await setup.edge().ensure()
-  const adminSocket = join(setup.folders.run, "edge.sock")
   // As it is for who was killed between the start of a successor and its first answer.
-  const mute = { argv: [process.execPath, "-e", "setInterval(() => {}, 1000)"] as [string, ...string[]], env: {} }
-  const place = { cwd: setup.folders.edge, outputFile: join(setup.folders.edge, "out.log") }
-  const lost = await identify((await startSuccessor(adminSocket, mute, place)) ?? 0)
+  const mute = { argv: [process.execPath, "-e", "setInterval(() => {}, 1000)"], env: {}, cwd: setup.folders.edge }
+  writeFileSync(join(setup.folders.edge, "successor.json"), JSON.stringify(mute))
+  const admin = { socketPath: join(setup.folders.run, "edge.sock"), token: setup.token }
+  const lost = await identify(await startSuccessor(admin))
   assert.ok(lost)
 
   await setup.edge({ logLevel: "debug" }).ensure()
 
   assert.ok(!(await isAlive(lost)))
   assert.notEqual(setup.identity().pid, lost.pid)
+})
+
+test("an edge that knows another token than ours is ended, and one that knows ours has its table", async () => {
+  await using setup = await setUp()
+  const { unit, folders } = setup
+  await setup.edge().ensure()
+  await setup.edge().push({ generation: 3, routes: [route("chat", [unit.unit])] })
+  const former = setup.identity()
+  rmSync(join(folders.edge, "token.json"))
+  const token = await edgeToken(folders)
+
+  const edge = setup.edge({ token })
+  await edge.ensure()
+
+  assert.ok(!(await isAlive(former)))
+  assert.equal((await edge.status()).generation, 3)
+  assert.equal(await ask(`${edge.url}/d/chat/x`, new Agent()), "200 answer")
 })
 
 test("one that was begun with other settings, by somebody who was killed right then, is not taken for ours", async () => {

@@ -2,10 +2,11 @@
  * The edge as a process of its own: started once, found again after a restart, started again when it has died or hangs,
  * and replaced without a cut when it is of another release or has other settings (edge/succession.ts, S1–S3).
  */
-import { createHash } from "node:crypto"
+import { createHash, randomBytes } from "node:crypto"
 import { mkdir, readFile, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
+import { Secret } from "@superstep/toolkit/config/settings"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
@@ -13,7 +14,7 @@ import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import type { TlsFiles } from "@superstep/toolkit/http/tls-files"
 import type { Log, LogLevel } from "@superstep/toolkit/log/log"
-import { edgeProcess, edgeStatus, pushTable, startSuccessor } from "../edge/client.js"
+import { type EdgeAdmin, edgeProcess, edgeStatus, pushTable, startSuccessor, successorOf } from "../edge/client.js"
 import { readJson, writeJson } from "../files/json-file.js"
 import { readLines } from "../files/read-lines.js"
 import type { Edge } from "./context.js"
@@ -22,6 +23,8 @@ import { openTogether, retiredEdges } from "./retired-edges.js"
 
 export interface EdgeOptions {
   readonly folders: Folders
+  /** `edgeToken` of the folders. */
+  readonly token: Secret
   readonly host: string
   readonly port: number
   readonly logLevel: LogLevel
@@ -51,14 +54,26 @@ const pollMs = 20
 // A little more than the grace that the edge itself gives to what is open.
 const stopMs = 12_000
 
+/** What the edge of an installation and its control plane know each other by; it is made up at the first start. */
+export async function edgeToken({ edge }: Folders): Promise<Secret> {
+  const file = join(edge, "token.json")
+  const known = await readJson<string>(file)
+  if (known !== undefined) return new Secret(known)
+  const token = randomBytes(32).toString("base64url")
+  await mkdir(edge, { recursive: true, mode: 0o700 })
+  await writeJson(file, token)
+  return new Secret(token)
+}
+
 /** Where the edge says who is to wake up. */
 export const wakeSocketOf = (folders: Folders): string => join(folders.run, "wake.sock")
 
 /** The edge that belongs to a data folder. */
 export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
-  const { folders, host, port, log } = options
+  const { folders, host, port, token, log } = options
   const files = edgeFiles(folders)
   const { adminSocket, identityFile } = files
+  const admin = { socketPath: adminSocket, token }
   const address = `${host}:${port}`
   const retired = retiredEdges(options)
   // One thing at a time: nobody pushes to an edge that is being replaced, and nobody starts a second one.
@@ -87,7 +102,7 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
     const successor = running && !isEnded ? await succeed(running, command) : undefined
     const identity = successor ?? (await adopt()) ?? (await start(options, files, command))
     // One that a killed process of ours began may be another one than we would begin: then the next look replaces it.
-    const begunAs = await untilAnswering(identity, { ...files, address })
+    const begunAs = await untilAnswering(identity, { ...files, admin, address })
     // Written before its predecessor retires: whoever is killed in between tells that one again.
     if (running && successor) {
       options.crashPoint?.("edge:after-successor")
@@ -102,7 +117,7 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
 
   /** One whose identity was never written down, because we were killed right then, still answers. */
   const adopt = async (): Promise<ProcessIdentity | undefined> => {
-    const status = await edgeStatus(adminSocket).catch(undefinedIfUnavailable)
+    const status = await edgeStatus(admin).catch(undefinedIfUnavailable)
     return status && identify(status.pid)
   }
 
@@ -111,15 +126,16 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
    * @returns undefined when the former could not start one and was ended
    */
   const succeed = async (former: EdgeIdentity, command: EdgeCommand): Promise<ProcessIdentity | undefined> => {
-    const begun = await edgeStatus(adminSocket).catch(undefinedIfUnavailable)
+    const begun = await edgeStatus(admin).catch(undefinedIfUnavailable)
     if (begun && begun.pid !== former.pid) return identify(begun.pid)
     const formerSocket = retired.socketOf(former)
     await rename(adminSocket, formerSocket).catch(ifCode(["ENOENT"]))
     options.crashPoint?.("edge:after-rename")
-    const place = { cwd: folders.edge, outputFile: files.outputFile }
-    const pid = await startSuccessor(formerSocket, command, place).catch(undefinedIfUnavailable)
+    await writeJson(files.successorFile, successorOf(command, folders.edge))
+    const pid = await startSuccessor(retired.adminOf(former)).catch((err: unknown) =>
+      log.warn({ err, pid: former.pid }, "the edge cannot start its successor: it is ended first"),
+    )
     if (pid !== undefined) return (await identify(pid)) ?? Promise.reject(new Unavailable("the new edge ended at once"))
-    log.warn({ pid: former.pid }, "the edge cannot start its successor: it is ended first")
     await stopProcess(former, { graceMs: stopMs })
     await rm(formerSocket, { force: true })
     return undefined
@@ -133,7 +149,7 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   /** Every look at units asks for it, so a silence is noticed without asking for its sake. */
   const ownStatus = async () => {
     const begun = performance.now()
-    const told = await edgeStatus(adminSocket).catch((error: unknown) => {
+    const told = await edgeStatus(admin).catch((error: unknown) => {
       silentSince ??= begun
       throw error
     })
@@ -141,7 +157,7 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
     return told
   }
   const push: Edge["push"] = async (table) => {
-    const taken = await pushTable(adminSocket, table)
+    const taken = await pushTable(admin, table)
     await retired.push(table)
     return taken
   }
@@ -185,6 +201,7 @@ interface EdgeFiles {
   readonly identityFile: string
   readonly outputFile: string
   readonly tablePath: string
+  readonly successorFile: string
 }
 
 const edgeFiles = ({ run, edge }: Folders): EdgeFiles => ({
@@ -192,6 +209,7 @@ const edgeFiles = ({ run, edge }: Folders): EdgeFiles => ({
   identityFile: join(edge, "pid.json"),
   outputFile: join(edge, "out.log"),
   tablePath: join(edge, "table.json"),
+  successorFile: join(edge, "successor.json"),
 })
 
 type EdgeCommand = ReturnType<typeof edgeProcess> & { readonly hash: string }
@@ -201,10 +219,9 @@ const packageFile = new URL("../../package.json", import.meta.url)
 // What runs is what was there when we started, whatever is put in its place later.
 const release = readFile(packageFile, "utf8").then((text) => (JSON.parse(text) as { version: string }).version)
 
-async function commandOf(options: EdgeOptions, { adminSocket, tablePath }: EdgeFiles): Promise<EdgeCommand> {
-  const { host, port, logLevel, trustedProxies, tls, environment } = options
-  const files = { adminSocket, tablePath, wakeSocket: wakeSocketOf(options.folders), tls }
-  const spec = { host, port, ...files, logLevel, trustedProxies }
+async function commandOf(options: EdgeOptions, files: EdgeFiles): Promise<EdgeCommand> {
+  const { host, port, token, logLevel, trustedProxies, tls, environment } = options
+  const spec = { ...files, host, port, token, wakeSocket: wakeSocketOf(options.folders), tls, logLevel, trustedProxies }
   const path = { PATH: environment.PATH ?? "" }
   const { argv, env } = edgeProcess(spec)
   // A release may be put in the place of the former one, and so may Node.
@@ -237,11 +254,11 @@ async function start(
 /** @returns what it says that it was begun as */
 async function untilAnswering(
   identity: ProcessIdentity,
-  { adminSocket, outputFile, address }: EdgeFiles & Pick<BegunAs, "address">,
+  { admin, outputFile, address }: EdgeFiles & Pick<BegunAs, "address"> & { readonly admin: EdgeAdmin },
 ): Promise<BegunAs> {
   const deadline = performance.now() + startMs
   for (;;) {
-    const status = await edgeStatus(adminSocket).catch(undefinedIfUnavailable)
+    const status = await edgeStatus(admin).catch(undefinedIfUnavailable)
     if (status) return begunAsNamed(status.command, address)
     if (!(await isAlive(identity)) || performance.now() > deadline) {
       const { lines } = await readLines(outputFile, 0)

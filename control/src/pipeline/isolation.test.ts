@@ -1,6 +1,6 @@
 /** What a deployment can reach of others, and what is left of it, with real processes and a real Postgres. */
 import assert from "node:assert/strict"
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
@@ -73,14 +73,20 @@ const askAtOnce = (url: string, init: RequestInit = {}) =>
     }),
   )
 
+const adminSockets = (run: string) => [join(run, "edge.sock"), join(run, "wake.sock")]
+
+/** What started any command as root, before there was a secret. */
+const askForSuccessor = (url: string, marker: string) => {
+  const successor = { argv: ["/bin/sh", "-c", `id > ${marker}`], env: {}, cwd: "/", output_file: "/dev/null" }
+  const headers = { "content-type": "application/json" }
+  return askAtOnce(`${url}/successor`, { method: "POST", headers, body: JSON.stringify(successor) })
+}
+
 test("code of a deployment cannot put another socket in the place of its own", { skip }, async () => {
   const { run } = foldersOf(platform.home)
   const victim = await deploy("other", {})
   const marker = join(platform.home, "made-by-the-platform")
-  const targets = [
-    ...[join(run, "edge.sock"), join(run, "edge", "admin.sock"), join(run, "wake.sock")],
-    ...[socketOf(victim.unit_id), formerSocketOf(victim.unit_id)],
-  ]
+  const targets = [...adminSockets(run), ...[socketOf(victim.unit_id), formerSocketOf(victim.unit_id)]]
   const targetFile = join(temporaryFolder(), "target")
   // Wherever its own socket may be: as its environment says, here, or where it was in former releases.
   const command = `
@@ -94,14 +100,34 @@ test("code of a deployment cannot put another socket in the place of its own", {
     writeFileSync(targetFile, target)
     await askAtOnce(`${url}/sh`)
 
-    const successor = { argv: ["/bin/sh", "-c", `id > ${marker}`], env: {}, cwd: "/", output_file: "/dev/null" }
-    const post = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(successor) }
-    const answers = [...(await askAtOnce(`${url}/status`)), ...(await askAtOnce(`${url}/successor`, post))]
+    const answers = [...(await askAtOnce(`${url}/status`)), ...(await askForSuccessor(url, marker))]
 
     for (const answer of answers)
       assert.deepEqual([answer.status, answer.revision], [404, revisionId], `${target}: ${answer.body}`)
     assert.ok(!existsSync(marker), marker)
   }
+})
+
+test("the edge's admin and wake sockets answer nobody who does not know their secret", { skip }, async () => {
+  const { run } = foldersOf(platform.home)
+  const { unit_id: unitId } = await deploy("guest")
+  const marker = join(platform.home, "made-by-the-edge")
+  for (const target of adminSockets(run)) {
+    // As if code of the deployment had found a way to do it.
+    rmSync(socketOf(unitId))
+    symlinkSync(target, socketOf(unitId))
+    const url = `${platform.agentsUrl}/d/guest`
+    const answers = [...(await askAtOnce(`${url}/status`)), ...(await askForSuccessor(url, marker))]
+
+    // Kept connections still lead to the unit, which has no such routes.
+    const statuses = new Set(answers.map(({ status }) => status))
+    assert.deepEqual(
+      [...statuses].filter((status) => status !== 404),
+      [401],
+      target,
+    )
+  }
+  assert.ok(!existsSync(marker))
 })
 
 const cgroups = async () =>

@@ -5,13 +5,14 @@
  */
 import { mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
+import type { Secret } from "@superstep/toolkit/config/settings"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { pause } from "@superstep/toolkit/exec/pause"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import type { Log } from "@superstep/toolkit/log/log"
-import { edgeStatus, pushTable, retireEdge } from "../edge/client.js"
+import { type EdgeAdmin, edgeStatus, pushTable, retireEdge } from "../edge/client.js"
 import type { Table } from "../edge/table.js"
 import { readJson, writeJson } from "../files/json-file.js"
 import type { EdgeState } from "./context.js"
@@ -29,15 +30,18 @@ const patienceMs = 500
 
 export interface RetiredEdgesOptions {
   readonly folders: Folders
+  /** What edges of this installation know us by. */
+  readonly token: Secret
   /** How long one may go on with what is open. */
   readonly drainMs: number
   readonly log: Log
 }
 
-export function retiredEdges({ folders, drainMs, log }: RetiredEdgesOptions) {
+export function retiredEdges({ folders, token, drainMs, log }: RetiredEdgesOptions) {
   const folder = join(folders.edge, "retired")
   const fileOf = ({ pid }: { pid: number }) => join(folder, `${pid}.json`)
   const socketOf = ({ pid }: { pid: number }) => join(folders.run, `edge-${pid}.sock`)
+  const adminOf = (it: { pid: number }): EdgeAdmin => ({ socketPath: socketOf(it), token })
 
   // By pid: what it was asked and has not answered, and the table that it gets next.
   const asked = new Map<string, Promise<unknown>>()
@@ -62,7 +66,7 @@ export function retiredEdges({ folders, drainMs, log }: RetiredEdgesOptions) {
     for (let table = nextTable.get(it.pid); table; table = nextTable.get(it.pid)) {
       nextTable.delete(it.pid)
       // One that does not answer has just ended, or serves nobody any more.
-      await pushTable(socketOf(it), table).catch((err: unknown) =>
+      await pushTable(adminOf(it), table).catch((err: unknown) =>
         log.warn({ err, pid: it.pid }, "an edge that hands over did not take the table"),
       )
     }
@@ -89,7 +93,7 @@ export function retiredEdges({ folders, drainMs, log }: RetiredEdgesOptions) {
   const lookAfter = async (): Promise<void> => {
     const lookAt = async (it: Retired) => {
       if (Date.now() - it.since > drainMs) await stopProcess(it, { graceMs: stopMs })
-      if (await isAlive(it)) await ask(`retire ${it.pid}`, () => retireEdge(socketOf(it)))
+      if (await isAlive(it)) await ask(`retire ${it.pid}`, () => retireEdge(adminOf(it)))
       else await forget(it)
     }
     await Promise.all((await all()).map(lookAt))
@@ -117,7 +121,7 @@ export function retiredEdges({ folders, drainMs, log }: RetiredEdgesOptions) {
   }
 
   const statuses = async (): Promise<EdgeState[]> => {
-    const answers = (await all()).map((it) => ask(`status ${it.pid}`, () => edgeStatus(socketOf(it))))
+    const answers = (await all()).map((it) => ask(`status ${it.pid}`, () => edgeStatus(adminOf(it))))
     return (await Promise.all(answers)).filter((it) => it !== undefined)
   }
 
@@ -127,7 +131,7 @@ export function retiredEdges({ folders, drainMs, log }: RetiredEdgesOptions) {
       await forget(it)
     }
   }
-  return { socketOf, add, lookAfter, forgetLost, push, statuses, stop }
+  return { socketOf, adminOf, add, lookAfter, forgetLost, push, statuses, stop }
 }
 
 /** What is open on each unit through any of the edges. Pure. */

@@ -2,8 +2,10 @@
 import { once } from "node:events"
 import { rm } from "node:fs/promises"
 import { createServer, type Server } from "node:http"
+import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
+import { showsToken } from "../edge/edge-token.js"
 import { wakeDeployment } from "./sleep-queries.js"
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -15,11 +17,12 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
  */
 export async function listenForWakeCalls(
   path: string,
-  { db, log }: { db: Database; log: Log },
+  { db, log, token }: { readonly db: Database; readonly log: Log; readonly token: Secret },
 ): Promise<() => Promise<void>> {
   const server = createServer((request, response) => {
     const [, deploymentId = ""] = /^\/wake\/([^/]+)$/.exec(request.url ?? "") ?? []
     const answer = (status: number) => response.writeHead(status).end()
+    if (!showsToken(request.headers.authorization, token)) return answer(401)
     if (request.method !== "POST" || !uuid.test(deploymentId)) return answer(404)
     wakeDeployment(db, deploymentId).then(
       () => answer(204),

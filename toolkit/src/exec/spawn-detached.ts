@@ -16,8 +16,11 @@ export interface DetachedCommand {
   /** The whole environment of the process: nothing is inherited. */
   readonly env: Readonly<Record<string, string>>
   readonly user?: OsUser | undefined
-  /** Standard output and error are appended to this file. A pipe would break when its reader dies. */
-  readonly outputFile: string
+  /**
+   * Standard output and error are appended to this file, or go where ours go when it is undefined. A pipe would break when
+   * its reader dies.
+   */
+  readonly outputFile: string | undefined
   /** Open descriptors of ours that the process gets as its 3, 4 and so on. */
   readonly extraDescriptors?: readonly number[] | undefined
 }
@@ -31,13 +34,13 @@ export interface DetachedCommand {
 export async function spawnDetached(command: DetachedCommand): Promise<ProcessIdentity> {
   const { argv, cwd, env, user, outputFile, extraDescriptors = [] } = command
   const [program, ...args] = argv
-  await using output = await open(outputFile, "a", 0o640)
+  await using output = outputFile === undefined ? undefined : await open(outputFile, "a", 0o640)
   const child = spawn(program, args, {
     cwd,
     env,
     ...user,
     detached: true,
-    stdio: ["ignore", output.fd, output.fd, ...extraDescriptors],
+    stdio: ["ignore", output?.fd ?? "inherit", output?.fd ?? "inherit", ...extraDescriptors],
   })
   child.unref()
   if (child.pid !== undefined) return identifyNewChild(child.pid)

@@ -5,8 +5,9 @@ import { once } from "node:events"
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
+import { Secret } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { edgeProcess, pushTable } from "../client.js"
+import { type EdgeAdmin, edgeProcess, pushTable } from "../client.js"
 import type { Route, Table, Unit } from "../table.js"
 
 export const key = "lsv2_test_key"
@@ -29,7 +30,7 @@ export const route = (name: string, units: readonly Unit[], change: Partial<Rout
 export interface RunningEdge extends AsyncDisposable {
   readonly port: number
   readonly url: string
-  readonly adminSocket: string
+  readonly admin: EdgeAdmin
   readonly tablePath: string
   readonly wakeSocket: string
   readonly process: ChildProcess
@@ -40,8 +41,11 @@ export interface RunningEdge extends AsyncDisposable {
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
+export const token = new Secret("the token of all edges in tests, long enough")
+
 export const edgeFiles = (folder: string) => ({
   adminSocket: join(folder, "admin.sock"),
+  successorFile: join(folder, "successor.json"),
   tablePath: join(folder, "routes.json"),
   wakeSocket: join(folder, "wake.sock"),
 })
@@ -49,7 +53,8 @@ export const edgeFiles = (folder: string) => ({
 /** Starts an edge whose files are in `folder`, and waits until it listens. */
 export async function startEdge(folder: string, env: Record<string, string> = {}): Promise<RunningEdge> {
   const files = edgeFiles(folder)
-  const spec = edgeProcess({ host: "127.0.0.1", port: 0, ...files })
+  const admin = { socketPath: files.adminSocket, token }
+  const spec = edgeProcess({ host: "127.0.0.1", port: 0, token, ...files })
   const [program, ...args] = spec.argv
   const child = spawn(program, args, { env: { ...spec.env, ...env }, stdio: ["ignore", "pipe", "inherit"] })
   const exited = once(child, "exit") as Promise<[number | null]>
@@ -62,11 +67,12 @@ export async function startEdge(folder: string, env: Record<string, string> = {}
   }
   return {
     ...files,
+    admin,
     port,
     url: `http://127.0.0.1:${port}`,
     process: child,
     take: async (table) => {
-      await pushTable(files.adminSocket, table)
+      await pushTable(admin, table)
     },
     hasLogged: (message) => log.lines.some(({ msg }) => msg === message),
     end,

@@ -83,7 +83,7 @@ function wanted(platform: Platform, { deployments, units, artifacts, uploads }: 
       ...deployments.map(({ id }) => join(home, "cache", id)),
       ...units.map(({ id }) => join(home, "units", id)),
       ...uploads.map((name) => join(home, "uploads", name)),
-      ...["pid.json", "table.json"].map((name) => join(edge, name)),
+      ...["pid.json", "table.json", "token.json"].map((name) => join(edge, name)),
       ...["edge.sock", "wake.sock"].map((name) => join(run, name)),
       ...units.map(({ id }) => socket(id)),
     ].sort(),
@@ -92,7 +92,7 @@ function wanted(platform: Platform, { deployments, units, artifacts, uploads }: 
 
 const homeFiles = ["control.json", "id", "master.key"]
 // Logs and what git finds in place of a home are there as soon as somebody wrote them, and stay.
-const mayBeThere = /^(out\.log(\.1)?|retired|superstep-git-\d+)$/
+const mayBeThere = /^(out\.log(\.1)?|retired|successor\.json|superstep-git-\d+)$/
 
 /** What there is, in the form of `wanted`. */
 async function present(platform: Platform, { units, goesOn }: Tables): Promise<Picture> {

@@ -1,0 +1,18 @@
+/**
+ * The secret that edge and control plane show each other. Their sockets are where only they may connect; that alone is not
+ * enough, since a request that somebody else sent may be led there. Whoever can send a table decides where every request
+ * goes.
+ */
+import { createHash, timingSafeEqual } from "node:crypto"
+import type { Secret } from "@superstep/toolkit/config/settings"
+
+/** The header that shows it. */
+export const tokenHeader = (token: Secret): { readonly authorization: string } => ({
+  authorization: `Bearer ${token.reveal()}`,
+})
+
+/** Whether a request shows it. Takes the same time for every wrong one. */
+export const showsToken = (authorization: string | undefined, token: Secret): boolean =>
+  timingSafeEqual(sha256(authorization ?? ""), sha256(tokenHeader(token).authorization))
+
+const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
