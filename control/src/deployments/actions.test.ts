@@ -189,6 +189,20 @@ test("pause, resume and restart say what is wanted of the machines", async () =>
   assert.equal((await api.call("GET", `${path}/revisions`)).body.resources.length, 1, "no revision comes of it")
 })
 
+test("one that sleeps says so, and one that is paused in its sleep is paused", async () => {
+  const { id, path } = await created(exampleDeployment("sleeper"))
+  const runState = async () => (await api.call("GET", path)).body.run_state
+
+  await api.db.run(sql`insert into sleeps (deployment_id) values (${id})`)
+  const asleep = await runState()
+  await api.db.run(sql`update sleeps set is_waking = true where deployment_id = ${id}`)
+  const waking = await runState()
+  await api.db.run(sql`update sleeps set is_waking = false where deployment_id = ${id}`)
+  await api.call("POST", `${path}/pause`)
+
+  assert.deepEqual([asleep, waking, await runState()], ["asleep", "running", "paused"])
+})
+
 test("tiers become resources and a revision; what they do not say stays", async () => {
   const { path } = await created({
     ...exampleDeployment("sized"),

@@ -1,6 +1,6 @@
 /** A deployment as a reply shows it. Pure. */
 import type { z } from "@hono/zod-openapi"
-import { healthOf, isRestarting } from "../pipeline/health.js"
+import { healthOf, isRestarting, runStateOf } from "../pipeline/health.js"
 import { renderSourceRevisionConfig } from "../revisions/schema.js"
 import { masked } from "../secrets/secret.js"
 import { publicUrl } from "./deployment.js"
@@ -37,7 +37,7 @@ export const renderDeployment = (row: DeploymentRow, agentsUrl: string): z.input
   is_preview: row.is_preview,
   agent_id: row.agent_id,
   agent_environment: row.agent_environment,
-  run_state: row.desired_run_state,
+  run_state: runStateOf(row.health_facts),
   health: healthOf(row.health_facts),
   is_restarting: isRestarting(row.health_facts),
   created_at: row.created_at.toISOString(),

@@ -2,7 +2,7 @@
 import { z } from "@hono/zod-openapi"
 import { commaSeparated, optionalParameter, text, trueOrFalse, uuid } from "../http/fields.js"
 import { pageQuery } from "../http/page.js"
-import { healths } from "../pipeline/health.js"
+import { healths, runStates } from "../pipeline/health.js"
 import { sourceRevisionConfigReply } from "../revisions/schema.js"
 import { unsettable } from "./change.js"
 import { agentEnvironments, deploymentStatuses, deploymentTypes, sources } from "./deployment.js"
@@ -150,7 +150,9 @@ export const deploymentReply = z
     is_preview: z.boolean(),
     agent_id: nullableText,
     agent_environment: nullableText,
-    run_state: z.enum(["running", "paused"]).openapi({ description: "what its owner wants" }),
+    run_state: z
+      .enum(runStates)
+      .openapi({ description: "asleep: the next request wakes it; paused: its owner stopped it" }),
     health: z
       .enum(healths)
       .nullable()

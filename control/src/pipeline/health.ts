@@ -42,6 +42,14 @@ export function healthOf({ units, is_paused, is_asleep, is_refused }: HealthFact
   return units.some((unit) => !unit.is_ready && !unit.is_down) ? "starting" : "down"
 }
 
+export const runStates = ["running", "asleep", "paused"] as const
+
+/** Whether the processes of a deployment run, sleep until the next request, or were stopped by its owner. */
+export const runStateOf = ({ is_paused, is_asleep }: HealthFacts): (typeof runStates)[number] => {
+  if (is_paused) return "paused"
+  return is_asleep ? "asleep" : "running"
+}
+
 /** Whether a restart that was asked for is still to replace a unit. One that sleeps or is paused has nothing to replace. */
 export const isRestarting = ({ units, is_paused, is_asleep }: HealthFacts): boolean =>
   !is_paused && !is_asleep && units.some((unit) => unit.is_outdated)
