@@ -1,7 +1,7 @@
 /** `credentials.json`: how to reach this installation. Only its owner may read it. */
 import { readFile, rename, rm, writeFile } from "node:fs/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
-import type { Home } from "./home.js"
+import { type Home, isDenied, ownedByAnother } from "./home.js"
 
 export interface Credentials {
   /** The control plane's public address. */
@@ -23,6 +23,8 @@ export async function readCredentials(home: Home): Promise<Credentials | undefin
     return JSON.parse(await readFile(home.credentials, "utf8")) as Credentials
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
+    const another = isDenied(error) ? await ownedByAnother(home, home.folder) : undefined
+    if (another) throw another
     throw new CredentialsLost(
       `${home.credentials} cannot be read (${(error as Error).message}): remove it to get new keys`,
     )

@@ -1,6 +1,6 @@
 /** The data folder: where everything of an installation lies. */
-import { appendFileSync } from "node:fs"
-import { mkdir } from "node:fs/promises"
+import { appendFileSync, existsSync } from "node:fs"
+import { appendFile, mkdir, stat } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { createLog, type Log } from "@superstep/toolkit/log/log"
@@ -23,11 +23,18 @@ export class HomeNotWritable extends KnownError {
   readonly code = "home_not_writable"
 }
 
+/** The data folder is another user's, such as root's after a start with sudo. */
+export class HomeOfAnother extends KnownError {
+  readonly code = "home_of_another"
+}
+
+const logFileIn = (logs: string): string => join(logs, "cli.log")
+
 /** Where everything of a data folder lies; nothing is looked at and nothing made. */
 export function homeAt(path: string): Home {
   const folder = resolve(path)
   const logs = join(folder, "logs")
-  const write = (line: string) => appendFileSync(join(logs, "cli.log"), line)
+  const write = (line: string) => appendFileSync(logFileIn(logs), line)
   return {
     folder,
     logs,
@@ -41,8 +48,21 @@ export function homeAt(path: string): Home {
 }
 
 /**
+ * @param path  a file or folder of it that may not be used
+ * @returns undefined when it is this user's own
+ */
+export async function ownedByAnother({ folder }: Home, path: string): Promise<HomeOfAnother | undefined> {
+  const { uid } = await stat(path)
+  if (uid === process.geteuid?.()) return undefined
+  const owner = uid === 0 ? "root" : `the user with the id ${uid}`
+  const ways = `go on as ${owner}${uid === 0 ? " (sudo)" : ""}, give the folder to yourself (chown -R), or choose another one with --home`
+  return new HomeOfAnother(`the data folder ${folder} belongs to ${owner}, who started Superstep on it: ${ways}`)
+}
+
+/**
  * Makes the folder when it is missing.
  * @throws HomeNotWritable  naming the folder and the option that chooses another
+ * @throws HomeOfAnother    another user made it
  */
 export async function openHome(path: string): Promise<Home> {
   const home = homeAt(path)
@@ -51,11 +71,20 @@ export async function openHome(path: string): Promise<Home> {
     // Postgres and deployments of a root process pass through the folder as other users; logs are for its owner.
     await mkdir(folder, { recursive: true, mode: 0o755 })
     await mkdir(logs, { recursive: true, mode: 0o700 })
+    await appendFile(logFileIn(logs), "")
   } catch (cause) {
+    if (isDenied(cause) && existsSync(folder)) {
+      const another = await ownedByAnother(home, folder)
+      if (another) throw another
+    }
     const reason = (cause as Error).message
-    throw new HomeNotWritable(`the data folder ${folder} cannot be made (${reason}): choose another with --home`, {
+    throw new HomeNotWritable(`the data folder ${folder} cannot be used (${reason}): choose another with --home`, {
       cause,
     })
   }
   return home
 }
+
+/** Pure. Root is denied nothing, so this is about another user's file, or one whose mode its owner changed. */
+export const isDenied = (error: unknown): boolean =>
+  ["EACCES", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")
