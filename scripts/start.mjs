@@ -1,13 +1,16 @@
 /** `npm start`: sets the clone up and starts Superstep. Arguments go on to `superstep up`. */
 import { spawn } from "node:child_process"
 import { join } from "node:path"
-import { explain, root, setUp } from "./setup.mjs"
+import { problemBefore } from "./look-first.mjs"
+import { explain, root, SetupFailed, setUp } from "./setup.mjs"
 
 // One Ctrl-C comes twice: from the terminal to the whole group, and from npm, which passes it on. A person's second
 // one, which means "now", comes later than this.
 const sameSignalMs = 500
 
 async function start() {
+  const problem = await problemBefore(process.argv.slice(2))
+  if (problem) throw new SetupFailed(problem)
   await setUp()
   const main = join(root, "cli/dist/main.js")
   // In a session of its own it gets each signal once, from here, whether a terminal sent it or `kill`.

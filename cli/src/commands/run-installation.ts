@@ -3,6 +3,7 @@ import { openDatabase } from "@superstep/toolkit/db/database"
 import { isAlive } from "@superstep/toolkit/exec/process-identity"
 import type { Context } from "../command.js"
 import { ensureExample, untilAgentAnswers } from "../first-start/example-deployment.js"
+import { requireGit } from "../first-start/example-repository.js"
 import { ensureCredentials } from "../first-start/first-credentials.js"
 import { showInstallation, showPostgresRestart, showRestart, showTryIt } from "../first-start/greeting.js"
 import { showRevision } from "../first-start/show-revision.js"
@@ -120,6 +121,7 @@ async function bringUp(start: Start): Promise<void> {
   const { context, home, ownership, parts, place, stop } = start
   const startedAt = performance.now()
   const agents = agentsOf(home)
+  if (start.example) await requireGit(home.folder, context.config.environment.PATH ?? "")
   await assertPortFree({ ...place, option: "--port" })
   if (!(await agents.edgeRuns())) await assertPortFree({ ...place, port: place.agentsPort, option: "--agents-port" })
   const database = await withProgress(context.err, "starting Postgres", () =>

@@ -27,6 +27,14 @@ export async function ensureExampleRepository(home: Home, searchPath: string): P
   return pathToFileURL(repository).href
 }
 
+/**
+ * Looks for git before anything is started: without it the example, and all deployments from a repository, would fail.
+ * @throws GitFailed
+ */
+export async function requireGit(folder: string, searchPath: string): Promise<void> {
+  await runGit({ cwd: folder, args: ["--version"], searchPath })
+}
+
 /** Made under another name and then renamed: a kill leaves no half repository. */
 async function makeRepository(home: Home, repository: string, searchPath: string): Promise<void> {
   await mkdir(home.git, { recursive: true })
@@ -62,7 +70,9 @@ async function runGit({ cwd, args, searchPath }: { cwd: string; args: string[]; 
   try {
     await runCommand({ argv: ["git", ...args], cwd, env: cleanEnvironment(cwd, searchPath), timeoutMs: 30_000 })
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") throw new GitFailed("git is not installed", { cause })
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") {
+      throw new GitFailed("git is not installed: install it, or start without the example (--no-example)", { cause })
+    }
     if (cause instanceof CommandFailed) throw new GitFailed(`git ${args[0]}: ${cause.lastLines}`, { cause })
     throw cause
   }
