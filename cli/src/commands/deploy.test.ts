@@ -69,6 +69,14 @@ after(() => stop(up))
 
 let threadId = ""
 
+test("an empty list says so where a person reads, and is empty where a program does", async () => {
+  const [all, some] = [await cli("list"), await cli("list", "--name-contains", "chat")]
+
+  assert.deepEqual([all.code, all.stdout, all.stderr], [0, "", "no deployments yet: superstep deploy makes one\n"])
+  assert.equal(some.stderr, "no deployment has chat in its name\n")
+  assert.deepEqual(await json("list"), [])
+})
+
 test("a folder is deployed: its address answers, its .env became secrets", async () => {
   const deployed = await cli("deploy", "my-agent", "--json")
 

@@ -13,7 +13,7 @@ export const list: CliCommand<ConnectionOptions & { readonly nameContains?: stri
   words: "list",
   summary: "show the deployments",
   options: [new Option("--name-contains <text>", "only those whose name has this"), ...connectionOptions()],
-  async run({ options, config, out }) {
+  async run({ options, config, out, err }) {
     const api = platformApi(await connect(options, config))
     const deployments = await listDeployments(api, options.nameContains)
     if (options.json) return out.line(JSON.stringify(deployments))
@@ -25,9 +25,15 @@ export const list: CliCommand<ConnectionOptions & { readonly nameContains?: stri
       one.active_revision_id === null ? "none yet" : (one.source_config.custom_url ?? ""),
       one.id,
     ])
+    if (rows.length === 0) return err.line(nothingListed(options.nameContains))
     for (const line of table(["name", "status", "changed", "address", "id"], rows)) out.line(line)
   },
 }
+
+const nothingListed = (nameContains: string | undefined): string =>
+  nameContains === undefined
+    ? "no deployments yet: superstep deploy makes one"
+    : `no deployment has ${nameContains} in its name`
 
 /** READY says no more than that the deployment's database is there: what callers see of it is its health. */
 const shownStatus = ({ status, health }: Deployment): string =>
@@ -37,7 +43,7 @@ export const revisions: CliCommand<ConnectionOptions & { readonly limit: number 
   words: "revisions <deployment>",
   summary: "show a deployment's revisions, the newest first",
   options: [new Option("--limit <n>", "how many").argParser(parseCount).default(10), ...connectionOptions()],
-  async run({ args, options, config, out }) {
+  async run({ args, options, config, out, err }) {
     const api = platformApi(await connect(options, config))
     const deployment = await findDeployment(api, args[0] ?? "")
     const all = await listRevisions(api, deployment, options.limit)
@@ -50,6 +56,7 @@ export const revisions: CliCommand<ConnectionOptions & { readonly limit: number 
       one.source_revision_config.repo_commit_sha?.slice(0, 10) ?? "",
       one.error_code ?? "",
     ])
+    if (rows.length === 0) return err.line(`no revisions of ${deployment.name} yet: superstep deploy makes one`)
     for (const line of table(["id", "status", "created", "by", "commit", "error"], rows)) out.line(line)
   },
 }

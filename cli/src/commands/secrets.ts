@@ -21,12 +21,13 @@ export const listSecrets: CliCommand<ConnectionOptions> = {
   words: "secrets list <deployment>",
   summary: "show their names",
   options: connectionOptions(),
-  async run({ args, options, config, out }) {
+  async run({ args, options, config, out, err }) {
     const api = platformApi(await connect(options, config))
-    const { id } = await findDeployment(api, args[0] ?? "")
+    const { id, name: deployment } = await findDeployment(api, args[0] ?? "")
     const { resources } = await api.send<{ resources: { name: string }[] }>("GET", `/v2/deployments/${id}/secrets`)
     const names = resources.map(({ name }) => name)
     if (options.json) return out.line(JSON.stringify(names))
+    if (names.length === 0) return err.line(`${deployment} has no secrets`)
     for (const name of names) out.line(name)
   },
 }

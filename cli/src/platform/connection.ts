@@ -8,6 +8,8 @@ import type { Config } from "../config.js"
 import { readCredentials } from "../home/credentials.js"
 import { homeAt } from "../home/home.js"
 import { homeOption, jsonOption } from "../options.js"
+import { urlOf } from "../processes/address.js"
+import { defaultPlace } from "../processes/default-place.js"
 
 export interface Connection {
   /** Without a slash at its end. */
@@ -44,13 +46,35 @@ export async function connect({ url, workspace, home }: ConnectionOptions, confi
   const isKept = chosen === undefined || withoutSlash(chosen) === (kept && withoutSlash(kept.url))
   const address = chosen ?? kept?.url
   const apiKey = config.apiKey?.reveal() ?? (isKept ? kept?.api_key : undefined)
-  if (address === undefined)
-    throw new NoConnection(
-      `no platform is known: there is no ${place.credentials}. Name it with --url and SUPERSTEP_API_KEY, or start one with superstep up`,
-    )
+  if (address === undefined) {
+    const usual = urlOf(defaultPlace.host, defaultPlace.port)
+    throw new NoConnection(unknownPlatform(place.credentials, (await isPlatform(usual)) ? usual : undefined))
+  }
   if (apiKey === undefined) throw new NoConnection(`no API key for ${address}: put it into SUPERSTEP_API_KEY`)
   const keptWorkspace = isKept && config.apiKey === undefined ? kept?.tenant_id : undefined
   return { url: withoutSlash(address), apiKey, workspaceId: workspace ?? config.workspace ?? keptWorkspace }
+}
+
+/**
+ * What to do when nothing in this folder says where the platform is. Pure.
+ * @param found  where one answers on this machine; its key is not sent there unasked, since anybody may listen there
+ */
+export const unknownPlatform = (credentials: string, found: string | undefined): string =>
+  found === undefined
+    ? `no platform is known: there is no ${credentials}, and none answers on this machine. Name it with --url and SUPERSTEP_API_KEY, or start one with superstep up`
+    : `no platform is known: there is no ${credentials}. One answers at ${found}: name its data folder with --home (.superstep where it was started), or its address with --url ${found} and its key in SUPERSTEP_API_KEY`
+
+const patienceMs = 1000
+
+/** Whether something at this address answers as a control plane does. */
+async function isPlatform(url: string): Promise<boolean> {
+  try {
+    const reply = await fetch(`${url}/health`, { signal: AbortSignal.timeout(patienceMs) })
+    return ((await reply.json()) as { status?: unknown }).status === "ok"
+  } catch {
+    // Nobody is there, or somebody else is: both mean that it is not known.
+    return false
+  }
 }
 
 const withoutSlash = (url: string): string => url.replace(/\/+$/, "")

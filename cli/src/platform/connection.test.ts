@@ -1,0 +1,17 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { unknownPlatform } from "./connection.js"
+
+test("where no platform is known, the ways to name one are told, and one that answers here", () => {
+  const none = unknownPlatform("/project/.superstep/credentials.json", undefined)
+  const found = unknownPlatform("/project/.superstep/credentials.json", "http://127.0.0.1:8900")
+
+  assert.match(
+    none,
+    /no \/project\/\.superstep\/credentials\.json, and none answers.*--url.*SUPERSTEP_API_KEY.*superstep up/,
+  )
+  assert.match(
+    found,
+    /One answers at http:\/\/127\.0\.0\.1:8900: .*--home.*--url http:\/\/127\.0\.0\.1:8900.*SUPERSTEP_API_KEY/,
+  )
+})
