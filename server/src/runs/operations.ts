@@ -3,13 +3,12 @@ import { NotFound } from "@superstep/toolkit/errors/errors"
 import type { Caller } from "../auth/caller.js"
 import type { Subscriber } from "../events/run-stream.js"
 import { type Answer, answeredBefore } from "../idempotency/answers.js"
-import { findThread } from "../threads/queries.js"
 import { type Launch, launchRuns } from "./creation.js"
 import { followElsewhere } from "./follow.js"
 import type { Runs } from "./parts.js"
 import { prepareRun, type RunRequest } from "./preparation.js"
 import { cancelRun as cancelInDatabase, findRun, findThreadId, isThreadVisible, type RunRow } from "./queries.js"
-import { type CancelAction, resultText } from "./run.js"
+import type { CancelAction } from "./run.js"
 
 export type { Runs } from "./parts.js"
 
@@ -98,18 +97,6 @@ export async function threadOfRun({ db }: Pick<Runs, "db">, runId: string): Prom
   const threadId = await findThreadId(db, runId)
   if (threadId === undefined) throw runNotFound(runId)
   return threadId
-}
-
-/**
- * What a run that is over has to say, as `wait` answers it: the thread's state, or why the run failed.
- * @returns JSON text
- */
-export async function resultOfRun({ db }: Pick<Runs, "db">, threadId: string, runId: string): Promise<string> {
-  const run = await findRun(db, threadId, runId)
-  if (run?.error) return `{"__error__":${run.error}}`
-  const thread = run && (await findThread(db, threadId))
-  if (!thread) return JSON.stringify({ __error__: { error: "RunGone", message: `run ${runId} was rolled back` } })
-  return resultText(thread.values ?? undefined, thread.interrupts, thread.status === "interrupted")
 }
 
 /**

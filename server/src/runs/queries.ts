@@ -34,6 +34,35 @@ export const findRun = (
       cancel_reason, created_at, updated_at
     from runs where thread_id = ${threadId} and run_id = ${runId}${ofThreadThat(filter)}`)
 
+export interface EndedRun {
+  readonly status: RunStatus
+  /** JSON text. */
+  readonly error: string | null
+  readonly cancel_reason: string | null
+  /** JSON texts: what the thread shows now. */
+  readonly values: string | null
+  readonly interrupts: string
+  /** The last checkpoint that the run saved; null when it saved none, or when that is gone. */
+  readonly checkpoint_id: string | null
+  /** Nothing came after that checkpoint. */
+  readonly is_newest: boolean
+}
+
+/** A run with what is left of its state, all as of one moment. */
+export const findEndedRun = (db: Db, threadId: string, runId: string): Promise<EndedRun | undefined> =>
+  db.row<EndedRun>(sql`
+    select r.status, r.error, r.cancel_reason, t.values, t.interrupts, own.checkpoint_id,
+      own.checkpoint_id is not distinct from newest.checkpoint_id as is_newest
+    from runs r join threads t on t.thread_id = r.thread_id
+      left join lateral (
+        select c.checkpoint_id from checkpoints c
+        where c.thread_id = r.thread_id::text and c.checkpoint_ns = '' and c.metadata ->> 'run_id' = r.run_id::text
+        order by c.checkpoint_id desc limit 1) own on true
+      left join lateral (
+        select c.checkpoint_id from checkpoints c where c.thread_id = r.thread_id::text and c.checkpoint_ns = ''
+        order by c.checkpoint_id desc limit 1) newest on true
+    where r.thread_id = ${threadId} and r.run_id = ${runId}`)
+
 /** The thread of a run. */
 export const findThreadId = async (db: Db, runId: string): Promise<string | undefined> =>
   (await db.row<{ thread_id: string }>(sql`select thread_id from runs where run_id = ${runId}`))?.thread_id

@@ -2,9 +2,10 @@
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { dataOf, type EncodedEvent, resultEvent } from "../events/event.js"
 import type { Subscriber } from "../events/run-stream.js"
-import { createRun, type Runs, resultOfRun } from "./operations.js"
+import { createRun, type Runs } from "./operations.js"
 import type { RunRequest } from "./preparation.js"
 import type { RunRow } from "./queries.js"
+import { resultOfRun } from "./run-result.js"
 import { leaveRun } from "./stream-routes.js"
 
 export interface RunOutcome {

@@ -3,8 +3,10 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
+import { putCheckpoint } from "../checkpoints/queries.js"
 import { startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
+import { findRun } from "./queries.js"
 
 const newThread = async (http: TestHttp) =>
   String(((await http.send("POST", "/threads", {})).json as { thread_id: unknown }).thread_id)
@@ -106,6 +108,39 @@ test("wait answers through the server that was asked when another one executes",
   run.done({ values: '{"from":"afar"}' })
 
   assert.deepEqual((await reply).json, { from: "afar" })
+})
+
+test("a run answers with the state that it left, also when a later one has changed the thread since", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using asked = await startTestHttp(db, { slots: 0 })
+  await using other = await startTestHttp(db)
+  const threadId = await newThread(asked)
+  const questions: Readonly<Record<string, unknown>>[] = []
+  asked.server.workers.answer = async (method, fields) => {
+    questions.push({ method, ...fields })
+    return { fields: {}, payload: [Buffer.from('{"values":{"from":"the first"},"tasks":[]}')] }
+  }
+  const runs: string[] = []
+  for (const [n, from] of ["the first", "the second"].entries()) {
+    await asked.send("POST", `/threads/${threadId}/runs`, agent)
+    const run = await nextRun(other, n)
+    const { runId, claimId } = run.order
+    runs.push(runId)
+    const checkpoint = { threadId, checkpointNs: "", checkpointId: `c${n}`, parentCheckpointId: null, blobs: [] }
+    await putCheckpoint(db, { runId, claimId }, { ...checkpoint, checkpoint: "{}", metadata: "{}" })
+    run.done({ values: JSON.stringify({ from }) })
+    await until(async () => (await findRun(db, threadId, runId))?.status === "success", { what: "its end" })
+  }
+
+  const [first, second] = await Promise.all(
+    runs.map((runId) => asked.send("GET", `/threads/${threadId}/runs/${runId}/join`)),
+  )
+
+  assert.deepEqual([first?.json, second?.json], [{ from: "the first" }, { from: "the second" }])
+  assert.deepEqual(
+    questions.map(({ method, checkpoint_id }) => [method, checkpoint_id]),
+    [["graph.state", "c0"]],
+  )
 })
 
 test("the result is for waiters: clients of the stream do not see it", async () => {

@@ -12,8 +12,9 @@ import {
   type RunIdentity,
   type RunRoutes,
 } from "./creating-routes.js"
-import { joinRun, type Runs, requireMayStop, resultOfRun } from "./operations.js"
+import { joinRun, type Runs, requireMayStop } from "./operations.js"
 import { repeatedRun } from "./repeated-run.js"
+import { resultOfRun } from "./run-result.js"
 import { joinQuery, type NewRunBody, newRun, runParams, runResult, threadParams } from "./schema.js"
 import { leaveRun } from "./stream-routes.js"
 

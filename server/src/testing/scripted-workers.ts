@@ -22,7 +22,7 @@ export class ScriptedWorkers implements Workers {
   /** Whether runs go on when they are asked to stop. */
   ignoresCancel = false
   /** What calls are answered with; without it they fail. */
-  answer: ((method: string) => Promise<Reply>) | undefined
+  answer: ((method: string, fields: Readonly<Record<string, unknown>>) => Promise<Reply>) | undefined
   /** Claims that were given up. */
   readonly givenUp: string[] = []
   readonly graphs: string[]
@@ -86,9 +86,9 @@ export class ScriptedWorkers implements Workers {
     if (run) this.#conclude(run.order.runId, () => this.givenUp.push(claimId))
   }
 
-  async call(method: string): Promise<Reply> {
+  async call(method: string, fields: Readonly<Record<string, unknown>>): Promise<Reply> {
     if (!this.answer) throw new Unavailable("scripted workers answer no calls")
-    return this.answer(method)
+    return this.answer(method, fields)
   }
   async stop(): Promise<void> {
     for (const runId of [...this.running.keys()]) {

@@ -1,0 +1,57 @@
+/** What a run that is over has to say, for those who did not hear it from the server that executed it. */
+import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+import { RawJson } from "@superstep/toolkit/http/json"
+import { anyone } from "../auth/caller.js"
+import { getThreadState, newestState } from "../threads/state-operations.js"
+import type { Runs } from "./parts.js"
+import { type EndedRun, findEndedRun } from "./queries.js"
+import { resultText } from "./run.js"
+
+/**
+ * The result as `wait` answers it: the state that the run left, or why it failed. The thread may show that of a later run
+ * already; then the run's own last checkpoint is read.
+ * @returns JSON text
+ * @throws Unavailable  no worker can read the checkpoint at this moment
+ */
+export async function resultOfRun(
+  { db, workers }: Pick<Runs, "db" | "workers">,
+  threadId: string,
+  runId: string,
+): Promise<string> {
+  const run = await findEndedRun(db, threadId, runId)
+  if (!run) return failure("RunGone", `run ${runId} was rolled back`)
+  if (run.error) return `{"__error__":${run.error}}`
+  // A run without a checkpoint of its own has changed nothing that the thread shows.
+  if (run.checkpoint_id === null || run.is_newest) {
+    return resultText(run.values ?? undefined, run.interrupts, waitsForPerson(run, run.interrupts))
+  }
+  const place = { ...newestState, checkpointId: run.checkpoint_id }
+  try {
+    const state = await getThreadState({ db, workers }, anyone, threadId, { ...place, subgraphs: false, select })
+    const { values, interrupts } = partsOf(state)
+    return resultText(values, interrupts, waitsForPerson(run, interrupts))
+  } catch (error) {
+    // Pruned meanwhile, or its graph is gone: asking again does not help.
+    if (!(error instanceof NotFound || error instanceof Conflict)) throw error
+    return failure("StateUnavailable", `the state of run ${runId} cannot be read: ${error.message}`)
+  }
+}
+
+const select = ["values", "tasks"]
+
+const failure = (error: string, message: string) => JSON.stringify({ __error__: { error, message } })
+
+/** One that was cancelled is `interrupted` too, and waits for nobody unless it had asked something. */
+const waitsForPerson = ({ status, cancel_reason }: EndedRun, interrupts: string): boolean =>
+  status === "interrupted" && (cancel_reason === null || interrupts !== "{}")
+
+interface State {
+  readonly values?: unknown
+  readonly tasks?: readonly { readonly id: string; readonly interrupts?: readonly unknown[] }[]
+}
+
+function partsOf(found: RawJson | object): { values: string; interrupts: string } {
+  const { values = {}, tasks = [] } = (found instanceof RawJson ? JSON.parse(found.text) : found) as State
+  const open = tasks.flatMap(({ id, interrupts = [] }) => (interrupts.length > 0 ? [[id, interrupts]] : []))
+  return { values: JSON.stringify(values), interrupts: JSON.stringify(Object.fromEntries(open)) }
+}
