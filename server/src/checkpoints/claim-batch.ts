@@ -14,6 +14,15 @@ export interface Ending {
   readonly interrupts: string
   /** The thread goes with its run, so that nothing needs to be written that goes with it. */
   readonly deletesThread: boolean
+  /** The run's last events, when it has a log. They are left out when the run is rolled back instead. */
+  readonly events: readonly LastEvent[]
+}
+
+export interface LastEvent {
+  readonly seq: number
+  readonly event: string
+  /** JSON text. */
+  readonly data: string
 }
 
 /** One thing that a claim writes. */
@@ -88,6 +97,7 @@ class Rows {
 export function describeBatch(batches: readonly ClaimBatch[]): ClaimBatchArguments {
   const bytes = new Bytes()
   const [checkpoints, blobs, writes, replacing] = [new Rows(), new Rows(), new Rows(), new Rows()]
+  const events: object[] = []
   const claims = batches.map(({ fence, writes: all }, n) => {
     const ending = all.find((write) => write.kind === "ending")?.ending
     const own = { claim: n, run_id: fence?.runId }
@@ -98,10 +108,11 @@ export function describeBatch(batches: readonly ClaimBatch[]): ClaimBatchArgumen
       if (write.kind === "writes") addWrites(write, own, { writes, replacing, bytes })
     }
     const end = ending && describeEnding(ending, bytes)
+    for (const { seq, event, data } of ending?.events ?? []) events.push({ claim: n, seq, event, ...bytes.add(data) })
     return { n, run_id: fence?.runId, claim_id: fence?.claimId, thread_id: ending?.threadId, ending: end }
   })
   const lists = Object.entries({ checkpoints, blobs, writes, replacing }).map(([name, rows]) => [name, rows.list()])
-  const rows = JSON.stringify(Object.fromEntries(lists))
+  const rows = JSON.stringify({ ...Object.fromEntries(lists), events })
   return { claims: JSON.stringify(claims), rows, bytes: bytes.joined() }
 }
 

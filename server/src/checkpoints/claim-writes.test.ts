@@ -49,6 +49,7 @@ const ending = ({ threadId }: TestRun, over: Partial<Ending> = {}): Ending => ({
   values: '{"n":1}',
   interrupts: "{}",
   deletesThread: false,
+  events: [],
   ...over,
 })
 

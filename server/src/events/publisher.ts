@@ -9,7 +9,7 @@
  *    logged from there on, and who is behind reads the log at its own pace.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { firstSeq, resultEvent } from "./event.js"
+import { firstSeq, resultEvent, stateEvent } from "./event.js"
 import type { EventLog } from "./event-log.js"
 import type { LoggedEvent } from "./queries.js"
 import type { RunStream } from "./run-stream.js"
@@ -22,6 +22,17 @@ export interface Result {
   readonly text: () => string
   /** Nothing of the run is left in the database, so that servers whose clients wait for it must be told. */
   readonly isOnlyCopy: boolean
+}
+
+/** What the last events of a run say. */
+export interface LastWords {
+  readonly status: string
+  /** JSON text: why it failed. */
+  readonly error?: string | undefined
+  /** JSON text: the thread's state, for who follows the thread. */
+  readonly state?: string | undefined
+  /** For those who wait for it. */
+  readonly result?: Result | undefined
 }
 
 export interface StartedRun {
@@ -83,22 +94,44 @@ export class Publisher {
     const item = { seq: this.#seq++, event, data: typeof data === "string" ? Buffer.from(data) : data }
     if (this.#isLogged) return eventLog.append(run.runId, item, (logged) => this.#deliver(logged))
     stream()?.publish(item)
+    if (event === "end") this.#over()
     return this.#untilRead()
   }
 
   /**
-   * Sends `end` and closes the stream; resolves when the log, if there is one, has it.
-   * @param result  for those who wait for it
+   * The last events of a run with a log, to be committed with its end (B3); none for a run without a log. Call it when
+   * everything else has been published.
    */
-  async end(status: string, result?: Result): Promise<void> {
+  lastEvents({ status, error, state, result }: LastWords): LoggedEvent[] {
+    if (!this.#isLogged) return []
+    const events = [
+      ...(state === undefined ? [] : [[stateEvent, state] as const]),
+      ...(error === undefined ? [] : [["error", error] as const]),
+      ...(result?.isOnlyCopy ? [[resultEvent, result.text()] as const] : []),
+      ["end", endText(this.#options.run.runId, status)] as const,
+    ]
+    return events.map(([event, data], n) => ({ seq: this.#seq + n, event, data }))
+  }
+
+  /**
+   * Sends the last events and closes the stream; resolves when the log, if there is one, has them.
+   * @param logged  what `lastEvents` gave, when it was committed with the run's end
+   */
+  async end(words: LastWords, logged: readonly LoggedEvent[] = []): Promise<void> {
     if (this.#isDetached) return
     const { run, eventLog } = this.#options
-    if (result) this.#tellResult(result)
-    this.publish("end", endData(run.runId, status))
+    const { status, error, state, result } = words
+    if (result && logged.every(({ event }) => event !== resultEvent)) this.#tellResult(result)
+    if (logged.length === 0) {
+      if (state !== undefined) this.publish(stateEvent, state)
+      if (error !== undefined) this.publish("error", error)
+      this.publish("end", endText(run.runId, status))
+    }
     this.#isDetached = true
-    // Given up, the log has said so; the table has this end (B3).
+    for (const event of logged) this.#deliver(event)
     if (this.#isLogged) await eventLog.flushed(run.runId).catch(() => undefined)
-    this.#over()
+    // The log did not take it, and said so. The table has this end.
+    if (!this.#isOver) this.#deliver({ seq: this.#seq - 1, event: "end", data: endText(run.runId, status) })
   }
 
   /** Closes the writing end without an end event: the run goes on in another attempt. */
@@ -169,4 +202,4 @@ export class Publisher {
 export const metadataText = (runId: string, attempt: number): string => JSON.stringify({ run_id: runId, attempt })
 
 /** What the last event of a run says. */
-export const endData = (runId: string, status: string): Buffer => Buffer.from(JSON.stringify({ run_id: runId, status }))
+export const endText = (runId: string, status: string): string => JSON.stringify({ run_id: runId, status })

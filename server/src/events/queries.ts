@@ -70,11 +70,12 @@ export const isEndAt = async (db: Db, runId: string, seq: number): Promise<boole
 export const isFull = (page: readonly LoggedEvent[], limit: number): boolean =>
   page.length === limit || page.reduce((bytes, { data }) => bytes + Buffer.byteLength(data), 0) >= mostPageBytes
 
+/** The last event in a run's log; undefined when it has none. */
+export const lastLogged = (db: Db, runId: string): Promise<Pick<LoggedEvent, "seq" | "event"> | undefined> =>
+  db.row(sql`select seq, event from run_events where run_id = ${runId} order by seq desc limit 1`)
+
 /** The last id in a run's log; -1 when it has none. */
-export const lastLoggedSeq = async (db: Db, runId: string): Promise<number> => {
-  const row = await db.row<{ seq: number | null }>(sql`select max(seq) as seq from run_events where run_id = ${runId}`)
-  return row?.seq ?? -1
-}
+export const lastLoggedSeq = async (db: Db, runId: string): Promise<number> => (await lastLogged(db, runId))?.seq ?? -1
 
 /**
  * Forgets the logs of runs that ended longer ago than `ttlSeconds`, and threads that nobody follows any more.

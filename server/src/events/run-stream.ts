@@ -148,11 +148,12 @@ export class RunStream {
     if (!this.isEmpty) this.#push(event)
   }
 
-  /** Gives one subscriber the end of a run that is over. */
-  endOne(subscriber: Subscriber, end: RunEvent): void {
+  /** Gives one subscriber the end of a run that is over. @param lastSeen  the last event that it has, if it came back */
+  endOne(subscriber: Subscriber, end: RunEvent, lastSeen?: number): void {
     const place = this.#places.get(subscriber)
     if (!place) return
     this.#flush()
+    place.lastSeen ??= lastSeen
     this.#deliver(subscriber, place, [encodeEvent(end)])
     this.remove(subscriber)
     subscriber.end()

@@ -4,7 +4,8 @@
  *
  * B1, B4, B5 and B6 are about runs that execute here: `publisher.ts`.
  * B2 A server begins to follow before it tells that it watches, so that nothing which is logged for it falls between.
- * B3 The end of a watched run is in the log, or the run is over in the table: a follower never waits in vain.
+ * B3 The end of a run with a log is committed with its status. Where it is not (a run that waited was stopped, or its
+ *    server died in between), it is written by who looks: a client that joins, or the sweep. Nobody waits in vain.
  * B7 A subscriber that is behind reads the log where the run has one. So it delays nobody, and holds no memory here.
  */
 import { setTimeout as sleep } from "node:timers/promises"
@@ -16,8 +17,8 @@ import { lastSeq } from "./event.js"
 import { EventLog } from "./event-log.js"
 import { Follower } from "./follower.js"
 import { readLog } from "./log-reading.js"
-import { endData, type StartedRun as PublishedRun, Publisher } from "./publisher.js"
-import { eventsAfter, isEndAt, isFull, type LoggedEvent, lastLoggedSeq } from "./queries.js"
+import { endText, type StartedRun as PublishedRun, Publisher } from "./publisher.js"
+import { eventsAfter, isEndAt, isFull, type LoggedEvent, lastLogged, lastLoggedSeq } from "./queries.js"
 import { ReaderBudget } from "./reader-budget.js"
 import { type JoinedAt, RunStream, type Subscriber } from "./run-stream.js"
 import { WatchedThreads } from "./watched-threads.js"
@@ -155,14 +156,33 @@ export class RunStreams {
 
   /** Ends all that follow a run which is over, unless its end came on another way before. */
   endAll(runId: string, status: string): void {
-    this.#streams.get(runId)?.publish({ seq: lastSeq, event: "end", data: endData(runId, status) })
+    this.#streams.get(runId)?.publish({ seq: lastSeq, event: "end", data: Buffer.from(endText(runId, status)) })
     this.#endStream(runId)
   }
 
-  /** Ends one subscriber with an end event, if nothing has ended it yet. */
-  endSubscriber(runId: string, subscriber: Subscriber, status: string): void {
-    this.#streams.get(runId)?.endOne(subscriber, { seq: lastSeq, event: "end", data: endData(runId, status) })
+  /**
+   * Ends one subscriber with an end event, if nothing has ended it yet.
+   * @param lastSeen  the last event that its client has, when more may be missing
+   */
+  endSubscriber(runId: string, subscriber: Subscriber, status: string, lastSeen?: number): void {
+    const end = { seq: lastSeq, event: "end", data: Buffer.from(endText(runId, status)) }
+    this.#streams.get(runId)?.endOne(subscriber, end, lastSeen)
     this.unsubscribe(runId, subscriber)
+  }
+
+  /**
+   * A run is over, and a subscriber has read its log. The end is in there, committed with the run's status; else who ended
+   * the run died before it could write it, and it is written now.
+   * @param after  the last event that the client has; -1 for none
+   * @param error  JSON text: why the run failed
+   */
+  async endReader(
+    subscriber: Subscriber,
+    { runId, after, status, error }: { runId: string; after: number; status: string; error?: string | undefined },
+  ): Promise<void> {
+    const last = await lastLogged(this.#db, runId)
+    if (last === undefined) this.endSubscriber(runId, subscriber, status, after < 0 ? undefined : after)
+    else if (last.event !== "end") await this.announceEnd(runId, status, error)
   }
 
   /**
@@ -183,11 +203,6 @@ export class RunStreams {
     this.#followers.set(runId, follower)
     // A notification may have come while the position was being read.
     follower.wake()
-  }
-
-  /** Whether the log has events of a run. */
-  async hasLog(runId: string): Promise<boolean> {
-    return (await lastLoggedSeq(this.#db, runId)) >= 0
   }
 
   /**
@@ -236,7 +251,7 @@ export class RunStreams {
 
   /** Tells everybody, also clients of other servers, that a run which was not executing is over. */
   async announceEnd(runId: string, status: string, error?: string): Promise<void> {
-    const end = { seq: lastSeq, event: "end", data: endData(runId, status) }
+    const end = { seq: lastSeq, event: "end", data: Buffer.from(endText(runId, status)) }
     const failure = { seq: lastSeq - 1, event: "error", data: Buffer.from(error ?? "") }
     for (const event of error === undefined ? [end] : [failure, end]) {
       this.#eventLog.append(runId, event, () => this.#streams.get(runId)?.publish(event))

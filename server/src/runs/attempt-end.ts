@@ -1,17 +1,21 @@
 /** Writes how an attempt's run ended, after all that it wrote. */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Ending } from "../checkpoints/claim-batch.js"
-import type { Result } from "../events/publisher.js"
+import type { LastWords, Result } from "../events/publisher.js"
+import type { LoggedEvent } from "../events/queries.js"
 import type { RunStreams } from "../events/run-streams.js"
 import type { Attempt } from "./attempt.js"
 import { findRun } from "./queries.js"
-import { type Claim, isFinal, outcomeOf, type RunEnd, resultText } from "./run.js"
+import { type Claim, isFinal, outcomeOf, type RunEnd, resultText, stateText } from "./run.js"
 
 /** The end of a run as it was committed. */
 export interface Written {
   readonly status: string
   readonly result: RunEnd
   readonly watchedBy: readonly string[]
+  readonly words: LastWords
+  /** The last events, when they were committed with it. */
+  readonly logged: readonly LoggedEvent[]
 }
 
 /**
@@ -20,30 +24,45 @@ export interface Written {
  */
 export async function writeEnd(
   { db, streams }: { readonly db: Database; readonly streams: RunStreams },
-  { claim, writes }: Attempt,
+  { claim, writes, publisher }: Attempt,
   result: RunEnd,
 ): Promise<Written | undefined> {
   const { runId, threadId, attempt, deletesThread } = claim
   let kept = result
+  let words: LastWords = { status: "" }
+  let logged: readonly LoggedEvent[] = []
   const ending = (failure: Error | undefined): Ending => {
     kept = failure ? withoutState(result, failure) : result
+    words = lastWords(claim, kept, streams.threads.isWatched(threadId))
+    logged = publisher.lastEvents(words)
     const { runStatus: status, threadStatus } = outcomeOf(kept)
     const { values = null, interrupts } = kept
-    return { threadId, status, threadStatus, error: errorText(kept), values, interrupts, deletesThread }
+    const error = words.error ?? null
+    return { threadId, status, threadStatus, error, values, interrupts, deletesThread, events: logged }
   }
+  const written = (status: string, last: Pick<Written, "words" | "logged"> = { words, logged }): Written => ({
+    status,
+    result: kept,
+    watchedBy,
+    ...last,
+  })
   // The last events of a logged run come before its end, as those of a super-step before its checkpoint.
   const { outcome, watchedBy, isRepeated } = await writes.finish(ending, { after: streams.untilLogged(runId) })
-  if (outcome === "finished") return { status: outcomeOf(kept).runStatus, result: kept, watchedBy }
-  if (outcome === "rolled_back") return { status: "rollback", result: kept, watchedBy }
+  if (outcome === "finished") return written(words.status)
+  if (outcome === "rolled_back") return written("rollback", { words: { status: "rollback" }, logged: [] })
   const run = isRepeated ? await findRun(db, threadId, runId) : undefined
   // Its thread went with it: what was committed unheard is this.
-  if (isRepeated && !run && deletesThread) return { status: outcomeOf(kept).runStatus, result: kept, watchedBy }
+  if (isRepeated && !run && deletesThread) return written(words.status)
   if (!run || !isFinal(run.status) || run.attempt !== attempt) return undefined
-  return { status: run.status, result: kept, watchedBy }
+  return written(run.status)
 }
 
-/** JSON text of why a run failed, as clients read it; null when it did not. */
-export const errorText = ({ error }: RunEnd): string | null => (error ? JSON.stringify(error) : null)
+function lastWords(claim: Claim, result: RunEnd, isThreadFollowed: boolean): LastWords {
+  const { runStatus: status } = outcomeOf(result)
+  const state = isThreadFollowed ? stateText(claim, result) : undefined
+  if (result.error) return { status, state, error: JSON.stringify(result.error) }
+  return { status, state, result: resultFor(result, claim) }
+}
 
 /** How a run ends whose checkpoint, or whose end, Postgres did not take: what it reached is not what it says. */
 const withoutState = (result: RunEnd, failure: Error): RunEnd => ({
@@ -55,7 +74,7 @@ const withoutState = (result: RunEnd, failure: Error): RunEnd => ({
 })
 
 /** What those get that wait for the run's result. */
-export const resultFor = ({ values, interrupts, status }: RunEnd, { deletesThread }: Claim): Result => ({
+const resultFor = ({ values, interrupts, status }: RunEnd, { deletesThread }: Claim): Result => ({
   text: () => resultText(values, interrupts, status === "interrupted"),
   isOnlyCopy: deletesThread,
 })

@@ -13,18 +13,18 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { ClaimWrites } from "../checkpoints/claim-writes.js"
-import { firstSeq, stateEvent } from "../events/event.js"
+import { firstSeq } from "../events/event.js"
 import { metadataText } from "../events/publisher.js"
 import type { RunStreams } from "../events/run-streams.js"
 import type { LostReason, Workers } from "../workers/port.js"
 import { Attempt } from "./attempt.js"
-import { errorText, resultFor, type Written, writeEnd } from "./attempt-end.js"
+import { type Written, writeEnd } from "./attempt-end.js"
 import { type Claimer, type HeldClaim, releaseRun, renewLeases } from "./claims.js"
 import { followElsewhere } from "./follow.js"
 import { leaseTimes } from "./lease-times.js"
 import type { RunObserver } from "./observer.js"
 import { orderOf } from "./request.js"
-import { type Claim, endingOf, type RunEnd, stateText, timedOut, workerLost } from "./run.js"
+import { type Claim, endingOf, type RunEnd, timedOut, workerLost } from "./run.js"
 import { startRunLimit, stopGraceMs } from "./run-limit.js"
 
 export interface ExecutorOptions {
@@ -257,16 +257,9 @@ export class Executor {
     this.#options.log.info({ run_id, thread_id, attempt, status, duration_ms, ...reason }, "run ended")
   }
 
-  async #publishEnd({ claim, publisher }: Attempt, { status, result, watchedBy }: Written): Promise<void> {
-    const { streams } = this.#options
-    const error = errorText(result)
-    if (streams.isWatchedElsewhere(watchedBy)) publisher.startLogging()
-    if (status !== "rollback" && streams.threads.isWatched(claim.threadId)) {
-      const state = stateText(claim, result)
-      if (state !== undefined) publisher.publish(stateEvent, state)
-    }
-    if (error !== null) publisher.publish("error", error)
-    await publisher.end(status, error === null && status !== "rollback" ? resultFor(result, claim) : undefined)
+  async #publishEnd({ publisher }: Attempt, { watchedBy, words, logged }: Written): Promise<void> {
+    if (this.#options.streams.isWatchedElsewhere(watchedBy)) publisher.startLogging()
+    await publisher.end(words, logged)
   }
 
   async #lose(attempt: Attempt, reason: LostReason, detail: string): Promise<void> {
@@ -285,8 +278,8 @@ export class Executor {
     const released = await releaseRun(db, { runId, claimId, ending: endingOf(reason), watcher }, error)
     if (released.outcome === "finished" || released.outcome === "rolled_back") {
       observed?.ended(released.status ?? "rollback")
-      if (released.status === "error") publisher.publish("error", error)
-      return publisher.end(released.outcome === "rolled_back" ? "rollback" : (released.status ?? "error"))
+      const status = released.outcome === "rolled_back" ? "rollback" : (released.status ?? "error")
+      return publisher.end({ status, error: status === "error" ? error : undefined })
     }
     attempt.leave()
     return this.#serveElsewhere(claim)

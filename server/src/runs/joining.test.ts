@@ -1,47 +1,110 @@
-/** Coming back to a run in the moment in which it ends at another server. */
+/** Coming back to a run in the moment in which it ends, or after its server died just then (B3). */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
+import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
-import { appendEvents } from "../events/queries.js"
+import { appendEvents, eventsAfter } from "../events/queries.js"
 import { RunStreams } from "../events/run-streams.js"
-import { Listening, migrations, startTestServer } from "../testing/test-server.js"
+import { createRun } from "../testing/as-anyone.js"
+import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { createThread } from "../threads/operations.js"
 import { joinRun } from "./operations.js"
+import { newRun } from "./schema.js"
 
-test("who reads the log of a run that is over waits for its last events, which are on their way", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  // Of its own, so that nothing ends what follows a run whose end is overdue.
-  const streams = new RunStreams({ db, log: server.log, serverId: randomUUID() })
-  await streams.start()
+/** A resumable run that is over. Its log has what is given. */
+async function addEndedRun(db: Db, events: readonly string[]) {
   const [threadId, runId] = [randomUUID(), randomUUID()]
   await db.run(sql`insert into threads (thread_id) values (${threadId})`)
   await db.run(sql`
-    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, attempt,
+    insert into runs (run_id, thread_id, assistant_id, graph_id, status, error, metadata, kwargs, multitask_strategy, attempt,
       is_resumable)
-    values (${runId}, ${threadId}, ${randomUUID()}, 'agent', 'error', '{}', '{}', 'enqueue', 1, true)`)
-  await appendEvents(db, [{ runId, seq: 0, event: "metadata", data: "{}" }])
+    values (${runId}, ${threadId}, ${randomUUID()}, 'agent', 'error', '{"error":"Oops"}', '{}', '{}', 'enqueue', 1, true)`)
+  await appendEvents(
+    db,
+    events.map((event, seq) => ({ runId, seq, event, data: "{}" })),
+  )
+  return { threadId, runId }
+}
+
+/** Joins at a server whose sweep never comes. */
+async function join(server: TestServer, run: { threadId: string; runId: string }, after: number) {
+  const streams = new RunStreams({ db: server.db, log: server.log, serverId: randomUUID() })
+  await streams.start()
+  const client = new Listening()
+  await joinRun({ ...server, streams }, { caller: anyone, ...run, subscriber: client, after })
+  await until(() => client.hasEnded, { what: "the stream ends" })
+  await streams.close()
+  return client.events.map(({ event, data }) => [event, data])
+}
+
+test("a run whose server died before its end was logged is ended by the client that joins, for all others too", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const run = await addEndedRun(db, ["metadata", "values"])
+
+  const first = await join(server, run, -1)
+  const second = await join(server, run, 1)
+
+  const last = [
+    ["error", { error: "Oops" }],
+    ["end", { run_id: run.runId, status: "error" }],
+  ]
+  assert.deepEqual(first, [["metadata", {}], ["values", {}], ...last])
+  assert.deepEqual(second, last)
+})
+
+test("a client that comes back when the log was forgotten is told that it missed events", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const run = await addEndedRun(db, [])
+
+  const events = await join(server, run, 7)
+
+  assert.deepEqual(events, [
+    ["metadata", { run_id: run.runId, attempt: 1, missed: true }],
+    ["end", { run_id: run.runId, status: "error" }],
+  ])
+})
+
+test("the last events of a resumable run are committed with its status (B3)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  // Refuses a status without the end, as a crash between the two would leave it.
+  await db.run(sql`
+    create function require_end() returns trigger language plpgsql as $$
+    begin
+      if not exists (select from run_events e where e.run_id = new.run_id and e.event = 'end') then
+        raise 'run % is over, and its end is not logged', new.run_id;
+      end if;
+      return null;
+    end
+    $$`)
+  await db.run(sql`
+    create constraint trigger end_is_logged after update of status on runs deferrable initially deferred
+    for each row when (new.status not in ('pending', 'running')) execute function require_end()`)
+  const { thread_id: threadId } = await createThread(server.db, anyone, {
+    threadId: undefined,
+    metadata: {},
+    ifExists: "raise",
+  })
+  const body = newRun.parse({ assistant_id: "agent", input: {}, stream_resumable: true })
   const client = new Listening()
 
-  await joinRun({ ...server, streams }, { caller: anyone, threadId, runId, subscriber: client, after: -1 })
-  const before = [...client.names]
-  await appendEvents(db, [
-    { runId, seq: 1, event: "error", data: "{}" },
-    { runId, seq: 2, event: "end", data: "{}" },
-  ])
+  const { run_id: runId } = await createRun(server, { threadId, body, subscriber: client })
+  const run = await until(() => server.workers.running.get(runId), { what: "the run starts" })
+  run.done({ status: "error", error: { error: "Oops", message: "it broke" } })
   await until(() => client.hasEnded, { what: "the stream ends" })
 
-  assert.deepEqual(before, ["metadata"])
-  assert.deepEqual(
-    client.events.map(({ event, id }) => [event, id]),
-    [
-      ["metadata", "0"],
-      ["error", "1"],
-      ["end", "2"],
-    ],
-  )
-  await streams.close()
+  const live = client.events.map(({ id, event }) => [Number(id), event])
+  const logged = (await eventsAfter(db, runId, -1, 10)).map(({ seq, event }) => [seq, event])
+  assert.deepEqual(live, logged)
+  assert.deepEqual(live.slice(1), [
+    [1, "error"],
+    [2, "end"],
+  ])
+  assert.deepEqual(client.events.at(-1)?.data, { run_id: runId, status: "error" })
 })

@@ -73,14 +73,21 @@ export async function getRun({ db }: Pick<Runs, "db">, { caller, threadId, runId
  * @throws NotFound  no such run on this thread
  */
 export async function joinRun(runs: Runs, joining: Joining): Promise<void> {
-  const { runId, subscriber, after } = joining
+  const { threadId, runId, subscriber, after } = joining
   const run = await getRun(runs, joining)
-  const { streams } = runs
+  const { db, streams } = runs
   const past = run.is_resumable ? after : undefined
-  await withSubscriber(runs, runId, subscriber, async () => {
-    if (past !== undefined) return (await streams.replay(runId, subscriber, past)) ? "reads_log" : "over"
-    streams.subscribe(runId, subscriber, { lastSeen: after === -1 ? undefined : after })
-    return "listens"
+  await withSubscriber(runs, runId, subscriber, {
+    subscribe: async () => {
+      if (past !== undefined) return streams.replay(runId, subscriber, past)
+      streams.subscribe(runId, subscriber, { lastSeen: after === -1 ? undefined : after })
+      return true
+    },
+    onOver: async (status) => {
+      if (past === undefined) return streams.endSubscriber(runId, subscriber, status)
+      const error = (await findRun(db, threadId, runId))?.error ?? undefined
+      await streams.endReader(subscriber, { runId, after: past, status, error })
+    },
   })
 }
 
@@ -99,23 +106,25 @@ export async function threadOfRun({ db }: Pick<Runs, "db">, runId: string): Prom
   return threadId
 }
 
-/**
- * Subscribes, then follows the run wherever it executes; whatever fails, nobody stays subscribed. Who reads the log of a
- * run that is over finds its last events there, or they are on their way: an end of our own would overtake them.
- */
+interface Subscription {
+  /** @returns false when the subscriber was ended already */
+  readonly subscribe: () => Promise<boolean>
+  /** The run is over: ends the subscriber. */
+  readonly onOver: (status: string) => Promise<void>
+}
+
+/** Subscribes, then follows the run wherever it executes; whatever fails, nobody stays subscribed. */
 async function withSubscriber(
   runs: Runs,
   runId: string,
   subscriber: Subscriber,
-  subscribe: () => Promise<"listens" | "reads_log" | "over">,
+  { subscribe, onOver }: Subscription,
 ): Promise<void> {
   const { streams } = runs
   try {
-    const place = await subscribe()
-    if (place === "over") return
+    if (!(await subscribe())) return
     const status = await followElsewhere(runs, runId)
-    if (status === undefined || (place === "reads_log" && (await streams.hasLog(runId)))) return
-    streams.endSubscriber(runId, subscriber, status)
+    if (status !== undefined) await onOver(status)
   } catch (error) {
     streams.unsubscribe(runId, subscriber)
     throw error
@@ -182,8 +191,9 @@ export async function waitForEnd(runs: Runs, runId: string, signal?: AbortSignal
     signal?.addEventListener("abort", leave, { once: true })
     const subscribe = async () => {
       runs.streams.subscribe(runId, subscriber)
-      return "listens" as const
+      return true
     }
-    withSubscriber(runs, runId, subscriber, subscribe).catch(reject)
+    const onOver = async (status: string) => runs.streams.endSubscriber(runId, subscriber, status)
+    withSubscriber(runs, runId, subscriber, { subscribe, onOver }).catch(reject)
   })
 }

@@ -115,9 +115,22 @@ export const findRunsToStop = (
     }${ofThreadThat(filter)}
     order by seq`)
 
-/** The statuses of runs; one that is gone has none. */
-export const findStatuses = (db: Db, runIds: readonly string[]): Promise<{ run_id: string; status: RunStatus }[]> =>
-  db.rows(sql`select run_id, status from runs where run_id = any (${runIds}::uuid[])`)
+export interface UnloggedEnd {
+  readonly runId: string
+  /** `rollback` when the run is gone. */
+  readonly status: string
+  /** JSON text. */
+  readonly error: string | null
+}
+
+/** Of these runs those that are over, or gone, and whose end the event log does not have. */
+export const findUnloggedEnds = (db: Db, runIds: readonly string[]): Promise<UnloggedEnd[]> =>
+  db.rows(sql`
+    select asked.run_id as "runId", coalesce(r.status, 'rollback') as status, r.error
+    from unnest(${runIds}::uuid[]) as asked (run_id) left join runs r on r.run_id = asked.run_id
+    where (r.run_id is null or r.status not in ('pending', 'running'))
+      and (select e.event from run_events e where e.run_id = asked.run_id order by e.seq desc limit 1)
+        is distinct from 'end'`)
 
 /** The run that executes on a thread now. */
 export const findRunningRun = (db: Db, threadId: string): Promise<RunningRun | undefined> =>

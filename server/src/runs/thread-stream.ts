@@ -17,7 +17,7 @@ import { beginning, lastRunStart, nextRunAfter, type RunStart, runStartOf } from
 import type { ThreadClient } from "../events/watched-threads.js"
 import { followElsewhere } from "./follow.js"
 import type { Runs } from "./operations.js"
-import { findRunningRun, type RunningRun } from "./queries.js"
+import { findRun, findRunningRun, type RunningRun } from "./queries.js"
 
 export const threadStreamModes = ["run_modes", "lifecycle", "state_update"] as const
 export type ThreadStreamMode = (typeof threadStreamModes)[number]
@@ -150,13 +150,21 @@ export class ThreadStream implements ThreadClient {
       if (after === undefined) streams.subscribe(runId, part, { after: firstSeq(this.#joined?.attempt ?? 1) })
       else if (!(await streams.replay(runId, part, after))) return
       const status = await followElsewhere(this.#runs, runId)
-      // A run that is over and read from the log has its end there, or on its way; who died before is told of by the sweep.
-      if (status !== undefined && after === undefined) streams.endSubscriber(runId, part, status)
+      if (status !== undefined) await this.#endPart(part, after, status)
       if (!this.#isOver) await over
     } finally {
       streams.unsubscribe(runId, part)
       this.#part = undefined
     }
+  }
+
+  /** The run is over; who reads its log finds the end there. */
+  async #endPart(part: RunPart, after: number | undefined, status: string): Promise<void> {
+    const { db, streams } = this.#runs
+    const { runId } = part
+    if (after === undefined) return streams.endSubscriber(runId, part, status)
+    const error = (await findRun(db, this.#reading.threadId, runId))?.error ?? undefined
+    await streams.endReader(part, { runId, after, status, error })
   }
 
   async #untilWoken(): Promise<void> {

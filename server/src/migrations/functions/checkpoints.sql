@@ -15,14 +15,16 @@ $$;
 -- Writes what several runs have to write, in one transaction: a commit and a round trip cost more than the rows (docs/performance.md).
 -- `_claims`: a list of `{n, run_id, claim_id, thread_id, ending}`; without a run it is a write of the API, which nothing
 -- fences. `ending` (`{status, thread_status, error, values, interrupts}`) finishes the run after its other writes.
--- `_rows`: `{checkpoints, blobs, writes, replacing}`, each row with the number of its claim. A text or value is a range
--- `{start, size}` of `_bytes`, counted from 1; null is none.
+-- `_rows`: `{checkpoints, blobs, writes, replacing, events}`, each row with the number of its claim. A text or value is a range
+-- `{start, size}` of `_bytes`, counted from 1; null is none. `events` are the last ones of runs with a log: they are committed with
+-- the end, so nobody waits for the end of a run whose server died just then. A server of the release before sends none.
 -- outcome: held | claim_lost (nothing of that claim was written) | finished | rolled_back
 create or replace function write_claims(_claims json, _rows json, _bytes bytea)
 returns table (claim integer, outcome text, watched_by uuid[]) language plpgsql as $$
 #variable_conflict use_column
 declare
   _claim record;
+  _end record;
   _held integer[] := '{}';
 begin
   -- Threads first, then runs, each in order, as everywhere (runs.sql). One by one: each is found by its key, whatever the
@@ -98,7 +100,7 @@ begin
     elsif _claim.ending is null then
       return query select _claim.n, 'held', '{}'::uuid[];
     else
-      return query select _claim.n, f.outcome, f.watched_by
+      select f.outcome, f.watched_by into strict _end
         from json_to_record(_claim.ending) as e (status text, thread_status text, error_start integer,
             error_size integer, values_start integer, values_size integer, interrupts_start integer,
             interrupts_size integer),
@@ -107,6 +109,17 @@ begin
             convert_from(substring(_bytes from e.values_start for e.values_size), 'UTF8')::json,
             convert_from(substring(_bytes from e.interrupts_start for e.interrupts_size), 'UTF8')::json,
             e.thread_status) f;
+      if _end.outcome = 'finished' and json_array_length(_rows -> 'events') > 0 then
+        insert into run_events (run_id, seq, event, data)
+          select _claim.run_id, seq, event, convert_from(substring(_bytes from start for size), 'UTF8')
+          from json_to_recordset(_rows -> 'events') as new (claim integer, seq bigint, event text, start integer, size integer)
+          where claim = _claim.n
+          on conflict do nothing;
+        if found then
+          perform pg_notify('run_events', _claim.run_id::text);
+        end if;
+      end if;
+      return query select _claim.n, _end.outcome, _end.watched_by;
     end if;
   end loop;
 end

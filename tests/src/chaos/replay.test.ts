@@ -1,0 +1,87 @@
+/** What clients of resumable runs saw before their server was killed is what they read again, under the same ids. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
+import { type AgentServerProcess, startAgentServer } from "../testing/agent-servers.js"
+import { EventReader, type ReadEvent } from "../testing/event-reader.js"
+import { seededRandom } from "../testing/seeded-random.js"
+
+const kills = runsWideTests ? 6 : 2
+const runsPerKill = 2
+
+/** Faster than the log, so that something is on its way there at any moment. */
+async function startRun(server: AgentServerProcess): Promise<EventReader> {
+  const { thread_id } = await server.client.threads.create()
+  const body = {
+    assistant_id: "flood",
+    input: { events: 20_000, eventBytes: 1000, atOnce: true },
+    stream_mode: ["custom"],
+    stream_resumable: true,
+  }
+  return EventReader.open(server, { path: `/threads/${thread_id}/runs/stream`, body })
+}
+
+/** The first events of a run's log. */
+async function replay(server: AgentServerProcess, location: string, count: number): Promise<readonly ReadEvent[]> {
+  const reader = await EventReader.open(server, { path: `${location}/stream`, lastEventId: -1 })
+  await until(() => reader.events.length >= count, { what: `${count} events are there again`, timeoutMs: 20_000 })
+  reader.leave()
+  return reader.events
+}
+
+test("what was seen before a kill is a prefix of the replay, with the same ids", async (t) => {
+  const seed = Date.now() % 1_000_000
+  const random = seededRandom(seed)
+  t.diagnostic(`seed ${seed}`)
+  await using db = await freshDatabase()
+  let server = await startAgentServer({ databaseUri: db.uri })
+  try {
+    for (let kill = 0; kill < kills; kill++) {
+      const readers = await Promise.all(Array.from({ length: runsPerKill }, () => startRun(server)))
+      const haveBegun = () => readers.every(({ events }) => events.length > 50)
+      await until(haveBegun, { what: "every run has sent something" })
+      await sleep(random.between(0, 100))
+      await server.kill()
+      await Promise.all(readers.map(({ over }) => over))
+      const seen = readers.map(({ events }) => [...events])
+      server = await startAgentServer({ databaseUri: db.uri })
+
+      for (const [index, { location }] of readers.entries()) {
+        const before = seen[index] ?? []
+        const again = await replay(server, location, before.length)
+        const differs = before.findIndex(({ id, data }, n) => again[n]?.id !== id || again[n]?.data !== data)
+        assert.equal(differs, -1, `kill ${kill}: of ${before.length} events, number ${differs} is not the same`)
+      }
+    }
+  } finally {
+    await server[Symbol.asyncDispose]()
+  }
+})
+
+test("the official SDK that comes back to a plain run after a kill is told that it missed events", async () => {
+  await using db = await freshDatabase()
+  const env = { SUPERSTEP_LEASE_SECONDS: "2" }
+  await using killed = await startAgentServer({ databaseUri: db.uri, env })
+  const { thread_id } = await killed.client.threads.create()
+  const body = { assistant_id: "steps", input: { steps: 20, everyMs: 50 }, stream_mode: ["custom"] }
+  const reader = await EventReader.open(killed, { path: `/threads/${thread_id}/runs/stream`, body })
+  await until(() => reader.events.length > 3, { what: "the run has begun" })
+  const lastEventId = String(reader.lastId)
+  const runId = JSON.parse(reader.events[0]?.data ?? "{}").run_id
+
+  await killed.kill()
+  await using server = await startAgentServer({ databaseUri: db.uri, env })
+  const events: unknown[] = []
+  for await (const { event, data } of server.client.runs.joinStream(thread_id, runId, { lastEventId })) {
+    events.push({ event, data })
+  }
+
+  assert.deepEqual(events.slice(0, 2), [
+    { event: "metadata", data: { run_id: runId, attempt: 2, missed: true } },
+    { event: "metadata", data: { run_id: runId, attempt: 2 } },
+  ])
+  assert.deepEqual(events.at(-1), { event: "end", data: { run_id: runId, status: "success" } })
+})
