@@ -34,6 +34,7 @@ export async function startEdge({ folder, cleanup }: Place, behind: System): Pro
           revision_id: "bench",
           state: "serving",
           keys: [createHash("sha256").update(key).digest("hex")],
+          read_keys: [],
           units: [{ unit_id: "bench", socket_path: behind.target.address.socketPath, token: "none" }],
           standby: [],
         },
