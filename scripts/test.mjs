@@ -4,7 +4,7 @@
  * the tests, their graphs and their clients use the newest LangGraph (tests/newest).
  */
 import { spawn } from "node:child_process"
-import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs"
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs"
 import { availableParallelism, tmpdir } from "node:os"
 import { join, relative } from "node:path"
 import { makeNewestCheckout } from "./newest-packages.mjs"
@@ -24,7 +24,7 @@ async function test(args) {
   if (files.length === 0) throw new SetupFailed(`no test file has ${words.join(" or ")} in its path`)
   const tmp = temporaryFolder()
   const checkout = args.includes("--newest") ? await newestCheckout(tmp) : root
-  const stop = await startPostgres(tmp)
+  const stop = await startPostgres(databaseFolder() ?? join(tmp, "database"))
   const onSignal = () => undefined
   process.on("SIGINT", onSignal)
   try {
@@ -55,8 +55,30 @@ function temporaryFolder() {
   return folder
 }
 
-/** @returns what stops it again */
-async function startPostgres(tmp) {
+const memoryFolder = "/dev/shm"
+const memoryPrefix = "superstep-test-"
+// Some thirty databases are there at a time, of 8 MB each, with as much again that is not written back yet.
+const memoryBytes = 2 ** 30
+
+/**
+ * Tests make and drop more than a thousand databases, whose files cost most where a disk is behind them.
+ * @returns a folder in memory, where the machine has room for it; what a killed run left there is removed
+ */
+function databaseFolder() {
+  if (!existsSync(memoryFolder)) return undefined
+  for (const name of readdirSync(memoryFolder).filter((name) => name.startsWith(memoryPrefix))) {
+    const [pid] = name.slice(memoryPrefix.length).split("-")
+    if (!existsSync(`/proc/${pid}`)) rmSync(join(memoryFolder, name), { recursive: true, force: true })
+  }
+  const { bavail, bsize } = statfsSync(memoryFolder)
+  if (bavail * bsize < memoryBytes) return undefined
+  const folder = mkdtempSync(join(memoryFolder, `${memoryPrefix}${process.pid}-`))
+  chmodSync(folder, 0o755)
+  return folder
+}
+
+/** @returns what stops it again and removes the folder */
+async function startPostgres(folder) {
   if (process.env.SUPERSTEP_TEST_DATABASE_URI) return () => undefined
   const toolkit = join(root, "toolkit/dist")
   if (!existsSync(join(toolkit, "postgres/start-postgres.js")))
@@ -64,11 +86,14 @@ async function startPostgres(tmp) {
   const { createLog } = await import(join(toolkit, "log/log.js"))
   const postgres = await import(join(toolkit, "postgres/start-postgres.js"))
   const log = createLog({ process: "test", level: "silent" })
-  const running = await postgres.startPostgres({ folder: join(tmp, "pg"), log, stopWithParent: true })
+  const running = await postgres.startPostgres({ folder, log, stopWithParent: true, isDisposable: true })
   const { withClient } = await import(join(toolkit, "db/with-client.js"))
   await withClient(running.superuserUri, stopFlushing)
   process.env.SUPERSTEP_TEST_DATABASE_URI = running.superuserUri
-  return () => running.stop()
+  return async () => {
+    await running.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /**

@@ -25,6 +25,8 @@ export interface PostgresOptions {
   readonly log: Log
   /** Stop when the parent dies. Works on Linux with util-linux; elsewhere the next start takes Postgres over. */
   readonly stopWithParent?: boolean
+  /** Nothing in it has to survive a power failure, so it waits for no disk. Its data still survives `kill -9`. For tests. */
+  readonly isDisposable?: boolean
 }
 
 export interface RunningPostgres {
@@ -58,12 +60,20 @@ const settings = {
   log_checkpoints: "off",
 }
 
+// Of a disposable cluster: no wait for the disk, and no more of the log than its folder, which may be in memory, has room for.
+const disposableSettings = { fsync: "off", full_page_writes: "off", max_wal_size: "128MB" }
+
 /**
  * Starts the cluster of a folder, or takes over the one that runs there. The first start takes a second or two.
  * @throws NoEmbeddedPostgres  when npm has no binaries for this machine
  * @throws PostgresFailed      when Postgres ends while it starts; the message holds its last words
  */
-export async function startPostgres({ folder, log, stopWithParent }: PostgresOptions): Promise<RunningPostgres> {
+export async function startPostgres({
+  folder,
+  log,
+  stopWithParent,
+  isDisposable = false,
+}: PostgresOptions): Promise<RunningPostgres> {
   const startedAt = performance.now()
   const user = postgresUser()
   const cluster = await makeClusterFolder(folder, user)
@@ -74,7 +84,7 @@ export async function startPostgres({ folder, log, stopWithParent }: PostgresOpt
     const running = await findPostmaster(data)
     const ready = running
       ? await untilReady(data, running.identity)
-      : await launch({ cluster, bin, user, stopWithParent, startedAt })
+      : await launch({ cluster, bin, user, stopWithParent, isDisposable, startedAt })
     if (!ready) continue
     const adopted = running !== undefined
     if (!adopted) await removeFormerBinaries(cluster)
@@ -97,16 +107,28 @@ interface Launch {
   readonly bin: string
   readonly user: OsUser | undefined
   readonly stopWithParent: boolean | undefined
+  readonly isDisposable: boolean
   readonly startedAt: number
 }
 
 /** @returns  undefined when it should be tried again: another start was quicker, or a killed Postgres has not quite ended */
-async function launch({ cluster, bin, user, stopWithParent, startedAt }: Launch): Promise<Postmaster | undefined> {
+async function launch({
+  cluster,
+  bin,
+  user,
+  stopWithParent,
+  isDisposable,
+  startedAt,
+}: Launch): Promise<Postmaster | undefined> {
   const data = join(cluster, "data")
   const outputFile = join(cluster, "postgres.log")
   const logBegin = await trimLog(outputFile)
   const socketFolder = await makeSocketFolder(cluster, user)
-  const options = Object.entries({ ...settings, unix_socket_directories: socketFolder })
+  const options = Object.entries({
+    ...settings,
+    ...(isDisposable && disposableSettings),
+    unix_socket_directories: socketFolder,
+  })
   const identity = await spawnDetached({
     argv: [
       ...(stopWithParent ? await endWithParent() : []),

@@ -55,7 +55,8 @@ async function makeTemplate(adminUri: string, name: string, folder: string): Pro
 
 const copyTemplate = (adminUri: string, name: string, template: string): Promise<void> =>
   withClient(adminUri, async (admin) => {
-    await admin.query(`create database ${quoted(name)} template ${quoted(template)}`)
+    // Copies files instead of logging each page: on a cluster that waits for no disk, a quarter of the processor time.
+    await admin.query(`create database ${quoted(name)} template ${quoted(template)} strategy file_copy`)
   })
 
 async function contentHash(folder: string): Promise<string> {

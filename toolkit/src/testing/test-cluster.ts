@@ -20,7 +20,7 @@ export function testCluster(): Promise<string> {
 
 async function startOwnCluster(): Promise<string> {
   const folder = temporaryFolder()
-  const postgres = await startPostgres({ folder, log: silent, stopWithParent: true })
+  const postgres = await startPostgres({ folder, log: silent, stopWithParent: true, isDisposable: true })
   // The only hook that also runs after a failed test and after `process.exit`; it cannot wait for promises. It goes
   // before the one that removes the folder.
   process.prependOnceListener("exit", () => endNow(postgres.pid, join(folder, "data", "postmaster.pid")))
