@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { startAgentServer } from "./testing/agent-servers.js"
 
-const config = fileURLToPath(new URL("../graphs/langgraph.json", import.meta.url))
+const config = fileURLToPath(new URL("../graphs/quick.json", import.meta.url))
 
 interface Waiting {
   readonly __interrupt__?: readonly { readonly value: unknown }[]

@@ -10,7 +10,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
 
-const config = fileURLToPath(new URL("../graphs/langgraph.json", import.meta.url))
+const config = fileURLToPath(new URL("../graphs/quick.json", import.meta.url))
 const serverId = randomUUID()
 const env = { SUPERSTEP_CONFIG: config, SUPERSTEP_SERVER_ID: serverId }
 

@@ -13,7 +13,7 @@ import { type AgentServerProcess, startAgentServer } from "../testing/agent-serv
 // biome-ignore lint/suspicious/noExplicitAny: what a state or an event holds is what each test asserts
 type Any = any
 
-const config = fileURLToPath(new URL("../../graphs/langgraph.json", import.meta.url))
+const config = fileURLToPath(new URL("../../graphs/quick.json", import.meta.url))
 const env = { SUPERSTEP_CONFIG: config }
 
 let db: Database & AsyncDisposable

@@ -14,7 +14,7 @@ import { type AgentServerProcess, startAgentServer } from "../testing/agent-serv
 // biome-ignore lint/suspicious/noExplicitAny: what a state holds is what each test asserts
 type Values = any
 
-const config = fileURLToPath(new URL("../../graphs/langgraph.json", import.meta.url))
+const config = fileURLToPath(new URL("../../graphs/quick.json", import.meta.url))
 
 let db: Database & AsyncDisposable
 let server: AgentServerProcess

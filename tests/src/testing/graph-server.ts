@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { type AgentServerProcess, startAgentServer } from "./agent-servers.js"
 
-export const graphsConfig = fileURLToPath(new URL("../../graphs/langgraph.json", import.meta.url))
+export const graphsConfig = fileURLToPath(new URL("../../graphs/quick.json", import.meta.url))
 
 export interface GraphServer extends AgentServerProcess {
   readonly databaseUri: string
