@@ -3,53 +3,10 @@
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Command, CommanderError } from "commander"
 import { addCommand, type CliCommand, type Context } from "./command.js"
-import { backup, restoreCommand } from "./commands/backup.js"
-import { deploy } from "./commands/deploy.js"
-import { deleteDeployment, list, open, revisions } from "./commands/deployments.js"
-import { dev } from "./commands/dev.js"
-import { doctor } from "./commands/doctor.js"
-import { createKey, listKeys, revokeKey } from "./commands/keys.js"
-import { logs } from "./commands/logs.js"
-import { newProject } from "./commands/new.js"
-import { rotateKey } from "./commands/rotate-key.js"
-import { interrupt, pause, restart, resume, rollback } from "./commands/run-state.js"
-import { listSecrets, setSecret, unsetSecret } from "./commands/secrets.js"
-import { serve } from "./commands/serve.js"
-import { up } from "./commands/up.js"
-import { createWorkspaceCommand, listWorkspacesCommand } from "./commands/workspaces.js"
+import { commandsFor } from "./command-table.js"
 import { readConfig } from "./config.js"
 import { outputTo } from "./output/output.js"
 import { release } from "./release.js"
-
-const commands: readonly CliCommand[] = [
-  up,
-  newProject,
-  dev,
-  serve,
-  deploy,
-  list,
-  revisions,
-  logs,
-  open,
-  rollback,
-  interrupt,
-  pause,
-  resume,
-  restart,
-  deleteDeployment,
-  listSecrets,
-  setSecret,
-  unsetSecret,
-  rotateKey,
-  createWorkspaceCommand,
-  listWorkspacesCommand,
-  createKey,
-  listKeys,
-  revokeKey,
-  backup,
-  restoreCommand,
-  doctor,
-]
 
 const groups = {
   secrets: "environment of a deployment's graphs",
@@ -57,7 +14,7 @@ const groups = {
   keys: "API keys of a workspace or the installation",
 }
 
-function createProgram(context: Context): Command {
+function createProgram(commands: readonly CliCommand[], context: Context): Command {
   const program = new Command("superstep")
     .description("Puts LangGraph agents on your own machines.")
     .version(release(), "-v, --version")
@@ -98,7 +55,7 @@ process.once("exit", (code) => {
 
 try {
   const context = { config: readConfig(process.env), out: outputTo(process.stdout), err: outputTo(process.stderr) }
-  await createProgram(context).parseAsync()
+  await createProgram(await commandsFor(process.argv[2]), context).parseAsync()
 } catch (error) {
   report(error)
 }

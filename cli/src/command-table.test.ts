@@ -1,0 +1,20 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { commandsFor, commandTable } from "./command-table.js"
+
+test("each word leads to the commands that begin with it, and any other word to all", async () => {
+  const all = await commandsFor("--help")
+
+  const found = await Promise.all(
+    Object.keys(commandTable).map(async (word) => [word, await commandsFor(word)] as const),
+  )
+
+  for (const [word, commands] of found) {
+    assert.ok(commands.length > 0, word)
+    for (const { words } of commands) assert.equal(words.split(" ")[0], word)
+  }
+  assert.deepEqual(
+    found.flatMap(([, commands]) => commands),
+    all,
+  )
+})
