@@ -24,7 +24,7 @@ async function test(args) {
   if (files.length === 0) throw new SetupFailed(`no test file has ${words.join(" or ")} in its path`)
   const tmp = temporaryFolder()
   const checkout = args.includes("--newest") ? await newestCheckout(tmp) : root
-  const stop = await startPostgres(databaseFolder() ?? join(tmp, "database"))
+  const stop = await startPostgres(tmp)
   const onSignal = () => undefined
   process.on("SIGINT", onSignal)
   try {
@@ -77,8 +77,12 @@ function databaseFolder() {
   return folder
 }
 
-/** @returns what stops it again and removes the folder */
-async function startPostgres(folder) {
+/**
+ * Starts the Postgres that all files share, on a copy of a cluster from which tests with a Postgres of their own make
+ * theirs (toolkit/src/testing/prepared-cluster.ts).
+ * @returns what stops it again and removes its folder
+ */
+async function startPostgres(tmp) {
   if (process.env.SUPERSTEP_TEST_DATABASE_URI) return () => undefined
   const toolkit = join(root, "toolkit/dist")
   if (!existsSync(join(toolkit, "postgres/start-postgres.js")))
@@ -86,23 +90,16 @@ async function startPostgres(folder) {
   const { createLog } = await import(join(toolkit, "log/log.js"))
   const postgres = await import(join(toolkit, "postgres/start-postgres.js"))
   const log = createLog({ process: "test", level: "silent" })
+  const { preparedCluster } = await import(join(toolkit, "testing/prepared-cluster.js"))
+  process.env.SUPERSTEP_TEST_CLUSTER = join(tmp, "cluster")
+  await postgres.makeCluster(process.env.SUPERSTEP_TEST_CLUSTER)
+  const folder = await preparedCluster(databaseFolder() ?? join(tmp, "database"))
   const running = await postgres.startPostgres({ folder, log, stopWithParent: true, isDisposable: true })
-  const { withClient } = await import(join(toolkit, "db/with-client.js"))
-  await withClient(running.superuserUri, stopFlushing)
   process.env.SUPERSTEP_TEST_DATABASE_URI = running.superuserUri
   return async () => {
     await running.stop()
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-/**
- * Each test makes a database and drops it, which takes half the time when Postgres does not wait for the disk. A Postgres that is killed
- * loses nothing by it, and nobody needs these databases after a power failure.
- */
-async function stopFlushing(client) {
-  for (const setting of ["fsync", "full_page_writes"]) await client.query(`alter system set ${setting} = off`)
-  await client.query("select pg_reload_conf()")
 }
 
 async function newestCheckout(tmp) {

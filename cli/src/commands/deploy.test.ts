@@ -9,6 +9,7 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import type { Deployment, Revision } from "../platform/deployments.js"
+import { preparedFolder } from "../testing/prepared-folder.js"
 import { type Ended, type Running, runCli, startCli } from "../testing/run-cli.js"
 
 const agent = fileURLToPath(new URL("../../../tests/agent", import.meta.url))
@@ -32,7 +33,7 @@ const events = ({ stdout }: Ended) =>
 
 async function startUp(folder: string): Promise<Running> {
   const ports = ["--port", String(await freePort()), "--agents-port", String(await freePort())]
-  const running = startCli(["up", "--no-example", ...ports], { cwd: folder })
+  const running = startCli(["up", "--no-example", ...ports], { cwd: folder, env: { SUPERSTEP_WORKERS: "1" } })
   const isUp = () => running.lines.some((line) => line.includes("Data  "))
   await until(isUp, { what: "the installation is up", timeoutMs: 60_000 })
   return running
@@ -63,7 +64,7 @@ before(async () => {
   writeFileSync(join(project, ".env"), "GREETING=hello\nDATABASE_URI=postgres://not-yours\n")
   const config = JSON.parse(readFileSync(join(project, "langgraph.json"), "utf8")) as object
   writeFileSync(join(project, "langgraph.json"), JSON.stringify({ ...config, env: ".env" }))
-  up = await startUp(cwd)
+  up = await startUp(await preparedFolder(cwd))
 })
 after(() => stop(up))
 

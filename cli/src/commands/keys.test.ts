@@ -6,6 +6,7 @@ import { findCaller } from "@superstep/control/workspaces/operations"
 import { createLog } from "@superstep/toolkit/log/log"
 import { startPostgres } from "@superstep/toolkit/postgres/start-postgres"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { openHome } from "../home/home.js"
 import { takeOwnership } from "../home/owner.js"
@@ -37,7 +38,10 @@ test("a workspace and its keys are made in the database that DATABASE_URI names"
 test("a command ends with its work while an installation runs, and leaves that its Postgres", async () => {
   const home = await openHome(join(temporaryFolder(), "home"))
   await using _ownership = await takeOwnership(home, "superstep up")
-  const postgres = await startPostgres({ folder: home.postgres, log: createLog({ process: "test", level: "error" }) })
+  const postgres = await startPostgres({
+    folder: await preparedCluster(home.postgres),
+    log: createLog({ process: "test", level: "error" }),
+  })
   try {
     const listed = await runCli(["workspaces", "list", "--home", home.folder], { cwd: temporaryFolder() })
 

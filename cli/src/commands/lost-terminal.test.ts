@@ -6,8 +6,8 @@ import { after, test } from "node:test"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import { freePort } from "@superstep/toolkit/testing/free-port"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { preparedFolder } from "../testing/prepared-folder.js"
 import { mainScript } from "../testing/run-cli.js"
 
 // From util-linux: runs a command on a terminal of its own.
@@ -21,7 +21,7 @@ after(async () => {
 
 test("closing the terminal stops the installation in order", { skip }, async () => {
   const [port, agentsPort] = [await freePort(), await freePort()]
-  const folder = temporaryFolder()
+  const folder = await preparedFolder()
   const command = `exec '${process.execPath}' '${mainScript}' up --no-example --port ${port} --agents-port ${agentsPort}`
   const terminal = spawn(script, ["--quiet", "--flush", "--return", "--command", command, "/dev/null"], {
     cwd: folder,

@@ -8,6 +8,7 @@ import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec
 import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { until } from "@superstep/toolkit/testing/until"
+import { preparedFolder } from "../testing/prepared-folder.js"
 import { printedCurl } from "../testing/printed-curl.js"
 import { makeProject, waitingGraph } from "../testing/project.js"
 import { type Running, runCli, startCli } from "../testing/run-cli.js"
@@ -21,9 +22,11 @@ after(async () => {
   }
 })
 
-async function startServer(command: "dev" | "serve", cwd = makeProject(), env: NodeJS.ProcessEnv = {}) {
+/** @param given  the folder of a project; that of one with a Postgres unless told */
+async function startServer(command: "dev" | "serve", given?: string, env: NodeJS.ProcessEnv = {}) {
+  const cwd = given ?? (await preparedFolder(makeProject()))
   const port = await freePort()
-  const running = startCli([command, "--port", String(port)], { cwd, env })
+  const running = startCli([command, "--port", String(port)], { cwd, env: { SUPERSTEP_WORKERS: "1", ...env } })
   started.push(running)
   const isUp = () => running.lines.some((line) => line.includes("  Try "))
   const ended = running.ended.then(({ stdout, stderr }) => assert.fail(`it ended before it was up: ${stdout}${stderr}`))
@@ -43,7 +46,7 @@ const postgresOf = (cwd: string): Promise<ProcessIdentity | undefined> =>
   identify(Number(readFileSync(join(cwd, ".superstep/postgres/data/postmaster.pid"), "utf8").split("\n")[0]))
 
 test("the command that dev prints streams an answer when it is pasted", async () => {
-  const { running } = await startServer("dev")
+  const { running } = await startServer("dev", makeProject())
 
   const { stdout } = await promisify(execFile)("sh", ["-c", printedCurl(running.lines)])
   running.signal("SIGINT")

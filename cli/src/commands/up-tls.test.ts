@@ -13,6 +13,7 @@ import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { preparedFolder } from "../testing/prepared-folder.js"
 import { printedCurl } from "../testing/printed-curl.js"
 import { type Ended, type Running, runCli, startCli } from "../testing/run-cli.js"
 
@@ -57,7 +58,7 @@ before(async () => {
   if (skip) return
   makeCertificate(cwd)
   cpSync(agent, join(cwd, "my-agent"), { recursive: true, filter: (path) => !path.includes("node_modules") })
-  up = await startUp(cwd, "--no-example")
+  up = await startUp(await preparedFolder(cwd), "--no-example")
 })
 after(() => (up ? stop(up) : undefined))
 

@@ -9,6 +9,7 @@ import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Credentials } from "../home/credentials.js"
+import { preparedFolder } from "../testing/prepared-folder.js"
 import { type Running, runCli, startCli } from "../testing/run-cli.js"
 
 interface Installation {
@@ -17,10 +18,11 @@ interface Installation {
   readonly url: string
 }
 
-async function installation(): Promise<Installation> {
+/** @param cwd  where it is started; a folder with a Postgres unless told */
+async function installation(cwd?: string): Promise<Installation> {
   const [port, agentsPort] = [await freePort(), await freePort()]
   const args = ["up", "--no-example", "--port", String(port), "--agents-port", String(agentsPort)]
-  return { cwd: temporaryFolder(), args, url: `http://127.0.0.1:${port}` }
+  return { cwd: cwd ?? (await preparedFolder()), args, url: `http://127.0.0.1:${port}` }
 }
 
 // A failed test must not leave an installation behind.
@@ -55,7 +57,7 @@ const isHealthy = (url: string): Promise<boolean> =>
   )
 
 test("the first start makes credentials for its owner alone, and they open the API", async () => {
-  const place = await installation()
+  const place = await installation(temporaryFolder())
 
   const running = await startUp(place)
   const credentials = file<Credentials>(place.cwd, "credentials.json")

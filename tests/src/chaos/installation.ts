@@ -6,6 +6,7 @@ import { createDatabase } from "@superstep/toolkit/db/provision"
 import { createLog } from "@superstep/toolkit/log/log"
 import { type RunningPostgres, startPostgres } from "@superstep/toolkit/postgres/start-postgres"
 import { type CuttableProxy, cuttableProxy } from "@superstep/toolkit/testing/cuttable-proxy"
+import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { AgentServer } from "./agent-server.js"
 import { childrenOf, killAll } from "./processes.js"
@@ -59,7 +60,7 @@ export async function startInstallation({
 }: InstallationOptions = {}): Promise<Installation> {
   const folder = temporaryFolder()
   const effectsFile = join(folder, "effects.jsonl")
-  const cluster = { folder: join(folder, "postgres"), log: silent, stopWithParent: true }
+  const cluster = { folder: await preparedCluster(join(folder, "postgres")), log: silent, stopWithParent: true }
   let running: RunningPostgres | undefined = await startPostgres(cluster)
   const databaseUri = await createDatabase({ adminUri: running.superuserUri, name: "chaos" })
   const db = openDatabase({ uri: named(databaseUri), log: silent })

@@ -2,14 +2,13 @@
  * Postgres goes away under load and comes back. Nothing that was acknowledged is lost, requests meanwhile are refused
  * with a 503 that says when to come back, runs in flight end exactly, and their streams go on.
  */
-import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { createDatabase } from "@superstep/toolkit/db/provision"
 import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
 import { startPostgres } from "@superstep/toolkit/postgres/start-postgres"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { type AgentServerProcess, startAgentServer } from "../testing/agent-servers.js"
 import { EventReader, type ReadEvent } from "../testing/event-reader.js"
@@ -40,7 +39,7 @@ const stepsTo = (count: number): number[] => Array.from({ length: count }, (_, s
 
 /** @returns one sentence for each promise that was broken */
 export async function outage({ seconds, say }: OutageOptions): Promise<string[]> {
-  const folder = join(temporaryFolder(), "pg")
+  const folder = await preparedCluster()
   let postgres = await startPostgres({ folder, log, stopWithParent: true })
   try {
     const databaseUri = await createDatabase({ adminUri: postgres.superuserUri, name: "outage" })

@@ -1,11 +1,13 @@
 /** A whole installation: `superstep up` as a real process, with a data folder and ports of its own. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
+import { existsSync } from "node:fs"
 import { readdir, readFile, readlink } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { freePort } from "@superstep/toolkit/testing/free-port"
+import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 
@@ -61,6 +63,7 @@ export async function processesOf(folder: string): Promise<string[]> {
 /** Starts an installation and waits until its API answers. Disposing of it sends the Ctrl-C of a terminal. */
 export async function startPlatform({ env = {}, home = temporaryFolder() }: PlatformOptions = {}): Promise<Platform> {
   const [port, agentsPort] = [await freePort(), await freePort()]
+  if (!existsSync(join(home, "postgres"))) await preparedCluster(join(home, "postgres"))
   const args = ["up", "--home", home, "--port", `${port}`, "--agents-port", `${agentsPort}`, "--no-example"]
   const child = spawn(process.execPath, [cli, ...args], {
     cwd: home,

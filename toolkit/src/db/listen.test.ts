@@ -4,7 +4,7 @@ import { createServer, type Socket } from "node:net"
 import { test } from "node:test"
 import { startPostgres } from "../postgres/start-postgres.js"
 import { freshDatabase } from "../testing/fresh-database.js"
-import { temporaryFolder } from "../testing/temporary-folder.js"
+import { preparedCluster } from "../testing/prepared-cluster.js"
 import { silent } from "../testing/test-cluster.js"
 import { until } from "../testing/until.js"
 import { type Database, openDatabase } from "./database.js"
@@ -148,7 +148,7 @@ test("a listener that fails does not keep the others from hearing", async () => 
 })
 
 test("a restart of the server is survived, however often it happens", async () => {
-  const folder = temporaryFolder()
+  const folder = await preparedCluster()
   const start = () => startPostgres({ folder, log: silent, stopWithParent: true })
   let postgres = await start()
   await using db = openDatabase({ uri: postgres.superuserUri, log: silent })
@@ -194,7 +194,7 @@ test("no callback comes after close (L3)", async () => {
 })
 
 test("close does not wait for a server that is away", async () => {
-  const postgres = await startPostgres({ folder: temporaryFolder(), log: silent, stopWithParent: true })
+  const postgres = await startPostgres({ folder: await preparedCluster(), log: silent, stopWithParent: true })
   const db = openDatabase({ uri: postgres.superuserUri, log: silent })
   const subscription = await db.listen("runs", () => undefined)
   await postgres.stop()

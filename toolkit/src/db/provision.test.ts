@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { test } from "node:test"
 import { startPostgres } from "../postgres/start-postgres.js"
-import { temporaryFolder } from "../testing/temporary-folder.js"
+import { preparedCluster } from "../testing/prepared-cluster.js"
 import { silent, testCluster } from "../testing/test-cluster.js"
 import { openDatabase } from "./database.js"
 import { changeUri } from "./database-uri.js"
@@ -66,7 +66,7 @@ test("dropping ends the sessions, removes the role and may be done again", async
 })
 
 test("an admin who is no superuser can make and drop databases with owners", async () => {
-  const postgres = await startPostgres({ folder: temporaryFolder(), log: silent, stopWithParent: true })
+  const postgres = await startPostgres({ folder: await preparedCluster(), log: silent, stopWithParent: true })
   const admin = { name: "postgres_admin", owner: { password: "admin" } }
   const adminUri = await createDatabase({ adminUri: postgres.superuserUri, ...admin })
   await ask(postgres.superuserUri, sql`alter role postgres_admin createdb createrole`)

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
 import { EventEmitter, once } from "node:events"
 import { createServer } from "node:net"
-import { join } from "node:path"
 import { test } from "node:test"
 import { Hono } from "hono"
 import pg from "pg"
@@ -9,7 +8,7 @@ import { errorHandler } from "../http/errors.js"
 import { createLog } from "../log/log.js"
 import { startPostgres } from "../postgres/start-postgres.js"
 import { freshDatabase } from "../testing/fresh-database.js"
-import { temporaryFolder } from "../testing/temporary-folder.js"
+import { preparedCluster } from "../testing/prepared-cluster.js"
 import { until } from "../testing/until.js"
 import { type Db, isSqlState, openDatabase } from "./database.js"
 import { sql } from "./sql.js"
@@ -18,7 +17,7 @@ import { asUnavailable, DatabaseUnavailable, isPassing } from "./unavailable.js"
 const log = createLog({ process: "test", level: "silent" })
 
 test("while Postgres is down requests are 503 and may be repeated, and once it is back they are answered", async () => {
-  const folder = join(temporaryFolder(), "postgres")
+  const folder = await preparedCluster()
   const first = await startPostgres({ folder, log, stopWithParent: true })
   await using db = openDatabase({ uri: first.superuserUri, log })
   const app = new Hono().get("/", async (c) => c.json(await db.rows(sql`select 1 as one`)))

@@ -4,6 +4,7 @@ import { test } from "node:test"
 import { openDatabase } from "../db/database.js"
 import { sql } from "../db/sql.js"
 import { createLog } from "../log/log.js"
+import { preparedCluster } from "../testing/prepared-cluster.js"
 import { temporaryFolder } from "../testing/temporary-folder.js"
 import { copyCluster, placeCluster } from "./base-backup.js"
 import { startPostgres } from "./start-postgres.js"
@@ -13,7 +14,7 @@ const log = createLog({ process: "test", level: "silent" })
 test("a copy that was made under load has every row that was committed before, and starts", async () => {
   const [folder, to, placed] = ["postgres", "copy", "placed"].map((name) => join(temporaryFolder(), name))
   if (!folder || !to || !placed) throw new Error("three folders")
-  const original = await startPostgres({ folder, log, stopWithParent: true })
+  const original = await startPostgres({ folder: await preparedCluster(folder), log, stopWithParent: true })
   const db = openDatabase({ uri: original.superuserUri, log })
   await db.run(sql`create table written (n integer primary key, filler text not null)`)
   let [last, isOver] = [0, false]

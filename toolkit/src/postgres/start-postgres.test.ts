@@ -11,6 +11,7 @@ import { createDatabase } from "../db/provision.js"
 import { sql } from "../db/sql.js"
 import { identify, isAlive } from "../exec/process-identity.js"
 import { createLog } from "../log/log.js"
+import { preparedCluster } from "../testing/prepared-cluster.js"
 import { temporaryFolder } from "../testing/temporary-folder.js"
 import { until } from "../testing/until.js"
 import { UnsafeFolder } from "./folders.js"
@@ -63,7 +64,7 @@ test("a first start makes a cluster, and after a stop a second finds what was wr
 })
 
 test("it listens on a socket only, keeps every commit and needs a password", async () => {
-  const postgres = await start(temporaryFolder())
+  const postgres = await start(await preparedCluster())
 
   const settings = await ask(
     postgres.superuserUri,
@@ -77,7 +78,7 @@ test("it listens on a socket only, keeps every commit and needs a password", asy
 })
 
 test("a role reaches no database but its own", async () => {
-  const postgres = await start(temporaryFolder())
+  const postgres = await start(await preparedCluster())
   const adminUri = postgres.superuserUri
   const mine = await createDatabase({ adminUri, name: "mine", owner: { password: "secret" } })
   await createDatabase({ adminUri, name: "theirs", owner: { password: "other" } })
@@ -104,7 +105,7 @@ test("nobody but its owner may read the password or the data", async () => {
 })
 
 test("it outlives a killed parent, and the next start takes it over (P1, P2)", async () => {
-  const folder = temporaryFolder()
+  const folder = await preparedCluster()
   const { identity, kill } = await startInAnotherProcess(folder, false)
   await kill()
 
@@ -118,7 +119,7 @@ test("it outlives a killed parent, and the next start takes it over (P1, P2)", a
 })
 
 test("it stops with its parent when it was asked to", { skip: process.platform !== "linux" }, async () => {
-  const { identity, kill } = await startInAnotherProcess(temporaryFolder(), true)
+  const { identity, kill } = await startInAnotherProcess(await preparedCluster(), true)
 
   await kill()
 
@@ -136,7 +137,7 @@ test("starts at the same moment end with one Postgres (P3)", async () => {
 })
 
 test("after Postgres itself was killed the next start recovers what was committed", async () => {
-  const folder = temporaryFolder()
+  const folder = await preparedCluster()
   const first = await start(folder)
   await ask(first.superuserUri, sql`create table kept as select 7 as seven`)
   const identity = (await identify(first.pid)) ?? assert.fail("Postgres does not run")
@@ -151,7 +152,7 @@ test("after Postgres itself was killed the next start recovers what was committe
 })
 
 test("a pid file that names another program is no running Postgres", async () => {
-  const folder = temporaryFolder()
+  const folder = await preparedCluster()
   const first = await start(folder)
   const pidFile = join(folder, "data", "postmaster.pid")
   const text = await readFile(pidFile, "utf8")
@@ -165,7 +166,7 @@ test("a pid file that names another program is no running Postgres", async () =>
 })
 
 test("a start while the former Postgres stops waits for its end", async () => {
-  const folder = temporaryFolder()
+  const folder = await preparedCluster()
   const first = await start(folder)
   const session = new pg.Client({ connectionString: first.superuserUri })
   await session.connect()
@@ -195,7 +196,7 @@ test("what is left of an initialization that was killed does not matter", async 
 })
 
 test("a folder with a long path gets its socket elsewhere", async () => {
-  const folder = join(temporaryFolder(), "a".repeat(60), "b".repeat(60))
+  const folder = await preparedCluster(join(temporaryFolder(), "a".repeat(60), "b".repeat(60)))
 
   const postgres = await start(folder)
 
@@ -207,7 +208,7 @@ test("a folder with a long path gets its socket elsewhere", async () => {
 })
 
 test("a cluster whose password is gone is not begun anew", async () => {
-  const folder = temporaryFolder()
+  const folder = await preparedCluster()
   const postgres = await start(folder)
   await postgres.stop()
   await rm(join(folder, "password"))
@@ -216,7 +217,7 @@ test("a cluster whose password is gone is not begun anew", async () => {
 })
 
 test("a Postgres that cannot start says why", async () => {
-  const folder = temporaryFolder()
+  const folder = await preparedCluster()
   const postgres = await start(folder)
   await postgres.stop()
   await writeFile(join(folder, "data", "PG_VERSION"), "9.6\n")

@@ -75,11 +75,8 @@ export async function startPostgres({
   isDisposable = false,
 }: PostgresOptions): Promise<RunningPostgres> {
   const startedAt = performance.now()
-  const user = postgresUser()
-  const cluster = await makeClusterFolder(folder, user)
+  const { user, cluster, bin, password } = await makeCluster(folder, { isKept: !stopWithParent })
   const data = join(cluster, "data")
-  const bin = await postgresBinaries(cluster, user, { isKept: !stopWithParent })
-  const password = await ensureCluster(cluster, bin, user)
   for (;;) {
     const running = await findPostmaster(data)
     const ready = running
@@ -92,6 +89,17 @@ export async function startPostgres({
     log.info({ pid: ready.identity.pid, folder: cluster, adopted, duration_ms: durationMs }, "postgres runs")
     return describe(ready, { password, adopted, log })
   }
+}
+
+/**
+ * Makes the cluster of a folder, unless it is there. Nothing is started.
+ * @param isKept  whether the folder gets a copy of the programs, which an upgrade of the installation leaves alone
+ */
+export async function makeCluster(folder: string, { isKept = false } = {}) {
+  const user = postgresUser()
+  const cluster = await makeClusterFolder(folder, user)
+  const bin = await postgresBinaries(cluster, user, { isKept })
+  return { user, cluster, bin, password: await ensureCluster(cluster, bin, user) }
 }
 
 function describe(

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { createLog } from "../log/log.js"
 import { startPostgres } from "../postgres/start-postgres.js"
-import { temporaryFolder } from "./temporary-folder.js"
+import { preparedCluster } from "./prepared-cluster.js"
 
 export const silent = createLog({ process: "test", level: "silent" })
 
@@ -19,7 +19,7 @@ export function testCluster(): Promise<string> {
 }
 
 async function startOwnCluster(): Promise<string> {
-  const folder = temporaryFolder()
+  const folder = await preparedCluster()
   const postgres = await startPostgres({ folder, log: silent, stopWithParent: true, isDisposable: true })
   // The only hook that also runs after a failed test and after `process.exit`; it cannot wait for promises. It goes
   // before the one that removes the folder.

@@ -8,6 +8,7 @@ import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { createDatabase } from "@superstep/toolkit/db/provision"
 import { sql } from "@superstep/toolkit/db/sql"
 import { type RunningPostgres, startPostgres } from "@superstep/toolkit/postgres/start-postgres"
+import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { type BareRepository, bareRepository } from "../../sources/testing/bare-repository.js"
@@ -31,7 +32,7 @@ export interface KilledPlatform extends Platform {
 
 /** @param home  a folder that is made; the control plane does not run when this returns */
 export async function killedPlatform(given: { home?: string } = {}): Promise<KilledPlatform> {
-  const folder = temporaryFolder()
+  const folder = await preparedCluster()
   const start = () => startPostgres({ folder, log: silent, stopWithParent: true })
   const db = await ownDatabase(await start())
   const platform = await testPlatform({ ...given, db })
