@@ -121,7 +121,8 @@ export function createApp(options: AppOptions): Api {
   const prefixOf = (c: Context) => (options.unitToken ? forwardedPrefix(c) : "") + mountPrefix
   addMcpRoutes(app, options)
   addA2aRoutes(app, options, prefixOf)
-  if (options.unitToken) addUnitRoutes(app, { ...options, revisionId: claimer.revisionId })
+  if (options.unitToken)
+    addUnitRoutes(app, { ...options, revisionId: claimer.revisionId, crossOrigin: http.crossOrigin })
   addReference(app, document, prefixOf)
   app.notFound(notFound(app))
   return app

@@ -52,7 +52,13 @@ test("a route without keys lets nobody in", () => {
 test("the health check and CORS preflights need no key, other OPTIONS do", () => {
   const preflight = { "access-control-request-method": ["POST"] }
 
-  assert.equal(statusOf(ask("/d/chat/ok", { headers: {} })), "in")
+  const kindOf = (admission: Admission) => ("refusal" in admission ? admission.refusal.status : admission.kind)
+  assert.equal(kindOf(ask("/d/chat/ok", { headers: {} })), "health")
+  assert.equal(kindOf(ask("/d/chat/ok?live=1", { method: "HEAD", headers: {} })), "health")
+  assert.equal(kindOf(ask("/d/chat/threads", { method: "OPTIONS", headers: preflight })), "preflight")
+  assert.equal(kindOf(ask("/d/chat/threads")), "use")
+  assert.equal(kindOf(ask("/d/chat/ok", { method: "POST", headers: {} })), 401)
+  assert.equal(kindOf(ask("/d/chat/ok", { headers: {}, isUpgrade: true })), 401)
   assert.equal(statusOf(ask("/d/chat/threads", { method: "OPTIONS", headers: preflight })), "in")
   assert.equal(statusOf(ask("/d/chat/threads", { method: "OPTIONS", headers: {} })), 401)
   assert.equal(statusOf(ask("/d/chat/threads", { method: "POST", headers: preflight })), 401)

@@ -23,9 +23,16 @@ export interface Asked {
   readonly isUpgrade?: boolean
 }
 
+/**
+ * health, preflight: anybody may send them, so they are held for nobody, wake nobody and keep nobody awake; use: whatever
+ * a caller with a key sends.
+ */
+export type RequestKind = "health" | "preflight" | "use"
+
 export interface Admitted {
   readonly route: Route
   readonly target: Target
+  readonly kind: RequestKind
 }
 
 export type Admission = Admitted | { readonly refusal: Refusal }
@@ -38,19 +45,23 @@ export function admit(asked: Asked, table: RoutingTable, bodyLimitBytes: number)
   // Two hosts are the beginning of most request-smuggling tricks (RFC 9112 §3.2 asks for a 400).
   if ((asked.headers.host?.length ?? 0) > 1) return { refusal: malformed("the header Host is there twice") }
   if (hasDotSegment(target.path)) return { refusal: malformed("the path has a segment . or ..: resolve it first") }
-  const right = isOpen(asked, target) ? "run" : rightOfCaller(asked.headers, route)
+  const kind = kindOf(asked, target)
+  const right = kind === "use" ? rightOfCaller(asked.headers, route) : "run"
   if (!right) return { refusal: unauthenticated }
   if (isInternal(target.path)) return { refusal: noSuchPath(target.path) }
   if (right !== "run" && !onlyReads({ ...asked, path: target.path })) {
     return { refusal: right === "read" ? readOnlyKey : unknownRight }
   }
   if (Number(asked.headers["content-length"]?.[0] ?? 0) > bodyLimitBytes) return { refusal: tooLarge(bodyLimitBytes) }
-  return { route, target }
+  return { route, target, kind }
 }
 
-/** A CORS preflight cannot carry a key, browsers see to that. */
-const isOpen = ({ method, headers }: Asked, target: Target): boolean =>
-  isHealthCheck(target.path) || (method === "OPTIONS" && headers["access-control-request-method"] !== undefined)
+function kindOf({ method, headers, isUpgrade }: Asked, { path }: Target): RequestKind {
+  if (isUpgrade) return "use"
+  if (isHealthCheck(method, path)) return "health"
+  // It cannot carry a key, browsers see to that.
+  return method === "OPTIONS" && headers["access-control-request-method"] !== undefined ? "preflight" : "use"
+}
 
 function rightOfCaller(headers: HeaderLists, route: Route): Right | undefined {
   const [key, ...more] = headers["x-api-key"] ?? []

@@ -100,6 +100,11 @@ export const settings = {
     describe: "How many requests may wait for deployments that sleep.",
     schema: wholeNumber(1000),
   },
+  mostHeldEach: {
+    env: "SUPERSTEP_EDGE_MOST_HELD_EACH",
+    describe: "How many of them for one deployment.",
+    schema: wholeNumber(200),
+  },
   tlsCert: {
     env: "SUPERSTEP_TLS_CERT",
     describe: "PEM file of the certificate with which agents answer HTTPS; with `SUPERSTEP_TLS_KEY`.",

@@ -43,6 +43,7 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
   const holding = createHolding({
     holdMs: config.holdSeconds * 1000,
     mostHeld: config.mostHeld,
+    mostHeldEach: config.mostHeldEach,
     wake: (deploymentId) => askToWake(config, deploymentId),
     log,
   })

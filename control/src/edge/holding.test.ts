@@ -81,6 +81,25 @@ test("nobody waits too long, and not too many do; who leaves makes room", async 
   assert.match(late.detail, /not awake yet/)
 })
 
+test("requests for one deployment leave room for those of others", async () => {
+  await using setup = await sleepingEdge({ SUPERSTEP_EDGE_MOST_HELD_EACH: "1", SUPERSTEP_EDGE_MOST_HELD: "2" })
+  await setup.hear()
+  const held = (name: string) => route(name, [], { state: "held" })
+  await setup.edge.take({ generation: 3, routes: [held("chat"), held("other")] })
+
+  const first = post(setup.chat, "one")
+  await until(() => setup.calls.length === 1, { what: "the first one waits" })
+  const second = await post(setup.chat, "two")
+  const other = post(`${setup.edge.url}/d/other`, "of another deployment")
+  await until(() => setup.calls.length === 2, { what: "the one of another deployment waits" })
+  const awake = ["chat", "other"].map((name) => route(name, [setup.unit.unit]))
+  await setup.edge.take({ generation: 4, routes: awake })
+
+  assert.equal(second.status, 503)
+  assert.match(((await second.json()) as { detail: string }).detail, /too many requests wait/)
+  assert.deepEqual([(await first).status, (await other).status], [200, 200])
+})
+
 test("a health check neither waits nor wakes anybody, and a request without a key does not either", async () => {
   await using setup = await sleepingEdge()
   await setup.hear()

@@ -1,7 +1,8 @@
 /**
  * Requests for deployments that sleep: they wait here, nothing of them sent, until the table says that the deployment is
  * awake again. It owns those who wait, and tells the control plane once for each deployment that somebody waits for.
- * H1 nobody waits longer than `holdMs`, and no more than `mostHeld` wait. H2 a caller that leaves waits no more.
+ * H1 nobody waits longer than `holdMs`, and no more than `mostHeld` wait, `mostHeldEach` of them for one deployment.
+ * H2 a caller that leaves waits no more.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -18,6 +19,7 @@ export interface Holding {
 export interface HoldingOptions {
   readonly holdMs: number
   readonly mostHeld: number
+  readonly mostHeldEach: number
   /** Tells the control plane that a deployment is needed; it throws when it cannot be told. */
   readonly wake: (deploymentId: string) => Promise<void>
   readonly log: Log
@@ -31,12 +33,12 @@ interface Waiter {
 // While the control plane is away it cannot be told.
 const tellAgainMs = 500
 
-export function createHolding({ holdMs, mostHeld, wake, log }: HoldingOptions): Holding {
+export function createHolding({ holdMs, mostHeld, mostHeldEach, wake, log }: HoldingOptions): Holding {
   const waiters = new Set<Waiter>()
-  const isWaitedFor = (id: string) => [...waiters].some(({ deploymentId }) => deploymentId === id)
+  const waitersFor = (id: string) => [...waiters].filter(({ deploymentId }) => deploymentId === id).length
 
   const tell = async (deploymentId: string): Promise<void> => {
-    while (isWaitedFor(deploymentId)) {
+    while (waitersFor(deploymentId) > 0) {
       try {
         return await wake(deploymentId)
       } catch (err) {
@@ -47,8 +49,8 @@ export function createHolding({ holdMs, mostHeld, wake, log }: HoldingOptions): 
   }
 
   const wait: Holding["wait"] = ({ deployment_id: deploymentId, name }, gone) => {
-    if (waiters.size >= mostHeld) return Promise.resolve(tooManyHeld(name))
-    const isFirst = !isWaitedFor(deploymentId)
+    const others = waitersFor(deploymentId)
+    if (waiters.size >= mostHeld || others >= mostHeldEach) return Promise.resolve(tooManyHeld(name))
     return new Promise((resolve) => {
       const leave = () => waiter.end()
       const tooLate = setTimeout(() => waiter.end(stillAsleep(name)), holdMs)
@@ -63,7 +65,7 @@ export function createHolding({ holdMs, mostHeld, wake, log }: HoldingOptions): 
       }
       gone.addEventListener("abort", leave, { once: true })
       waiters.add(waiter)
-      if (isFirst) void tell(deploymentId)
+      if (others === 0) void tell(deploymentId)
     })
   }
 

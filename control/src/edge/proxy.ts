@@ -7,6 +7,7 @@
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { BodyTooLarge, type ForwardedRequest, forward, NotSent } from "@superstep/protocol/http/forward"
+import { openToAll, type PreflightRule, preflightHeaders } from "@superstep/toolkit/http/cross-origin"
 import { type Admitted, admit } from "./admission.js"
 import { callerOf } from "./caller.js"
 import type { OpenExchange } from "./counters.js"
@@ -16,8 +17,7 @@ import { isTooFast } from "./rate-limit.js"
 import { reachUnit } from "./reach-unit.js"
 import { brokenOff, internalError, type Refusal, tooLarge, tooManyRequests } from "./refusal.js"
 import { answerForSleeper, discardRest, refuse } from "./replies.js"
-import type { Unit } from "./table.js"
-import { isHealthCheck } from "./target.js"
+import type { Route, Unit } from "./table.js"
 
 /** One request of the world, from its head to the end of its answer. */
 interface Visit {
@@ -47,12 +47,11 @@ async function serve(visit: Visit): Promise<void> {
   const admission = admit({ method, url, headers }, edge.table, edge.config.maxBodyBytes)
   if ("refusal" in admission) return refuse(request, response, admission.refusal, requestId)
 
-  const { route, target } = admission
-  const isUse = !isHealthCheck(target.path)
-  // The platform's own looks are not what users wait for.
+  const { route, kind } = admission
+  if (kind === "preflight" && route.cors) return answerPreflight(visit, route, route.cors)
+  const isUse = kind === "use"
+  // What users wait for, and no more.
   if (isUse) visit.onAnswer = edge.tallies.begin(route.deployment_id)
-  // Who watches over a deployment would never let it sleep.
-  if (!isUse && (route.state === "held" || route.state === "full")) return answerForSleeper(response, route, requestId)
   if (isUse && isTooFast(edge, route)) return refuse(request, response, tooManyRequests(route), requestId)
   const gone = new AbortController()
   response.once("close", () => {
@@ -66,7 +65,25 @@ async function serve(visit: Visit): Promise<void> {
     gone: gone.signal,
     send: (unit, exchange) => carry(visit, admission, { unit, exchange, gone: gone.signal }),
   })
+  if (refusal === "asleep") return answerAsleep(visit, admission)
   if (refusal) giveUp(visit, refusal)
+}
+
+// Nobody keeps it: the unit may say something else as soon as it is awake.
+const untilAwake: PreflightRule = { ...openToAll, max_age_seconds: 0 }
+
+/** A deployment that sleeps is well, and what a page may do is told by the answer that it gets when it is awake. */
+async function answerAsleep(visit: Visit, { route, kind }: Admitted): Promise<void> {
+  if (kind === "preflight") return answerPreflight(visit, route, untilAwake)
+  answerForSleeper(visit.response, route, visit.requestId)
+}
+
+async function answerPreflight({ request, response, requestId }: Visit, route: Route, rule: PreflightRule) {
+  const { headersDistinct } = request
+  const asked = Object.fromEntries(Object.entries(headersDistinct).map(([name, lines]) => [name, lines?.join(", ")]))
+  const headers = await preflightHeaders(rule, asked)
+  response.writeHead(204, { ...headers, "x-revision-id": route.revision_id, "x-request-id": requestId }).end()
+  discardRest(request)
 }
 
 interface Carrier {

@@ -2,7 +2,7 @@
  * Sends a request to a unit that can be connected to.
  * E1 a request is sent at most once: only where connecting failed, so that nothing was sent, is another unit tried.
  * E2 a unit that is not in the table of the moment gets nothing.
- * E3 a request for a deployment that sleeps waits, in `holding.ts`, and wakes it.
+ * E3 a request for a deployment that sleeps waits, in `holding.ts`, and wakes it; what anybody may send does neither.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { NotSent } from "@superstep/protocol/http/forward"
@@ -20,7 +20,7 @@ const pauseMs = 20
 export interface Wanted {
   readonly route: Route
   readonly kind: OpenKind
-  /** A health check does not keep a deployment from its sleep. */
+  /** What anybody may send, such as a health check, neither wakes a deployment nor keeps it awake. */
   readonly isUse: boolean
   /** The caller has left. */
   readonly gone: AbortSignal
@@ -31,14 +31,17 @@ export interface Wanted {
   readonly send: (unit: Unit, exchange: OpenExchange) => Promise<void>
 }
 
-/** @returns why no unit got the request; undefined when one did, or the caller left */
-export async function reachUnit(edge: Edge, wanted: Wanted): Promise<Refusal | undefined> {
+/**
+ * @returns why no unit got the request; `asleep` for what wakes nobody; undefined when one did, or the caller left
+ */
+export async function reachUnit(edge: Edge, wanted: Wanted): Promise<Refusal | "asleep" | undefined> {
   const { name } = wanted.route
   let deadline = performance.now() + patienceMs
   const tried = new Set<string>()
   while (!wanted.gone.aborted) {
     const route = routeNow(edge, wanted.route)
     if (route?.state === "paused") return paused(name)
+    if (!wanted.isUse && (route?.state === "held" || route?.state === "full")) return "asleep"
     if (route?.state === "full") return noRoom(name)
     if (route?.state === "held") {
       const refusal = await edge.holding.wait(route, wanted.gone)

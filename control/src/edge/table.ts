@@ -1,4 +1,5 @@
 /** The edge's one table: which names answer, who may call them, and which units serve them. Pure. */
+import { preflightRule } from "@superstep/toolkit/http/cross-origin"
 import { z } from "zod"
 
 // Unreserved characters of a URL only: a name is compared as it stands in the path, and is never decoded.
@@ -29,6 +30,8 @@ const route = z.object({
   state: z.enum(["serving", "held", "paused", "full"]).default("serving"),
   /** More requests than this within a second are refused; without it, none are. */
   max_requests_per_second: z.number().positive().optional(),
+  /** What preflights are answered by; without it only the units can tell. */
+  cors: preflightRule.optional(),
   units: z.array(unit),
   /** Asked when none of `units` can be reached: the units that served before, as long as the new ones are watched. */
   standby: z.array(unit).default([]),

@@ -54,6 +54,8 @@ test("the control plane's own paths are found however they are written", () => {
 })
 
 test("only the health check itself is one", () => {
-  assert.equal(isHealthCheck("/ok?check_db=1"), true)
-  for (const path of ["/ok/", "/okay", "/threads/ok", "/"]) assert.equal(isHealthCheck(path), false, path)
+  assert.equal(isHealthCheck("GET", "/ok?check_db=1"), true)
+  assert.equal(isHealthCheck("HEAD", "/ok"), true)
+  assert.equal(isHealthCheck("POST", "/ok"), false)
+  for (const path of ["/ok/", "/okay", "/threads/ok", "/"]) assert.equal(isHealthCheck("GET", path), false, path)
 })

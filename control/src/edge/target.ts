@@ -36,7 +36,8 @@ export function isInternal(path: string): boolean {
 }
 
 /** The one path that needs no key: a health check says nothing about anybody. */
-export const isHealthCheck = (path: string): boolean => withoutQuery(path) === "/ok"
+export const isHealthCheck = (method: string, path: string): boolean =>
+  (method === "GET" || method === "HEAD") && withoutQuery(path) === "/ok"
 
 /** The query of a path, decoded. */
 export const urlQuery = (path: string): URLSearchParams => new URLSearchParams(path.replace(/^[^?]*/s, ""))

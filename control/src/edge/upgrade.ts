@@ -61,7 +61,7 @@ async function shakeHands(handshake: Handshake): Promise<void> {
     gone: gone.signal,
     send: (unit) => carry(handshake, admission, unit, gone.signal),
   })
-  if (refusal) refuseOnSocket(socket, refusal, requestId)
+  if (refusal && refusal !== "asleep") refuseOnSocket(socket, refusal, requestId)
 }
 
 /** Resolves when the WebSocket, or the answer that declined it, is over. @throws NotSent  the unit cannot be connected to */

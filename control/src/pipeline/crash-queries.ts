@@ -7,11 +7,12 @@ import type { UnitRow } from "./queries.js"
 export const recordReport = (
   db: Db,
   unitId: string,
-  seen: Pick<UnitRow, "is_answering" | "worker_crashes" | "last_worker_crash">,
+  seen: Pick<UnitRow, "is_answering" | "worker_crashes" | "last_worker_crash" | "cross_origin">,
 ): Promise<number> =>
   db.run(sql`
     update units set is_answering = ${seen.is_answering}, worker_crashes = ${seen.worker_crashes},
-      last_worker_crash = ${seen.last_worker_crash}
+      last_worker_crash = ${seen.last_worker_crash},
+      cross_origin = ${seen.cross_origin === null ? null : JSON.stringify(seen.cross_origin)}::jsonb
     where unit_id = ${unitId}`)
 
 export const recordCrash = (db: Db, unitId: string, crashes: number, backOffMs: number): Promise<number> =>

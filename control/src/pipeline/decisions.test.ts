@@ -173,6 +173,7 @@ test("a unit that is ready may take over; a graph that does not load says which 
     running_runs: 0,
     open_streams: 0,
     worker_crashes: { count: 0, last: null },
+    cross_origin: null,
   }
 
   assert.equal(judgeReport({ ...report, ready: false }, "r1"), false)
@@ -209,6 +210,7 @@ test("a route knows the keys of its own workspace only, and the unit that stands
     is_paused: false,
     is_refused: false,
     deployment_type: "dev",
+    cross_origin: null,
   }
   const former = { ...row, unit_id: "old", revision_id: "r0", state: "draining" as const }
   const keys = new Map([
@@ -237,6 +239,8 @@ test("a route knows the keys of its own workspace only, and the unit that stands
   const limitOf = (type: string, most: number) =>
     routesOf([{ ...other, deployment_type: type }], keys, most)[0]?.max_requests_per_second
   assert.deepEqual([limitOf("prod", 500), limitOf("dev", 500), limitOf("prod", 0)], [500, undefined, undefined])
+  const cors = { origins: null, methods: ["GET"], headers: [], exposed: [], credentials: false, max_age_seconds: null }
+  assert.deepEqual(routesOf([{ ...other, cross_origin: cors }], keys)[0]?.cors, cors)
   assert.deepEqual(stateOf({ ...other, is_refused: true }), [["full", []]])
   assert.deepEqual(stateOf({ ...other, is_paused: true, is_refused: true }), [["paused", []]])
 })

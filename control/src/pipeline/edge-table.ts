@@ -33,6 +33,7 @@ export function routesOf(
       units,
       standby: ofDeployment.filter(({ state }) => state === "draining").map(unitOf),
       state: stateOf(row, units.length),
+      ...(row.cross_origin && { cors: row.cross_origin }),
       ...(row.deployment_type === "prod" && requestsPerSecond > 0 && { max_requests_per_second: requestsPerSecond }),
     })
   }

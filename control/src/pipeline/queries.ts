@@ -1,6 +1,7 @@
 /** The tables `units` and `edge_tables`, and what the pipeline reads and writes of deployments. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import type { PreflightRule } from "@superstep/toolkit/http/cross-origin"
 import type { DeploymentStatus, ResourceSpec } from "../deployments/deployment.js"
 import type { RevisionRow } from "../revisions/queries.js"
 
@@ -61,6 +62,8 @@ export interface UnitRow {
   readonly last_worker_crash: string | null
   /** It said at the last look that it is ready. */
   readonly is_answering: boolean
+  /** What it says about pages of other origins; null when only the unit itself can tell. */
+  readonly cross_origin: PreflightRule | null
   /** How long ago it was last to be started, in milliseconds; as long as it runs, about how long it has been up. */
   readonly up_ms: number
   readonly is_down: boolean
@@ -70,7 +73,7 @@ export interface UnitRow {
 }
 
 const unitColumns = sql`unit_id, deployment_id, revision_id, ordinal, state, token_sealed, is_ready, last_end, crashes, is_down, log_offset,
-  worker_crashes, last_worker_crash, is_answering,
+  worker_crashes, last_worker_crash, is_answering, cross_origin,
   (extract(epoch from now() - start_after) * 1000)::bigint as up_ms,
   (extract(epoch from now() - state_since) * 1000)::bigint as state_ms`
 
@@ -299,6 +302,7 @@ export interface RouteRow {
   readonly is_ready: boolean
   readonly is_paused: boolean
   readonly deployment_type: string | null
+  readonly cross_origin: PreflightRule | null
   /** It could not be woken a moment ago, since there is no room for it. */
   readonly is_refused: boolean
 }
@@ -311,7 +315,7 @@ export const servingRoutes = (db: Db, standbyMs: number): Promise<RouteRow[]> =>
   db.rows(sql`
     select d.route_name as name, d.deployment_id, u.revision_id, d.workspace_id, u.unit_id, u.state, u.token_sealed,
       u.is_ready, d.desired_run_state = 'paused' as is_paused, coalesce(s.refused_until > now(), false) as is_refused,
-      d.source_config ->> 'deployment_type' as deployment_type
+      d.source_config ->> 'deployment_type' as deployment_type, u.cross_origin
     from units u join deployments d using (deployment_id) left join sleeps s using (deployment_id)
     where d.delete_requested_at is null and (u.state = 'serving' or u.state = 'draining' and u.revision_id = (
       select old.revision_id from units old join revisions r using (deployment_id)

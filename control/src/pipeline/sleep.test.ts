@@ -52,6 +52,30 @@ test("a deployment that nobody uses sleeps, and the first requests wake it", asy
   await untilAsleep(deploymentId)
 })
 
+test("a preflight and a health check are answered for a sleeper, and it sleeps on", async () => {
+  const cors = { origins: ["https://app.example"], methods: ["POST"], headers: [], exposed: [], credentials: false }
+  const ids = await platform.serveRepository({
+    name: "browsed",
+    config: { deployment_type: "dev_free" },
+    secrets: { FAKE_CORS: JSON.stringify({ ...cors, max_age_seconds: null }) },
+  })
+  await untilAsleep(ids.deploymentId)
+  const ask = (method: string, path: string, headers: Record<string, string> = {}) =>
+    fetch(`${platform.agentsUrl}/d/browsed${path}`, { method, headers })
+  const preflight = { origin: "https://app.example", "access-control-request-method": "POST" }
+
+  const allowed = await ask("OPTIONS", "/runs/stream", preflight)
+  const refused = await ask("OPTIONS", "/runs/stream", { ...preflight, origin: "https://evil.example" })
+  const health = await ask("GET", "/ok")
+
+  assert.deepEqual([allowed.status, allowed.headers.get("access-control-allow-origin")], [204, "https://app.example"])
+  assert.equal(refused.headers.get("access-control-allow-origin"), null)
+  assert.equal(health.status, 200)
+  const sleep = await platform.db.row<{ is_waking: boolean }>(sql`
+    select is_waking from sleeps where deployment_id = ${ids.deploymentId}`)
+  assert.deepEqual(sleep, { is_waking: false })
+})
+
 test("one that works does not sleep, nor does one of a type that never does", async () => {
   const busy = join(temporaryFolder(), "busy")
   writeFileSync(busy, "")

@@ -1,8 +1,16 @@
 /** What a unit tells of itself, kept for those who decide about it. */
+import { isDeepStrictEqual } from "node:util"
 import type { UnitReport } from "../runtimes/unit-client.js"
 import type { PipelineContext } from "./context.js"
 import { recordReport } from "./crash-queries.js"
 import type { UnitRow } from "./queries.js"
+
+const pick = ({ is_answering, worker_crashes, last_worker_crash, cross_origin }: UnitRow) => ({
+  is_answering,
+  worker_crashes,
+  last_worker_crash,
+  cross_origin,
+})
 
 /**
  * Stores what changed since the last look. Crashes of workers count towards a crash loop as the unit's own do
@@ -15,9 +23,14 @@ export async function noteReport(
   report: UnitReport | undefined,
 ): Promise<void> {
   const { count, last } = report?.worker_crashes ?? { count: unit.worker_crashes, last: unit.last_worker_crash }
-  const isAnswering = report?.ready === true
-  if (isAnswering === unit.is_answering && count === unit.worker_crashes && last === unit.last_worker_crash) return
-  await recordReport(db, unit.unit_id, { is_answering: isAnswering, worker_crashes: count, last_worker_crash: last })
+  const seen = {
+    is_answering: report?.ready === true,
+    worker_crashes: count,
+    last_worker_crash: last,
+    cross_origin: report ? report.cross_origin : unit.cross_origin,
+  }
+  if (isDeepStrictEqual(seen, pick(unit))) return
+  await recordReport(db, unit.unit_id, seen)
   if (count <= unit.worker_crashes) return
   const { unit_id, revision_id } = unit
   log.warn({ unit_id, revision_id, worker_crashes: count, detail: last }, "workers of a unit crash")

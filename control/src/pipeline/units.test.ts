@@ -115,6 +115,6 @@ test("replicas are restarted one after the other, and none as long as another on
   assert.deepEqual(await outdated(), [], "the one that is up takes all requests")
   await recordStart(db, ids[1])
   assert.deepEqual(await outdated(), [], "the other one does not answer yet")
-  await recordReport(db, ids[1], { is_answering: true, worker_crashes: 0, last_worker_crash: null })
+  await recordReport(db, ids[1], { is_answering: true, worker_crashes: 0, last_worker_crash: null, cross_origin: null })
   assert.deepEqual(await outdated(), [ids[0]])
 })

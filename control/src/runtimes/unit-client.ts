@@ -2,6 +2,7 @@
 import { request as httpRequest } from "node:http"
 import { text } from "node:stream/consumers"
 import type { Secret } from "@superstep/toolkit/config/settings"
+import { preflightRule } from "@superstep/toolkit/http/cross-origin"
 import { z } from "zod"
 
 export interface UnitAddress {
@@ -20,6 +21,8 @@ const statusSchema = z.object({
   open_streams: z.number(),
   // A unit of an older release, which an upgrade left running, does not count them.
   worker_crashes: z.object({ count: z.number(), last: z.string().nullable() }).default({ count: 0, last: null }),
+  // One of an older release does not tell; a rule that the edge cannot use is as good as none.
+  cross_origin: preflightRule.nullable().catch(null),
 })
 
 export type UnitReport = z.infer<typeof statusSchema>

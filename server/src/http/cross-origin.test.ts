@@ -1,8 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { preflightHeaders, preflightRule } from "@superstep/toolkit/http/cross-origin"
 import { Hono } from "hono"
 import type { LanggraphJson } from "../project/langgraph-json.js"
-import { crossOrigin } from "./cross-origin.js"
+import { crossOrigin, toldCrossOrigin } from "./cross-origin.js"
 import { type HttpEnvironment, httpSettings } from "./settings.js"
 
 type Cors = NonNullable<NonNullable<LanggraphJson["http"]>["cors"]>
@@ -60,6 +61,44 @@ test("each key of http.cors is followed", async () => {
   assert.equal(reply("expose-headers")?.endsWith("x-request-id,x-mine"), true)
   assert.deepEqual([preflight("allow-methods"), preflight("allow-headers")], ["GET", "x-a"])
   assert.equal(preflight("max-age"), "60")
+})
+
+test("the edge can answer preflights as this server does, unless a pattern decides", async () => {
+  const origins = [origin, "https://other.example"]
+  const projects: readonly (Cors | undefined)[] = [
+    undefined,
+    { allow_origins: ["*"], allow_credentials: true },
+    { allow_origins: [origin], allow_credentials: true, max_age: 0, expose_headers: ["X-Mine"] },
+    { allow_origins: origins, allow_methods: ["*"], allow_headers: ["*"] },
+    { allow_methods: ["GET"], allow_headers: ["x-a"] },
+  ]
+  for (const cors of projects) {
+    const environment: HttpEnvironment = { isDev: false, mountPrefix: undefined, corsAllowOrigins: undefined }
+    const settings = httpSettings({ ...(cors && { cors }) }, environment).crossOrigin
+    const app = new Hono().use(crossOrigin(settings))
+    for (const from of [...origins, "https://evil.example"]) {
+      const asked = {
+        origin: from,
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "content-type, x-a",
+        "access-control-request-private-network": "true",
+      }
+      const told = preflightRule.parse(JSON.parse(JSON.stringify(toldCrossOrigin(settings))))
+
+      const own = await app.request("/runs", { method: "OPTIONS", headers: asked })
+
+      assert.deepEqual(
+        await preflightHeaders(told, asked),
+        Object.fromEntries(own.headers),
+        `${from}: ${JSON.stringify(cors)}`,
+      )
+    }
+  }
+  const pattern = httpSettings(
+    { cors: { allow_origin_regex: ".*" } },
+    { isDev: false, mountPrefix: undefined, corsAllowOrigins: undefined },
+  )
+  assert.equal(toldCrossOrigin(pattern.crossOrigin), null)
 })
 
 test("a pattern must match the whole origin, and is used instead of the list", async () => {

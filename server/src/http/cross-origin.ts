@@ -1,6 +1,6 @@
-/** What web pages of other origins are told (agent-server-api §13.3). */
+/** What web pages of other origins are told (agent-server-api §13.3), by what the project says. */
+import { openToAll, type PreflightRule, crossOrigin as toldBy } from "@superstep/toolkit/http/cross-origin"
 import type { MiddlewareHandler } from "hono"
-import { cors } from "hono/cors"
 import { mayCall, type OriginRule } from "./access.js"
 
 export interface CrossOrigin {
@@ -13,36 +13,32 @@ export interface CrossOrigin {
   readonly maxAgeSeconds: number | undefined
 }
 
-const usualMethods = ["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH"]
-
-// What the browser SDKs read of a reply (agent-server-api §1.5).
-const alwaysExposed = ["content-location", "location", "x-pagination-total", "x-pagination-next", "x-request-id"]
-
 /** Every page may call: then no origin is named in replies, and none may use a person's cookies. */
 const allowsAll = ({ isDev, allowed, pattern }: OriginRule): boolean =>
   !isDev && pattern === undefined && (allowed === undefined || allowed.includes("*"))
 
-/** Answers preflights, and tells browsers which replies a page may read. */
-export function crossOrigin({ origins, ...rule }: CrossOrigin): MiddlewareHandler {
+function ruleOf({ origins, ...rule }: CrossOrigin): PreflightRule {
   const isForAll = allowsAll(origins)
-  // `*` as a header is "whatever you ask for", which is also what an empty list means to Hono.
-  const headers = rule.headers?.includes("*") ? [] : (rule.headers ?? [])
-  const methods = rule.methods?.includes("*") ? usualMethods : (rule.methods ?? usualMethods)
-  const answer = cors({
-    origin: isForAll ? "*" : (origin) => (mayCall(origins, origin) ? origin : null),
-    allowMethods: [...methods],
-    allowHeaders: [...headers],
-    exposeHeaders: [...new Set([...alwaysExposed, ...rule.exposed.map((name) => name.toLowerCase())])],
+  const methods = rule.methods?.includes("*") ? undefined : rule.methods
+  return {
+    origins: isForAll ? null : [...(origins.allowed ?? [])],
+    methods: [...(methods ?? openToAll.methods)],
+    // `*` as a header is "whatever you ask for", which is also what an empty list means.
+    headers: rule.headers?.includes("*") ? [] : [...(rule.headers ?? [])],
+    exposed: [...new Set([...openToAll.exposed, ...rule.exposed.map((name) => name.toLowerCase())])],
     // In development `*` names each page in its reply, which must not make it one that may use cookies (§13.3).
     credentials: rule.credentials && !isForAll && !origins.allowed?.includes("*"),
-    ...(rule.maxAgeSeconds !== undefined && { maxAge: rule.maxAgeSeconds }),
-  })
-  return async (c, next) => {
-    // Chrome asks before a public page may talk to this machine: Studio does (protocol-v2 §2.5).
-    const asksForNetwork = c.req.method === "OPTIONS" && c.req.header("access-control-request-private-network")
-    if (asksForNetwork === "true" && mayCall(origins, c.req.header("origin") ?? "")) {
-      c.header("access-control-allow-private-network", "true")
-    }
-    return answer(c, next)
+    max_age_seconds: rule.maxAgeSeconds ?? null,
   }
 }
+
+/** Answers preflights, and tells browsers which replies a page may read. */
+export const crossOrigin = (settings: CrossOrigin): MiddlewareHandler =>
+  toldBy(ruleOf(settings), (origin) => mayCall(settings.origins, origin))
+
+/**
+ * What the edge answers preflights by in this server's place.
+ * @returns null where a pattern decides: it is the project's own program, which runs nowhere else
+ */
+export const toldCrossOrigin = (settings: CrossOrigin): PreflightRule | null =>
+  settings.origins.pattern || settings.origins.isDev ? null : ruleOf(settings)

@@ -7,6 +7,7 @@ import type { GraphDefaults } from "../assistants/assistant.js"
 import { insertSystemAssistants } from "../assistants/queries.js"
 import type { RunStreams } from "../events/run-streams.js"
 import type { Gate } from "../gate/gate.js"
+import { type CrossOrigin, toldCrossOrigin } from "../http/cross-origin.js"
 import type { Executor } from "../runs/executor.js"
 import { type DefaultTtl, setDefaultTtl } from "../threads/sweep-queries.js"
 import type { Workers } from "../workers/port.js"
@@ -26,10 +27,12 @@ export interface Unit {
   /** What threads get that name no time of their own; undefined: they stay. */
   readonly defaultTtl: DefaultTtl | undefined
   readonly readiness: Readiness
+  /** What web pages of other origins are told. */
+  readonly crossOrigin: CrossOrigin
 }
 
 export function addUnitRoutes(app: Api, unit: Unit): void {
-  const { db, workers, gate, crashes, executor, streams, revisionId, readiness } = unit
+  const { db, workers, gate, crashes, executor, streams, revisionId, readiness, crossOrigin } = unit
   app.use("/internal/*", onlyFromOutside)
   app.get("/internal/status", async (c) => {
     const { graphs, failed } = workers.report()
@@ -44,6 +47,7 @@ export function addUnitRoutes(app: Api, unit: Unit): void {
       running_runs: executor.running,
       open_streams: streams.openStreams,
       worker_crashes: crashes.report(),
+      cross_origin: toldCrossOrigin(crossOrigin),
     })
   })
   app.get("/internal/idle", async (c) => {

@@ -7,7 +7,7 @@
  * FAKE_NEVER_READY=1 keeps it starting, FAKE_BUSY=<file> makes it busy as long as that file exists, FAKE_DUE_MS=<number>
  * has a cron due in so long, FAKE_WORKER_CRASHES=<number> reports so many crashes of workers, FAKE_EATS_MB=<number> has a process of its own that uses so much memory, in a session of its
  * own, FAKE_EATS_LATER_MB=<number> the same as soon as /eat is asked, FAKE_BURNS=<number> burns processors in so many threads,
- * FAKE_PROBES=<json> names what /probe tries to reach, FAKE_SAYS=<file>
+ * FAKE_CORS=<json> is what it says about pages of other origins, FAKE_PROBES=<json> names what /probe tries to reach, FAKE_SAYS=<file>
  * makes /say print what is in that file, as it is; FAKE_COMMAND=<text> is what /sh gives to a shell.
  */
 import { spawn, spawnSync } from "node:child_process"
@@ -47,6 +47,7 @@ const status = () => ({
   serving: isServing,
   running_runs: isBusy() ? 1 : 0,
   open_streams: 0,
+  cross_origin: JSON.parse(agentEnv.FAKE_CORS ?? "null"),
   worker_crashes: agentEnv.FAKE_WORKER_CRASHES
     ? { count: Number(agentEnv.FAKE_WORKER_CRASHES), last: "exit code 3" }
     : { count: 0, last: null },

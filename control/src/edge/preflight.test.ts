@@ -1,0 +1,127 @@
+/** What callers without a key get: preflights and health checks. Neither wakes, is held, or keeps a deployment awake. */
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import test from "node:test"
+import { sendRaw } from "@superstep/protocol/http/testing/hostile-requests"
+import { edgeStatus } from "./client.js"
+import type { Route } from "./table.js"
+import { edgeWithUnit, route, withKey } from "./testing/harness.js"
+
+const page = "https://app.example"
+const asked = {
+  origin: page,
+  "access-control-request-method": "POST",
+  "access-control-request-headers": "content-type,x-api-key",
+}
+const rule: NonNullable<Route["cors"]> = {
+  origins: [page],
+  methods: ["GET", "POST"],
+  headers: ["content-type", "x-api-key"],
+  exposed: ["location"],
+  credentials: true,
+  max_age_seconds: 60,
+}
+
+/** An edge that notes whom it wakes, and a unit that notes what it is asked. */
+async function setUp(change: Partial<Route>, env: Record<string, string> = {}) {
+  const seen: string[] = []
+  const setup = await edgeWithUnit((request, response) => {
+    seen.push(`${request.method} ${request.url}`)
+    response.writeHead(204, { "access-control-allow-origin": "https://said-by.unit" }).end()
+  }, env)
+  const calls: string[] = []
+  const control = createServer((request, response) => {
+    calls.push(`${request.method} ${request.url}`)
+    response.writeHead(204).end()
+  })
+  control.listen(setup.edge.wakeSocket)
+  await once(control, "listening")
+  const units = change.state === undefined ? [setup.unit.unit] : []
+  await setup.edge.take({ generation: 2, routes: [route("chat", units, change)] })
+  const preflight = (headers: Record<string, string> = asked, path = "/runs/stream") =>
+    fetch(`${setup.chat}${path}`, { method: "OPTIONS", headers })
+  const dispose = async () => {
+    control.close()
+    await setup[Symbol.asyncDispose]()
+  }
+  return { ...setup, seen, calls, preflight, [Symbol.asyncDispose]: dispose }
+}
+
+const told = ({ status, headers }: Response) => ({
+  status,
+  origin: headers.get("access-control-allow-origin"),
+  methods: headers.get("access-control-allow-methods"),
+  headers: headers.get("access-control-allow-headers"),
+  credentials: headers.get("access-control-allow-credentials"),
+  maxAge: headers.get("access-control-max-age"),
+})
+
+for (const state of ["serving", "held", "paused", "full"] as const) {
+  test(`the edge answers preflights by the deployment's rule while it is ${state}`, async () => {
+    await using setup = await setUp({ cors: rule, ...(state !== "serving" && { state }) })
+
+    const allowed = await setup.preflight()
+    const stranger = await setup.preflight({ ...asked, origin: "https://evil.example" })
+    const network = await setup.preflight({ ...asked, "access-control-request-private-network": "true" })
+
+    assert.deepEqual(told(allowed), {
+      status: 204,
+      origin: page,
+      methods: "GET,POST",
+      headers: "content-type,x-api-key",
+      credentials: "true",
+      maxAge: "60",
+    })
+    assert.equal(allowed.headers.get("x-revision-id"), "revision-1")
+    assert.ok(allowed.headers.get("x-request-id"))
+    assert.match(allowed.headers.get("vary") ?? "", /Origin/)
+    assert.equal(told(stranger).origin, null)
+    assert.equal(network.headers.get("access-control-allow-private-network"), "true")
+    assert.deepEqual([setup.seen, setup.calls], [[], []])
+  })
+}
+
+test("without a rule the unit answers, which does not count as use; while it sleeps a preflight may pass", async () => {
+  await using awake = await setUp({})
+  await using asleep = await setUp({ state: "held" })
+  await fetch(`${awake.chat}/threads`, { headers: withKey })
+  const before = await edgeStatus(awake.edge.adminSocket)
+
+  const byUnit = await awake.preflight()
+  const byEdge = await asleep.preflight()
+  const after = await edgeStatus(awake.edge.adminSocket)
+
+  assert.equal(told(byUnit).origin, "https://said-by.unit")
+  const idleMs = (status: typeof before) => status.units[awake.unit.unit.unit_id]?.idle_ms ?? 0
+  assert.ok(idleMs(after) >= idleMs(before), "it is as idle as before")
+  assert.equal(after.deployments["deployment-of-chat"]?.requests, 1)
+  assert.deepEqual(
+    [told(byEdge).status, told(byEdge).origin, told(byEdge).headers, told(byEdge).credentials],
+    [204, "*", "content-type,x-api-key", null],
+  )
+  assert.deepEqual(asleep.calls, [])
+})
+
+test("preflights take nothing from the requests that a deployment may get in a second", async () => {
+  await using setup = await setUp({ max_requests_per_second: 1 })
+
+  for (let n = 0; n < 5; n++) assert.equal((await setup.preflight()).status, 204)
+  const request = await fetch(`${setup.chat}/threads`, { headers: withKey })
+
+  assert.equal(request.status, 204)
+})
+
+test("only a GET or HEAD of /ok needs no key", async () => {
+  await using setup = await setUp({ state: "held" })
+  const upgrade = "GET /d/chat/ok HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
+
+  const head = await fetch(`${setup.chat}/ok`, { method: "HEAD" })
+  const live = await fetch(`${setup.chat}/ok?live=1`)
+  const post = await fetch(`${setup.chat}/ok`, { method: "POST", body: "x" })
+  const socket = await sendRaw(setup.edge.port, upgrade)
+
+  assert.deepEqual([head.status, live.status, post.status], [200, 200, 401])
+  assert.match(socket, /^HTTP\/1\.1 401 /)
+  assert.deepEqual(setup.calls, [])
+})

@@ -1,0 +1,78 @@
+/**
+ * What web pages of other origins are told (agent-server-api §13.3). The agent server answers by it, and so does the edge
+ * in its place: both must say the same.
+ */
+import { Hono, type MiddlewareHandler } from "hono"
+import { cors } from "hono/cors"
+import { z } from "zod"
+
+const token = z.string().regex(/^[\w!#$%&'*+.^`|~-]{1,255}$/, "expected the name of a header or method")
+
+/** All that decides the answer to a preflight, as data. */
+export const preflightRule = z.object({
+  /** Pages of these origins may call; null: of all, and none is named. */
+  origins: z.array(z.string().max(1000)).max(1000).nullable(),
+  methods: z.array(token).max(100),
+  /** Empty: those that the page asks for. */
+  headers: z.array(token).max(100),
+  /** Headers of a reply that a page may read. */
+  exposed: z.array(token).max(100),
+  /** Whether a page may send cookies. */
+  credentials: z.boolean(),
+  /** How long a browser may keep the answer; null: as long as browsers do. */
+  max_age_seconds: z.int().min(0).nullable(),
+})
+export type PreflightRule = z.infer<typeof preflightRule>
+
+/** What every page may do where nothing else is said. */
+export const openToAll: PreflightRule = {
+  origins: null,
+  methods: ["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH"],
+  headers: [],
+  // What the browser SDKs read of a reply (agent-server-api §1.5).
+  exposed: ["content-location", "location", "x-pagination-total", "x-pagination-next", "x-request-id"],
+  credentials: false,
+  max_age_seconds: null,
+}
+
+/**
+ * Answers preflights, and tells browsers which replies a page may read.
+ * @param mayCall  whether a page of this origin may call, where a list of origins cannot tell
+ */
+export function crossOrigin(rule: PreflightRule, mayCall = callersOf(rule)): MiddlewareHandler {
+  const answer = cors({
+    origin: rule.origins === null ? "*" : (origin) => (mayCall(origin) ? origin : null),
+    allowMethods: [...rule.methods],
+    allowHeaders: [...rule.headers],
+    exposeHeaders: [...rule.exposed],
+    credentials: rule.credentials,
+    ...(rule.max_age_seconds !== null && { maxAge: rule.max_age_seconds }),
+  })
+  return async (c, next) => {
+    // Chrome asks before a public page may talk to this machine: Studio does (protocol-v2 §2.5).
+    const asksForNetwork = c.req.method === "OPTIONS" && c.req.header("access-control-request-private-network")
+    if (asksForNetwork === "true" && mayCall(c.req.header("origin") ?? "")) {
+      c.header("access-control-allow-private-network", "true")
+    }
+    return answer(c, next)
+  }
+}
+
+const callersOf =
+  ({ origins }: PreflightRule) =>
+  (origin: string): boolean =>
+    origins === null || origins.includes(origin)
+
+/**
+ * The answer to a preflight: 204 with these headers.
+ * @param asked  the preflight's own headers, by lower-case name
+ */
+export async function preflightHeaders(
+  rule: PreflightRule,
+  asked: Readonly<Record<string, string | undefined>>,
+): Promise<Record<string, string>> {
+  const names = ["origin", "access-control-request-headers", "access-control-request-private-network"]
+  const headers = names.flatMap((name) => (asked[name] === undefined ? [] : [[name, asked[name]] as [string, string]]))
+  const reply = await new Hono().use(crossOrigin(rule)).request("/", { method: "OPTIONS", headers })
+  return Object.fromEntries(reply.headers)
+}
