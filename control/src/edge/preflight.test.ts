@@ -86,11 +86,11 @@ test("without a rule the unit answers, which does not count as use; while it sle
   await using awake = await setUp({})
   await using asleep = await setUp({ state: "held" })
   await fetch(`${awake.chat}/threads`, { headers: withKey })
-  const before = await edgeStatus(awake.edge.adminSocket)
+  const before = await edgeStatus(awake.edge.admin)
 
   const byUnit = await awake.preflight()
   const byEdge = await asleep.preflight()
-  const after = await edgeStatus(awake.edge.adminSocket)
+  const after = await edgeStatus(awake.edge.admin)
 
   assert.equal(told(byUnit).origin, "https://said-by.unit")
   const idleMs = (status: typeof before) => status.units[awake.unit.unit.unit_id]?.idle_ms ?? 0

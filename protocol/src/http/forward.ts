@@ -1,7 +1,7 @@
 /**
  * The client that every hop forwards requests with: edge to agent server, agent server to its project's app, app to agent
  * server. It streams both ways with back-pressure. undici frames the bodies: no hop writes `Content-Length` or
- * `Transfer-Encoding` itself, because a body without either is the next request to whoever reads it (decision 14).
+ * `Transfer-Encoding` itself, because a body without either is the next request to whoever reads it (decision 17).
  */
 import { type Duplex, type Readable, Transform, type TransformCallback, type Writable } from "node:stream"
 import { Client, type Dispatcher, errors, Pool } from "undici"
