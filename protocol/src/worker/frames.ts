@@ -151,6 +151,25 @@ export interface CheckpointListCall {
   readonly filter?: Readonly<Record<string, unknown>>
 }
 
+/** What delta channels are rebuilt from; lines: one `blob` each, one `write` each. */
+export interface DeltaHistory {
+  /** The nearest stored value of each channel that has one. */
+  readonly blobs: readonly Blob[]
+  /** What was written since, oldest first. */
+  readonly writes: readonly Write[]
+}
+
+/** What the ancestors of a checkpoint hold of channels that have no stored value at it. */
+export interface CheckpointAncestorsCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: "checkpoint.ancestors"
+  readonly thread_id: string
+  readonly checkpoint_ns: string
+  readonly checkpoint_id?: string
+  readonly channels: readonly string[]
+}
+
 /** Saves a checkpoint and the blobs whose version is new. */
 export interface CheckpointPutCall {
   readonly type: "call"
@@ -390,6 +409,7 @@ export interface ReplyFrame {
   readonly call_id: string
   readonly tuple?: CheckpointTuple
   readonly tuples?: readonly CheckpointTuple[]
+  readonly history?: DeltaHistory
   /** Of `graph.update_state`: what the update made. */
   readonly checkpoint?: Readonly<Record<string, unknown>>
   readonly puts?: readonly GatheredPut[]
@@ -425,6 +445,7 @@ export interface FailureFrame {
 export type WorkerCall =
   | CheckpointGetCall
   | CheckpointListCall
+  | CheckpointAncestorsCall
   | CheckpointPutCall
   | CheckpointPutWritesCall
   | StoreBatchCall

@@ -2,7 +2,8 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { z } from "zod"
 import { type CallHandlers, type CallReply, fenceOf, type PayloadLine, parseFields } from "../workers/calls.js"
-import type { CheckpointTuple } from "./checkpoint.js"
+import { findDeltaHistory } from "./ancestor-queries.js"
+import type { Blob, CheckpointTuple, PendingWrite } from "./checkpoint.js"
 import type { ClaimWrites } from "./claim-writes.js"
 import { toLine } from "./payload.js"
 import { newCheckpoint, pendingWrites, putFields, putWritesFields } from "./put-lines.js"
@@ -21,6 +22,7 @@ export interface CheckpointCallsOptions {
 export const checkpointCalls = ({ db, writes, beforePut }: CheckpointCallsOptions): CallHandlers => ({
   "checkpoint.get": async (fields) => get(db, parseFields(getFields, fields)),
   "checkpoint.list": async (fields) => list(db, parseFields(listFields, fields)),
+  "checkpoint.ancestors": async (fields) => ancestors(db, parseFields(ancestorsFields, fields)),
   "checkpoint.put": async (fields, payload) => {
     const fence = fenceOf(fields)
     const put = parseFields(putCall, fields)
@@ -44,6 +46,8 @@ export const checkpointCalls = ({ db, writes, beforePut }: CheckpointCallsOption
 const address = { thread_id: z.string(), checkpoint_ns: z.string(), checkpoint_id: z.string() }
 
 const getFields = z.object({ ...address, checkpoint_id: z.string().nullish() })
+
+const ancestorsFields = getFields.extend({ channels: z.array(z.string()) })
 
 const listFields = z.object({
   thread_id: z.string(),
@@ -81,12 +85,36 @@ async function list(db: Db, fields: z.output<typeof listFields>): Promise<CallRe
   return { fields: { tuples: tuples.map(describe) }, payload: tuples.flatMap(linesOf) }
 }
 
+async function ancestors(
+  db: Db,
+  { thread_id, checkpoint_ns, checkpoint_id, channels }: z.output<typeof ancestorsFields>,
+): Promise<CallReply> {
+  const history = await findDeltaHistory(db, {
+    threadId: thread_id,
+    checkpointNs: checkpoint_ns,
+    checkpointId: checkpoint_id ?? undefined,
+    channels,
+  })
+  if (history === undefined) return {}
+  const { stored: blobs, writes } = history
+  return { fields: { history: describeValues({ blobs, writes }) }, payload: valueLines({ blobs, writes }) }
+}
+
 const describe = (tuple: CheckpointTuple) => ({
   checkpoint_ns: tuple.checkpointNs,
   checkpoint_id: tuple.checkpointId,
   ...(tuple.parentCheckpointId !== null && { parent_checkpoint_id: tuple.parentCheckpointId }),
-  blobs: tuple.blobs.map(({ channel, version, type }) => ({ channel, version, type })),
-  writes: tuple.writes.map(({ taskId, taskPath, idx, channel, type }) => ({
+  ...describeValues(tuple),
+})
+
+interface Values {
+  readonly blobs: readonly Blob[]
+  readonly writes: readonly PendingWrite[]
+}
+
+const describeValues = ({ blobs, writes }: Values) => ({
+  blobs: blobs.map(({ channel, version, type }) => ({ channel, version, type })),
+  writes: writes.map(({ taskId, taskPath, idx, channel, type }) => ({
     task_id: taskId,
     task_path: taskPath,
     idx,
@@ -98,6 +126,10 @@ const describe = (tuple: CheckpointTuple) => ({
 const linesOf = (tuple: CheckpointTuple): PayloadLine[] => [
   { name: "checkpoint", data: tuple.checkpoint },
   { name: "metadata", data: tuple.metadata },
-  ...tuple.blobs.map(({ type, bytes }) => ({ name: "blob", data: toLine(type, bytes) })),
-  ...tuple.writes.map(({ type, bytes }) => ({ name: "write", data: toLine(type, bytes) })),
+  ...valueLines(tuple),
+]
+
+const valueLines = ({ blobs, writes }: Values): PayloadLine[] => [
+  ...blobs.map(({ type, bytes }) => ({ name: "blob", data: toLine(type, bytes) })),
+  ...writes.map(({ type, bytes }) => ({ name: "write", data: toLine(type, bytes) })),
 ]

@@ -44,7 +44,7 @@ export async function getThreadState(
   const graphId = readableGraphOf(thread, workers)
   if (graphId === undefined) return emptyStateOf(select)
   const fields = { ...fieldsOf(graphId, threadId, place), subgraphs, ...(select && { select }) }
-  const { payload } = await workers.call("graph.state", fields, { config: configText(thread, place) })
+  const { payload } = await ask(workers, "graph.state", fields, { config: configText(thread, place) })
   const [state] = payload
   if (!state) throw new Error("the worker's reply to graph.state has no state")
   return new RawJson(state.toString("utf8"))
@@ -80,7 +80,7 @@ export async function getThreadHistory(
     ...(filter !== undefined && { filter }),
     ...(select && { select }),
   }
-  const { payload } = await workers.call("graph.history", asked, { config: configText(thread, place) })
+  const { payload } = await ask(workers, "graph.history", asked, { config: configText(thread, place) })
   const [states] = payload
   if (!states) throw new Error("the worker's reply to graph.history has no states")
   return new RawJson(states.toString("utf8"))
@@ -141,6 +141,21 @@ export const withState =
     return (tx) => write(tx, threadId, update)
   }
 
+// A round fails only when the thread is pruned, or a run of it deleted, during that round.
+const mostReads = 5
+
+/** Asks the graph of a thread; asks again when the thread was pruned while the graph read it. */
+async function ask(workers: Workers, ...call: Parameters<Workers["call"]>): Promise<Reply> {
+  for (let read = 1; ; read++) {
+    try {
+      return await workers.call(...call)
+    } catch (error) {
+      const isGone = error instanceof WorkerCallFailed && error.error === "CheckpointGone"
+      if (!isGone || read === mostReads) throw error
+    }
+  }
+}
+
 /** What clients write into `metadata.graph_id` need not be a graph of ours: then nothing ran here, and there is no state. */
 function readableGraphOf(thread: ThreadRow, workers: Workers): string | undefined {
   const graphId = graphIdOf(thread)
@@ -191,7 +206,7 @@ async function workOut(
   const payload = { config, supersteps: JSON.stringify(supersteps) }
   let reply: Reply
   try {
-    reply = await workers.call("graph.update_state", fields, payload)
+    reply = await ask(workers, "graph.update_state", fields, payload)
   } catch (error) {
     if (error instanceof WorkerCallFailed && refusals.includes(error.error)) throw new InvalidInput(error.message)
     throw error

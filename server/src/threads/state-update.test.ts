@@ -4,6 +4,7 @@ import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { Conflict } from "@superstep/toolkit/errors/errors"
+import { RawJson } from "@superstep/toolkit/http/json"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
@@ -11,9 +12,10 @@ import { createRun } from "../runs/operations.js"
 import { deleteRun } from "../runs/queries.js"
 import { newRun } from "../runs/schema.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
+import { WorkerCallFailed } from "../workers/pending-calls.js"
 import type { Reply } from "../workers/port.js"
 import { createThread, getThread } from "./operations.js"
-import { newestState, updateThreadState } from "./state-operations.js"
+import { getThreadHistory, newestState, updateThreadState } from "./state-operations.js"
 
 const update = { ...newestState, supersteps: [{ updates: [{ values: {} }] }] }
 
@@ -111,4 +113,28 @@ test("T1: an update during which a run is deleted is worked out again from what 
 
   assert.equal(asked, 2)
   assert.equal(await checkpointsOf(db, threadId), "2")
+})
+
+test("a thread that is pruned while its graph reads it is read again, and not for ever", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const threadId = await newThread(db)
+  const gone = new WorkerCallFailed({ error: "CheckpointGone", message: "checkpoint 1 was deleted while it was read" })
+  const query = { ...newestState, limit: 10, before: undefined, filter: undefined, select: undefined }
+  const rounds = (failures: number) => {
+    let left = failures
+    return async (): Promise<Reply> => {
+      left -= 1
+      if (left >= 0) throw gone
+      return { fields: {}, payload: [Buffer.from('["what is left"]')] }
+    }
+  }
+
+  server.workers.answer = rounds(2)
+  const history = await getThreadHistory(server, anyone, threadId, query)
+  server.workers.answer = rounds(1000)
+  const never = getThreadHistory(server, anyone, threadId, query)
+
+  await assert.rejects(never, /was deleted while it was read/)
+  assert.deepEqual(history, new RawJson('["what is left"]'))
 })

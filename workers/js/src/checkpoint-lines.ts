@@ -1,21 +1,10 @@
 /** Checkpoints as the lines of the worker protocol, and back (protocol/worker/README.md, "checkpoints"). */
-import type { Blob, CheckpointTuple as TupleFields, Write } from "@superstep/protocol/worker/frames"
-import type { Checkpoint, CheckpointTuple, PendingWrite, RunnableConfig, Serde } from "./langgraph.js"
+import type { Blob, DeltaHistory, CheckpointTuple as TupleFields, Write } from "@superstep/protocol/worker/frames"
+import type { Checkpoint, DeltaChannelHistory, RunnableConfig, Serde } from "./langgraph.js"
+import { type PlacedWrite, pendingWrite, type SavedCheckpoint, specialIndexes, type Task } from "./saved-checkpoint.js"
 import { serialise } from "./serialise.js"
 
 type Line = readonly [name: string, line: string]
-
-/**
- * Where a write of a task is kept. The special channels have fixed places below zero, so that a later one replaces
- * the earlier one; the rest are counted.
- * @see `WRITES_IDX_MAP` of `@langchain/langgraph-checkpoint`, which every saver uses
- */
-export const specialIndexes: Readonly<Record<string, number>> = {
-  __error__: -1,
-  __scheduled__: -2,
-  __interrupt__: -3,
-  __resume__: -4,
-}
 
 /** Which checkpoint a config means. */
 export function checkpointRef(config: RunnableConfig): { threadId: string; ns: string; id: string | undefined } {
@@ -49,7 +38,7 @@ export async function encodeBlobs(
 
 export async function encodeWrites(
   serde: Serde,
-  task: { readonly taskId: string; readonly taskPath: string },
+  task: Task,
   writes: readonly (readonly [channel: string, value: unknown])[],
 ): Promise<{ writes: Write[]; lines: Line[] }> {
   const encoded = await Promise.all(
@@ -81,7 +70,7 @@ export async function decodeTuple(
   threadId: string,
   fields: TupleFields,
   lines: readonly Buffer[],
-): Promise<CheckpointTuple> {
+): Promise<SavedCheckpoint> {
   const { checkpoint_ns: ns, checkpoint_id: id, parent_checkpoint_id: parentId, blobs, writes } = fields
   const [checkpoint, metadata, ...values] = lines.map((line) => line.toString("utf8"))
   if (checkpoint === undefined || metadata === undefined) throw new Error(`checkpoint ${id} came without its lines`)
@@ -90,9 +79,29 @@ export async function decodeTuple(
     config: refConfig(threadId, ns, id),
     checkpoint: { ...JSON.parse(checkpoint), channel_values: await decodeBlobs(serde, blobs, blobLines) },
     metadata: JSON.parse(metadata),
-    pendingWrites: await decodeWrites(serde, writes, values.slice(blobs.length)),
+    writes: await decodeWrites(serde, writes, values.slice(blobs.length)),
     ...(parentId === undefined ? {} : { parentConfig: refConfig(threadId, ns, parentId) }),
   }
+}
+
+/**
+ * What delta channels are rebuilt from.
+ * @param lines  each blob, each write
+ */
+export async function decodeHistory(
+  serde: Serde,
+  channels: readonly string[],
+  { blobs, writes }: DeltaHistory,
+  lines: readonly Buffer[],
+): Promise<Record<string, DeltaChannelHistory>> {
+  const values = lines.map((line) => line.toString("utf8"))
+  const stored = await decodeBlobs(serde, blobs, values.slice(0, blobs.length))
+  const written = await decodeWrites(serde, writes, values.slice(blobs.length))
+  const historyOf = (name: string): DeltaChannelHistory => ({
+    writes: written.filter(({ channel }) => channel === name).map(pendingWrite),
+    ...(Object.hasOwn(stored, name) && { seed: stored[name] }),
+  })
+  return Object.fromEntries(channels.map((channel) => [channel, historyOf(channel)]))
 }
 
 /** How many payload lines a tuple has. */
@@ -113,15 +122,12 @@ async function decodeBlobs(
   return Object.fromEntries(values.flat())
 }
 
-function decodeWrites(serde: Serde, writes: readonly Write[], lines: readonly string[]): Promise<PendingWrite[]> {
+function decodeWrites(serde: Serde, writes: readonly Write[], lines: readonly string[]): Promise<PlacedWrite[]> {
   return Promise.all(
-    writes.map(
-      async ({ task_id, channel, type }, index): Promise<PendingWrite> => [
-        task_id,
-        channel,
-        await decodeValue(serde, type, lines[index] ?? ""),
-      ],
-    ),
+    writes.map(async ({ task_id: taskId, task_path: taskPath, idx, channel, type }, index) => {
+      const value = await decodeValue(serde, type, lines[index] ?? "")
+      return { taskId, taskPath, idx, channel, value }
+    }),
   )
 }
 

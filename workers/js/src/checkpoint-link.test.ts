@@ -72,3 +72,24 @@ test("what a question does to the newest checkpoint does not reach the graph tha
 
   assert.deepEqual((await link.get(serde, root("own")))?.checkpoint.versions_seen, {})
 })
+
+test("writes to the newest checkpoint come by path, task and index, whatever the order in which tasks ended", async () => {
+  const { link } = linkOfRun()
+  const saved = await put(link, "own", "1")
+  const wrote = (taskId: string, taskPath: string, ...values: string[]) =>
+    link.putWrites(
+      serde,
+      saved,
+      values.map((value) => ["x", value]),
+      { taskId, taskPath },
+    )
+
+  await wrote("t1", "~__pregel_pull, \u{10000}", "f")
+  await wrote("t8", "~__pregel_pull, \uffee", "e")
+  await wrote("t9", "~__pregel_pull, b", "c", "d")
+  await wrote("t2", "~__pregel_pull, b", "b")
+  await wrote("t5", "", "a")
+
+  const values = link.newest()?.pendingWrites.map(([, , value]) => value)
+  assert.deepEqual(values, ["a", "b", "c", "d", "e", "f"])
+})

@@ -10,6 +10,7 @@
 import {
   checkpointLines,
   checkpointRef,
+  decodeHistory,
   decodeTuple,
   encodeBlobs,
   encodeWrites,
@@ -18,8 +19,9 @@ import {
 } from "./checkpoint-lines.js"
 import { checkpointMetadata } from "./checkpoint-metadata.js"
 import type { CallFields, Reply } from "./connection.js"
-import type { Checkpoint, CheckpointTuple, RunnableConfig, Serde } from "./langgraph.js"
+import type { Checkpoint, CheckpointTuple, DeltaChannelHistory, RunnableConfig, Serde } from "./langgraph.js"
 import { NewestCheckpoint } from "./newest-checkpoint.js"
+import { type SavedCheckpoint, type Task, tupleOf } from "./saved-checkpoint.js"
 
 export interface CheckpointLinkOptions {
   /** How a question reaches the server. */
@@ -44,6 +46,14 @@ export interface ListOptions {
   readonly filter?: Readonly<Record<string, unknown>>
 }
 
+/** The thread was pruned, or a run of it deleted, after the checkpoint was loaded. The server knows this name. */
+export class CheckpointGone extends Error {
+  override readonly name = "CheckpointGone"
+  constructor(threadId: string, id: string) {
+    super(`checkpoint ${id} of thread ${threadId} was deleted while it was read: try again`)
+  }
+}
+
 export class CheckpointLink {
   readonly #options: CheckpointLinkOptions
   /** Writes without an answer. */
@@ -61,7 +71,8 @@ export class CheckpointLink {
 
   /** The root's newest checkpoint as far as this run knows it. */
   newest(): CheckpointTuple | undefined {
-    return this.#newest.get()
+    const known = this.#newest.get()
+    return known && tupleOf(known)
   }
 
   /** Resolves when all writes have left. */
@@ -83,17 +94,47 @@ export class CheckpointLink {
   }
 
   async get(serde: Serde, config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const saved = await this.load(serde, config)
+    return saved && tupleOf(saved)
+  }
+
+  /** The same with the places of its writes. */
+  async load(serde: Serde, config: RunnableConfig): Promise<SavedCheckpoint | undefined> {
     const { threadId, ns, id } = checkpointRef(config)
-    const isOwn = threadId === this.#options.threadId
-    const isRoot = isOwn && ns === ""
-    const known = isRoot ? this.newest() : undefined
+    const isRoot = threadId === this.#options.threadId && ns === ""
+    const known = isRoot ? this.#newest.get() : undefined
     if (known !== undefined && (id === undefined || known.checkpoint.id === id)) return known
-    if (isOwn && !this.#options.hasCheckpoint && !this.#written.has(ns)) return undefined
+    if (this.#isNew(threadId, ns)) return undefined
     // A question must not overtake the writes it is about.
     await this.#idle()
-    const tuple = await this.#ask(serde, threadId, ns, id)
-    if (isRoot && id === undefined && tuple !== undefined) this.#newest.set(tuple)
-    return tuple
+    const saved = await this.#ask(serde, threadId, ns, id)
+    if (isRoot && id === undefined && saved !== undefined) this.#newest.set(saved)
+    return saved
+  }
+
+  /**
+   * Reads, in one call, what channels without a stored value at a checkpoint are rebuilt from.
+   * @throws CheckpointGone  an empty history would read as an empty channel
+   */
+  async history(
+    serde: Serde,
+    config: RunnableConfig,
+    channels: readonly string[],
+  ): Promise<Record<string, DeltaChannelHistory>> {
+    const { threadId, ns, id } = checkpointRef(config)
+    const nothing = { blobs: [], writes: [] }
+    if (this.#isNew(threadId, ns)) return decodeHistory(serde, channels, nothing, [])
+    await this.#idle()
+    const wanted = id === undefined ? {} : { checkpoint_id: id }
+    const where = { thread_id: threadId, checkpoint_ns: ns, ...wanted }
+    const { header, payload } = await this.#call({ method: "checkpoint.ancestors", ...where, channels })
+    if (header.history === undefined && id !== undefined) throw new CheckpointGone(threadId, id)
+    return decodeHistory(serde, channels, header.history ?? nothing, payload)
+  }
+
+  /** The run's thread had no checkpoint, and the run has written none in this namespace: there is nothing to ask. */
+  #isNew(threadId: string, ns: string): boolean {
+    return threadId === this.#options.threadId && !this.#options.hasCheckpoint && !this.#written.has(ns)
   }
 
   async *list(serde: Serde, config: RunnableConfig, options: ListOptions): AsyncGenerator<CheckpointTuple> {
@@ -120,7 +161,7 @@ export class CheckpointLink {
     let position = 0
     for (const fields of reply.header.tuples ?? []) {
       const end = position + lineCount(fields)
-      yield await decodeTuple(serde, threadId, fields, reply.payload.slice(position, end))
+      yield tupleOf(await decodeTuple(serde, threadId, fields, reply.payload.slice(position, end)))
       position = end
     }
   }
@@ -139,7 +180,7 @@ export class CheckpointLink {
     const isOwn = threadId === this.#options.threadId
     const isRoot = isOwn && ns === ""
     if (isOwn) this.#written.add(ns)
-    if (isRoot) this.#newest.set({ ...tuple, config: saved, checkpoint, metadata: kept, pendingWrites: [] })
+    if (isRoot) this.#newest.set({ ...tuple, config: saved, checkpoint, metadata: kept, writes: [] })
     // The values are encoded before the first wait: the graph goes on and may change them.
     const encoding = encodeBlobs(serde, checkpoint.channel_values, newVersions)
     const head = checkpointLines(checkpoint, kept)
@@ -156,11 +197,11 @@ export class CheckpointLink {
     serde: Serde,
     config: RunnableConfig,
     writes: readonly (readonly [string, unknown])[],
-    task: { readonly taskId: string; readonly taskPath: string },
+    task: Task,
   ): Promise<void> {
     const { threadId, ns, id } = checkpointRef(config)
     if (id === undefined) throw new Error("writes need configurable.checkpoint_id")
-    if (threadId === this.#options.threadId && ns === "") this.#newest.addWrites(id, task.taskId, writes)
+    if (threadId === this.#options.threadId && ns === "") this.#newest.addWrites(id, task, writes)
     const encoding = encodeWrites(serde, task, writes)
     await this.#write(async () => {
       const encoded = await encoding
@@ -198,7 +239,7 @@ export class CheckpointLink {
     await sent
   }
 
-  async #ask(serde: Serde, threadId: string, ns: string, id: string | undefined): Promise<CheckpointTuple | undefined> {
+  async #ask(serde: Serde, threadId: string, ns: string, id: string | undefined): Promise<SavedCheckpoint | undefined> {
     const wanted = id === undefined ? {} : { checkpoint_id: id }
     const reply = await this.#call({ method: "checkpoint.get", thread_id: threadId, checkpoint_ns: ns, ...wanted })
     const { tuple } = reply.header

@@ -1,8 +1,10 @@
 /** What a checkpoint remembers about the run that made it. */
 import type { RunnableConfig } from "./langgraph.js"
 
-/** LangGraph's bookkeeping about the node that is running: true only while it runs. */
+/** LangGraph's bookkeeping: of the node that is running, true only while it runs; and of the checkpoint's delta channels. */
 const notKept = new Set([
+  "counters_since_delta_snapshot",
+  "delta_writes_versioned",
   "checkpoint_id",
   "checkpoint_ns",
   "checkpoint_map",

@@ -1,9 +1,16 @@
 /** The project's own `BaseCheckpointSaver`, with a server behind it instead of a database. */
 import type { CheckpointLink, ListOptions } from "./checkpoint-link.js"
-import type { BaseCheckpointSaver, Checkpoint, CheckpointTuple, LangGraphModule, RunnableConfig } from "./langgraph.js"
+import type {
+  BaseCheckpointSaver,
+  Checkpoint,
+  CheckpointTuple,
+  DeltaChannelHistory,
+  LangGraphModule,
+  RunnableConfig,
+} from "./langgraph.js"
 
 /** Where the saver's checkpoints are. */
-export type CheckpointPlace = Pick<CheckpointLink, "get" | "list" | "put" | "putWrites">
+export type CheckpointPlace = Pick<CheckpointLink, "get" | "list" | "history" | "put" | "putWrites">
 
 /**
  * Makes a saver that a graph of this library accepts; its serialiser is the library's, so that messages come back as
@@ -17,6 +24,17 @@ export function createCheckpointer(library: LangGraphModule, link: CheckpointPla
 
     list(config: RunnableConfig, options: ListOptions = {}): AsyncGenerator<CheckpointTuple> {
       return link.list(this.serde, config, options)
+    }
+
+    /** LangGraph's own version calls `getTuple` for each ancestor, and would not find those that are kept for replay only. */
+    getDeltaChannelHistory({
+      config,
+      channels,
+    }: {
+      readonly config: RunnableConfig
+      readonly channels: readonly string[]
+    }): Promise<Record<string, DeltaChannelHistory>> {
+      return link.history(this.serde, config, channels)
     }
 
     put(

@@ -6,8 +6,8 @@ import type { Blob, GatheredPut, Write } from "@superstep/protocol/worker/frames
 import { checkpointLines, checkpointRef, encodeBlobs, encodeWrites, refConfig } from "./checkpoint-lines.js"
 import type { CheckpointLink, ListOptions } from "./checkpoint-link.js"
 import { checkpointMetadata } from "./checkpoint-metadata.js"
-import type { Checkpoint, CheckpointTuple, RunnableConfig, Serde } from "./langgraph.js"
-import { NewestCheckpoint } from "./newest-checkpoint.js"
+import type { Checkpoint, CheckpointTuple, DeltaChannelHistory, RunnableConfig, Serde } from "./langgraph.js"
+import { PendingWrites, pendingWrite, type SavedCheckpoint, type Task, tupleOf } from "./saved-checkpoint.js"
 
 type Line = readonly [name: string, line: string]
 
@@ -16,11 +16,20 @@ interface Gathered {
   readonly lines: readonly Line[]
 }
 
+interface TaskWrites {
+  readonly task: Task
+  readonly writes: readonly (readonly [channel: string, value: unknown])[]
+}
+
 export class GatheringLink {
   readonly #saved: CheckpointLink
   readonly #gathered: Gathered[] = []
-  /** By namespace: only the newest is asked for again, as the checkpoint that the next superstep begins from. */
-  readonly #newest = new Map<string, NewestCheckpoint>()
+  /** Those that were put, by namespace and id. */
+  readonly #checkpoints = new Map<string, SavedCheckpoint>()
+  /** By namespace: the one that was put last, from which the next superstep begins. */
+  readonly #newestIds = new Map<string, string>()
+  /** By namespace and id; for checkpoints that were put, and for those that the server has. */
+  readonly #writes = new Map<string, TaskWrites[]>()
 
   /** @param saved  reads what the server has */
   constructor(saved: CheckpointLink) {
@@ -37,14 +46,33 @@ export class GatheringLink {
   }
 
   async get(serde: Serde, config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-    const { ns, id } = checkpointRef(config)
-    const newest = this.#newest.get(ns)?.get()
-    if (newest !== undefined && (id === undefined || newest.checkpoint.id === id)) return newest
-    return await this.#saved.get(serde, config)
+    const found = await this.#load(serde, config)
+    return found && tupleOf(found)
   }
 
   list(serde: Serde, config: RunnableConfig, options: ListOptions): AsyncGenerator<CheckpointTuple> {
     return this.#saved.list(serde, config, options)
+  }
+
+  /** A channel at a gathered checkpoint is what it was at the parent, and the parent's writes. */
+  async history(
+    serde: Serde,
+    config: RunnableConfig,
+    channels: readonly string[],
+  ): Promise<Record<string, DeltaChannelHistory>> {
+    const target = await this.#load(serde, config)
+    if (target === undefined || !this.#isGathered(target)) return this.#saved.history(serde, config, channels)
+    const parent = target.parentConfig && (await this.#load(serde, target.parentConfig))
+    const stored = parent?.checkpoint.channel_values ?? {}
+    const sought = channels.filter((channel) => !Object.hasOwn(stored, channel))
+    const older = parent && sought.length > 0 ? await this.history(serde, parent.config, sought) : {}
+    return Object.fromEntries(
+      channels.map((channel) => {
+        const writes = (parent?.writes ?? []).filter((write) => write.channel === channel).map(pendingWrite)
+        if (Object.hasOwn(stored, channel)) return [channel, { seed: stored[channel], writes }]
+        return [channel, { ...older[channel], writes: [...(older[channel]?.writes ?? []), ...writes] }]
+      }),
+    )
   }
 
   async put(
@@ -59,22 +87,37 @@ export class GatheringLink {
     const { blobs, lines } = await encodeBlobs(serde, checkpoint.channel_values, newVersions)
     const saved = refConfig(threadId, ns, checkpoint.id)
     const parent = parentId === undefined ? {} : { parentConfig: refConfig(threadId, ns, parentId) }
-    this.#newestOf(ns).set({ config: saved, checkpoint, metadata: kept, pendingWrites: [], ...parent })
+    const place = placeOf(ns, checkpoint.id)
+    this.#checkpoints.set(place, { config: saved, checkpoint, metadata: kept, writes: [], ...parent })
+    this.#newestIds.set(ns, checkpoint.id)
     this.#gather(ns, checkpoint.id, { blobs, parentId }, [...checkpointLines(checkpoint, kept), ...lines])
     return saved
   }
 
-  async putWrites(
-    serde: Serde,
-    config: RunnableConfig,
-    writes: readonly (readonly [string, unknown])[],
-    task: { readonly taskId: string; readonly taskPath: string },
-  ): Promise<void> {
+  async putWrites(serde: Serde, config: RunnableConfig, writes: TaskWrites["writes"], task: Task): Promise<void> {
     const { ns, id } = checkpointRef(config)
     if (id === undefined) throw new Error("writes need configurable.checkpoint_id")
-    this.#newest.get(ns)?.addWrites(id, task.taskId, writes)
+    const place = placeOf(ns, id)
+    this.#writes.set(place, [...(this.#writes.get(place) ?? []), { task, writes }])
     const encoded = await encodeWrites(serde, task, writes)
     this.#gather(ns, id, { writes: encoded.writes }, encoded.lines)
+  }
+
+  /** Whether gathered or of the server, with the writes that were gathered for it. */
+  async #load(serde: Serde, config: RunnableConfig): Promise<SavedCheckpoint | undefined> {
+    const { ns, id = this.#newestIds.get(ns) } = checkpointRef(config)
+    const gathered = id === undefined ? undefined : this.#checkpoints.get(placeOf(ns, id))
+    const found = gathered ?? (await this.#saved.load(serde, config))
+    if (found === undefined) return undefined
+    const all = new PendingWrites()
+    all.load(found.writes)
+    for (const { task, writes } of this.#writes.get(placeOf(ns, found.checkpoint.id)) ?? []) all.add(task, writes)
+    return { ...found, writes: all.list() }
+  }
+
+  #isGathered({ config }: SavedCheckpoint): boolean {
+    const { ns, id = "" } = checkpointRef(config)
+    return this.#checkpoints.has(placeOf(ns, id))
   }
 
   #gather(
@@ -92,10 +135,6 @@ export class GatheringLink {
     const parent = parentId === undefined ? {} : { parent_checkpoint_id: parentId }
     this.#gathered.push({ put: { ...place, ...parent, blobs }, lines })
   }
-
-  #newestOf(ns: string): NewestCheckpoint {
-    const known = this.#newest.get(ns) ?? new NewestCheckpoint()
-    this.#newest.set(ns, known)
-    return known
-  }
 }
+
+const placeOf = (ns: string, id: string): string => `${ns}\0${id}`

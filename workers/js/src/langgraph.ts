@@ -56,6 +56,13 @@ export interface CheckpointTuple {
   readonly pendingWrites: readonly PendingWrite[]
 }
 
+/** What a delta channel is rebuilt from: what was written since the nearest stored value, oldest first. */
+export interface DeltaChannelHistory {
+  readonly writes: readonly PendingWrite[]
+  /** Absent: no ancestor stores the channel, which then begins empty. */
+  readonly seed?: unknown
+}
+
 export interface Serde {
   dumpsTyped(value: unknown): Promise<[type: string, bytes: Uint8Array]>
   loadsTyped(type: string, data: Uint8Array | string): Promise<unknown>

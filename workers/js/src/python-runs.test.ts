@@ -1,12 +1,13 @@
 /** Runs in the real Python worker: it does with a graph what the JavaScript worker does. */
 import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import type { FakeServer, Received } from "./testing/fake-server.js"
 import { eventsByNode } from "./testing/functional-graph.js"
-import { interpreter, project, pythonGraphs, skip, startPythonWorker } from "./testing/python-worker.js"
+import { interpreter, project, pythonGraphs, skip, startPythonWorker, worker } from "./testing/python-worker.js"
 
 async function serving(): Promise<FakeServer> {
   const started = await startPythonWorker()
@@ -343,3 +344,19 @@ function temporaryFolder(): AsyncDisposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), "python-"))
   return { path, [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true }) }
 }
+
+test("a Python run's newest checkpoint has its writes in LangGraph's order", { skip }, () => {
+  const program = `
+from superstep_worker.newest_checkpoint import NewestCheckpoint
+from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
+
+newest, checkpoint = NewestCheckpoint(), empty_checkpoint()
+newest.set(CheckpointTuple({}, checkpoint, {}), [])
+for task_id, task_path, *values in [("t2", "~b", "c", "d"), ("t1", "~b", "b"), ("t9", "", "a")]:
+    newest.add_writes(checkpoint["id"], task_id, task_path, [("x", value) for value in values])
+print("".join(value for _, _, value in newest.get().pending_writes))`
+
+  const { stdout, stderr } = spawnSync(interpreter, ["-c", program], { cwd: worker, encoding: "utf8" })
+
+  assert.equal(stdout.trim(), "abcd", stderr)
+})

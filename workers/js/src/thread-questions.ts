@@ -1,6 +1,6 @@
 /** The server's questions about a thread that only its graph can answer: its state and its history. */
 import type { GraphHistoryCall, GraphStateCall, ServerCall } from "@superstep/protocol/worker/frames"
-import { CheckpointLink } from "./checkpoint-link.js"
+import { CheckpointLink, type CheckpointLinkOptions } from "./checkpoint-link.js"
 import { createCheckpointer } from "./checkpointer.js"
 import type { Connection } from "./connection.js"
 import { withPersistence } from "./graph-export.js"
@@ -64,8 +64,11 @@ export function questionConfig(call: ThreadCall, [line]: readonly Buffer[]): Run
 
 /** Checkpoints that can be read and not written. */
 export const readingLink = (threadId: string, connection: Connection): CheckpointLink =>
+  readingLinkTo(threadId, connection.call.bind(connection))
+
+export const readingLinkTo = (threadId: string, call: CheckpointLinkOptions["call"]): CheckpointLink =>
   new CheckpointLink({
-    call: connection.call.bind(connection),
+    call,
     threadId,
     hasCheckpoint: true,
     eventsWritten: () => Promise.resolve(),

@@ -6,17 +6,37 @@ import base64
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointTuple
+from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointTuple, PendingWrite
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from .connection import Lines
 from .frames import Frame
 from .serialise import serialise
 
+if TYPE_CHECKING:
+    # Libraries of before delta channels do not have it.
+    from langgraph.checkpoint.base import DeltaChannelHistory
+
 Described = list[dict[str, Any]]
+
+
+class PlacedWrite(NamedTuple):
+    """A pending write that knows its place."""
+
+    task_path: str
+    task_id: str
+    idx: int
+    channel: str
+    value: Any
+
+    def place(self) -> tuple[str, str, int]:
+        return self.task_path, self.task_id, self.idx
+
+    def pending(self) -> PendingWrite:
+        return self.task_id, self.channel, self.value
 
 
 def place_of(config: RunnableConfig) -> tuple[str, str, str | None]:
@@ -61,8 +81,11 @@ def checkpoint_lines(checkpoint: Checkpoint, metadata: Mapping[str, Any]) -> Lin
     return [("checkpoint", serialise(rest)), ("metadata", serialise(metadata))]
 
 
-def decode_tuples(serde: SerializerProtocol, thread_id: str, reply: Frame) -> list[CheckpointTuple]:
-    """Puts the tuples of a reply together: `tuple` or `tuples`, and all their lines one after the other."""
+def decode_tuples(
+    serde: SerializerProtocol, thread_id: str, reply: Frame
+) -> list[tuple[CheckpointTuple, list[PlacedWrite]]]:
+    """Puts the tuples of a reply together, each with the places of its writes: `tuple` or `tuples`, and all their lines
+    one after the other."""
     one = reply.header.get("tuple")
     tuples, position = [], 0
     for fields in reply.header.get("tuples", [] if one is None else [one]):
@@ -72,27 +95,57 @@ def decode_tuples(serde: SerializerProtocol, thread_id: str, reply: Frame) -> li
     return tuples
 
 
+def decode_history(
+    serde: SerializerProtocol, channels: Sequence[str], reply: Frame
+) -> dict[str, DeltaChannelHistory] | None:
+    """What delta channels are rebuilt from. None: the reply knows no such checkpoint."""
+    fields = reply.header.get("history")
+    if fields is None:
+        return None
+    count = len(fields["blobs"])
+    stored = _decode_blobs(serde, fields["blobs"], reply.payload[:count])
+    written = _decode_writes(serde, fields["writes"], reply.payload[count:])
+    history: dict[str, DeltaChannelHistory] = {}
+    for name in channels:
+        history[name] = {"writes": [write.pending() for write in written if write.channel == name]}
+        if name in stored:
+            history[name]["seed"] = stored[name]
+    return history
+
+
 def _decode_tuple(
     serde: SerializerProtocol, thread_id: str, fields: Mapping[str, Any], lines: Sequence[bytes]
-) -> CheckpointTuple:
+) -> tuple[CheckpointTuple, list[PlacedWrite]]:
     ns, checkpoint_id, parent_id = fields["checkpoint_ns"], fields["checkpoint_id"], fields.get("parent_checkpoint_id")
-    blobs, writes = fields["blobs"], fields["writes"]
     checkpoint, metadata, *values = lines
-    channel_values = {
-        blob["channel"]: _decode(serde, blob["type"], line)
-        for blob, line in zip(blobs, values)
-        if blob["type"] != "empty"
-    }
-    return CheckpointTuple(
+    count = len(fields["blobs"])
+    channel_values = _decode_blobs(serde, fields["blobs"], values[:count])
+    writes = _decode_writes(serde, fields["writes"], values[count:])
+    found = CheckpointTuple(
         config=place_config(thread_id, ns, checkpoint_id),
         checkpoint=cast(Checkpoint, {**json.loads(checkpoint), "channel_values": channel_values}),
         metadata=json.loads(metadata),
         parent_config=None if parent_id is None else place_config(thread_id, ns, parent_id),
-        pending_writes=[
-            (write["task_id"], write["channel"], _decode(serde, write["type"], line))
-            for write, line in zip(writes, values[len(blobs) :])
-        ],
+        pending_writes=[write.pending() for write in writes],
     )
+    return found, writes
+
+
+def _decode_blobs(serde: SerializerProtocol, blobs: Described, lines: Sequence[bytes]) -> dict[str, Any]:
+    return {
+        blob["channel"]: _decode(serde, blob["type"], line)
+        for blob, line in zip(blobs, lines)
+        if blob["type"] != "empty"
+    }
+
+
+def _decode_writes(serde: SerializerProtocol, writes: Described, lines: Sequence[bytes]) -> list[PlacedWrite]:
+    return [
+        PlacedWrite(
+            write["task_path"], write["task_id"], write["idx"], write["channel"], _decode(serde, write["type"], line)
+        )
+        for write, line in zip(writes, lines)
+    ]
 
 
 def _encode(serde: SerializerProtocol, value: Any) -> tuple[str, str]:

@@ -10,17 +10,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from .checkpoint_lines import checkpoint_lines, decode_tuples, encode_blobs, encode_writes, place_config, place_of
+from .checkpoint_lines import (
+    checkpoint_lines,
+    decode_history,
+    decode_tuples,
+    encode_blobs,
+    encode_writes,
+    place_config,
+    place_of,
+)
 from .checkpoint_metadata import checkpoint_metadata
 from .connection import Lines
 from .frames import Frame, Header
 from .newest_checkpoint import NewestCheckpoint
+
+if TYPE_CHECKING:
+    # Libraries of before delta channels do not have it.
+    from langgraph.checkpoint.base import DeltaChannelHistory
 
 Call = Callable[[Header, Lines], Awaitable[Frame]]
 
@@ -37,6 +49,10 @@ class LinkOptions:
     claim: Mapping[str, str] | None = None
     #: Returns when every event that came before has been written to the socket (W2).
     events_written: Callable[[], Awaitable[None]] | None = None
+
+
+class CheckpointGone(LookupError):
+    """The thread was pruned, or a run of it deleted, after the checkpoint was loaded. The server knows this name."""
 
 
 class CheckpointLink:
@@ -68,21 +84,49 @@ class CheckpointLink:
 
     async def get(self, serde: SerializerProtocol, config: RunnableConfig) -> CheckpointTuple | None:
         thread_id, ns, checkpoint_id = place_of(config)
-        is_own = thread_id == self._options.thread_id
-        is_root = is_own and ns == ""
+        is_root = thread_id == self._options.thread_id and ns == ""
         known = self.newest() if is_root else None
         if known is not None and checkpoint_id in (None, known.checkpoint["id"]):
             return known
-        if is_own and not self._options.has_checkpoint and ns not in self._written:
+        if self._is_new(thread_id, ns):
             return None
         # A question must not overtake the writes it is about.
         await self.idle()
         wanted = {} if checkpoint_id is None else {"checkpoint_id": checkpoint_id}
         question = {"method": "checkpoint.get", "thread_id": thread_id, "checkpoint_ns": ns, **wanted}
-        found = next(iter(decode_tuples(serde, thread_id, await self._call(question))), None)
-        if is_root and checkpoint_id is None and found is not None:
-            self._newest.set(found)
+        reply = decode_tuples(serde, thread_id, await self._call(question))
+        if not reply:
+            return None
+        [(found, writes)] = reply
+        if is_root and checkpoint_id is None:
+            self._newest.set(found, writes)
         return found
+
+    async def history(
+        self, serde: SerializerProtocol, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Reads, in one call, what channels without a stored value at a checkpoint are rebuilt from.
+
+        :raises CheckpointGone: an empty history would read as an empty channel
+        """
+        thread_id, ns, checkpoint_id = place_of(config)
+        nothing: dict[str, DeltaChannelHistory] = {name: {"writes": []} for name in channels}
+        if self._is_new(thread_id, ns):
+            return nothing
+        await self.idle()
+        where = {"thread_id": thread_id, "checkpoint_ns": ns, "channels": list(channels)}
+        wanted = {} if checkpoint_id is None else {"checkpoint_id": checkpoint_id}
+        reply = await self._call({"method": "checkpoint.ancestors", **where, **wanted})
+        history = decode_history(serde, channels, reply)
+        if history is None and checkpoint_id is not None:
+            gone = f"checkpoint {checkpoint_id} of thread {thread_id} was deleted while it was read: try again"
+            raise CheckpointGone(gone)
+        return nothing if history is None else history
+
+    def _is_new(self, thread_id: str, ns: str) -> bool:
+        """The run's thread had no checkpoint, and the run has written none in this namespace: there is nothing to ask."""
+        is_own = thread_id == self._options.thread_id
+        return is_own and not self._options.has_checkpoint and ns not in self._written
 
     async def list(
         self,
@@ -107,7 +151,7 @@ class CheckpointLink:
             "filter": filter,
         }
         reply = await self._call({name: value for name, value in question.items() if value is not None})
-        return decode_tuples(serde, thread_id, reply)
+        return [found for found, _ in decode_tuples(serde, thread_id, reply)]
 
     async def put(
         self,
@@ -127,7 +171,7 @@ class CheckpointLink:
             self._written.add(ns)
             if ns == "":
                 parent = None if parent_id is None else place_config(thread_id, ns, parent_id)
-                self._newest.set(CheckpointTuple(saved, checkpoint, kept, parent, []))  # type: ignore[arg-type]
+                self._newest.set(CheckpointTuple(saved, checkpoint, kept, parent, []), [])  # type: ignore[arg-type]
         parent_field = {} if parent_id is None else {"parent_checkpoint_id": parent_id}
         where = {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint["id"], **parent_field}
         await self._write({"method": "checkpoint.put", **where, "blobs": blobs}, [*head, *lines])
@@ -148,7 +192,7 @@ class CheckpointLink:
             return
         described, lines = encode_writes(serde, writes, task_id, task_path)
         if thread_id == self._options.thread_id and ns == "":
-            self._newest.add_writes(checkpoint_id, task_id, writes)
+            self._newest.add_writes(checkpoint_id, task_id, task_path, writes)
         where = {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id}
         # A task whose writes are saved does not run again, so its events must be out first.
         await self._write({"method": "checkpoint.put_writes", **where, "writes": described}, lines)

@@ -7,8 +7,10 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-# LangGraph's bookkeeping about the node that is running: true only while it runs.
+# LangGraph's bookkeeping: of the node that is running, true only while it runs; and of the checkpoint's delta channels.
 _not_kept = {
+    "counters_since_delta_snapshot",
+    "delta_writes_versioned",
     "checkpoint_id",
     "checkpoint_ns",
     "checkpoint_map",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -21,6 +21,10 @@ from langgraph.checkpoint.base import (
 )
 
 from .checkpoint_link import CheckpointLink
+
+if TYPE_CHECKING:
+    # Libraries of before delta channels do not have it.
+    from langgraph.checkpoint.base import DeltaChannelHistory
 
 Result = TypeVar("Result")
 
@@ -45,6 +49,12 @@ class Checkpointer(BaseCheckpointSaver[str]):
         for each in await self._list(config, filter=filter, before=before, limit=limit):
             yield each
 
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """LangGraph's own version calls `aget_tuple` for each ancestor, and would not find those kept for replay only."""
+        return await self._link.history(self.serde, config, channels)
+
     async def aput(
         self,
         config: RunnableConfig,
@@ -64,6 +74,11 @@ class Checkpointer(BaseCheckpointSaver[str]):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         return on_loop(self._loop, self.aget_tuple(config))
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        return on_loop(self._loop, self.aget_delta_channel_history(config=config, channels=channels))
 
     def list(
         self,

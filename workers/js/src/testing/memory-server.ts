@@ -34,6 +34,8 @@ export class MemoryCheckpoints {
         return this.#get(call.thread_id, call.checkpoint_ns, call.checkpoint_id)
       case "checkpoint.list":
         return this.#list(call)
+      case "checkpoint.ancestors":
+        return this.#ancestors(call)
       case "checkpoint.put":
         return this.#put(call, lines)
       case "checkpoint.put_writes":
@@ -56,6 +58,28 @@ export class MemoryCheckpoints {
       .slice(0, limit)
       .map((each) => this.#tuple(each))
     return { fields: { tuples: found.map(({ tuple }) => tuple) }, payload: found.flatMap(({ payload }) => payload) }
+  }
+
+  #ancestors(call: Extract<CheckpointCall, { method: "checkpoint.ancestors" }>): Answer {
+    const of = (id: string | undefined) =>
+      this.#newestFirst(call.thread_id, call.checkpoint_ns).find((each) => id === undefined || each.id === id)
+    const target = of(call.checkpoint_id)
+    if (target === undefined) return { fields: {}, payload: [] }
+    const [blobs, writes]: [Kept<Blob>[], Kept<Write>[]] = [[], []]
+    const sought = new Set(call.channels)
+    let { parentId } = target
+    while (parentId !== undefined && sought.size > 0) {
+      const ancestor = of(parentId)
+      if (ancestor === undefined) break
+      writes.unshift(...this.#writesOf(ancestor).filter(({ channel }) => sought.has(channel)))
+      const stored = this.#blobsOf(ancestor).filter(({ channel, type }) => type !== "empty" && sought.delete(channel))
+      blobs.push(...stored)
+      parentId = ancestor.parentId
+    }
+    return {
+      fields: { history: { blobs: blobs.map(header), writes: writes.map(header) } },
+      payload: linesOf(blobs, writes),
+    }
   }
 
   #put(call: Extract<CheckpointCall, { method: "checkpoint.put" }>, lines: readonly string[]): Answer {
@@ -88,31 +112,39 @@ export class MemoryCheckpoints {
       .sort((a, b) => (a.id < b.id ? 1 : -1))
   }
 
-  #tuple({ threadId, ns, id, parentId, checkpoint, metadata }: Saved): {
-    tuple: CheckpointTuple
-    payload: (readonly [string, string])[]
-  } {
-    const versions = Object.entries<unknown>(JSON.parse(checkpoint).channel_versions)
-    const blobs = versions.flatMap(
-      ([channel, version]) => this.#blobs.get([threadId, ns, channel, version].join("\0")) ?? [],
-    )
-    const writes = [...(this.#writes.get([threadId, ns, id].join("\0"))?.values() ?? [])]
+  #tuple(saved: Saved): { tuple: CheckpointTuple; payload: (readonly [string, string])[] } {
+    const { ns, id, parentId, checkpoint, metadata } = saved
+    const [blobs, writes] = [this.#blobsOf(saved), this.#writesOf(saved)]
     const parent = parentId === undefined ? {} : { parent_checkpoint_id: parentId }
     const tuple = {
       checkpoint_ns: ns,
       checkpoint_id: id,
       ...parent,
-      blobs: blobs.map(({ line: _, ...blob }) => blob),
-      writes: writes.map(({ line: _, ...write }) => write),
+      blobs: blobs.map(header),
+      writes: writes.map(header),
     }
     const head = [["checkpoint", checkpoint] as const, ["metadata", metadata] as const]
-    const values = [
-      ...blobs.map(({ line }) => ["blob", line] as const),
-      ...writes.map(({ line }) => ["write", line] as const),
-    ]
-    return { tuple, payload: [...head, ...values] }
+    return { tuple, payload: [...head, ...linesOf(blobs, writes)] }
+  }
+
+  #blobsOf({ threadId, ns, checkpoint }: Saved): Kept<Blob>[] {
+    const versions = Object.entries<unknown>(JSON.parse(checkpoint).channel_versions)
+    return versions.flatMap(([channel, version]) => this.#blobs.get([threadId, ns, channel, version].join("\0")) ?? [])
+  }
+
+  #writesOf({ threadId, ns, id }: Saved): Kept<Write>[] {
+    const writes = [...(this.#writes.get([threadId, ns, id].join("\0"))?.values() ?? [])]
+    const order = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
+    return writes.sort((a, b) => order(a.task_path, b.task_path) || order(a.task_id, b.task_id) || a.idx - b.idx)
   }
 }
+
+const header = <Head>({ line: _, ...rest }: Kept<Head>) => rest
+
+const linesOf = (blobs: readonly Kept<Blob>[], writes: readonly Kept<Write>[]) => [
+  ...blobs.map(({ line }) => ["blob", line] as const),
+  ...writes.map(({ line }) => ["write", line] as const),
+]
 
 interface Item {
   readonly namespace: readonly string[]

@@ -3,7 +3,7 @@ import { readGraphs } from "../langgraph-json.js"
 import { FakeServer } from "./fake-server.js"
 
 /** This file runs from `workers/js/dist/testing`. */
-const worker = new URL("../../../python/", import.meta.url).pathname
+export const worker = new URL("../../../python/", import.meta.url).pathname
 
 export const { project, graphs: pythonGraphs } = readGraphs(`${worker}testing/graphs/langgraph.json`)
 
