@@ -42,7 +42,7 @@ export async function findDeltaHistory(
   const [target, ...rows] = await db.rows<PartRow>(sql`
     with recursive target as (
       select parent_checkpoint_id from checkpoints
-      where thread_id = ${threadId} and checkpoint_ns = ${checkpointNs} and ${named}
+      where thread_id = ${threadId} and checkpoint_ns = ${checkpointNs} and not is_replay_only and ${named}
       order by checkpoint_id desc limit 1),
     -- Each with the channels that are still looked for when it is reached.
     walk (depth, checkpoint_id, parent_checkpoint_id, versions, channels) as (

@@ -45,11 +45,11 @@ async function writeOne(db: Db, fence: Fence | undefined, write: ClaimWrite): Pr
   if (fence && row?.outcome === "claim_lost") throw new ClaimLost(fence.runId)
 }
 
-/** Whether a thread has a checkpoint. */
+/** Whether a thread has a checkpoint, as a state that can be read and begun at. */
 export const hasCheckpoint = async (db: Db, { threadId, checkpointNs, checkpointId }: CheckpointAddress) => {
   const row = await db.row<{ found: boolean }>(sql`
     select exists (select from checkpoints where thread_id = ${threadId} and checkpoint_ns = ${checkpointNs}
-      and checkpoint_id = ${checkpointId}) as found`)
+      and checkpoint_id = ${checkpointId} and not is_replay_only) as found`)
   return row?.found ?? false
 }
 
@@ -107,7 +107,7 @@ export async function findCheckpoints(db: Db, query: CheckpointQuery): Promise<C
 }
 
 const conditions = ({ threadId, checkpointNs, checkpointId, before, filter }: CheckpointQuery): Sql[] => [
-  sql`thread_id = ${threadId}`,
+  sql`thread_id = ${threadId} and not is_replay_only`,
   ...(checkpointNs === undefined ? [] : [sql`checkpoint_ns = ${checkpointNs}`]),
   ...(checkpointId === undefined ? [] : [sql`checkpoint_id = ${checkpointId}`]),
   ...(before === undefined ? [] : [sql`checkpoint_id < ${before}`]),

@@ -65,9 +65,10 @@ export const keepLatestCheckpoints = async (db: Db, threadId: string, filter?: M
 export const copyThread = (db: Db, from: string, to: string, metadata: string): Promise<ThreadRow | undefined> =>
   db.row<ThreadRow>(sql`
     with copied_checkpoints as (
-      insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
+      insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata,
+        is_replay_only)
       select ${to}::text, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint,
-        jsonb_set(metadata, '{thread_id}', to_jsonb(${to}::text), false)
+        jsonb_set(metadata, '{thread_id}', to_jsonb(${to}::text), false), is_replay_only
       from checkpoints where thread_id = ${from}::text),
     copied_blobs as (
       insert into checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)

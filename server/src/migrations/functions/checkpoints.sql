@@ -132,12 +132,19 @@ create or replace function delete_checkpoints(_thread_id uuid) returns void lang
   delete from checkpoints where thread_id = _thread_id::text;
 $$;
 
--- Blobs stay: those of older checkpoints share the table, and versions of a rolled back run are never asked for again.
--- A run that answered an interrupt also wrote to the checkpoint before it; what it replaced there is not brought back.
-create or replace function delete_checkpoints_of_run(_thread_id uuid, _run_id uuid) returns void language sql as $$
-  delete from checkpoint_writes w using checkpoints c
-  where c.thread_id = _thread_id::text and c.metadata ->> 'run_id' = _run_id::text
-    and w.thread_id = c.thread_id and w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id;
-  delete from checkpoint_writes where thread_id = _thread_id::text and run_id = _run_id;
-  delete from checkpoints where thread_id = _thread_id::text and metadata ->> 'run_id' = _run_id::text;
+-- For a run that is rolled back or deleted. Blobs stay: those of older checkpoints share the table, and versions of this run
+-- are never asked for again. A run that answered an interrupt also wrote to the checkpoint before it; what it replaced there is
+-- not brought back.
+create or replace function delete_checkpoints_of_run(_thread_id uuid, _run_id uuid) returns void language plpgsql as $$
+begin
+  update checkpoints set is_replay_only = true
+    where thread_id = _thread_id::text and metadata ->> 'run_id' = _run_id::text and not is_replay_only;
+  -- A run that executes may have begun at these checkpoints and not have saved one of its own yet: then all that its state may
+  -- be rebuilt from stays, until the next removal.
+  if exists (select from runs where thread_id = _thread_id and run_id <> _run_id and status = 'running')
+      and exists (select from delta_channels(_thread_id::text)) then
+    return;
+  end if;
+  perform drop_unneeded_checkpoints(_thread_id::text, _run_id);
+end
 $$;

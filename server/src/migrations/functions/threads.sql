@@ -42,13 +42,16 @@ begin
   if not found or is_in_flight(_thread_id) then
     return false;
   end if;
-  delete from checkpoints c using (
-      select checkpoint_ns, max(checkpoint_id) as checkpoint_id from checkpoints
-      where thread_id = _thread_id::text group by checkpoint_ns) as newest
-    where c.thread_id = _thread_id::text and c.checkpoint_ns = newest.checkpoint_ns
-      and c.checkpoint_id < newest.checkpoint_id;
-  update checkpoints set parent_checkpoint_id = null
-    where thread_id = _thread_id::text and parent_checkpoint_id is not null;
+  -- The newest is found by key, whatever the planner believes about the thread's size.
+  update checkpoints c set is_replay_only = true
+    where thread_id = _thread_id::text and not is_replay_only and checkpoint_id < (
+      select max(newest.checkpoint_id) from checkpoints newest
+      where newest.thread_id = _thread_id::text and newest.checkpoint_ns = c.checkpoint_ns and not newest.is_replay_only);
+  perform drop_unneeded_checkpoints(_thread_id::text, null);
+  update checkpoints c set parent_checkpoint_id = null
+    where thread_id = _thread_id::text and parent_checkpoint_id is not null and not exists (
+      select from checkpoints p where p.thread_id = c.thread_id and p.checkpoint_ns = c.checkpoint_ns
+        and p.checkpoint_id = c.parent_checkpoint_id);
   delete from checkpoint_writes w where w.thread_id = _thread_id::text and (w.checkpoint_ns, w.checkpoint_id) not in (
     select checkpoint_ns, checkpoint_id from checkpoints where thread_id = _thread_id::text);
   delete from checkpoint_blobs b where b.thread_id = _thread_id::text and (b.checkpoint_ns, b.channel, b.version) not in (

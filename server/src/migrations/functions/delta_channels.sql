@@ -1,0 +1,110 @@
+-- What delta channels are rebuilt from outlives the removal of checkpoints (server/src/checkpoints/README.md, C7).
+
+-- The delta channels of a thread. LangGraph counts their updates in the metadata of every checkpoint that has no stored value
+-- of them, in both languages; forks and copies keep it. A user's metadata of this name keeps more checkpoints, never fewer.
+create or replace function delta_channels(_thread_id text)
+returns table (checkpoint_ns text, channel text) language sql stable as $$
+  select distinct c.checkpoint_ns, counted.channel
+  from checkpoints c cross join lateral jsonb_object_keys(
+    case jsonb_typeof(c.metadata -> 'counters_since_delta_snapshot')
+      when 'object' then c.metadata -> 'counters_since_delta_snapshot' else '{}' end) as counted (channel)
+  where c.thread_id = _thread_id
+$$;
+
+create or replace function stores_channel(_thread_id text, _checkpoint_ns text, _checkpoint jsonb, _channel text)
+returns boolean language sql stable as $$
+  select exists (
+    select from checkpoint_blobs
+    where thread_id = _thread_id and checkpoint_ns = _checkpoint_ns and channel = _channel
+      and version = _checkpoint -> 'channel_versions' ->> _channel and type <> 'empty')
+$$;
+
+-- Removes the checkpoints of a thread that are marked `is_replay_only`, except for those that a visible checkpoint is rebuilt
+-- from; of these it keeps only what that takes. With `_run_id` it removes this run's writes to other checkpoints in the same way.
+-- On a thread with delta channels the parent of a checkpoint that stays becomes its nearest ancestor that stays.
+create or replace function drop_unneeded_checkpoints(_thread_id text, _run_id uuid) returns void language plpgsql as $$
+begin
+  with recursive delta as materialized (select * from delta_channels(_thread_id)),
+  -- Visible checkpoints whose parent loses something. The lookups go by key, whatever the planner believes about the thread's size.
+  children as materialized (
+    select c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint from checkpoints c
+    where exists (select from delta) and c.thread_id = _thread_id and not c.is_replay_only and (
+      exists (select from checkpoints p where p.thread_id = _thread_id and p.checkpoint_ns = c.checkpoint_ns
+        and p.checkpoint_id = c.parent_checkpoint_id and p.is_replay_only)
+      or exists (select from checkpoint_writes w where w.thread_id = _thread_id and w.checkpoint_ns = c.checkpoint_ns
+        and w.checkpoint_id = c.parent_checkpoint_id and w.run_id = _run_id))),
+  -- The value of this channel at a visible checkpoint is rebuilt through this checkpoint: a value takes the writes of the parent,
+  -- and where it is stored the rebuilding ends.
+  replayed as (
+    select c.checkpoint_ns, c.parent_checkpoint_id as checkpoint_id, d.channel
+    from children c join delta d on d.checkpoint_ns = c.checkpoint_ns
+    where not stores_channel(_thread_id, c.checkpoint_ns, c.checkpoint, d.channel)
+    union
+    select c.checkpoint_ns, c.parent_checkpoint_id, r.channel
+    from replayed r
+      join checkpoints c on c.thread_id = _thread_id and c.checkpoint_ns = r.checkpoint_ns
+        and c.checkpoint_id = r.checkpoint_id
+    where c.is_replay_only and c.parent_checkpoint_id is not null
+      and not stores_channel(_thread_id, c.checkpoint_ns, c.checkpoint, r.channel)),
+  -- Marked checkpoints that hold a value or a write of such a channel; those in between are only a way.
+  needed as materialized (
+    select c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id,
+      coalesce(jsonb_object_agg(r.channel, c.checkpoint -> 'channel_versions' -> r.channel)
+        filter (where stores_channel(_thread_id, c.checkpoint_ns, c.checkpoint, r.channel)), '{}') as stored_versions
+    from replayed r
+      join checkpoints c on c.thread_id = _thread_id and c.checkpoint_ns = r.checkpoint_ns
+        and c.checkpoint_id = r.checkpoint_id
+    where c.is_replay_only
+      and (stores_channel(_thread_id, c.checkpoint_ns, c.checkpoint, r.channel) or exists (
+        select from checkpoint_writes w
+        where w.thread_id = _thread_id and w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id
+          and w.channel = r.channel))
+    group by c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint),
+  -- From each checkpoint that stays up to its nearest ancestor that stays. Without `_run_id` only the newest ones are visible:
+  -- when nothing is needed they have no ancestor left, and the way to the root is spared.
+  ancestry (checkpoint_ns, checkpoint_id, ancestor_id) as (
+    (select checkpoint_ns, checkpoint_id, parent_checkpoint_id from children
+      union all
+      select checkpoint_ns, checkpoint_id, parent_checkpoint_id from needed)
+    union
+    select a.checkpoint_ns, a.checkpoint_id, c.parent_checkpoint_id
+    from ancestry a
+      join checkpoints c on c.thread_id = _thread_id and c.checkpoint_ns = a.checkpoint_ns
+        and c.checkpoint_id = a.ancestor_id
+    where c.is_replay_only and (c.checkpoint_ns, c.checkpoint_id) not in (select checkpoint_ns, checkpoint_id from needed)
+      and (_run_id is not null or exists (select from needed))),
+  staying as (
+    select a.checkpoint_ns, a.checkpoint_id, max(c.checkpoint_id) as parent_checkpoint_id
+    from ancestry a
+      left join checkpoints c on c.thread_id = _thread_id and c.checkpoint_ns = a.checkpoint_ns
+        and c.checkpoint_id = a.ancestor_id and (not c.is_replay_only
+          or (c.checkpoint_ns, c.checkpoint_id) in (select checkpoint_ns, checkpoint_id from needed))
+    group by a.checkpoint_ns, a.checkpoint_id),
+  linked as (
+    update checkpoints c set parent_checkpoint_id = s.parent_checkpoint_id,
+      checkpoint = case when n.checkpoint_id is null then c.checkpoint
+        else c.checkpoint || jsonb_build_object('channel_versions', n.stored_versions, 'versions_seen', '{}'::jsonb) end
+    from staying s left join needed n on n.checkpoint_ns = s.checkpoint_ns and n.checkpoint_id = s.checkpoint_id
+    where c.thread_id = _thread_id and c.checkpoint_ns = s.checkpoint_ns and c.checkpoint_id = s.checkpoint_id
+      and (c.parent_checkpoint_id is distinct from s.parent_checkpoint_id
+        or c.checkpoint -> 'channel_versions' <> n.stored_versions)),
+  dropped_writes as (
+    delete from checkpoint_writes w using checkpoints c
+    where c.thread_id = _thread_id and c.is_replay_only
+      and w.thread_id = _thread_id and w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id
+      and (w.checkpoint_ns, w.checkpoint_id, w.channel) not in (
+        select checkpoint_ns, checkpoint_id, channel from replayed)),
+  -- A task of the run stays with all that it wrote, or goes: with a part of it LangGraph would take it for done.
+  dropped_writes_of_run as (
+    delete from checkpoint_writes w
+    where w.thread_id = _thread_id and w.run_id = _run_id and not exists (
+      select from checkpoint_writes same
+        join replayed r on r.checkpoint_ns = same.checkpoint_ns and r.checkpoint_id = same.checkpoint_id
+          and r.channel = same.channel
+      where same.thread_id = _thread_id and same.checkpoint_ns = w.checkpoint_ns
+        and same.checkpoint_id = w.checkpoint_id and same.task_id = w.task_id))
+  delete from checkpoints c
+  where c.thread_id = _thread_id and c.is_replay_only
+    and (c.checkpoint_ns, c.checkpoint_id) not in (select checkpoint_ns, checkpoint_id from needed);
+end
+$$;
