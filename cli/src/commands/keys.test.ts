@@ -29,6 +29,16 @@ test("a workspace and its keys are made in the database that DATABASE_URI names"
   assert.equal((await findCaller(db, own.key, undefined)).workspaceId, workspace.id)
   assert.equal((await findCaller(db, org.key, workspace.id)).workspaceId, workspace.id)
 
+  const narrow = ["keys", "create", "--workspace", workspace.id, "--name", "app", "--scope", "run", "--json"]
+  const app = json<{ key: string; scopes: string[] }>((await run(...narrow)).stdout)
+  const unknown = await run("keys", "create", "--workspace", workspace.id, "--scope", "root")
+
+  assert.deepEqual(app.scopes, ["run"])
+  assert.deepEqual((await findCaller(db, app.key, undefined)).scopes, ["run"])
+  assert.deepEqual((await findCaller(db, own.key, undefined)).scopes, ["admin"])
+  assert.match((await run("keys", "list", "--workspace", workspace.id)).stdout, / app {2}run\n/)
+  assert.match(unknown.stderr, /Allowed choices are read, run, deploy, secrets, admin/)
+
   const revoked = await run("keys", "revoke", own.id)
 
   assert.equal(revoked.code, 0)

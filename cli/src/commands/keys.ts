@@ -1,5 +1,5 @@
 import { createApiKey, listApiKeys, revokeApiKey } from "@superstep/control/workspaces/operations"
-import type { ApiKey } from "@superstep/control/workspaces/workspace"
+import { type ApiKey, type Scope, scopes } from "@superstep/control/workspaces/workspace"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Option } from "commander"
 import type { CliCommand } from "../command.js"
@@ -13,6 +13,7 @@ interface KeyOptions {
   readonly workspace?: string
   readonly org?: boolean
   readonly name?: string
+  readonly scope?: readonly Scope[]
 }
 
 export class WhoseKey extends KnownError {
@@ -34,11 +35,12 @@ function ownerOf({ workspace, org }: KeyOptions): string | null {
   return workspace ?? null
 }
 
-const shown = ({ api_key_id, workspace_id, name, prefix, created_at, revoked_at }: ApiKey) => ({
+const shown = ({ api_key_id, workspace_id, name, prefix, scopes, created_at, revoked_at }: ApiKey) => ({
   id: api_key_id,
   workspace_id,
   name,
   prefix,
+  scopes,
   created_at,
   revoked_at,
 })
@@ -46,12 +48,21 @@ const shown = ({ api_key_id, workspace_id, name, prefix, created_at, revoked_at 
 export const createKey: CliCommand<KeyOptions> = {
   words: "keys create",
   summary: "make an API key; it is shown once",
-  options: [...whose(), new Option("--name <name>", "what it is for").default("cli"), jsonOption(), homeOption()],
+  options: [
+    ...whose(),
+    new Option("--name <name>", "what it is for").default("cli"),
+    new Option(
+      "--scope <scopes...>",
+      "what it may do: run calls agents and no more (default: admin, everything)",
+    ).choices(scopes),
+    jsonOption(),
+    homeOption(),
+  ],
   async run({ options, config, out }) {
     const workspaceId = ownerOf(options)
     const home = await openHome(options.home ?? config.home)
     const { key, clearKey } = await withControlDatabase({ home, config, command }, (db) =>
-      createApiKey(db, { workspaceId, name: options.name ?? "cli" }),
+      createApiKey(db, { workspaceId, name: options.name ?? "cli", scopes: options.scope }),
     )
     if (options.json) return out.line(JSON.stringify({ ...shown(key), key: clearKey }))
     out.line(clearKey)
@@ -67,8 +78,8 @@ export const listKeys: CliCommand<KeyOptions> = {
     const home = await openHome(options.home ?? config.home)
     const keys = await withControlDatabase({ home, config, command }, (db) => listApiKeys(db, workspaceId))
     if (options.json) return out.line(JSON.stringify(keys.map(shown)))
-    for (const { api_key_id, prefix, name, revoked_at } of keys) {
-      out.line(`${api_key_id}  ${prefix}…  ${name}${revoked_at ? "  revoked" : ""}`)
+    for (const { api_key_id, prefix, name, scopes: held, revoked_at } of keys) {
+      out.line(`${api_key_id}  ${prefix}…  ${name}  ${held.join(",")}${revoked_at ? "  revoked" : ""}`)
     }
   },
 }
