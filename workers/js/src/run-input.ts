@@ -1,5 +1,6 @@
 /** What a run's first step gets: the input, a command, or nothing, when the thread simply goes on. */
 import type { CheckpointTuple, LangGraphModule, RunnableConfig } from "./langgraph.js"
+import type { Library } from "./library.js"
 import type { CommandFields, RunRequest } from "./run-request.js"
 
 export interface RunStart {
@@ -8,10 +9,10 @@ export interface RunStart {
 }
 
 /**
- * @param head  the thread's newest checkpoint; only looked at by a repeated attempt or an answer that is falsy
+ * @param head  the thread's newest checkpoint; only looked at by a repeated attempt or an answer that LangGraph would lose
  */
 export function runStart(
-  library: LangGraphModule,
+  library: Library,
   { frame, input, command }: RunRequest,
   config: RunnableConfig,
   head: CheckpointTuple | undefined,
@@ -22,8 +23,8 @@ export function runStart(
 }
 
 /** True when `runStart` has to see the head. */
-export function needsHead({ frame, command }: RunRequest): boolean {
-  return frame.attempt > 1 || (command !== undefined && isFalsyAnswer(command))
+export function needsHead(library: Library, { frame, command }: RunRequest): boolean {
+  return frame.attempt > 1 || (command !== undefined && isLostAnswer(library, command))
 }
 
 /**
@@ -35,17 +36,14 @@ function fromHead(config: RunnableConfig): RunnableConfig {
   return { ...config, configurable }
 }
 
-/** @param head  where the open questions are, for an answer that is falsy */
-export function toCommand(
-  { Command, Send }: LangGraphModule,
-  command: CommandFields,
-  head: CheckpointTuple | undefined,
-): object {
+/** @param head  where the open questions are, for an answer that LangGraph would lose */
+export function toCommand(library: Library, command: CommandFields, head: CheckpointTuple | undefined): object {
+  const { Command, Send } = library.module
   const { goto, update, resume } = command
   return new Command({
     ...(update === undefined || update === null ? {} : { update }),
     ...(goto === undefined || goto === null ? {} : { goto: [goto].flat().map((each) => toGoto(Send, each)) }),
-    ...(resume === undefined ? {} : { resume: isFalsyAnswer(command) ? answerById(resume, head) : resume }),
+    ...(resume === undefined ? {} : { resume: isLostAnswer(library, command) ? answerById(resume, head) : resume }),
   })
 }
 
@@ -55,12 +53,12 @@ function toGoto(Send: LangGraphModule["Send"], target: unknown): unknown {
 }
 
 /**
- * LangGraph JS tests an answer for truth, so `false`, `0` and `""` would be lost (decisions, agent server 7). `null` is
- * an answer when the command says nothing else; beside a `goto` or an `update` it means that there is none.
+ * Every answer reaches its node (decisions, agent server 7). LangGraph takes `null` for none, and before 1.7 also `false`, `0` and
+ * `""`. `null` is an answer when the command says nothing else; beside a `goto` or an `update` it means that there is none.
  */
-function isFalsyAnswer({ resume, goto, update }: CommandFields): boolean {
+function isLostAnswer(library: Library, { resume, goto, update }: CommandFields): boolean {
   if (resume === undefined || resume) return false
-  return resume !== null || ((goto ?? null) === null && (update ?? null) === null)
+  return resume === null ? (goto ?? null) === null && (update ?? null) === null : !library.isSince("1.7.0")
 }
 
 /** The map `{interrupt id: answer}` passes any value; the oldest open question gets it, as it would otherwise. */

@@ -146,8 +146,8 @@ export class Run {
     if (frame.durability !== "exit") drainBetweenSteps(graph, () => this.#isDraining)
     this.#graph = graph
     const thread = { configurable: { thread_id } }
-    const head = needsHead(this.#request) ? await this.#checkpoints.get(checkpointer.serde, thread) : undefined
-    return { graph, ...runStart(library.module, this.#request, config, head) }
+    const head = needsHead(library, this.#request) ? await this.#checkpoints.get(checkpointer.serde, thread) : undefined
+    return { graph, ...runStart(library, this.#request, config, head) }
   }
 
   /** The attempt before this one stopped at a breakpoint and could not tell: this one tells it and runs nothing. */

@@ -1,5 +1,6 @@
 /** A checkpoint as the server keeps it: its pending writes know their places. */
 import type { Checkpoint, CheckpointTuple, PendingWrite } from "./langgraph.js"
+import { withoutAnswered } from "./open-questions.js"
 
 /**
  * Where a write of a task is kept. The special channels have fixed places below zero, so that a later one replaces
@@ -28,11 +29,11 @@ export interface SavedCheckpoint extends Omit<CheckpointTuple, "pendingWrites"> 
   readonly writes: readonly PlacedWrite[]
 }
 
-/** As LangGraph wants it. Each caller gets a copy of its own: `getState` applies the pending writes to what it was given. */
+/** As LangGraph wants it, with the open questions alone. Each caller gets a copy of its own: `getState` applies the pending writes to what it was given. */
 export const tupleOf = ({ writes, checkpoint, ...saved }: SavedCheckpoint): CheckpointTuple => ({
   ...saved,
   checkpoint: copyOf(checkpoint),
-  pendingWrites: writes.map(pendingWrite),
+  pendingWrites: withoutAnswered(writes).map(pendingWrite),
 })
 
 export const pendingWrite = ({ taskId, channel, value }: PlacedWrite): PendingWrite => [taskId, channel, value]

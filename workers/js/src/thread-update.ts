@@ -4,7 +4,7 @@ import { createCheckpointer } from "./checkpointer.js"
 import type { Connection } from "./connection.js"
 import { GatheringLink } from "./gathering-link.js"
 import { withPersistence } from "./graph-export.js"
-import type { LangGraphModule } from "./langgraph.js"
+import type { Library } from "./library.js"
 import type { LoadedGraph } from "./loader.js"
 import { toCommand } from "./run-input.js"
 import type { CommandFields } from "./run-request.js"
@@ -44,7 +44,7 @@ export async function graphUpdateState(
   const store = createStore(library.module, { call: connection.call.bind(connection) })
   const graph = withPersistence(shared, createCheckpointer(library.module, link), store)
 
-  const updated = await graph.bulkUpdateState(config, superstepsOf(library.module, payload[1]))
+  const updated = await graph.bulkUpdateState(config, superstepsOf(library, payload[1]))
   const state = await graph.getState({ configurable: { thread_id: call.thread_id } })
 
   const lines = [["values", serialise(state.values)], ["interrupts", serialise(openInterrupts(state))], ...link.lines]
@@ -54,12 +54,12 @@ export async function graphUpdateState(
   return { fields: { checkpoint, puts: link.puts, payload: names }, lines: lines.map(([, line = ""]) => line) }
 }
 
-function superstepsOf(library: LangGraphModule, line: Buffer | undefined): object[] {
+function superstepsOf(library: Library, line: Buffer | undefined): object[] {
   const supersteps: { updates: Update[] }[] = JSON.parse(line?.toString("utf8") ?? "[]")
   return supersteps.map(({ updates }) => ({ updates: updates.map((update) => updateOf(library, update)) }))
 }
 
-function updateOf(library: LangGraphModule, { values, command, as_node: asNode }: Update): object {
+function updateOf(library: Library, { values, command, as_node: asNode }: Update): object {
   const given = command === undefined || command === null ? (values ?? null) : toCommand(library, command, undefined)
   return { values: given, ...(asNode === undefined || asNode === null ? {} : { asNode }) }
 }

@@ -82,6 +82,30 @@ test("two questions are answered by their ids, falsy answers too", async () => {
   assert.deepEqual(Object(values).out, ["a:A", "b:false"])
 })
 
+test("of two parallel questions, the one that is answered is not open any more", async () => {
+  const thread_id = crypto.randomUUID()
+  const asked = await server.run("hitl2", { thread_id, input: { out: [] } })
+  const [first = "", second = ""] = Object.values(Object(asked.interrupts)).flat().map(id)
+
+  const between = await server.run("hitl2", { thread_id, command: { resume: { [first]: "A" } } })
+  const state = Object(await ask("graph.state", { graph_id: "hitl2", thread_id, subgraphs: false }))
+  const [newest] = await history("hitl2", thread_id)
+  // The oldest open question gets it: the one that has its answer counts no more.
+  const end = await server.run("hitl2", { thread_id, command: { resume: null } })
+
+  assert.equal(between.status, "interrupted")
+  assert.deepEqual(Object.values(Object(between.interrupts)).flat().map(id), [second])
+  for (const told of [state, Object(newest)]) {
+    assert.deepEqual(told.interrupts.map(id), [second])
+    assert.deepEqual(
+      told.tasks.map(({ interrupts }: { interrupts: unknown[] }) => interrupts.map(id)),
+      [[], [second]],
+    )
+    assert.deepEqual(told.tasks[0].result, { out: ["a:A"] })
+  }
+  assert.deepEqual([end.status, end.values], ["success", { out: ["a:A", "b:null"] }])
+})
+
 test("a command can change the state and choose the next nodes, with an input for each", async () => {
   const thread_id = crypto.randomUUID()
   await server.run("builder", { thread_id, input: { n: 1 } })

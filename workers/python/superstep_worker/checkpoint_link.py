@@ -29,6 +29,7 @@ from .checkpoint_metadata import checkpoint_metadata
 from .connection import Lines
 from .frames import Frame, Header
 from .newest_checkpoint import NewestCheckpoint
+from .open_questions import without_answered
 
 if TYPE_CHECKING:
     # Libraries of before delta channels do not have it.
@@ -83,6 +84,10 @@ class CheckpointLink:
         self._closed = self._closed or reason
 
     async def get(self, serde: SerializerProtocol, config: RunnableConfig) -> CheckpointTuple | None:
+        found = await self._find(serde, config)
+        return None if found is None else without_answered(found)
+
+    async def _find(self, serde: SerializerProtocol, config: RunnableConfig) -> CheckpointTuple | None:
         thread_id, ns, checkpoint_id = place_of(config)
         is_root = thread_id == self._options.thread_id and ns == ""
         known = self.newest() if is_root else None
@@ -151,7 +156,7 @@ class CheckpointLink:
             "filter": filter,
         }
         reply = await self._call({name: value for name, value in question.items() if value is not None})
-        return [found for found, _ in decode_tuples(serde, thread_id, reply)]
+        return [without_answered(found) for found, _ in decode_tuples(serde, thread_id, reply)]
 
     async def put(
         self,

@@ -47,6 +47,22 @@ def ask_twice(state: Question) -> dict[str, str]:
 twice = StateGraph(Question).add_node(ask_twice).add_edge(START, "ask_twice").compile()
 
 
+class Answers(TypedDict):
+    out: Annotated[list[str], operator.add]
+
+
+def ask_a(state: Answers) -> dict[str, list[str]]:
+    return {"out": [f"a:{interrupt({'q': 'a?'})}"]}
+
+
+def ask_b(state: Answers) -> dict[str, list[str]]:
+    return {"out": [f"b:{interrupt({'q': 'b?'})}"]}
+
+
+#: Two questions at a time.
+pair = StateGraph(Answers).add_node(ask_a).add_node(ask_b).add_edge(START, "ask_a").add_edge(START, "ask_b").compile()
+
+
 async def tick(state: Number, config: RunnableConfig) -> Number:
     get_stream_writer()({"tick": state["n"]})
     await asyncio.sleep(config["configurable"].get("tick_ms", 400) / 1000)
