@@ -33,19 +33,22 @@ export interface Program {
   readonly env: Readonly<Record<string, string>>
   readonly logFile: string
   readonly cwd?: string
+  /** Of ours, which it gets as its 3, 4 and so on. */
+  readonly descriptors?: readonly number[]
   /** How it is asked to stop, and how long it has before it is killed. */
   readonly stop?: { readonly signal: NodeJS.Signals; readonly graceMs: number }
 }
 
 /** Starts a program; its output goes to the file. It stops with the cleanup. */
 export function startProgram(
-  { argv, env, logFile, cwd, stop: how = politely }: Program,
+  { argv, env, logFile, cwd, descriptors = [], stop: how = politely }: Program,
   cleanup: Cleanup,
 ): ChildProcess {
   cleanup.assertOpen()
   const [program, ...args] = argv
   const log = openSync(logFile, "a")
-  const child = spawn(program, args, { env: { ...inherited(), ...env }, stdio: ["pipe", log, log], cwd })
+  const stdio = ["pipe" as const, log, log, ...descriptors]
+  const child = spawn(program, args, { env: { ...inherited(), ...env }, stdio, cwd })
   closeSync(log)
   cleanup.add(() => stop(child, how))
   return child

@@ -11,6 +11,7 @@ import { createApp } from "./app.js"
 import { startBackground } from "./background.js"
 import { installedNodes } from "./builders/installed-nodes.js"
 import { agentsUrlOf, apiUrlOf, type Config, gitProtocolsOf, isLoopback } from "./config.js"
+import { edgeEntry } from "./edge/client.js"
 import { networks } from "./edge/config.js"
 import { openHome } from "./home.js"
 import { stayInCharge, takeDatabase } from "./home-in-charge.js"
@@ -19,7 +20,8 @@ import { LiveLogs } from "./logs/live-logs.js"
 import { loadMasterKey } from "./master-key.js"
 import type { PipelineContext, PipelineLimits } from "./pipeline/context.js"
 import { crashPoints } from "./pipeline/crash-points.js"
-import { edgeOnThisMachine, edgeToken, wakeSocketOf } from "./pipeline/edge-process.js"
+import { edgeFiles, edgeToken, prepareEdgeFolders } from "./pipeline/edge-folders.js"
+import { edgeOnThisMachine } from "./pipeline/edge-process.js"
 import { type Folders, foldersOf } from "./pipeline/folders.js"
 import { defaultBuilds, startPipeline } from "./pipeline/pipeline.js"
 import { prepareUnits } from "./pipeline/platform-start.js"
@@ -30,7 +32,7 @@ import { startPushWork } from "./pushes/background.js"
 import { freeFormerClaims } from "./revisions/claims.js"
 import { pipelineChannel } from "./revisions/wake-up.js"
 import { type Cgroups, openCgroups } from "./runtimes/cgroups.js"
-import { decideIsolation, type Isolation } from "./runtimes/isolation.js"
+import { decideIsolation, edgeUserOf, type Isolation } from "./runtimes/isolation.js"
 import { unitLimits } from "./runtimes/limits.js"
 import { processRuntime } from "./runtimes/process.js"
 import { archiveSource } from "./sources/archive.js"
@@ -133,10 +135,13 @@ async function startParts(
   const listening = await listen(app.fetch, address, tls && { files: tls, log })
   undo.push(() => listening.close(0))
 
+  const user = edgeUserOf(context.isolation)
+  await prepareEdgeFolders(folders, user)
   const token = await edgeToken(folders)
   const edge = edgeOnThisMachine({
     ...config,
     token,
+    user,
     port: config.agentsPort,
     folders,
     tls,
@@ -146,7 +151,7 @@ async function startParts(
   })
   await prepareUnits(context, await edge.isAlive())
   await edge.ensure()
-  const stopWakeCalls = await listenForWakeCalls(wakeSocketOf(folders), { db, log, token })
+  const stopWakeCalls = await listenForWakeCalls(edgeFiles(folders).wakeSocket, { db, log, token, user })
   undo.push(stopWakeCalls)
   await freeFormerClaims(db, homeId)
 
@@ -209,7 +214,7 @@ async function createContext(input: {
   readonly db: Database
 }): Promise<Omit<PipelineContext, "edge">> {
   const { config, environment, log, programs, folders, server, db } = input
-  const isolation = await decideIsolation(folders.home, [process.execPath, programs.server, programs.verify])
+  const isolation = await decideIsolation(folders.home, [process.execPath, programs.server, programs.verify, edgeEntry])
   const crashPoint = crashPoints(config.crashAt)
   if (isolation.warning) log.warn({}, isolation.warning)
   const cgroups = await groupsOfUnits(input, isolation)

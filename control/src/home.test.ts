@@ -34,7 +34,7 @@ test("a folder for sockets that others made, or may write to, is refused", async
   rmSync(folders.run)
 
   await openHome(folders)
-  await makeOwnFolder(folders.run, 0o711)
+  await makeOwnFolder(folders.run, 0o700)
 
-  assert.equal(statSync(folders.run).mode & 0o777, 0o711)
+  assert.equal(statSync(folders.run).mode & 0o777, 0o700)
 })

@@ -25,7 +25,7 @@ export async function openHome(folders: Folders): Promise<string> {
     // A folder that was there has the permissions that somebody gave it.
     if (await mkdir(folder, { recursive: true })) await chmod(folder, 0o711)
   }
-  await makeOwnFolder(folders.run, 0o711)
+  await makeOwnFolder(folders.run, 0o700)
   const other = await takeLock(join(folders.home, "control.json"))
   if (other) {
     throw new HomeInUse(`process ${other.pid} already runs on ${folders.home}: stop it, or choose another with --home`)

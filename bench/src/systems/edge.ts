@@ -3,6 +3,7 @@ import { createHash, randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { edgeProcess, pushTable } from "@superstep/control/edge/client"
 import { Secret } from "@superstep/toolkit/config/settings"
+import { bindTcpSocket } from "@superstep/toolkit/http/bound-socket"
 import { until } from "@superstep/toolkit/testing/until"
 import { BenchFailed } from "../http-client.js"
 import { lastLines, startProgram } from "../processes.js"
@@ -20,8 +21,9 @@ export async function startEdge({ folder, cleanup }: Place, behind: System): Pro
     wakeSocket: join(folder, "wake.sock"),
     successorFile: join(folder, "successor.json"),
   }
-  const spec = { host: "127.0.0.1", port: 0, token, ...files, graceSeconds: 0 }
-  const child = startProgram({ ...edgeProcess(spec), logFile }, cleanup)
+  using socket = await bindTcpSocket({ host: "127.0.0.1", port: 0 })
+  const command = edgeProcess({ token, ...files, graceSeconds: 0 })
+  const child = startProgram({ ...command, logFile, descriptors: [socket.descriptor] }, cleanup)
   const { port } = await until(() => findLogLine(logFile, "edge listens"), { what: "the edge listens" })
   await pushTable(
     { socketPath: adminSocket, token },

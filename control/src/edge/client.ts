@@ -10,7 +10,6 @@ import type { z } from "zod"
 import { startedSchema, statusSchema, takenSchema } from "./admin.js"
 import { settings } from "./config.js"
 import { tokenHeader } from "./edge-token.js"
-import { type Successor, successorDescriptor } from "./succession.js"
 import type { Table } from "./table.js"
 
 export type EdgeStatus = z.infer<typeof statusSchema>
@@ -20,6 +19,9 @@ export interface EdgeAdmin {
   readonly socketPath: string
   readonly token: Secret
 }
+
+/** The edge's program. */
+export const edgeEntry = fileURLToPath(new URL("main.js", import.meta.url))
 
 // An edge answers in milliseconds; after this it hangs.
 const timeoutMs = 5000
@@ -55,13 +57,6 @@ export async function startSuccessor(admin: EdgeAdmin): Promise<number> {
   return startedSchema.parse(JSON.parse(body)).pid
 }
 
-/** What goes into the successor's file for this command. */
-export const successorOf = ({ argv, env }: ReturnType<typeof edgeProcess>, cwd: string): Successor => ({
-  argv,
-  env: { ...env, [settings.listenDescriptor.env]: String(successorDescriptor) },
-  cwd,
-})
-
 /** Tells an edge that its successor has taken over. @throws Unavailable  it does not answer */
 export async function retireEdge(admin: EdgeAdmin): Promise<void> {
   const { status, body } = await ask(admin, "POST", "/retire")
@@ -69,14 +64,11 @@ export async function retireEdge(admin: EdgeAdmin): Promise<void> {
 }
 
 export interface EdgeSpec {
-  readonly host: string
-  /** 0 lets the system choose; the log line "edge listens" tells which. */
-  readonly port: number
   /** Absolute, below 100 bytes. */
   readonly adminSocket: string
   /** At least 32 characters. */
   readonly token: Secret
-  /** Absolute: what `successorOf` gives is written there before `startSuccessor` is called. */
+  /** Absolute: a `Successor` is written there before `startSuccessor` is called. */
   readonly successorFile: string
   /** Absolute. */
   readonly tablePath: string
@@ -92,13 +84,11 @@ export interface EdgeSpec {
   readonly command?: string
 }
 
-/** How to start an edge: command and whole environment. */
+/** How to start an edge: command and whole environment. Its descriptor 3 is a bound socket (`bound-socket.ts`). */
 export function edgeProcess(spec: EdgeSpec): { argv: [string, ...string[]]; env: Record<string, string> } {
-  const host = spec.host.includes(":") ? `[${spec.host}]` : spec.host
   return {
-    argv: [process.execPath, "--enable-source-maps", fileURLToPath(new URL("main.js", import.meta.url))],
+    argv: [process.execPath, "--enable-source-maps", edgeEntry],
     env: {
-      [settings.listen.env]: `${host}:${spec.port}`,
       [settings.adminSocket.env]: spec.adminSocket,
       [settings.token.env]: spec.token.reveal(),
       [settings.successorFile.env]: spec.successorFile,

@@ -10,13 +10,6 @@ const wholeNumber = (fallback: number) =>
 
 const path = z.string("expected a path").startsWith("/", "expected an absolute path")
 
-const address = z.string("expected host:port").transform((text, context) => {
-  const [, host, port] = /^\[?(.+?)\]?:(\d+)$/.exec(text) ?? []
-  if (host !== undefined) return { host, port: Number(port) }
-  context.addIssue({ code: "custom", message: "expected host:port" })
-  return z.NEVER
-})
-
 /** A list of addresses and networks, by comma. */
 export const networks = z
   .string()
@@ -41,12 +34,6 @@ function addNetwork(list: BlockList, entry: string): boolean {
 }
 
 export const settings = {
-  listen: { env: "SUPERSTEP_EDGE_LISTEN", describe: "host:port where agents answer.", schema: address },
-  listenDescriptor: {
-    env: "SUPERSTEP_EDGE_LISTEN_FD",
-    describe: "Descriptor of a listening socket that another edge passed on; then nothing is bound.",
-    schema: z.string().regex(/^\d+$/, "expected a number").transform(Number).optional(),
-  },
   command: {
     env: "SUPERSTEP_EDGE_COMMAND",
     describe: "A name for all that it was started with, which it tells again when asked for its status.",

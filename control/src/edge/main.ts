@@ -3,13 +3,12 @@ import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
-import { AddressInUse, bind } from "@superstep/toolkit/http/listen"
 import { createLog } from "@superstep/toolkit/log/log"
 import { listenForAdmin } from "./admin.js"
 import { readConfig } from "./config.js"
 import { createEdge } from "./edge.js"
 import { createEdgeServer } from "./server.js"
-import { successionOf } from "./succession.js"
+import { listenDescriptor, successionOf } from "./succession.js"
 import { readTableFile } from "./table-file.js"
 
 // A control plane that lives sends it at once; without one, what only reads is answered by the table that there is.
@@ -21,10 +20,7 @@ async function main(): Promise<void> {
   const edge = createEdge({ config, log, table: await readTableFile(config.tablePath, log) })
   const edgeServer = createEdgeServer(edge)
   const { server, close } = edgeServer
-  const accept = () =>
-    config.listenDescriptor === undefined
-      ? bind(server, config.listen)
-      : once(server.listen({ fd: config.listenDescriptor }), "listening")
+  const accept = () => once(server.listen({ fd: listenDescriptor }), "listening")
   if (edge.table.saysRights) await accept()
   const onEnd = () => {
     log.info({}, "edge has handed over")
@@ -60,7 +56,6 @@ main().catch((error: unknown) => {
 })
 
 function explain(error: unknown): string {
-  if (error instanceof AddressInUse) return error.message.replace("--port", "--agents-port")
   if (error instanceof KnownError) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

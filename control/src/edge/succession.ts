@@ -16,8 +16,8 @@ import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import { z } from "zod"
 import type { EdgeServer } from "./server.js"
 
-/** The descriptor that a successor finds the listening socket at. */
-export const successorDescriptor = 3
+/** The descriptor at which every edge finds the socket that it listens on. */
+export const listenDescriptor = 3
 
 /**
  * How the next edge is started. The control plane writes it into a file, where nobody else can; no request says what is
@@ -48,7 +48,7 @@ export function successionOf(
     const successor = successorSchema.parse(JSON.parse(await readFile(successorFile, "utf8")))
     // At once: at an end in order it would remove the socket that the next one answers on.
     if (started) await stopProcess(started, { graceMs: 0, signal: "SIGKILL" })
-    started = await spawnDetached({ ...successor, outputFile: undefined, extraDescriptors: [descriptorOf(server)] })
+    started = await spawnDetached({ ...successor, outputFile: undefined, extraDescriptors: [listenDescriptor] })
     return started.pid
   }
   const retire = () => {
@@ -59,12 +59,4 @@ export function successionOf(
     NetServer.prototype.close.call(server, onEnd)
   }
   return { start, retire }
-}
-
-/** Node tells it to nobody, but it is how a listening socket passes to a process that is no child of a cluster. */
-function descriptorOf(server: NetServer): number {
-  const { _handle: handle } = server as unknown as { _handle: { fd?: number } | null }
-  if (handle?.fd === undefined || handle.fd < 0)
-    throw new Error("the edge does not listen on a socket that can be passed on")
-  return handle.fd
 }

@@ -1,19 +1,9 @@
 /** Small JSON files by which processes tell each other who they are. */
-import { randomUUID } from "node:crypto"
-import { readFile, rename, rm, writeFile } from "node:fs/promises"
+import { readFile } from "node:fs/promises"
+import { writeWhole } from "./whole-file.js"
 
 /** Writes so that a reader sees all of it or none. Only its owner may read it. */
-export async function writeJson(file: string, value: unknown): Promise<void> {
-  const partial = `${file}.${randomUUID()}.partial`
-  try {
-    await writeFile(partial, JSON.stringify(value), { mode: 0o600 })
-    await rename(partial, file)
-  } catch (error) {
-    // A full disk makes an empty file, and each try would make one more.
-    await rm(partial, { force: true })
-    throw error
-  }
-}
+export const writeJson = (file: string, value: unknown): Promise<void> => writeWhole(file, JSON.stringify(value))
 
 /** @returns undefined when there is no such file */
 export async function readJson<T>(file: string): Promise<T | undefined> {

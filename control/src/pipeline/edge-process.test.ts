@@ -1,20 +1,32 @@
 /** An edge is replaced by one with other settings, or of another release, while requests and streams go on. */
 import assert from "node:assert/strict"
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { mkdir } from "node:fs/promises"
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import test from "node:test"
-import type { Secret } from "@superstep/toolkit/config/settings"
+import { connect, type TLSSocket } from "node:tls"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
-import { createLog, type LogLevel } from "@superstep/toolkit/log/log"
+import type { TlsFiles } from "@superstep/toolkit/http/tls-files"
+import { createLog } from "@superstep/toolkit/log/log"
+import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/certificate"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { edgeStatus, startSuccessor } from "../edge/client.js"
 import { gate, route, startUnit, withKey } from "../edge/testing/harness.js"
-import { edgeOnThisMachine, edgeToken } from "./edge-process.js"
+import { isolatedUser } from "../runtimes/isolation.js"
+import { edgeToken, prepareEdgeFolders } from "./edge-folders.js"
+import { type EdgeOptions, edgeOnThisMachine } from "./edge-process.js"
 import { foldersOf } from "./folders.js"
 
 async function setUp() {
@@ -28,14 +40,15 @@ async function setUp() {
     response.end("data: 2\n\n")
   })
   const folders = foldersOf(folder)
-  await mkdir(folders.run, { recursive: true })
+  await prepareEdgeFolders(folders, undefined)
   const port = await freePort()
   const log = createLog({ process: "test", level: "silent" })
   const token = await edgeToken(folders)
-  const edge = (change: { logLevel?: LogLevel; drainMs?: number; hangMs?: number; token?: Secret } = {}) =>
+  const edge = (change: Partial<EdgeOptions> = {}) =>
     edgeOnThisMachine({
       folders,
       token,
+      user: undefined,
       host: "127.0.0.1",
       port,
       logLevel: "info",
@@ -95,7 +108,7 @@ test("an edge hands over under requests and a stream: none fails, none is cut, a
   await until(async () => !(await isAlive(former)), { what: "the former edge has ended" })
   await next.ensure()
   assert.deepEqual(readdirSync(join(folders.edge, "retired")), [])
-  assert.ok(!existsSync(join(folders.run, `edge-${former.pid}.sock`)))
+  assert.ok(!existsSync(join(folders.edgeSockets, `${former.pid}.sock`)))
 })
 
 test("an edge that is as it should be is kept, and one that was killed is started again with its table", async () => {
@@ -146,7 +159,7 @@ test("an edge that hands over and hangs keeps no table from the one that serves"
   process.kill(former.pid, "SIGSTOP")
   // Whoever asks it and waits gives up after this one.
   let isGivenUp = false
-  const waiting = edgeStatus({ socketPath: join(folders.run, `edge-${former.pid}.sock`), token }).catch(() => {
+  const waiting = edgeStatus({ socketPath: join(folders.edgeSockets, `${former.pid}.sock`), token }).catch(() => {
     isGivenUp = true
   })
 
@@ -188,7 +201,7 @@ test("a successor that nobody has heard of is ended before another one is starte
   // As it is for who was killed between the start of a successor and its first answer.
   const mute = { argv: [process.execPath, "-e", "setInterval(() => {}, 1000)"], env: {}, cwd: setup.folders.edge }
   writeFileSync(join(setup.folders.edge, "successor.json"), JSON.stringify(mute))
-  const admin = { socketPath: join(setup.folders.run, "edge.sock"), token: setup.token }
+  const admin = { socketPath: join(setup.folders.edgeSockets, "admin.sock"), token: setup.token }
   const lost = await identify(await startSuccessor(admin))
   assert.ok(lost)
 
@@ -245,6 +258,43 @@ test("one that was begun with other settings, by somebody who was killed right t
   await other.ensure()
   assert.notEqual(setup.identity().pid, replaced.pid)
 })
+
+test("an edge that may not read the operator's certificate shows it, and the one after it", {
+  skip: withoutOpenssl(),
+}, async (t) => {
+  const folder = temporaryFolder()
+  const [first, second] = [makeCertificate(folder, "first"), makeCertificate(folder, "second")]
+  const tls = { certFile: join(folder, "live.crt"), keyFile: join(folder, "live.key") }
+  const install = ({ certFile, keyFile }: TlsFiles) => {
+    copyFileSync(certFile, tls.certFile)
+    copyFileSync(keyFile, tls.keyFile)
+    for (const file of Object.values(tls)) chmodSync(file, 0o600)
+  }
+  install(first)
+  const user = process.getuid?.() === 0 ? isolatedUser(0) : undefined
+  await using setup = await setUp()
+  await prepareEdgeFolders(setup.folders, user)
+  const edge = setup.edge({ tls, user })
+  t.after(() => edge.stop())
+
+  await edge.ensure()
+  assert.equal(await nameOf(edge.url), "first")
+  install(second)
+  await edge.ensure()
+
+  await until(async () => (await nameOf(edge.url)) === "second", { what: "the new certificate is shown" })
+  assert.equal(statSync(join(setup.folders.edge, "tls.pem")).mode & 0o007, 0)
+})
+
+/** Whom the certificate at an address names. */
+const nameOf = (url: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket: TLSSocket = connect({ port: Number(new URL(url).port), rejectUnauthorized: false }, () => {
+      resolve(String(socket.getPeerCertificate().subject.CN))
+      socket.destroy()
+    })
+    socket.once("error", reject)
+  })
 
 async function ask(url: string, agent: Agent): Promise<string> {
   const response = await send(url, agent)

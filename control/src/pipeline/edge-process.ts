@@ -2,22 +2,27 @@
  * The edge as a process of its own: started once, found again after a restart, started again when it has died or hangs,
  * and replaced without a cut when it is of another release or has other settings (edge/succession.ts, S1–S3).
  */
-import { createHash, randomBytes } from "node:crypto"
-import { mkdir, readFile, rename, rm } from "node:fs/promises"
-import { join } from "node:path"
+import { createHash } from "node:crypto"
+import { readFile, rename, rm, stat } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
-import { Secret } from "@superstep/toolkit/config/settings"
+import type { Secret } from "@superstep/toolkit/config/settings"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
-import { ifCode } from "@superstep/toolkit/errors/if-code"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
-import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
+import { type OsUser, spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
+import { bindTcpSocket } from "@superstep/toolkit/http/bound-socket"
+import { AddressInUse } from "@superstep/toolkit/http/listen"
 import type { TlsFiles } from "@superstep/toolkit/http/tls-files"
 import type { Log, LogLevel } from "@superstep/toolkit/log/log"
-import { type EdgeAdmin, edgeProcess, edgeStatus, pushTable, startSuccessor, successorOf } from "../edge/client.js"
+import { type EdgeAdmin, edgeProcess, edgeStatus, pushTable, startSuccessor } from "../edge/client.js"
+import type { Successor } from "../edge/succession.js"
 import { readJson, writeJson } from "../files/json-file.js"
 import { readLines } from "../files/read-lines.js"
+import { writeWhole } from "../files/whole-file.js"
 import type { Edge } from "./context.js"
+import { certificateCopy } from "./edge-certificate.js"
+import { edgeFiles } from "./edge-folders.js"
 import type { Folders } from "./folders.js"
 import { openTogether, retiredEdges } from "./retired-edges.js"
 
@@ -25,6 +30,8 @@ export interface EdgeOptions {
   readonly folders: Folders
   /** `edgeToken` of the folders. */
   readonly token: Secret
+  /** Whom it runs as; as we do when undefined. */
+  readonly user: OsUser | undefined
   readonly host: string
   readonly port: number
   readonly logLevel: LogLevel
@@ -54,27 +61,15 @@ const pollMs = 20
 // A little more than the grace that the edge itself gives to what is open.
 const stopMs = 12_000
 
-/** What the edge of an installation and its control plane know each other by; it is made up at the first start. */
-export async function edgeToken({ edge }: Folders): Promise<Secret> {
-  const file = join(edge, "token.json")
-  const known = await readJson<string>(file)
-  if (known !== undefined) return new Secret(known)
-  const token = randomBytes(32).toString("base64url")
-  await mkdir(edge, { recursive: true, mode: 0o700 })
-  await writeJson(file, token)
-  return new Secret(token)
-}
-
-/** Where the edge says who is to wake up. */
-export const wakeSocketOf = (folders: Folders): string => join(folders.run, "wake.sock")
-
 /** The edge that belongs to a data folder. */
 export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
-  const { folders, host, port, token, log } = options
+  const { folders, host, port, token, user, tls, log } = options
   const files = edgeFiles(folders)
   const { adminSocket, identityFile } = files
   const admin = { socketPath: adminSocket, token }
-  const address = `${host}:${port}`
+  // One that listens elsewhere, or runs as somebody else, cannot start what we want.
+  const place = `${user?.uid ?? process.getuid?.() ?? ""}@${host}:${port}`
+  const copyCertificate = certificateCopy({ tls, copy: files.tlsFile, reader: user, log })
   const retired = retiredEdges(options)
   // One thing at a time: nobody pushes to an edge that is being replaced, and nobody starts a second one.
   const inTurn = oneAfterTheOther()
@@ -88,12 +83,12 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
 
   const ensure = async (): Promise<void> => {
     await retired.lookAfter()
-    const command = await commandOf(options, files)
+    await copyCertificate()
+    const command = await commandOf(options, files, place)
     const running = await find()
     const isSilent = silentSince !== undefined && performance.now() - silentSince > options.hangMs
-    if (running?.address === address && running.command === command.hash && !isSilent) return
-    // Another address is another socket, and one that hangs can hand nothing over.
-    const isEnded = running && (running.address !== address || isSilent)
+    if (running?.place === place && running.command === command.hash && !isSilent) return
+    const isEnded = running && (running.place !== place || isSilent)
     if (isEnded) {
       if (isSilent) log.warn({ pid: running.pid }, "edge does not answer: it is ended")
       await stopProcess(running, { graceMs: isSilent ? 0 : stopMs })
@@ -102,7 +97,7 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
     const successor = running && !isEnded ? await succeed(running, command) : undefined
     const identity = successor ?? (await adopt()) ?? (await start(options, files, command))
     // One that a killed process of ours began may be another one than we would begin: then the next look replaces it.
-    const begunAs = await untilAnswering(identity, { ...files, admin, address })
+    const begunAs = await untilAnswering(identity, { ...files, admin })
     // Written before its predecessor retires: whoever is killed in between tells that one again.
     if (running && successor) {
       options.crashPoint?.("edge:after-successor")
@@ -118,7 +113,7 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   /** One whose identity was never written down, because we were killed right then, still answers. */
   const adopt = async (): Promise<ProcessIdentity | undefined> => {
     const status = await edgeStatus(admin).catch(undefinedIfUnavailable)
-    return status && identify(status.pid)
+    return status && identifyEdge(status.pid, user)
   }
 
   /**
@@ -127,15 +122,17 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
    */
   const succeed = async (former: EdgeIdentity, command: EdgeCommand): Promise<ProcessIdentity | undefined> => {
     const begun = await edgeStatus(admin).catch(undefinedIfUnavailable)
-    if (begun && begun.pid !== former.pid) return identify(begun.pid)
+    if (begun && begun.pid !== former.pid) return identifyEdge(begun.pid, user)
     const formerSocket = retired.socketOf(former)
     await rename(adminSocket, formerSocket).catch(ifCode(["ENOENT"]))
     options.crashPoint?.("edge:after-rename")
-    await writeJson(files.successorFile, successorOf(command, folders.edge))
+    const { argv, env } = command
+    await writeWhole(files.successorFile, JSON.stringify({ argv, env, cwd: folders.edge } satisfies Successor), user)
     const pid = await startSuccessor(retired.adminOf(former)).catch((err: unknown) =>
       log.warn({ err, pid: former.pid }, "the edge cannot start its successor: it is ended first"),
     )
-    if (pid !== undefined) return (await identify(pid)) ?? Promise.reject(new Unavailable("the new edge ended at once"))
+    if (pid !== undefined)
+      return (await identifyEdge(pid, user)) ?? Promise.reject(new Unavailable("the new edge ended at once"))
     await stopProcess(former, { graceMs: stopMs })
     await rm(formerSocket, { force: true })
     return undefined
@@ -188,29 +185,15 @@ function oneAfterTheOther() {
 }
 
 interface BegunAs {
-  /** Where it was told to listen, `host:port`. */
-  readonly address: string
+  /** Whom it runs as and where it was told to listen, `uid@host:port`. */
+  readonly place: string
   /** Of the release and all settings it was started with. */
   readonly command: string
 }
 
 interface EdgeIdentity extends ProcessIdentity, BegunAs {}
 
-interface EdgeFiles {
-  readonly adminSocket: string
-  readonly identityFile: string
-  readonly outputFile: string
-  readonly tablePath: string
-  readonly successorFile: string
-}
-
-const edgeFiles = ({ run, edge }: Folders): EdgeFiles => ({
-  adminSocket: join(run, "edge.sock"),
-  identityFile: join(edge, "pid.json"),
-  outputFile: join(edge, "out.log"),
-  tablePath: join(edge, "table.json"),
-  successorFile: join(edge, "successor.json"),
-})
+type EdgeFiles = ReturnType<typeof edgeFiles>
 
 type EdgeCommand = ReturnType<typeof edgeProcess> & { readonly hash: string }
 
@@ -219,47 +202,56 @@ const packageFile = new URL("../../package.json", import.meta.url)
 // What runs is what was there when we started, whatever is put in its place later.
 const release = readFile(packageFile, "utf8").then((text) => (JSON.parse(text) as { version: string }).version)
 
-async function commandOf(options: EdgeOptions, files: EdgeFiles): Promise<EdgeCommand> {
-  const { host, port, token, logLevel, trustedProxies, tls, environment } = options
-  const spec = { ...files, host, port, token, wakeSocket: wakeSocketOf(options.folders), tls, logLevel, trustedProxies }
+async function commandOf(options: EdgeOptions, files: EdgeFiles, place: string): Promise<EdgeCommand> {
+  const { token, logLevel, trustedProxies, environment } = options
+  const tls = options.tls && { certFile: files.tlsFile, keyFile: files.tlsFile }
+  const spec = { ...files, token, tls, logLevel, trustedProxies }
   const path = { PATH: environment.PATH ?? "" }
   const { argv, env } = edgeProcess(spec)
   // A release may be put in the place of the former one, and so may Node.
   const content = JSON.stringify([await release, process.version, argv, { ...path, ...env }])
   const hash = createHash("sha256").update(content).digest("hex")
-  const command = nameOf({ address: `${host}:${port}`, command: hash })
+  const command = nameOf({ place, command: hash })
   return { argv, env: { ...path, ...edgeProcess({ ...spec, command }).env }, hash }
 }
 
 // An edge is told both, and says them again: who finds one that nobody wrote down need not guess.
-const nameOf = ({ address, command }: BegunAs): string => `${command} ${address}`
+const nameOf = ({ place, command }: BegunAs): string => `${command} ${place}`
 
-/** One of an older release does not say: it counts as another one, and is replaced. */
-function begunAsNamed(name: string, ours: string): BegunAs {
-  const [command = "", address = ours] = name.split(" ")
-  return { address, command }
+function begunAsNamed(name: string): BegunAs {
+  const [command = "", place = ""] = name.split(" ")
+  return { place, command }
 }
 
+/** @throws AddressInUse  another process listens where it is to */
 async function start(
-  { folders }: EdgeOptions,
+  { folders, host, port, user }: EdgeOptions,
   { outputFile }: EdgeFiles,
   { argv, env }: EdgeCommand,
 ): Promise<ProcessIdentity> {
-  await mkdir(folders.edge, { recursive: true, mode: 0o700 })
+  using socket = await bindTcpSocket({ host, port }).catch((error: unknown) => {
+    throw error instanceof AddressInUse ? new AddressInUse(error.message.replace("--port", "--agents-port")) : error
+  })
   // One former log is kept; what is in the new one is this process's.
   await rename(outputFile, `${outputFile}.1`).catch(ifCode(["ENOENT"]))
-  return spawnDetached({ argv, cwd: folders.edge, env, outputFile })
+  return await spawnDetached({ argv, cwd: folders.edge, env, user, outputFile, extraDescriptors: [socket.descriptor] })
+}
+
+/** An edge names itself and its successor, and we may be root and end what it names: it must be of the edge's user. */
+async function identifyEdge(pid: number, user: OsUser | undefined): Promise<ProcessIdentity | undefined> {
+  const found = user && (await stat(`/proc/${pid}`).catch(ifCode(missing)))
+  return user && found?.uid !== user.uid ? undefined : identify(pid)
 }
 
 /** @returns what it says that it was begun as */
 async function untilAnswering(
   identity: ProcessIdentity,
-  { admin, outputFile, address }: EdgeFiles & Pick<BegunAs, "address"> & { readonly admin: EdgeAdmin },
+  { admin, outputFile }: Pick<EdgeFiles, "outputFile"> & { readonly admin: EdgeAdmin },
 ): Promise<BegunAs> {
   const deadline = performance.now() + startMs
   for (;;) {
     const status = await edgeStatus(admin).catch(undefinedIfUnavailable)
-    if (status) return begunAsNamed(status.command, address)
+    if (status) return begunAsNamed(status.command)
     if (!(await isAlive(identity)) || performance.now() > deadline) {
       const { lines } = await readLines(outputFile, 0)
       throw new Unavailable(`the edge does not start: ${lines.slice(-3).join(" ")}`)

@@ -17,7 +17,11 @@ export interface Folders {
   readonly run: string
   /** Those of units. */
   readonly unitSockets: string
+  /** Where edges make theirs. */
+  readonly edgeSockets: string
   readonly edge: string
+  /** What the edge writes. */
+  readonly edgeState: string
 }
 
 // A socket's path is below 100 bytes, and "/units/<16 characters>.sock.new" comes after the folder.
@@ -38,7 +42,9 @@ export function foldersOf(home: string): Folders {
     gitKeys: inHome("git-keys"),
     run,
     unitSockets: join(run, "units"),
+    edgeSockets: join(run, "edge"),
     edge: inHome("edge"),
+    edgeState: join(home, "edge", "state"),
   }
 }
 

@@ -1,5 +1,6 @@
 /** What a deployment can reach of others, and what is left of it, with real processes and a real Postgres. */
 import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
@@ -8,6 +9,7 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { membersOf } from "../runtimes/cgroup.js"
 import { existingCgroups } from "../runtimes/cgroups.js"
+import { isolatedUser } from "../runtimes/isolation.js"
 import { foldersOf } from "./folders.js"
 import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
@@ -36,20 +38,30 @@ const formerSocketOf = (unitId: string) => join(foldersOf(platform.home).run, sh
 
 const skip = isRoot ? false : "without root all deployments run as one user (runtimes/README.md)"
 test("code of one deployment reaches nothing of another, nor of the platform", { skip }, async () => {
-  const { home, run, units, artifacts, edge } = foldersOf(platform.home)
+  const { home, run, units, artifacts, edge, edgeState, unitSockets } = foldersOf(platform.home)
   const victim = await deploy("victim", { MODEL_KEY: "the-victims-key" })
   const { pid } = JSON.parse(readFileSync(join(units, victim.unit_id, "pid.json"), "utf8")) as { pid: number }
   const own = new URL(platform.db.uri).pathname.slice(1)
   const probes = {
-    sockets: [socketOf(victim.unit_id), join(run, "edge.sock"), join(run, "wake.sock")],
+    sockets: [socketOf(victim.unit_id), ...adminSockets(run)],
     files: [
       join(artifacts, victim.artifact_id, "chat.mjs"),
       join(units, victim.unit_id, "out.log"),
       join(home, "master.key"),
-      join(edge, "table.json"),
+      join(edge, "token.json"),
+      join(edgeState, "table.json"),
       `/proc/${pid}/environ`,
+      `/proc/${edgePid()}/environ`,
     ],
-    folders: [home, units, run, join(units, victim.unit_id, "tmp"), join(units, victim.unit_id, "data")],
+    folders: [
+      home,
+      units,
+      run,
+      unitSockets,
+      edge,
+      join(units, victim.unit_id, "tmp"),
+      join(units, victim.unit_id, "data"),
+    ],
     databases: [databaseOf(victim.deploymentId), own],
   }
   await deploy("thief", { FAKE_PROBES: JSON.stringify(probes) })
@@ -73,7 +85,7 @@ const askAtOnce = (url: string, init: RequestInit = {}) =>
     }),
   )
 
-const adminSockets = (run: string) => [join(run, "edge.sock"), join(run, "wake.sock")]
+const adminSockets = (run: string) => [join(run, "edge", "admin.sock"), join(run, "wake.sock")]
 
 /** What started any command as root, before there was a secret. */
 const askForSuccessor = (url: string, marker: string) => {
@@ -128,6 +140,46 @@ test("the edge's admin and wake sockets answer nobody who does not know their se
     )
   }
   assert.ok(!existsSync(marker))
+})
+
+const edgePid = () => {
+  const { edge } = foldersOf(platform.home)
+  return (JSON.parse(readFileSync(join(edge, "pid.json"), "utf8")) as { pid: number }).pid
+}
+
+test("the edge is not root, nor is the next one, and reads only what is its own", { skip }, async () => {
+  const { home, units, artifacts, edge } = foldersOf(platform.home)
+  const { unit_id: unitId, artifact_id: artifactId } = await deploy("served", { MODEL_KEY: "not-for-the-edge" })
+  const { uid, gid } = isolatedUser(0)
+  const first = edgePid()
+  const rights = () => {
+    const fields = readFileSync(`/proc/${edgePid()}/status`, "utf8").matchAll(
+      /^(Uid|Gid|Groups|CapEff|CapPrm):[ \t]*(.*)$/gm,
+    )
+    return Object.fromEntries([...fields].map(([, name, value]) => [name, value?.trim()]))
+  }
+  const none = { Groups: "", CapEff: "0".repeat(16), CapPrm: "0".repeat(16) }
+  const expected = { ...none, Uid: Array(4).fill(uid).join("\t"), Gid: Array(4).fill(gid).join("\t") }
+  assert.deepEqual(rights(), expected)
+
+  // Another setting: this edge starts the next one.
+  await platform.kill()
+  await platform.start({ LOG_LEVEL: "info" })
+
+  assert.notEqual(edgePid(), first)
+  assert.deepEqual(rights(), expected)
+  const [answer] = await askAtOnce(`${platform.agentsUrl}/d/served/ok`)
+  assert.equal(answer?.status, 200)
+  const closed = [
+    ...["master.key", "id", "control.json"].map((name) => join(home, name)),
+    ...["token.json", "pid.json", "out.log"].map((name) => join(edge, name)),
+    ...["pid.json", "out.log", "tmp", "data"].map((name) => join(units, unitId, name)),
+    ...[join(artifacts, artifactId, "chat.mjs"), "/etc/shadow"],
+  ]
+  for (const path of closed) {
+    const { stderr } = spawnSync("cat", [path], { uid, gid, encoding: "utf8" })
+    assert.match(stderr, /Permission denied/, path)
+  }
 })
 
 const cgroups = async () =>

@@ -1,6 +1,6 @@
 /** What a start of the platform makes of units whose processes are gone. With real processes: control plane, edge, fake units. */
 import assert from "node:assert/strict"
-import { readFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -21,7 +21,10 @@ const unitOf = async (deploymentId: string) => {
   return unit
 }
 const killIn = async (...folder: string[]) => {
-  const { pid } = JSON.parse(readFileSync(join(platform.home, ...folder, "pid.json"), "utf8")) as { pid: number }
+  const file = join(platform.home, ...folder, "pid.json")
+  // The edge answers health checks before a unit that is started again does.
+  await until(() => existsSync(file), { what: `there is ${file}` })
+  const { pid } = JSON.parse(readFileSync(file, "utf8")) as { pid: number }
   process.kill(pid, "SIGKILL")
   await until(async () => (await identify(pid)) === undefined, { what: "the process has ended" })
 }

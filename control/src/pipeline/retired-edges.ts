@@ -40,7 +40,7 @@ export interface RetiredEdgesOptions {
 export function retiredEdges({ folders, token, drainMs, log }: RetiredEdgesOptions) {
   const folder = join(folders.edge, "retired")
   const fileOf = ({ pid }: { pid: number }) => join(folder, `${pid}.json`)
-  const socketOf = ({ pid }: { pid: number }) => join(folders.run, `edge-${pid}.sock`)
+  const socketOf = ({ pid }: { pid: number }) => join(folders.edgeSockets, `${pid}.sock`)
   const adminOf = (it: { pid: number }): EdgeAdmin => ({ socketPath: socketOf(it), token })
 
   // By pid: what it was asked and has not answered, and the table that it gets next.
@@ -101,8 +101,8 @@ export function retiredEdges({ folders, token, drainMs, log }: RetiredEdgesOptio
 
   /** Sockets of edges that were killed together with us, after their socket was moved away and before they were added. */
   const forgetLost = async (): Promise<void> => {
-    for (const name of await readdir(folders.run)) {
-      const pid = Number(/^edge-(\d+)\.sock$/.exec(name)?.[1])
+    for (const name of await readdir(folders.edgeSockets)) {
+      const pid = Number(/^(\d+)\.sock$/.exec(name)?.[1])
       if (pid > 0 && !(await identify(pid))) await rm(socketOf({ pid }), { force: true })
     }
   }

@@ -17,7 +17,7 @@ test("who does not show the edge's token wakes nobody, and hears nothing", async
   // Every use of it is an error, which is answered 503.
   const db = undefined as unknown as Database
   const log = createLog({ process: "test", level: "silent" })
-  t.after(await listenForWakeCalls(socketPath, { db, log, token }))
+  t.after(await listenForWakeCalls(socketPath, { db, log, token, user: undefined }))
   const statusOf = (path: string, headers: Record<string, string>) =>
     new Promise<number | undefined>((resolve, reject) => {
       const asked = request({ socketPath, path, method: "POST", headers, agent: false }, (response) => {

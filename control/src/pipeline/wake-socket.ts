@@ -1,9 +1,10 @@
 /** Where the edge says that a deployment which sleeps is needed (protocol/edge, "Wake socket"). */
 import { once } from "node:events"
-import { rm } from "node:fs/promises"
+import { chmod, lchown, rm } from "node:fs/promises"
 import { createServer, type Server } from "node:http"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
+import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import type { Log } from "@superstep/toolkit/log/log"
 import { showsToken } from "../edge/edge-token.js"
 import { wakeDeployment } from "./sleep-queries.js"
@@ -11,13 +12,19 @@ import { wakeDeployment } from "./sleep-queries.js"
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
- * Listens where only this user may connect. What a killed control plane left at the path is replaced. Ending it removes
+ * Listens where only this user and the edge may connect. What a killed control plane left at the path is replaced. Ending it removes
  * the file at the path, whoever made it: one control plane must have ended this before the next one begins it.
+ * @param user  the edge's; undefined when it runs as we do
  * @returns how to end it
  */
 export async function listenForWakeCalls(
   path: string,
-  { db, log, token }: { readonly db: Database; readonly log: Log; readonly token: Secret },
+  {
+    db,
+    log,
+    token,
+    user,
+  }: { readonly db: Database; readonly log: Log; readonly token: Secret; readonly user: OsUser | undefined },
 ): Promise<() => Promise<void>> {
   const server = createServer((request, response) => {
     const [, deploymentId = ""] = /^\/wake\/([^/]+)$/.exec(request.url ?? "") ?? []
@@ -34,6 +41,10 @@ export async function listenForWakeCalls(
   })
   await rm(path, { force: true })
   await listenPrivately(server, path)
+  if (user) {
+    await lchown(path, 0, user.gid)
+    await chmod(path, 0o660)
+  }
   return async () => {
     const closed = once(server, "close")
     server.close()

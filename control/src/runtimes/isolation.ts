@@ -33,7 +33,7 @@ const none: Isolation = { user: () => undefined, warning: undefined }
 
 /**
  * @param home      the data folder
- * @param programs  files that every unit must be able to read: Node, the agent server, the worker
+ * @param programs  files that other users must be able to read: Node, the agent server, the worker, the edge
  */
 export async function decideIsolation(home: string, programs: readonly string[]): Promise<Isolation> {
   if (process.getuid?.() !== 0) return none
@@ -53,6 +53,9 @@ export function isolatedUser(uidOffset: number): OsUser {
   const uid = firstUid + uidOffset
   return { uid, gid: uid }
 }
+
+/** Who the edge runs as: no deployment has the number 0. */
+export const edgeUserOf = (isolation: Pick<Isolation, "user">): OsUser | undefined => isolation.user(0)
 
 /**
  * Who builds a deployment: a user beside its own, in its group. Install scripts are other people's code, and must not

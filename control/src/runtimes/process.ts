@@ -17,7 +17,7 @@ import { removeTree } from "../files/remove-tree.js"
 import { enteringArgv } from "./cgroup.js"
 import type { Cgroups } from "./cgroups.js"
 import { findByTitle } from "./find-by-title.js"
-import type { Isolation } from "./isolation.js"
+import { edgeUserOf, type Isolation } from "./isolation.js"
 import { withLimits } from "./limits.js"
 import type { Runtime, UnitLogs, UnitSpec, UnitStatus } from "./port.js"
 import { unitEnvironment, unitSecrets, unitSocketDescriptor } from "./unit-environment.js"
@@ -94,7 +94,7 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
     await writeJson(startingFile(unitId), { since: new Date().toISOString() })
     await using door = await doorFor(spec)
     await mkdir(options.socketsFolder, { recursive: true, mode: 0o700 })
-    using socket = await bindUnixSocket(socketPath(unitId), 0o600)
+    using socket = await bindUnixSocket(socketPath(unitId), edgeUserOf(options.isolation)?.gid)
     const argv = withLimits(
       [spec.nodePath, "--enable-source-maps", `--title=${titleOf(unitId)}`, options.serverEntry],
       {

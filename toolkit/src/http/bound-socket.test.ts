@@ -3,12 +3,13 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { readdirSync, statSync } from "node:fs"
 import { request } from "node:http"
-import { connect } from "node:net"
+import { type AddressInfo, connect, createServer } from "node:net"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import test from "node:test"
 import { temporaryFolder } from "../testing/temporary-folder.js"
-import { bindUnixSocket } from "./bound-socket.js"
+import { bindTcpSocket, bindUnixSocket } from "./bound-socket.js"
+import { AddressInUse } from "./listen.js"
 
 /** Serves a socket that it has been given, and answers with a word. */
 const program = (word: string) => `
@@ -18,7 +19,7 @@ const program = (word: string) => `
   require("node:child_process").spawn("sleep", ["1000"], { stdio: "ignore" })`
 
 async function serve(path: string, word: string) {
-  using socket = await bindUnixSocket(path, 0o600)
+  using socket = await bindUnixSocket(path)
   await assert.rejects(ask(path), { code: "ECONNREFUSED" })
   const stdio = ["ignore", "pipe", "inherit", socket.descriptor] as const
   const child = spawn(process.execPath, ["-e", program(word)], { stdio: [...stdio], detached: true })
@@ -57,5 +58,19 @@ test("a process serves a socket that another one bound, and the next one at the 
 test("a path that cannot be bound is an error that names it", async () => {
   const path = join(temporaryFolder(), "none", "u.sock")
 
-  await assert.rejects(bindUnixSocket(path, 0o600), /cannot bind .*u\.sock: EACCES|ENOENT/)
+  await assert.rejects(bindUnixSocket(path), /cannot bind .*u\.sock: EACCES|ENOENT/)
+})
+
+test("a process serves a port that another one bound, and one that is in use is told", async (t) => {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  await assert.rejects(bindTcpSocket({ host: "127.0.0.1", port }), AddressInUse)
+
+  using socket = await bindTcpSocket({ host: "localhost", port: 0 })
+  const listening = createServer().listen({ fd: socket.descriptor })
+  await once(listening, "listening")
+  t.after(() => listening.close())
+  assert.notEqual((listening.address() as AddressInfo).port, 0)
 })

@@ -2,9 +2,11 @@
  * Sockets that one process binds and another one listens on: the first decides where the socket is, the second serves it
  * without the right to be there. Until it listens, whoever connects is refused, as where there is no process.
  */
-import { chmod, rename, rm } from "node:fs/promises"
+import { lookup } from "node:dns/promises"
+import { chmod, lchown, rename, rm } from "node:fs/promises"
 import * as net from "node:net"
 import { getSystemErrorName } from "node:util"
+import { AddressInUse } from "./listen.js"
 
 export interface BoundSocket extends Disposable {
   /** To be given to a process that is started. */
@@ -14,27 +16,29 @@ export interface BoundSocket extends Disposable {
 interface Handle {
   readonly fd: number
   close(): void
+  /** @returns 0, or the negative number of the system's error: also of one that binding has kept to itself */
+  getsockname(found: object): number
 }
 
 // Node has it for its own clusters and documents it nowhere, hence the tests of this file.
 const { _createServerHandle: createHandle } = net as unknown as {
-  _createServerHandle(path: string, port: -1, type: -1): Handle | number
+  _createServerHandle(address: string, port: number, type: 4 | 6 | -1): Handle | number
 }
 
 /**
  * Binds a Unix socket. It takes the place of what is at the path, also of the socket of a process that has ended.
  * Disposing of it leaves the socket to those who have its descriptor.
- * @param path  only we may write to its folder; below 96 bytes
- * @param mode  who may connect
+ * @param path   only we may write to its folder; below 96 bytes
+ * @param group  whose processes may connect, beside our own; only for root
  */
-export async function bindUnixSocket(path: string, mode: number): Promise<BoundSocket> {
+export async function bindUnixSocket(path: string, group?: number): Promise<BoundSocket> {
   // Node removes the path that it has bound when it closes its handle, even if others listen on the socket.
   const bound = `${path}.new`
   await rm(bound, { force: true })
-  const handle = createHandle(bound, -1, -1)
-  if (typeof handle === "number") throw new Error(`cannot bind ${path}: ${getSystemErrorName(handle)}`)
+  const handle = handleOf(createHandle(bound, -1, -1), path)
   try {
-    await chmod(bound, mode)
+    if (group !== undefined) await lchown(bound, 0, group)
+    await chmod(bound, group === undefined ? 0o600 : 0o660)
     await rename(bound, path)
   } catch (error) {
     handle.close()
@@ -42,3 +46,26 @@ export async function bindUnixSocket(path: string, mode: number): Promise<BoundS
   }
   return { descriptor: handle.fd, [Symbol.dispose]: () => handle.close() }
 }
+
+/**
+ * Binds a TCP address, also a port that only root may bind.
+ * @throws AddressInUse  another process listens there
+ */
+export async function bindTcpSocket({ host, port }: { host: string; port: number }): Promise<BoundSocket> {
+  const { address, family } = await lookup(host)
+  const handle = handleOf(createHandle(address, port, family === 6 ? 6 : 4), `${host}:${port}`)
+  const problem = handle.getsockname({})
+  if (problem === 0) return { descriptor: handle.fd, [Symbol.dispose]: () => handle.close() }
+  handle.close()
+  if (getSystemErrorName(problem) === "EADDRINUSE")
+    throw new AddressInUse(`port ${port} is in use: choose another with --port`)
+  throw cannotBind(`${host}:${port}`, problem)
+}
+
+function handleOf(made: Handle | number, what: string): Handle {
+  if (typeof made === "number") throw cannotBind(what, made)
+  return made
+}
+
+const cannotBind = (what: string, problem: number): Error =>
+  new Error(`cannot bind ${what}: ${getSystemErrorName(problem)}`)

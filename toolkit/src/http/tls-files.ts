@@ -55,7 +55,8 @@ export function followTlsFiles(server: Server, files: TlsFiles, log: Log, everyM
       log.error({ err }, "the new certificate is not used")
     }
   }
-  const paths = [files.certFile, files.keyFile]
+  // Both may be in one file.
+  const paths = new Set([files.certFile, files.keyFile])
   for (const path of paths) watchFile(path, { interval: everyMs, persistent: false }, renew)
   return () => {
     for (const path of paths) unwatchFile(path, renew)

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { Secret } from "@superstep/toolkit/config/settings"
+import { bindTcpSocket } from "@superstep/toolkit/http/bound-socket"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { type EdgeAdmin, edgeProcess, pushTable } from "../client.js"
 import type { Route, Table, Unit } from "../table.js"
@@ -54,9 +55,11 @@ export const edgeFiles = (folder: string) => ({
 export async function startEdge(folder: string, env: Record<string, string> = {}): Promise<RunningEdge> {
   const files = edgeFiles(folder)
   const admin = { socketPath: files.adminSocket, token }
-  const spec = edgeProcess({ host: "127.0.0.1", port: 0, token, ...files })
+  const spec = edgeProcess({ token, ...files })
   const [program, ...args] = spec.argv
-  const child = spawn(program, args, { env: { ...spec.env, ...env }, stdio: ["ignore", "pipe", "inherit"] })
+  using socket = await bindTcpSocket({ host: "127.0.0.1", port: 0 })
+  const stdio = ["ignore", "pipe", "inherit", socket.descriptor] as const
+  const child: ChildProcess = spawn(program, args, { env: { ...spec.env, ...env }, stdio: [...stdio] })
   const exited = once(child, "exit") as Promise<[number | null]>
   const log = readLog(child)
   const port = await log.port

@@ -55,7 +55,7 @@ type Picture = Readonly<Record<string, unknown>>
 /** Pure, but for the two ports. */
 function wanted(platform: Platform, { deployments, units, artifacts, uploads }: Tables): Picture {
   const { home, apiUrl, agentsUrl } = platform
-  const { run, edge, unitSockets } = foldersOf(home)
+  const { run, edge, edgeState, edgeSockets, unitSockets } = foldersOf(home)
   const databases = deployments.map(({ database }) => database).sort()
   const socket = (unitId: string) => join(unitSockets, `${unitId.replaceAll("-", "").slice(-16)}.sock`)
   const unitProcess = ({ id }: Tables["units"][number]) => ({
@@ -74,7 +74,7 @@ function wanted(platform: Platform, { deployments, units, artifacts, uploads }: 
       ? []
       : [
           { is: "control plane", listens: [join(run, "wake.sock"), `tcp ${new URL(apiUrl).port}`] },
-          { is: "edge", listens: [join(run, "edge.sock"), `tcp ${new URL(agentsUrl).port}`] },
+          { is: "edge", listens: [join(edgeSockets, "admin.sock"), `tcp ${new URL(agentsUrl).port}`] },
           ...units.map(unitProcess),
         ].sort(byName),
     files: [
@@ -83,8 +83,8 @@ function wanted(platform: Platform, { deployments, units, artifacts, uploads }: 
       ...deployments.map(({ id }) => join(home, "cache", id)),
       ...units.map(({ id }) => join(home, "units", id)),
       ...uploads.map((name) => join(home, "uploads", name)),
-      ...["pid.json", "table.json", "token.json"].map((name) => join(edge, name)),
-      ...["edge.sock", "wake.sock"].map((name) => join(run, name)),
+      ...["pid.json", "token.json"].map((name) => join(edge, name)),
+      ...[join(edgeState, "table.json"), join(edgeSockets, "admin.sock"), join(run, "wake.sock")],
       ...units.map(({ id }) => socket(id)),
     ].sort(),
   }
@@ -92,12 +92,12 @@ function wanted(platform: Platform, { deployments, units, artifacts, uploads }: 
 
 const homeFiles = ["control.json", "id", "master.key"]
 // Logs and what git finds in place of a home are there as soon as somebody wrote them, and stay.
-const mayBeThere = /^(out\.log(\.1)?|retired|successor\.json|superstep-git-\d+)$/
+const mayBeThere = /^(out\.log(\.1)?|retired|state|successor\.json|superstep-git-\d+)$/
 
 /** What there is, in the form of `wanted`. */
 async function present(platform: Platform, { units, goesOn }: Tables): Promise<Picture> {
   const { db, home, temporary } = platform
-  const { run, unitSockets } = foldersOf(home)
+  const { run, unitSockets, edgeSockets } = foldersOf(home)
   const names = async (statement: ReturnType<typeof sql>) =>
     (await db.rows<{ name: string }>(statement)).map(({ name }) => name).sort()
   return {
@@ -115,7 +115,9 @@ async function present(platform: Platform, { units, goesOn }: Tables): Promise<P
     files: [
       ...entries(home).filter((path) => path !== run && !folderNames.has(path.slice(home.length + 1))),
       ...[...folderNames].flatMap((name) => entries(join(home, name))),
-      ...[run, unitSockets].flatMap(entries).filter((path) => path !== unitSockets),
+      ...[run, unitSockets, edgeSockets]
+        .flatMap(entries)
+        .filter((path) => path !== unitSockets && path !== edgeSockets),
       ...entries(temporary).filter((path) => path !== run),
     ]
       .filter((path) => !mayBeThere.test(path.slice(path.lastIndexOf("/") + 1)))
@@ -123,7 +125,7 @@ async function present(platform: Platform, { units, goesOn }: Tables): Promise<P
   }
 }
 
-const folderNames = new Set(["artifacts", "cache", "edge", "edge/retired", "units", "uploads", "work"])
+const folderNames = new Set(["artifacts", "cache", "edge", "edge/retired", "edge/state", "units", "uploads", "work"])
 
 const entries = (folder: string): string[] =>
   existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
