@@ -89,9 +89,10 @@ async function answerOfDev(project: { cwd: string; env: NodeJS.ProcessEnv }): Pr
   }
 }
 
-/** `npm test` tells its children where this repository is; a user's shell does not. */
+/** `npm test` tells its children where this repository is and what its `.npmrc` says; a user's shell does not. */
 function foreignEnvironment(): NodeJS.ProcessEnv {
-  const told = /^(npm_(package|lifecycle|command|execpath)|INIT_CWD|SUPERSTEP_|DATABASE_URI|NODE_TEST_CONTEXT)/
+  const told =
+    /^(npm_(package|lifecycle|command|execpath|config_legacy_peer_deps)|INIT_CWD|SUPERSTEP_|DATABASE_URI|NODE_TEST_CONTEXT)/
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !told.test(name)))
 }
 

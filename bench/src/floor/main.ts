@@ -22,7 +22,7 @@ interface Call {
 }
 
 const routes: readonly [method: string, path: RegExp, handle: (call: Call) => unknown][] = [
-  ["GET", /^\/ok$/, ({ response }) => reply(response, { ok: true })],
+  ["GET", /^\/ok(\?|$)/, ({ response }) => reply(response, { ok: true })],
   ["POST", /^\/threads$/, ({ response }) => reply(response, { thread_id: randomUUID() })],
   ["POST", /^\/runs\/stream$/, streamRun],
   ["POST", /^\/threads\/([^/]+)\/runs\/stream$/, streamRun],
