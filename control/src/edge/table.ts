@@ -61,13 +61,15 @@ export interface RoutingTable {
   readonly generation: number
   /** The route that answers below `/d/<name>`. */
   find(name: string): Route | undefined
-  /** Whether it tells what each key may do: that of an older release does not. */
   readonly saysRights: boolean
   /** Whether requests for this deployment wait. */
   isHeld(deploymentId: string): boolean
   /** Every unit that may get new requests. */
   readonly units: readonly Unit[]
 }
+
+/** Whether a table tells what each key may do: that of an older release does not. */
+export const saysRights = ({ routes }: Table): boolean => routes.every(({ read_keys }) => read_keys !== undefined)
 
 export function indexTable(table: Table): RoutingTable {
   const byName = new Map(table.routes.map((entry) => [entry.name, entry]))
@@ -76,7 +78,7 @@ export function indexTable(table: Table): RoutingTable {
     table,
     generation: table.generation,
     find: (name) => byName.get(name),
-    saysRights: table.routes.every(({ read_keys }) => read_keys !== undefined),
+    saysRights: saysRights(table),
     isHeld: (deploymentId) => held.has(deploymentId),
     units: table.routes.flatMap(({ units, standby }) => [...units, ...standby]),
   }
