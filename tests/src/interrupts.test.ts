@@ -1,9 +1,10 @@
 /** Graphs that wait for a person, as the official client sees them between the questions. */
 import assert from "node:assert/strict"
-import { test } from "node:test"
+import { after, before, describe, test } from "node:test"
 import { fileURLToPath } from "node:url"
+import type { Database } from "@superstep/toolkit/db/database"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
 
 const config = fileURLToPath(new URL("../graphs/quick.json", import.meta.url))
 
@@ -11,6 +12,47 @@ interface Waiting {
   readonly __interrupt__?: readonly { readonly value: unknown }[]
   readonly out?: readonly string[]
 }
+
+const askingGraphs = [
+  { name: "a node that asks", graphId: "hitl", options: {}, tasks: [["ask", [{ question: "continue?" }]]] },
+  { name: "a node of a subgraph", graphId: "deep", options: {}, tasks: [["sub", [{ question: "continue?" }]]] },
+  { name: "a breakpoint", graphId: "hitl", options: { interruptBefore: ["ask"] }, tasks: [["ask", []]] },
+]
+
+describe("who hears of an interrupt reads it in the state at once", () => {
+  let db: Database
+  let server: AgentServerProcess
+  before(async () => {
+    db = await freshDatabase()
+    server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config } })
+  })
+  after(async () => {
+    await server[Symbol.asyncDispose]()
+    await db.close()
+  })
+
+  for (const durability of ["sync", "async", "exit"] as const) {
+    for (const { name, graphId, options, tasks: expected } of askingGraphs) {
+      test(`${name}, ${durability}`, async () => {
+        const { client } = server
+        const states = []
+        for (let round = 0; round < 8; round++) {
+          const { thread_id } = await client.threads.create()
+          const run = { ...options, input: { x: 0 }, streamMode: "updates", durability } as const
+          for await (const { data } of client.runs.stream(thread_id, graphId, run)) {
+            if ("__interrupt__" in (data as object)) states.push(await client.threads.getState(thread_id))
+          }
+        }
+
+        for (const { next, tasks } of states) {
+          const seen = tasks.map((task) => [task.name, task.interrupts.map(({ value }) => value)])
+          assert.deepEqual([next, seen], [expected.map(([node]) => node), expected])
+        }
+        assert.equal(states.length, 8)
+      })
+    }
+  }
+})
 
 test("a node that asks twice waits twice", async () => {
   await using db = await freshDatabase()

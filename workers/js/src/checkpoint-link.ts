@@ -19,6 +19,7 @@ import {
 } from "./checkpoint-lines.js"
 import { checkpointMetadata } from "./checkpoint-metadata.js"
 import type { CallFields, Reply } from "./connection.js"
+import { ExpectedCheckpoints } from "./expected-checkpoints.js"
 import type { Checkpoint, CheckpointTuple, DeltaChannelHistory, RunnableConfig, Serde } from "./langgraph.js"
 import { NewestCheckpoint } from "./newest-checkpoint.js"
 import { type SavedCheckpoint, type Task, tupleOf } from "./saved-checkpoint.js"
@@ -63,6 +64,7 @@ export class CheckpointLink {
   /** Namespaces of the run's thread. */
   readonly #written = new Set<string>()
   readonly #newest = new NewestCheckpoint()
+  readonly #expected = new ExpectedCheckpoints()
   #closed: Error | undefined
 
   constructor(options: CheckpointLinkOptions) {
@@ -84,13 +86,19 @@ export class CheckpointLink {
   }
 
   /** Resolves when all writes have their answers, good or bad. */
-  async #idle(): Promise<void> {
+  async idle(): Promise<void> {
     while (this.#pending.size > 0) await Promise.allSettled(this.#pending)
+  }
+
+  /** Resolves when what was asked to be written so far is answered, with the checkpoints that it belongs to. */
+  async answeredSoFar(): Promise<void> {
+    await Promise.allSettled([...this.#pending, ...this.#expected.all()])
   }
 
   /** From now on every call fails with `reason`. */
   close(reason: Error): void {
     this.#closed ??= reason
+    this.#expected.close()
   }
 
   async get(serde: Serde, config: RunnableConfig): Promise<CheckpointTuple | undefined> {
@@ -106,8 +114,9 @@ export class CheckpointLink {
     if (known !== undefined && (id === undefined || known.checkpoint.id === id)) return known
     if (this.#isNew(threadId, ns)) return undefined
     // A question must not overtake the writes it is about.
-    await this.#idle()
+    await this.idle()
     const saved = await this.#ask(serde, threadId, ns, id)
+    if (saved !== undefined) this.#expected.add(saved.checkpoint.id)
     if (isRoot && id === undefined && saved !== undefined) this.#newest.set(saved)
     return saved
   }
@@ -124,7 +133,7 @@ export class CheckpointLink {
     const { threadId, ns, id } = checkpointRef(config)
     const nothing = { blobs: [], writes: [] }
     if (this.#isNew(threadId, ns)) return decodeHistory(serde, channels, nothing, [])
-    await this.#idle()
+    await this.idle()
     const wanted = id === undefined ? {} : { checkpoint_id: id }
     const where = { thread_id: threadId, checkpoint_ns: ns, ...wanted }
     const { header, payload } = await this.#call({ method: "checkpoint.ancestors", ...where, channels })
@@ -145,7 +154,7 @@ export class CheckpointLink {
       if (tuple !== undefined) yield tuple
       return
     }
-    await this.#idle()
+    await this.idle()
     const before =
       options.before === undefined
         ? undefined
@@ -184,12 +193,14 @@ export class CheckpointLink {
     // The values are encoded before the first wait: the graph goes on and may change them.
     const encoding = encodeBlobs(serde, checkpoint.channel_values, newVersions)
     const head = checkpointLines(checkpoint, kept)
-    await this.#write(async () => {
+    const { answered, gone } = this.#write(async () => {
       const { blobs, lines } = await encoding
       const parent = parentId === undefined ? {} : { parent_checkpoint_id: parentId }
       const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id, ...parent }
       return [{ method: "checkpoint.put", ...this.#claim(), ...where, ...this.#mayWait(), blobs }, [...head, ...lines]]
     })
+    this.#expected.add(checkpoint.id, answered)
+    await gone
     return saved
   }
 
@@ -202,20 +213,22 @@ export class CheckpointLink {
     const { threadId, ns, id } = checkpointRef(config)
     if (id === undefined) throw new Error("writes need configurable.checkpoint_id")
     if (threadId === this.#options.threadId && ns === "") this.#newest.addWrites(id, task, writes)
+    this.#expected.expect(id)
     const encoding = encodeWrites(serde, task, writes)
     await this.#write(async () => {
       const encoded = await encoding
       const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id }
       const fields = { method: "checkpoint.put_writes", ...this.#claim(), ...where, ...this.#mayWait() } as const
       return [{ ...fields, writes: encoded.writes }, encoded.lines]
-    })
+    }).gone
   }
 
   /**
    * Sends a write after those before it, and after the events that led to it: a task whose writes are saved does not run
    * again (W2).
+   * @returns what settles with the answer, and what the graph waits for
    */
-  async #write(prepare: () => Promise<readonly [CallFields, readonly (readonly [string, string])[]]>): Promise<void> {
+  #write(prepare: () => Promise<readonly [CallFields, readonly (readonly [string, string])[]]>) {
     const before = this.#lastSent
     // Asked for at once, so that what is written in one go also leaves in one go, and shares a commit.
     const eventsWritten = this.#options.eventsWritten()
@@ -230,13 +243,9 @@ export class CheckpointLink {
       () => undefined,
       () => undefined,
     )
-    const written = this.#track(sent.then(({ answered }) => answered))
-    if (this.#options.awaitsCommits) {
-      await written
-      return
-    }
-    written.catch(this.#options.onRefused)
-    await sent
+    const answered = this.#track(sent.then((it) => it.answered))
+    if (!this.#options.awaitsCommits) answered.catch(this.#options.onRefused)
+    return { answered, gone: this.#options.awaitsCommits ? answered : sent }
   }
 
   async #ask(serde: Serde, threadId: string, ns: string, id: string | undefined): Promise<SavedCheckpoint | undefined> {

@@ -2,8 +2,8 @@
  * One run, from its `run` frame to its `done`.
  *
  * It owns an abort controller, the run's link to its checkpoints and the feed of its events. It promises: nothing is
- * sent before it starts or after `done` (W1), events go before the checkpoint they led to (W2), `done` goes after all
- * writes (W3), and a lost claim ends it in silence (W4). It stops when the graph does, by `cancel`, by
+ * sent before it starts or after `done` (W1), events go before the checkpoint they led to (W2), or after it when they tell of
+ * an interrupt (W10), `done` goes after all writes (W3), and a lost claim ends it in silence (W4). It stops when the graph does, by `cancel`, by
  * `fail`, after a super-step by `drain` (W8), or when a write is told that the claim is lost. Between `pauseEvents` and
  * `resumeEvents` it sends no event (W9).
  */
@@ -18,6 +18,7 @@ import { EventFeed } from "./event-feed.js"
 import { EventMapper } from "./event-mapper.js"
 import { EventPause } from "./event-pause.js"
 import { withPersistence } from "./graph-export.js"
+import { InterruptEvents } from "./interrupt-events.js"
 import type { CompiledGraph, StateSnapshot } from "./langgraph.js"
 import type { LoadedGraph } from "./loader.js"
 import { needsHead, type RunStart, runStart } from "./run-input.js"
@@ -44,6 +45,7 @@ export class Run {
   readonly #feed = new EventFeed()
   readonly #checkpoints: CheckpointLink
   readonly #pause = new EventPause()
+  readonly #interrupts: InterruptEvents
   #graph: CompiledGraph | undefined
   #ending: Ending | undefined
   #isDraining = false
@@ -62,6 +64,12 @@ export class Run {
       eventsWritten: () => this.#feed.written(),
       awaitsCommits: durability === "sync",
       onRefused: (error) => this.fail(error),
+    })
+    this.#interrupts = new InterruptEvents({
+      savesAtEnd: durability === "exit",
+      savedSoFar: () => this.#checkpoints.answeredSoFar(),
+      allSaved: () => this.#checkpoints.idle(),
+      send: (events) => this.#emit(events),
     })
   }
 
@@ -128,8 +136,9 @@ export class Run {
       ? graph.streamEvents(input, { ...options, version: "v2" })
       : await graph.stream(input, options)
     await this.#feed.read(stream, signal, (item) =>
-      this.#emit(usesEvents ? events.fromLangChainEvent(item) : events.fromChunk(item)),
+      this.#emit(this.#interrupts.take(usesEvents ? events.fromLangChainEvent(item) : events.fromChunk(item))),
     )
+    await this.#interrupts.end()
   }
 
   async #prepare(loaded: LoadedGraph): Promise<RunStart & { graph: CompiledGraph }> {

@@ -27,6 +27,7 @@ from .checkpoint_lines import (
 )
 from .checkpoint_metadata import checkpoint_metadata
 from .connection import Lines
+from .expected_checkpoints import ExpectedCheckpoints
 from .frames import Frame, Header
 from .newest_checkpoint import NewestCheckpoint
 from .open_questions import without_answered
@@ -63,6 +64,7 @@ class CheckpointLink:
         # Namespaces of the run's thread.
         self._written: set[str] = set()
         self._newest = NewestCheckpoint()
+        self._expected = ExpectedCheckpoints()
         self._is_stopping = False
         self._closed: Exception | None = None
 
@@ -75,6 +77,14 @@ class CheckpointLink:
         while self._pending:
             await asyncio.wait(set(self._pending))
 
+    async def answered_so_far(self) -> None:
+        """Returns when what was asked to be written so far is answered, with the checkpoints that it belongs to."""
+        await self._expected.asked()
+        # A checkpoint that has just been asked for is on its way in the next turn of the event loop.
+        await asyncio.sleep(0)
+        if self._pending:
+            await asyncio.wait(set(self._pending))
+
     def stop(self) -> None:
         """The run is being cancelled: that its tasks were stopped is no error of theirs to keep."""
         self._is_stopping = True
@@ -82,6 +92,7 @@ class CheckpointLink:
     def close(self, reason: Exception) -> None:
         """From now on every call fails with `reason`."""
         self._closed = self._closed or reason
+        self._expected.close()
 
     async def get(self, serde: SerializerProtocol, config: RunnableConfig) -> CheckpointTuple | None:
         found = await self._find(serde, config)
@@ -103,6 +114,7 @@ class CheckpointLink:
         if not reply:
             return None
         [(found, writes)] = reply
+        self._expected.add(found.checkpoint["id"])
         if is_root and checkpoint_id is None:
             self._newest.set(found, writes)
         return found
@@ -177,6 +189,7 @@ class CheckpointLink:
             if ns == "":
                 parent = None if parent_id is None else place_config(thread_id, ns, parent_id)
                 self._newest.set(CheckpointTuple(saved, checkpoint, kept, parent, []), [])  # type: ignore[arg-type]
+        self._expected.add(checkpoint["id"])
         parent_field = {} if parent_id is None else {"parent_checkpoint_id": parent_id}
         where = {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint["id"], **parent_field}
         await self._write({"method": "checkpoint.put", **where, "blobs": blobs}, [*head, *lines])
@@ -198,6 +211,7 @@ class CheckpointLink:
         described, lines = encode_writes(serde, writes, task_id, task_path)
         if thread_id == self._options.thread_id and ns == "":
             self._newest.add_writes(checkpoint_id, task_id, task_path, writes)
+        self._expected.expect(checkpoint_id)
         where = {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id}
         # A task whose writes are saved does not run again, so its events must be out first.
         await self._write({"method": "checkpoint.put_writes", **where, "writes": described}, lines)

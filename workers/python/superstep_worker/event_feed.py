@@ -32,6 +32,10 @@ class EventFeed:
 
     async def written(self) -> None:
         """Returns when the reader has written every event that was produced before this call."""
+        await self.turns()
+        await self._is_parked.wait()
+
+    async def turns(self) -> None:
+        """Returns when what LangGraph has produced, or asked for, has arrived here."""
         for _ in range(_turns):
             await asyncio.sleep(0)
-        await self._is_parked.wait()

@@ -1,8 +1,8 @@
 """One run, from its `run` frame to its `done`.
 
 It owns the task that reads the graph's stream, the run's link to its checkpoints and the feed of its events. It promises:
-nothing is sent before it starts or after `done` (W1), events go before the checkpoint they led to (W2), `done` goes after
-the replies to all writes (W3), and a lost claim ends it in silence (W4). It stops when the graph does, by `cancel`, or
+nothing is sent before it starts or after `done` (W1), events go before the checkpoint they led to (W2), or after it when they
+tell of an interrupt (W10), `done` goes after the replies to all writes (W3), and a lost claim ends it in silence (W4). It stops when the graph does, by `cancel`, or
 when a write is told that the claim is lost. Between `pause_events` and `resume_events` it sends no event (W9).
 """
 
@@ -23,6 +23,7 @@ from .event_feed import EventFeed
 from .event_mapper import EventMapper, WireEvent
 from .frames import Frame, Header
 from .graph_export import Graph, with_persistence
+from .interrupt_events import InterruptEvents, InterruptOptions
 from .loader import LoadedGraph
 from .run_input import needs_head, run_start
 from .run_request import RunRequest, runnable_config, stream_options
@@ -50,6 +51,14 @@ class Run:
                 # The attempt before this one may have saved the thread's first.
                 has_checkpoint=header["has_checkpoint"] or request.attempt > 1,
                 events_written=self._feed.written,
+            )
+        )
+        self._interrupts = InterruptEvents(
+            InterruptOptions(
+                saves_at_end=header["durability"] == "exit",
+                saved_so_far=self._saved_so_far,
+                all_saved=self._link.idle,
+                send=self._emit,
             )
         )
         self._graph: Graph | None = None
@@ -114,10 +123,11 @@ class Run:
         options: dict[str, Any] = {**stream_options(request), "context": _context_for(graph, request.context)}
         if "events" in request.header["stream_modes"]:
             events = graph.astream_events(start, config, version="v2", **options)
-            await self._feed.read(events, lambda event: self._emit(self._events.from_langchain_event(event)), self._room)
+            await self._feed.read(events, lambda event: self._take(self._events.from_langchain_event(event)), self._room)
         else:
             chunks = graph.astream(start, config, **options)
-            await self._feed.read(chunks, lambda chunk: self._emit(self._events.from_chunk(chunk)), self._room)
+            await self._feed.read(chunks, lambda chunk: self._take(self._events.from_chunk(chunk)), self._room)
+        await self._interrupts.end()
 
     @property
     def _thread(self) -> Any:
@@ -137,6 +147,14 @@ class Run:
         for mode, payload in (("values", state.values), ("updates", stop), ("values", stop)):
             self._emit(self._events.from_chunk((*namespace, mode, payload)))
         return True
+
+    def _take(self, events: Iterable[WireEvent]) -> None:
+        self._emit(self._interrupts.take(list(events)))
+
+    async def _saved_so_far(self) -> None:
+        # LangGraph saves in the background: what it has asked for is here after some turns of the event loop.
+        await self._feed.turns()
+        await self._link.answered_so_far()
 
     def _emit(self, events: Iterable[WireEvent]) -> None:
         if self._is_over or self._ending == "abandoned":

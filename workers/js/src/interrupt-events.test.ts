@@ -1,0 +1,55 @@
+/** W10: an interrupt is told when it can be read. */
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import type { FakeServer } from "./testing/fake-server.js"
+import { project, pythonGraphs, skip, startPythonWorker } from "./testing/python-worker.js"
+import { startWorker } from "./testing/worker.js"
+
+const durabilities = ["sync", "async", "exit"] as const
+// A breakpoint asks nothing, so no write is its own. Python tells of it on `updates` alone.
+const stop = { interrupt_before: ["ask"], stream_modes: ["updates"] }
+let server: FakeServer
+before(async () => {
+  server = await startWorker("hitl")
+})
+after(() => server[Symbol.asyncDispose]())
+
+/** What a run that asks something sends: the kinds of its frames, in order. */
+async function framesOf(on: FakeServer, options: object): Promise<string[]> {
+  const modes = { stream_modes: ["updates", "values", "tasks"] }
+  const { frame, status } = await on.run("hitl", { input: { x: 0 }, ...modes, ...options })
+  assert.equal(status, "interrupted")
+  return on.received.flatMap(({ header, payload }) => {
+    if (!("claim_id" in header) || header.claim_id !== frame.claim_id) return []
+    if (header.type === "event") {
+      const { __interrupt__, interrupts } = JSON.parse(payload.data ?? "")
+      return __interrupt__ || interrupts?.length > 0 ? [`tells of it: ${header.event}`] : []
+    }
+    if (header.type !== "call") return []
+    const asks = header.method === "checkpoint.put_writes" && header.writes.some((w) => w.channel === "__interrupt__")
+    if (asks) return ["saves it"]
+    return header.method === "checkpoint.put" ? ["saves a checkpoint"] : []
+  })
+}
+
+async function tellsLast(on: FakeServer, options: object, events: readonly string[]): Promise<void> {
+  const frames = await framesOf(on, options)
+  const told = events.map((event) => `tells of it: ${event}`)
+  assert.deepEqual(frames.slice(-told.length), told)
+  assert.ok(frames.includes("saves a checkpoint"), `${frames}`)
+}
+
+for (const durability of durabilities) {
+  test(`W10: an interrupt is told after what it follows from is saved (${durability})`, async () => {
+    await tellsLast(server, { durability }, ["updates", "values", "tasks"])
+    await tellsLast(server, { durability, ...stop }, ["updates"])
+  })
+
+  test(`W10: a Python interrupt is told after what it follows from is saved (${durability})`, { skip }, async () => {
+    await using python = await startPythonWorker()
+    await python.load(project, pythonGraphs)
+
+    await tellsLast(python, { durability }, ["updates", "values", "tasks"])
+    await tellsLast(python, { durability, ...stop }, ["updates"])
+  })
+}
