@@ -20,11 +20,17 @@ const unitOf = async (deploymentId: string) => {
   assert.ok(unit)
   return unit
 }
-const killIn = async (...folder: string[]) => {
-  const file = join(platform.home, ...folder, "pid.json")
-  // The edge answers health checks before a unit that is started again does.
-  await until(() => existsSync(file), { what: `there is ${file}` })
-  const { pid } = JSON.parse(readFileSync(file, "utf8")) as { pid: number }
+/** A process answers a moment before its pid is on disk. */
+const pidIn = (...folder: string[]) =>
+  until(
+    async () => {
+      const file = join(platform.home, ...folder, "pid.json")
+      const { pid } = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { pid: number }) : {}
+      return pid !== undefined && (await identify(pid)) !== undefined && pid
+    },
+    { what: `the process of ${folder.join("/")} is known` },
+  )
+const kill = async (pid: number) => {
   process.kill(pid, "SIGKILL")
   await until(async () => (await identify(pid)) === undefined, { what: "the process has ended" })
 }
@@ -52,9 +58,10 @@ test("a unit that died with the whole platform did not crash, however often that
   const { unit_id } = await unitOf(deploymentId)
 
   for (let death = 1; death <= 3; death++) {
+    const [edge, unit] = [await pidIn("edge"), await pidIn("units", unit_id)]
     await platform.kill()
-    await killIn("edge")
-    await killIn("units", unit_id)
+    await kill(edge)
+    await kill(unit)
     await platform.start()
     await untilAnswers("unlucky")
   }
@@ -68,8 +75,9 @@ test("a unit that ends by itself while the control plane is away crashed, and is
   const { unit_id } = await unitOf(deploymentId)
 
   for (let end = 1; end <= 2; end++) {
+    const unit = await pidIn("units", unit_id)
     await platform.kill()
-    await killIn("units", unit_id)
+    await kill(unit)
     await platform.start()
     await untilAnswers("fragile")
   }
@@ -81,8 +89,9 @@ test("a unit that ends by itself while the control plane is away crashed, and is
 test("a start of the platform waits for no back-off", async () => {
   const { deploymentId } = await platform.serveRepository({ name: "delayed" })
   const { unit_id } = await unitOf(deploymentId)
+  const unit = await pidIn("units", unit_id)
   await platform.kill()
-  await killIn("units", unit_id)
+  await kill(unit)
   await platform.db.run(sql`
     update units set crashes = 7, is_down = true, start_after = now() + interval '1 hour' where unit_id = ${unit_id}`)
 
@@ -96,7 +105,7 @@ test("health says that callers get 503, and a restart that somebody asks for wai
   const { deploymentId } = await platform.serveRepository({ name: "awaited" })
   const { unit_id } = await unitOf(deploymentId)
   await platform.db.run(sql`update units set crashes = 6 where unit_id = ${unit_id}`)
-  await killIn("units", unit_id)
+  await kill(await pidIn("units", unit_id))
   await until(async () => (await unitOf(deploymentId)).crashes === 7, { what: "its end is noticed" })
 
   const refused = await fetch(`${platform.agentsUrl}/d/awaited/ok`)
