@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { appendFileSync, writeFileSync } from "node:fs"
+import { appendFileSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
@@ -71,4 +71,18 @@ test("a file that was begun anew is read from its start, and one that has more i
 
   assert.deepEqual((await readLines(path, 8)).lines, ["new"])
   assert.deepEqual(await readLines(join(path, "..", "none"), 5), { lines: [], next: 0, hasMore: false })
+})
+
+test("of a file that somebody made enormous without writing, the end is read, and a line tells of the rest", async () => {
+  const path = newFile("one\n")
+  const size = 2 ** 43
+  truncateSync(path, size)
+  appendFileSync(path, "\ntwo\n")
+
+  const { lines, next } = await readAll(path)
+
+  const [told = "", ...after] = lines
+  assert.match(told, /^\[879\d+ bytes of output were left out/)
+  assert.deepEqual(after, ["two"])
+  assert.equal(next, size + 5)
 })

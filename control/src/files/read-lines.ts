@@ -5,6 +5,8 @@ import { maxRawBytes } from "../logs/log-line.js"
 
 // A longest line and as much again; the rest is read next time.
 const chunkBytes = 2 * maxRawBytes
+// Some more than is stored for a deployment unless an operator says otherwise (`SUPERSTEP_LOG_QUOTA_MB`).
+const mostBehindBytes = 128 * 1024 * 1024
 
 export interface ReadLines {
   /** Whole lines, without their ends. Of one that is too long the beginning, `maxRawBytes` of it. */
@@ -17,7 +19,8 @@ export interface ReadLines {
 
 /**
  * Where a reading begins tells all: in the middle of a line, that line was too long and its rest is passed over. So it may
- * go on after any crash.
+ * go on after any crash. Whoever writes to the file may make it as large as they like without writing (`ftruncate`), so of
+ * what lies far behind only the end is read, and a line says how much was left out.
  * @param from  in bytes; a file that is shorter was begun anew and is read from its start
  */
 export async function readLines(file: string, from: number): Promise<ReadLines> {
@@ -26,10 +29,12 @@ export async function readLines(file: string, from: number): Promise<ReadLines> 
   try {
     const { size } = await handle.stat()
     const begin = size < from ? 0 : from
-    const start = await lineStart(handle, begin, size)
+    const leftOut = Math.max(0, size - begin - mostBehindBytes)
+    const start = await lineStart(handle, begin + leftOut, size)
     const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, size - start))
     const { bytesRead } = await handle.read({ buffer, position: start })
     const { lines, used } = splitLines(buffer.subarray(0, bytesRead))
+    if (leftOut > 0) lines.unshift(`[${leftOut} bytes of output were left out: it grew faster than it is stored]`)
     return { lines, next: start + used, hasMore: start + used < size }
   } finally {
     await handle.close()
