@@ -70,10 +70,8 @@ test("a client that comes back when the log was forgotten is told that it missed
   ])
 })
 
-test("the last events of a resumable run are committed with its status (B3)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  // Refuses a status without the end, as a crash between the two would leave it.
+/** Refuses the status of a run that is over without the end in its log, as a crash between the two would leave it. */
+const requireLoggedEnd = async (db: Db) => {
   await db.run(sql`
     create function require_end() returns trigger language plpgsql as $$
     begin
@@ -86,17 +84,29 @@ test("the last events of a resumable run are committed with its status (B3)", as
   await db.run(sql`
     create constraint trigger end_is_logged after update of status on runs deferrable initially deferred
     for each row when (new.status not in ('pending', 'running')) execute function require_end()`)
+}
+
+async function startFailingRun(server: TestServer, options: object) {
   const { thread_id: threadId } = await createThread(server.db, anyone, {
     threadId: undefined,
     metadata: {},
     ifExists: "raise",
   })
-  const body = newRun.parse({ assistant_id: "agent", input: {}, stream_resumable: true })
+  const body = newRun.parse({ assistant_id: "agent", input: {}, ...options })
   const client = new Listening()
-
   const { run_id: runId } = await createRun(server, { threadId, body, subscriber: client })
   const run = await until(() => server.workers.running.get(runId), { what: "the run starts" })
-  run.done({ status: "error", error: { error: "Oops", message: "it broke" } })
+  const fail = () => run.done({ status: "error", error: { error: "Oops", message: "it broke" } })
+  return { threadId, runId, run, client, fail }
+}
+
+test("the last events of a resumable run are committed with its status (B3)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  await requireLoggedEnd(db)
+
+  const { runId, client, fail } = await startFailingRun(server, { stream_resumable: true })
+  fail()
   await until(() => client.hasEnded, { what: "the stream ends" })
 
   const live = client.events.map(({ id, event }) => [Number(id), event])
@@ -107,4 +117,29 @@ test("the last events of a resumable run are committed with its status (B3)", as
     [2, "end"],
   ])
   assert.deepEqual(client.events.at(-1)?.data, { run_id: runId, status: "error" })
+})
+
+test("the last events of a run that a client follows at another server are committed with its status (B3)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  await using other = await startTestServer(db, { slots: 0 })
+  await requireLoggedEnd(db)
+  const { threadId, runId, run, fail } = await startFailingRun(server, {})
+  const client = new Listening()
+  await joinRun(other, { caller: anyone, threadId, runId, subscriber: client, after: undefined })
+  await until(
+    () => {
+      run.emit("custom", 1)
+      return client.events.length > 0
+    },
+    { what: "the other server follows" },
+  )
+
+  fail()
+  await until(() => client.hasEnded, { what: "the stream ends" })
+
+  assert.deepEqual(
+    client.events.slice(-2).map(({ event }) => event),
+    ["error", "end"],
+  )
 })

@@ -1,63 +1,73 @@
-/** What clients of resumable runs saw before their server was killed is what they read again, under the same ids. */
+/** What clients of resumable runs saw before their server, or Postgres too, was killed is what they read again, under the same ids. */
 import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
+import { fileURLToPath } from "node:url"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
-import { type AgentServerProcess, startAgentServer } from "../testing/agent-servers.js"
+import { startAgentServer } from "../testing/agent-servers.js"
 import { EventReader, type ReadEvent } from "../testing/event-reader.js"
 import { seededRandom } from "../testing/seeded-random.js"
+import type { AgentServer } from "./agent-server.js"
+import { startInstallation } from "./installation.js"
+import { skip } from "./processes.js"
 
 const kills = runsWideTests ? 6 : 2
 const runsPerKill = 2
+const config = fileURLToPath(new URL("../../soak-graphs/langgraph.json", import.meta.url))
 
 /** Faster than the log, so that something is on its way there at any moment. */
-async function startRun(server: AgentServerProcess): Promise<EventReader> {
-  const { thread_id } = await server.client.threads.create()
+async function startRun(server: AgentServer): Promise<EventReader> {
+  const threadId = randomUUID()
   const body = {
     assistant_id: "flood",
     input: { events: 20_000, eventBytes: 1000, atOnce: true },
     stream_mode: ["custom"],
     stream_resumable: true,
+    if_not_exists: "create",
   }
-  return EventReader.open(server, { path: `/threads/${thread_id}/runs/stream`, body })
+  return EventReader.open(server, { path: `/threads/${threadId}/runs/stream`, body })
 }
 
 /** The first events of a run's log. */
-async function replay(server: AgentServerProcess, location: string, count: number): Promise<readonly ReadEvent[]> {
+async function replay(server: AgentServer, location: string, count: number): Promise<readonly ReadEvent[]> {
   const reader = await EventReader.open(server, { path: `${location}/stream`, lastEventId: -1 })
-  await until(() => reader.events.length >= count, { what: `${count} events are there again`, timeoutMs: 20_000 })
+  await until(() => reader.events.length >= count, { what: `${count} events are there again`, timeoutMs: 60_000 })
   reader.leave()
   return reader.events
 }
 
-test("what was seen before a kill is a prefix of the replay, with the same ids", async (t) => {
+test("what was seen before a kill is a prefix of the replay, with the same ids", { skip }, async (t) => {
   const seed = Date.now() % 1_000_000
   const random = seededRandom(seed)
   t.diagnostic(`seed ${seed}`)
-  await using db = await freshDatabase()
-  let server = await startAgentServer({ databaseUri: db.uri })
-  try {
-    for (let kill = 0; kill < kills; kill++) {
-      const readers = await Promise.all(Array.from({ length: runsPerKill }, () => startRun(server)))
-      const haveBegun = () => readers.every(({ events }) => events.length > 50)
-      await until(haveBegun, { what: "every run has sent something" })
-      await sleep(random.between(0, 100))
-      await server.kill()
-      await Promise.all(readers.map(({ over }) => over))
-      const seen = readers.map(({ events }) => [...events])
-      server = await startAgentServer({ databaseUri: db.uri })
+  const env = { SUPERSTEP_CONFIG: config, SUPERSTEP_WORKERS: "1" }
+  await using installation = await startInstallation({ servers: 1, env })
+  const { postgres, untilWhole, servers } = installation
+  const [server] = servers
+  assert.ok(server)
 
-      for (const [index, { location }] of readers.entries()) {
-        const before = seen[index] ?? []
-        const again = await replay(server, location, before.length)
-        const differs = before.findIndex(({ id, data }, n) => again[n]?.id !== id || again[n]?.data !== data)
-        assert.equal(differs, -1, `kill ${kill}: of ${before.length} events, number ${differs} is not the same`)
-      }
+  for (let kill = 0; kill < kills; kill++) {
+    const killed = kill % 2 === 0 ? "everything" : "the server"
+    const readers: readonly EventReader[] = await Promise.all(
+      Array.from({ length: runsPerKill }, () => startRun(server)),
+    )
+    const haveBegun = () => readers.every(({ events }) => events.length > 50)
+    await until(haveBegun, { what: "every run has sent something" })
+    await sleep(random.between(0, 100))
+    await Promise.all([server.kill(), ...(killed === "everything" ? [postgres.kill()] : [])])
+    await Promise.all(readers.map(({ over }) => over))
+    const seen = readers.map(({ events }) => [...events])
+    await untilWhole()
+
+    for (const [index, { location }] of readers.entries()) {
+      const before = seen[index] ?? []
+      const again = await replay(server, location, before.length)
+      const differs = before.findIndex(({ id, data }, n) => again[n]?.id !== id || again[n]?.data !== data)
+      assert.equal(differs, -1, `${killed} was killed: of ${before.length} events, number ${differs} is not the same`)
     }
-  } finally {
-    await server[Symbol.asyncDispose]()
   }
 })
 

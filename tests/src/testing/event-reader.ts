@@ -9,6 +9,9 @@ export interface ReadEvent {
   readonly data: string
 }
 
+/** The server that is read from, and what each request to it must carry. */
+export type EventServer = Pick<AgentServerProcess, "url"> & Partial<Pick<AgentServerProcess, "headers">>
+
 export interface OpenedStream {
   readonly path: string
   /** Makes it a POST. */
@@ -42,7 +45,7 @@ export class EventReader {
   }
 
   /** @throws Error  with the reply's status and text when it is no stream */
-  static async open(server: AgentServerProcess, stream: OpenedStream): Promise<EventReader> {
+  static async open(server: EventServer, stream: OpenedStream): Promise<EventReader> {
     const { path, body, lastEventId } = stream
     const headers = {
       ...server.headers,
