@@ -19,13 +19,22 @@ returns boolean language sql stable as $$
       and version = _checkpoint -> 'channel_versions' ->> _channel and type <> 'empty')
 $$;
 
+-- One checkpoint. `limit` keeps the lookup one by the whole key: joined as a table, the planner reads all of a thread for each of its
+-- checkpoints when it believes that the thread is small.
+create or replace function checkpoint_at(_thread_id text, _checkpoint_ns text, _checkpoint_id text)
+returns setof checkpoints language sql stable rows 1 as $$
+  select * from checkpoints
+  where thread_id = _thread_id and checkpoint_ns = _checkpoint_ns and checkpoint_id = _checkpoint_id
+  limit 1
+$$;
+
 -- Removes the checkpoints of a thread that are marked `is_replay_only`, except for those that a visible checkpoint is rebuilt
 -- from; of these it keeps only what that takes. With `_run_id` it removes this run's writes to other checkpoints in the same way.
 -- On a thread with delta channels the parent of a checkpoint that stays becomes its nearest ancestor that stays.
 create or replace function drop_unneeded_checkpoints(_thread_id text, _run_id uuid) returns void language plpgsql as $$
 begin
   with recursive delta as materialized (select * from delta_channels(_thread_id)),
-  -- Visible checkpoints whose parent loses something. The lookups go by key, whatever the planner believes about the thread's size.
+  -- Visible checkpoints whose parent loses something.
   children as materialized (
     select c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint from checkpoints c
     where exists (select from delta) and c.thread_id = _thread_id and not c.is_replay_only and (
@@ -41,9 +50,7 @@ begin
     where not stores_channel(_thread_id, c.checkpoint_ns, c.checkpoint, d.channel)
     union
     select c.checkpoint_ns, c.parent_checkpoint_id, r.channel
-    from replayed r
-      join checkpoints c on c.thread_id = _thread_id and c.checkpoint_ns = r.checkpoint_ns
-        and c.checkpoint_id = r.checkpoint_id
+    from replayed r cross join lateral checkpoint_at(_thread_id, r.checkpoint_ns, r.checkpoint_id) as c
     where c.is_replay_only and c.parent_checkpoint_id is not null
       and not stores_channel(_thread_id, c.checkpoint_ns, c.checkpoint, r.channel)),
   -- Marked checkpoints that hold a value or a write of such a channel; those in between are only a way.
@@ -51,9 +58,7 @@ begin
     select c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id,
       coalesce(jsonb_object_agg(r.channel, c.checkpoint -> 'channel_versions' -> r.channel)
         filter (where stores_channel(_thread_id, c.checkpoint_ns, c.checkpoint, r.channel)), '{}') as stored_versions
-    from replayed r
-      join checkpoints c on c.thread_id = _thread_id and c.checkpoint_ns = r.checkpoint_ns
-        and c.checkpoint_id = r.checkpoint_id
+    from replayed r cross join lateral checkpoint_at(_thread_id, r.checkpoint_ns, r.checkpoint_id) as c
     where c.is_replay_only
       and (stores_channel(_thread_id, c.checkpoint_ns, c.checkpoint, r.channel) or exists (
         select from checkpoint_writes w
@@ -62,36 +67,33 @@ begin
     group by c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint),
   -- From each checkpoint that stays up to its nearest ancestor that stays. Without `_run_id` only the newest ones are visible:
   -- when nothing is needed they have no ancestor left, and the way to the root is spared.
-  ancestry (checkpoint_ns, checkpoint_id, ancestor_id) as (
-    (select checkpoint_ns, checkpoint_id, parent_checkpoint_id from children
+  ancestry (checkpoint_ns, checkpoint_id, stored_versions, ancestor_id) as (
+    (select checkpoint_ns, checkpoint_id, null::jsonb, parent_checkpoint_id from children
       union all
-      select checkpoint_ns, checkpoint_id, parent_checkpoint_id from needed)
+      select checkpoint_ns, checkpoint_id, stored_versions, parent_checkpoint_id from needed)
     union
-    select a.checkpoint_ns, a.checkpoint_id, c.parent_checkpoint_id
-    from ancestry a
-      join checkpoints c on c.thread_id = _thread_id and c.checkpoint_ns = a.checkpoint_ns
-        and c.checkpoint_id = a.ancestor_id
+    select a.checkpoint_ns, a.checkpoint_id, a.stored_versions, c.parent_checkpoint_id
+    from ancestry a cross join lateral checkpoint_at(_thread_id, a.checkpoint_ns, a.ancestor_id) as c
     where c.is_replay_only and (c.checkpoint_ns, c.checkpoint_id) not in (select checkpoint_ns, checkpoint_id from needed)
       and (_run_id is not null or exists (select from needed))),
   staying as (
-    select a.checkpoint_ns, a.checkpoint_id, max(c.checkpoint_id) as parent_checkpoint_id
+    select a.checkpoint_ns, a.checkpoint_id, a.stored_versions, max(c.checkpoint_id) as parent_checkpoint_id
     from ancestry a
-      left join checkpoints c on c.thread_id = _thread_id and c.checkpoint_ns = a.checkpoint_ns
-        and c.checkpoint_id = a.ancestor_id and (not c.is_replay_only
-          or (c.checkpoint_ns, c.checkpoint_id) in (select checkpoint_ns, checkpoint_id from needed))
-    group by a.checkpoint_ns, a.checkpoint_id),
+      left join lateral checkpoint_at(_thread_id, a.checkpoint_ns, a.ancestor_id) as c on not c.is_replay_only
+        or (c.checkpoint_ns, c.checkpoint_id) in (select checkpoint_ns, checkpoint_id from needed)
+    group by a.checkpoint_ns, a.checkpoint_id, a.stored_versions),
   linked as (
     update checkpoints c set parent_checkpoint_id = s.parent_checkpoint_id,
-      checkpoint = case when n.checkpoint_id is null then c.checkpoint
-        else c.checkpoint || jsonb_build_object('channel_versions', n.stored_versions, 'versions_seen', '{}'::jsonb) end
-    from staying s left join needed n on n.checkpoint_ns = s.checkpoint_ns and n.checkpoint_id = s.checkpoint_id
+      checkpoint = case when s.stored_versions is null then c.checkpoint
+        else c.checkpoint || jsonb_build_object('channel_versions', s.stored_versions, 'versions_seen', '{}'::jsonb) end
+    from staying s
     where c.thread_id = _thread_id and c.checkpoint_ns = s.checkpoint_ns and c.checkpoint_id = s.checkpoint_id
       and (c.parent_checkpoint_id is distinct from s.parent_checkpoint_id
-        or c.checkpoint -> 'channel_versions' <> n.stored_versions)),
+        or c.checkpoint -> 'channel_versions' <> s.stored_versions)),
   dropped_writes as (
-    delete from checkpoint_writes w using checkpoints c
-    where c.thread_id = _thread_id and c.is_replay_only
-      and w.thread_id = _thread_id and w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id
+    delete from checkpoint_writes w
+    where w.thread_id = _thread_id
+      and (select c.is_replay_only from checkpoint_at(_thread_id, w.checkpoint_ns, w.checkpoint_id) as c)
       and (w.checkpoint_ns, w.checkpoint_id, w.channel) not in (
         select checkpoint_ns, checkpoint_id, channel from replayed)),
   -- A task of the run stays with all that it wrote, or goes: with a part of it LangGraph would take it for done.

@@ -48,10 +48,9 @@ begin
       select max(newest.checkpoint_id) from checkpoints newest
       where newest.thread_id = _thread_id::text and newest.checkpoint_ns = c.checkpoint_ns and not newest.is_replay_only);
   perform drop_unneeded_checkpoints(_thread_id::text, null);
-  update checkpoints c set parent_checkpoint_id = null
-    where thread_id = _thread_id::text and parent_checkpoint_id is not null and not exists (
-      select from checkpoints p where p.thread_id = c.thread_id and p.checkpoint_ns = c.checkpoint_ns
-        and p.checkpoint_id = c.parent_checkpoint_id);
+  update checkpoints set parent_checkpoint_id = null
+    where thread_id = _thread_id::text and parent_checkpoint_id is not null
+      and (select true from checkpoint_at(thread_id, checkpoint_ns, parent_checkpoint_id)) is null;
   delete from checkpoint_writes w where w.thread_id = _thread_id::text and (w.checkpoint_ns, w.checkpoint_id) not in (
     select checkpoint_ns, checkpoint_id from checkpoints where thread_id = _thread_id::text);
   delete from checkpoint_blobs b where b.thread_id = _thread_id::text and (b.checkpoint_ns, b.channel, b.version) not in (
