@@ -131,8 +131,8 @@ export const settings = {
   jobsPerWorker: {
     env: "N_JOBS_PER_WORKER",
     describe:
-      "How many runs a worker process executes at a time. Runs wait for models nearly all the time; a graph that computes wants fewer, and more `SUPERSTEP_WORKERS`.",
-    schema: wholeNumber(50, 1),
+      "Most runs that a worker process executes at a time. It gets fewer when its event loop or its memory has no room for more.",
+    schema: wholeNumber(1000, 1),
   },
   workerMemoryMb: {
     env: "SUPERSTEP_WORKER_MEMORY_MB",

@@ -61,7 +61,6 @@ export function assemble({ config, serverId, db, leases, log, env, project, chan
   const workers: WorkerPool = createWorkerPool({
     project: projectWithEnv(project, config),
     workers: config.workers,
-    jobsPerWorker: config.jobsPerWorker,
     python: config.python,
     handlers: patient({ ...checkpoints, ...storeCalls(store) }),
     backlog: () => writes.backlog(),
@@ -103,8 +102,8 @@ export function assemble({ config, serverId, db, leases, log, env, project, chan
 // A worker is found to be stalled at a ping, so there must be a few of them within the limit.
 const pingsPerStall = 4
 
-function workerLimits({ workerMemoryMb, workerStalledSeconds }: Config): Partial<Limits> {
+function workerLimits({ jobsPerWorker, workerMemoryMb, workerStalledSeconds }: Config): Partial<Limits> {
   const stalledMs = workerStalledSeconds * 1000
   const pingEveryMs = Math.min(usualLimits.pingEveryMs, stalledMs / pingsPerStall)
-  return { memoryMb: workerMemoryMb, stalledMs, pingEveryMs }
+  return { mostRuns: jobsPerWorker, memoryMb: workerMemoryMb, stalledMs, pingEveryMs }
 }

@@ -27,8 +27,6 @@ export interface Scenario {
   readonly requests: number
   /** At most so many rounds, where one takes long. */
   readonly mostRounds?: number
-  /** Runs that a system must be able to execute at once; where it cannot, it is measured as it is. */
-  readonly slots?: number
   /**
    * From the preparation to the checks.
    * @param cleanup  takes what must end with the scenario, should it be interrupted

@@ -18,7 +18,6 @@ export const slowStreamScenarios = ({ isQuick }: Options): Scenario[] => {
         { key: "memory", label: "memory over idle", unit: "MB", better: "low" },
       ],
       systems: withoutEdge,
-      slots: streams,
       warmUps: 0,
       requests: 1,
       // A process that has once grown does not shrink again: a second round would find less.

@@ -11,7 +11,7 @@ import { type Kind, onSocket, type Place } from "./system.js"
 const workers = 2
 
 /** @param postgres  may serve several servers, one after the other */
-export async function server({ folder, slots }: Place, postgres: RunningPostgres): Promise<Kind> {
+export async function server({ folder }: Place, postgres: RunningPostgres): Promise<Kind> {
   const newDatabase = () =>
     createDatabase({ adminUri: postgres.superuserUri, name: `bench_${randomBytes(4).toString("hex")}` })
   // Those that are started to see how long it takes must not share the runs of the one that goes on.
@@ -31,7 +31,6 @@ export async function server({ folder, slots }: Place, postgres: RunningPostgres
         // What is left of a scenario that failed need not be finished.
         BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "0",
         LOG_LEVEL: "warn",
-        ...(slots !== undefined && { N_JOBS_PER_WORKER: `${Math.ceil(slots / workers)}` }),
       }
       const argv = [process.execPath, pathTo("../server/dist/main.js")] as const
       return { program: { argv, env, logFile: join(folder, "server.log") }, target: onSocket(socketPath) }

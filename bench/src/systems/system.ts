@@ -28,8 +28,6 @@ export interface StartTimes {
 export interface Place {
   readonly folder: string
   readonly cleanup: Cleanup
-  /** How many runs a system may execute at once; without it, what it does by default. */
-  readonly slots: number | undefined
 }
 
 /** How to start a process that serves. */

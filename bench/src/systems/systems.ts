@@ -29,8 +29,8 @@ export class Systems {
   }
 
   /** Fresh processes for one scenario; they stop with the cleanup. */
-  async start({ systems, slots }: Pick<Scenario, "systems" | "slots">, cleanup: Cleanup): Promise<System[]> {
-    const place: Place = { folder: await mkdtemp(join(this.#folder, "scenario-")), cleanup, slots }
+  async start({ systems }: Pick<Scenario, "systems">, cleanup: Cleanup): Promise<System[]> {
+    const place: Place = { folder: await mkdtemp(join(this.#folder, "scenario-")), cleanup }
     const started: System[] = []
     for (const name of this.#names.filter((name) => systems.includes(name))) {
       const behind = started.find((system) => system.name === "server")

@@ -127,6 +127,15 @@ export interface PongFrame {
   readonly nonce: string
 }
 
+/** How much the worker has to do; sent several times a second while it executes runs. */
+export interface LoadReportFrame {
+  readonly type: "load_report"
+  /** The part of the time since the last report in which it computed. */
+  readonly busy: number
+  /** Resident memory of the process, in megabytes. */
+  readonly memory_mb: number
+}
+
 /** One checkpoint, the latest of the namespace without `checkpoint_id`. */
 export interface CheckpointGetCall {
   readonly type: "call"
@@ -469,6 +478,7 @@ export type WorkerFrame =
   | EventFrame
   | DoneFrame
   | PongFrame
+  | LoadReportFrame
   | WorkerCall
   | ReplyFrame
   | FailureFrame

@@ -116,7 +116,7 @@ export class RunStreams {
     return this.#publishers.get(runId)?.isLogged ? this.#eventLog.flushed(runId) : undefined
   }
 
-  /** Resolves when this process publishes nothing more of an attempt that was detached. */
+  /** Resolves when what this process has published of a run is in the log, if it is logged, or is given up. */
   async untilPublished(runId: string): Promise<void> {
     // Given up, it was not published either.
     await this.#eventLog.flushed(runId).catch(() => undefined)

@@ -184,7 +184,7 @@ export class Gate implements Rules {
       mayRestart: () => this.#current === undefined || this.#current.worker === worker,
       onServing: () => undefined,
       onRunLeft: () => undefined,
-      onAnswering: () => undefined,
+      onRoom: () => undefined,
       onDied: () => undefined,
     })
     const post: Post = { project, worker, users: cache && new UserCache(cache), open: 0 }

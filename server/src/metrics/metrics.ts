@@ -20,7 +20,7 @@ export interface Metrics {
 export interface MetricSources {
   readonly db: Db
   readonly streams: Pick<RunStreams, "openStreams">
-  readonly workers: Pick<Workers, "deaths">
+  readonly workers: Pick<Workers, "deaths" | "freeSlots" | "fullWorkers">
 }
 
 // From "nobody noticed" to a minute, which is where a queue is a complaint.
@@ -102,6 +102,17 @@ function addPresent(registry: Registry) {
     help: "Runs that are streamed to clients by this server.",
     registers,
   })
+  const slots = new Gauge({
+    name: "superstep_free_slots",
+    help: "How many more runs this server would begin at this moment.",
+    registers,
+  })
+  const full = new Gauge({
+    name: "superstep_full_workers",
+    help: "Worker processes of this server that take no more runs at the moment, by what stops them.",
+    labelNames: ["limit"],
+    registers,
+  })
   const restarts = new Counter({
     name: "superstep_worker_restarts_total",
     help: "Worker processes that died without having been told to, and were replaced.",
@@ -110,6 +121,8 @@ function addPresent(registry: Registry) {
 
   return async ({ db, streams: { openStreams }, workers }: MetricSources): Promise<void> => {
     streams.set(openStreams)
+    slots.set(workers.freeSlots())
+    for (const [limit, count] of Object.entries(workers.fullWorkers())) full.set({ limit }, count)
     restarts.reset()
     restarts.inc(workers.deaths)
     // What a database that is away cannot tell is left out; the rest is wanted most just then.

@@ -271,8 +271,9 @@ export class Executor {
       attempt.leave()
       return this.#serveElsewhere(claim)
     }
-    // What the worker had written before it ended is progress that need not be made again.
-    await writes.settled()
+    // What the worker had written before it ended is progress that need not be made again. What it had said belongs to this
+    // attempt: the log takes nothing of an attempt that is over.
+    await Promise.all([writes.settled(), streams.untilPublished(runId)])
     const error = JSON.stringify(workerLost(detail))
     const watcher = streams.hasSubscribers(runId) ? claimer.serverId : undefined
     const released = await releaseRun(db, { runId, claimId, ending: endingOf(reason), watcher }, error)

@@ -48,6 +48,9 @@ export class ScriptedWorkers implements Workers {
   freeSlots(): number {
     return this.slots - [...this.running.values()].filter(({ order }) => !order.runsAlone).length
   }
+  fullWorkers() {
+    return { jobs: this.freeSlots() > 0 ? 0 : 1, event_loop: 0, memory: 0 }
+  }
   freeSoloSlots(): number {
     return this.soloSlots - [...this.running.values()].filter(({ order }) => order.runsAlone).length
   }

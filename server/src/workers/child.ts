@@ -51,6 +51,8 @@ export interface ChildSetting {
 }
 
 export interface Limits {
+  /** Most runs of a worker at a time. */
+  readonly mostRuns: number
   /** How long loading the graphs may take, in milliseconds. */
   readonly loadMs: number
   /** How often a worker is pinged, and how long it may leave that unanswered, in milliseconds. */
@@ -80,8 +82,8 @@ export interface ChildEnd {
 export interface ChildListener {
   onLoaded(frame: LoadedFrame): void
   onRunLeft(): void
-  /** Its event loop is free again after it was not. */
-  onAnswering(): void
+  /** It takes new runs again after it did not. */
+  onRoom(): void
   /** @param detail  such as `exit code 1`, `signal SIGKILL` or why we ended it */
   onEnded(detail: string, end: ChildEnd): void
 }
@@ -204,9 +206,11 @@ export class Child {
       backlog,
       log: log.child({ worker_id: this.#workerId }),
       callMs: limits.callMs,
+      room: limits,
       onLoaded: (frame) => this.#loaded(frame),
       onRunLeft: () => this.#listener.onRunLeft(),
       onPong: (nonce) => this.#heartbeat?.pong(nonce),
+      onRoom: () => this.#listener.onRoom(),
     })
     this.#connection = connection
     this.#session = session
@@ -228,7 +232,7 @@ export class Child {
       limitMs: stalledMs,
       ping: (nonce) => this.#session?.ping(nonce),
       isHeard: () => this.#session?.isHeard ?? false,
-      onAnswering: () => this.#listener.onAnswering(),
+      onAnswering: () => this.#listener.onRoom(),
       onStalled: () => this.kill(`its event loop was held for ${stalledMs / 1000} s`),
     })
     this.#listener.onLoaded(frame)

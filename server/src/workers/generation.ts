@@ -8,7 +8,7 @@ import { Worker } from "./worker.js"
 export interface GenerationListener {
   onServing(): void
   onRunLeft(): void
-  onAnswering(): void
+  onRoom(): void
   onDied(): void
 }
 
@@ -18,7 +18,6 @@ export interface GenerationOptions {
   readonly setting: ChildSetting
   /** How many for each language. */
   readonly workers: number
-  readonly jobsPerWorker: number
   readonly crashes: ProjectCrashes
   /** Whether the sources on disk are still this generation's. */
   mayRestart(): boolean
@@ -30,13 +29,11 @@ export class Generation {
   readonly workers: readonly Worker[]
   /** Those of one language each: they take each other's runs. The first of a team loads before the others (G6). */
   readonly #teams: readonly (readonly Worker[])[]
-  readonly #jobsPerWorker: number
 
   constructor(options: GenerationOptions, listener: GenerationListener) {
     const { number, project, setting, crashes, mayRestart } = options
     this.number = number
     this.project = project
-    this.#jobsPerWorker = options.jobsPerWorker
     this.#teams = byLanguage(project).map((part, team) => {
       const worker = (index: number, after?: Promise<void>) => {
         const name = `${number}.${team * options.workers + index + 1}`
@@ -73,16 +70,11 @@ export class Generation {
     return this.workers.reduce((sum, worker) => sum + worker.runsInFlight, 0)
   }
 
-  /**
-   * Those of workers whose event loop is held do not count: a run is better off in the queue (P5). Which language the
-   * next run needs is not known before it is claimed, so the fullest one decides.
-   */
+  /** Which language the next run needs is not known before it is claimed, so the fullest one decides. */
   get freeSlots(): number {
-    const free = (worker: Worker) =>
-      worker.session && worker.isAnswering ? Math.max(0, this.#jobsPerWorker - worker.runsInFlight) : 0
     const slots = this.#teams
       .filter((team) => team.some(({ report }) => report.graphs.length > 0))
-      .map((team) => team.reduce((sum, worker) => sum + free(worker), 0))
+      .map((team) => team.reduce((sum, worker) => sum + worker.room.free, 0))
     return slots.length === 0 ? 0 : Math.min(...slots)
   }
 
@@ -91,7 +83,7 @@ export class Generation {
   }
 
   /**
-   * The least busy worker; one that answers comes first (P5). Of those that have the graph; when none is named, of those
+   * The least busy worker; one that has room comes first (P5, P19). Of those that have the graph; when none is named, of those
    * of one language, JavaScript where there are such: what belongs to no graph is asked of it.
    */
   leastBusy(graphId?: string): Worker | undefined {
@@ -114,5 +106,7 @@ export class Generation {
   }
 }
 
-const goesBefore = (worker: Worker, other: Worker): boolean =>
-  worker.isAnswering === other.isAnswering ? worker.runsInFlight < other.runsInFlight : worker.isAnswering
+const goesBefore = (worker: Worker, other: Worker): boolean => {
+  const hasRoom = worker.room.free > 0
+  return hasRoom === other.room.free > 0 ? worker.runsInFlight < other.runsInFlight : hasRoom
+}

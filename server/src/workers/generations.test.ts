@@ -98,7 +98,7 @@ test("G5: reloads take turns", async () => {
 })
 
 test("G6: a server is ready when the first worker has loaded, and the others come after it", async () => {
-  await using testing = await startTestPool({ workers: 2, jobsPerWorker: 2 })
+  await using testing = await startTestPool({ workers: 2, limits: { mostRuns: 2 } })
   const atReady = testing.pool.freeSlots()
   await until(() => testing.pool.freeSlots() === 4, { what: "both workers serve" })
 

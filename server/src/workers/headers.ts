@@ -36,6 +36,7 @@ const rareHeader = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("reply"), call_id: z.string(), payload }),
   z.looseObject({ type: z.literal("failure"), call_id: z.string(), error: failure }),
   z.looseObject({ type: z.literal("pong"), nonce: z.string() }),
+  z.looseObject({ type: z.literal("load_report"), busy: z.number(), memory_mb: z.number() }),
 ])
 
 // An event's name holds names of nodes, which belong to the user. It becomes a field of a `text/event-stream`, where a line

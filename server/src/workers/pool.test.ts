@@ -80,7 +80,7 @@ test("P3: a worker that does not speak the protocol is ended, and the reason is 
 })
 
 test("P4: a worker that died is replaced and tells that slots are free", async () => {
-  await using testing = await startTestPool({ jobsPerWorker: 3 })
+  await using testing = await startTestPool({ limits: { mostRuns: 3 } })
   let calls = 0
   testing.pool.onFree(() => {
     calls += 1
@@ -118,7 +118,7 @@ test("delays between restarts double up to ten seconds, and start again after a 
 })
 
 test("runs go to the least busy worker, and slots are counted", async () => {
-  await using testing = await startTestPool({ workers: 2, jobsPerWorker: 2 })
+  await using testing = await startTestPool({ workers: 2, limits: { mostRuns: 2 } })
   await until(() => testing.pool.freeSlots() === 4, { what: "both workers serve" })
 
   const runs = [1, 2, 3, 4].map(() => testing.run([{ do: "environment" }, { do: "wait" }]))

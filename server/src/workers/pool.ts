@@ -15,6 +15,7 @@ import type { ProjectCrashes } from "./project-crashes.js"
 import { routesAfter, routesWithout } from "./routes.js"
 import { SoloWorkers } from "./solo-workers.js"
 import type { Worker } from "./worker.js"
+import type { RoomLimit } from "./worker-room.js"
 import { openWorkerSocket, type WorkerSocket } from "./worker-socket.js"
 
 export interface WorkerPool extends Workers {
@@ -27,9 +28,8 @@ export interface WorkerPool extends Workers {
 
 export interface WorkerPoolOptions {
   readonly project: WorkerProject
-  /** How many processes for each language that the graphs need, and how many runs each executes at a time. */
+  /** How many processes for each language that the graphs need. */
   readonly workers: number
-  readonly jobsPerWorker: number
   /** Answers the workers' calls. */
   readonly handlers: CallHandlers
   /** What to wait for before more calls are taken; undefined while there is room. */
@@ -49,6 +49,7 @@ export interface WorkerPoolOptions {
 }
 
 export const usualLimits: Limits = {
+  mostRuns: 1000,
   // A graph may load models or wait for a database when it is imported.
   loadMs: 120_000,
   pingEveryMs: 5_000,
@@ -139,6 +140,13 @@ class Pool implements WorkerPool {
     return Math.max(0, free - this.#held.size)
   }
 
+  /** Serving processes that take no more runs, by what stops them. */
+  fullWorkers(): Readonly<Record<RoomLimit, number>> {
+    const full = { jobs: 0, event_loop: 0, memory: 0 }
+    for (const { room } of this.#workers()) if (room.limit) full[room.limit] += 1
+    return full
+  }
+
   freeSoloSlots(): number {
     const isServing = [...this.#routes.values()].some((generation) => generation.isServing)
     return this.#isStopping || !isServing ? 0 : this.#solos.free
@@ -205,7 +213,7 @@ class Pool implements WorkerPool {
   }
 
   #begin(project: WorkerProject, socket: WorkerSocket): Generation {
-    const { workers, jobsPerWorker, crashes } = this.#options
+    const { workers, crashes } = this.#options
     const setting = this.#settingOf(socket)
     const number = (this.#generations.at(-1)?.number ?? 0) + 1
     const generation: Generation = new Generation(
@@ -214,14 +222,13 @@ class Pool implements WorkerPool {
         project,
         setting,
         workers,
-        jobsPerWorker,
         crashes,
         mayRestart: () => !this.#isStopping && this.#generations.at(-1) === generation,
       },
       {
         onServing: () => this.#serving(generation),
         onRunLeft: () => this.#runLeft(),
-        onAnswering: () => this.#offer(),
+        onRoom: () => this.#offer(),
         onDied: () => this.#died(generation),
       },
     )

@@ -4,6 +4,8 @@
  * worker died or gave the claim up.
  */
 
+import type { RoomLimit } from "./worker-room.js"
+
 /** A claimed run, ready to execute: the header and payload lines of the protocol's `run` frame. */
 export interface RunOrder {
   readonly runId: string
@@ -94,6 +96,8 @@ export interface Workers {
   readonly deaths: number
   /** How many more runs may execute now, of those that share a worker with others. */
   freeSlots(): number
+  /** How many worker processes take no more runs now, by what stops them. */
+  fullWorkers(): Readonly<Record<RoomLimit, number>>
   /** How many more runs may execute now in a process of their own. */
   freeSoloSlots(): number
   /** Called whenever slots became free: a run ended, a worker came (back) up. One subscriber, the claimer. */

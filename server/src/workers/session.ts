@@ -11,6 +11,7 @@ import { ClaimLost } from "./fence.js"
 import { PendingCalls } from "./pending-calls.js"
 import type { Reply, RunListener, RunOrder } from "./port.js"
 import { RunsInFlight } from "./runs-in-flight.js"
+import { type Report, type Room, type RoomLimits, roomOf } from "./worker-room.js"
 
 export interface SessionOptions {
   readonly connection: Connection
@@ -19,9 +20,12 @@ export interface SessionOptions {
   readonly log: Log
   /** How long the worker may take to answer a call, in milliseconds. */
   readonly callMs: number
+  readonly room: RoomLimits
   onLoaded(frame: LoadedFrame): void
   onRunLeft(): void
   onPong(nonce: string): void
+  /** It takes new runs again. */
+  onRoom(): void
 }
 
 /** What a worker is told to load. */
@@ -37,12 +41,20 @@ export class Session {
   readonly #calls: PendingCalls
   readonly #options: SessionOptions
   readonly #connection: Connection
+  /** What the worker reported last of the runs that it executes, and how many it was given since. */
+  #report: Report | undefined
+  #startedSince = 0
+  #endedSince = 0
 
   constructor(options: SessionOptions) {
     this.#options = options
     this.#connection = options.connection
     this.#calls = new PendingCalls(options.callMs)
-    this.runs = new RunsInFlight(options.onRunLeft)
+    this.runs = new RunsInFlight(() => {
+      this.#endedSince += 1
+      if (this.runs.size === 0) this.#noteLoad(undefined)
+      options.onRunLeft()
+    })
   }
 
   /** @param loopback  how user code reaches this server */
@@ -52,6 +64,7 @@ export class Session {
 
   execute(order: RunOrder, listener: RunListener): void {
     this.runs.add(order, listener)
+    this.#startedSince += 1
     this.#connection.send(
       {
         type: "run",
@@ -92,6 +105,12 @@ export class Session {
   /** Whether user code executes in the worker, as far as anybody knows: a run, one that was given up, or a question. */
   get isBusy(): boolean {
     return this.runs.isBusy || this.#calls.size > 0
+  }
+
+  /** How many more runs it takes. */
+  get room(): Room {
+    const load = { running: this.runs.size, startedSince: this.#startedSince, report: this.#report }
+    return roomOf(load, this.#options.room)
   }
 
   /** False while nothing is read from the worker, so that it cannot answer. */
@@ -136,6 +155,9 @@ export class Session {
       case "pong":
         this.#options.onPong(frame.nonce)
         break
+      case "load_report":
+        this.#onLoadReport({ busy: frame.busy, memoryMb: frame.memory_mb, ended: this.#endedSince })
+        break
       case "hello":
         this.#connection.close("the worker said hello twice")
         break
@@ -164,6 +186,20 @@ export class Session {
       if (this.runs.setPaused(claim_id, false)) this.#connection.send({ type: "resume_events", run_id, claim_id })
     }
     until.then(resume, resume)
+  }
+
+  #onLoadReport(report: Report): void {
+    // It was sent before its last run ended.
+    if (this.runs.size === 0) return
+    const wasFull = this.room.free === 0
+    this.#noteLoad(report)
+    if (wasFull && this.room.free > 0) this.#options.onRoom()
+  }
+
+  #noteLoad(report: Report | undefined): void {
+    this.#report = report
+    this.#startedSince = 0
+    this.#endedSince = 0
   }
 
   #pauseUntil(settled: Promise<void> | undefined): void {

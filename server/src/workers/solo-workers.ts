@@ -64,7 +64,7 @@ export class SoloWorkers {
         },
         // Its end follows what the listener was told in this tick.
         onRunLeft: () => child.stop(),
-        onAnswering: () => undefined,
+        onRoom: () => undefined,
         onEnded: (detail, { isStopped }) => this.#ended(solo, detail, isStopped),
       },
     )

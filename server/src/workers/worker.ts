@@ -7,6 +7,7 @@ import { judgeCrash, type ProjectCrashes } from "./project-crashes.js"
 import { afterDeath } from "./restart-delay.js"
 import type { RunsInFlight } from "./runs-in-flight.js"
 import type { Session } from "./session.js"
+import type { Room } from "./worker-room.js"
 
 export interface WorkerOptions {
   /** Name in logs; each process adds its number: `1.2.3` is the third process of worker 2 of generation 1. */
@@ -23,7 +24,8 @@ export interface WorkerOptions {
   readonly hasOtherWork?: () => boolean
   onServing(): void
   onRunLeft(): void
-  onAnswering(): void
+  /** Its process takes new runs again after it did not. */
+  onRoom(): void
   /** A process died; it will be replaced when `mayRestart`. */
   onDied(): void
 }
@@ -76,6 +78,12 @@ export class Worker {
     return this.#child?.isAnswering ?? false
   }
 
+  /** How many more runs it takes; one whose event loop is held gets none (P5). */
+  get room(): Room {
+    if (this.session === undefined) return { free: 0, limit: undefined }
+    return this.isAnswering ? this.session.room : { free: 0, limit: "event_loop" }
+  }
+
   /** Drops a run that does not stop; the process goes on unless it answers no pings either (P13). */
   giveUp(claimId: string): void {
     if (this.session?.runs.runOf(claimId) === undefined) return
@@ -110,14 +118,14 @@ export class Worker {
   }
 
   #start(): void {
-    const { name, project, setting, onRunLeft, onAnswering } = this.#options
+    const { name, project, setting, onRunLeft, onRoom } = this.#options
     this.#started += 1
     this.#servingSince = undefined
     this.#runs = undefined
     this.#child = new Child(`${name}.${this.#started}`, project, setting, {
       onLoaded: (frame) => this.#loaded(frame),
       onRunLeft,
-      onAnswering,
+      onRoom,
       onEnded: (detail, end) => this.#ended(detail, end),
     })
   }

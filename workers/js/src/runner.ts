@@ -12,6 +12,7 @@ import type { Connection, IncomingFrame } from "./connection.js"
 import { embedTexts } from "./embedding.js"
 import type { Gate } from "./gate.js"
 import { drawGraph, graphSchemas, graphSubgraphs } from "./graph-questions.js"
+import { LoadReports } from "./load-reports.js"
 import type { LoadedGraph } from "./loader.js"
 import { loadGraphs } from "./loader.js"
 import { offerLoopback } from "./loopback.js"
@@ -27,6 +28,7 @@ export class Runner {
   readonly #gate: Gate
   /** By claim: a run that was lost and came back is another one. */
   readonly #runs = new Map<string, Run>()
+  readonly #loadReports: LoadReports
   #graphs: ReadonlyMap<string, LoadedGraph> = new Map()
   #failed: ReadonlyMap<string, GraphError> = new Map()
   #project = ""
@@ -35,6 +37,7 @@ export class Runner {
   constructor(connection: Connection, gate: Gate) {
     this.#connection = connection
     this.#gate = gate
+    this.#loadReports = new LoadReports(connection)
   }
 
   onFrame(frame: IncomingFrame, payload: readonly Buffer[]): void {
@@ -88,6 +91,7 @@ export class Runner {
 
   async #run(frame: RunFrame, payload: readonly Buffer[]): Promise<void> {
     const { run_id, claim_id, graph_id } = frame
+    this.#loadReports.start()
     try {
       const run = new Run(parseRun(frame, payload), this.#connection)
       this.#runs.set(claim_id, run)
@@ -99,6 +103,7 @@ export class Runner {
       this.#connection.send({ type: "done", run_id, claim_id, ...failure }, ["", "{}"])
     } finally {
       this.#runs.delete(claim_id)
+      if (this.#runs.size === 0) this.#loadReports.stop()
     }
   }
 

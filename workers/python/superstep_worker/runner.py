@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .connection import CallFailed, Connection
 from .frames import Frame
+from .load_reports import LoadReports
 from .loader import LoadedGraph, LoadResult, load_graphs
 from .run_request import parse_run
 from .serialise import describe_error, serialise
@@ -26,6 +27,7 @@ class Runner:
         self._runs: dict[str, Run | None] = {}
         # Claims of those that were cancelled while they were None.
         self._cancelled: set[str] = set()
+        self._load_reports = LoadReports(connection)
         self._loaded: asyncio.Future[LoadResult] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[None]] = set()
         self._answers: Mapping[str, Callable[[Frame], Coroutine[Any, Any, None]]] = {
@@ -81,11 +83,14 @@ class Runner:
 
     async def _run(self, frame: Frame) -> None:
         claim_id = frame.header["claim_id"]
+        self._load_reports.start()
         try:
             await self._attempt(frame, claim_id)
         finally:
             del self._runs[claim_id]
             self._cancelled.discard(claim_id)
+            if not self._runs:
+                self._load_reports.stop()
 
     async def _attempt(self, frame: Frame, claim_id: str) -> None:
         try:

@@ -18,6 +18,7 @@ export type Step =
   | { readonly do: "exit"; readonly code: number }
   | { readonly do: "exit_after_done" }
   | { readonly do: "kill" }
+  | { readonly do: "report"; readonly busy: number }
   | { readonly do: "wait" }
   | { readonly do: "pause" }
   | { readonly do: "spin"; readonly ms?: number }
@@ -95,6 +96,9 @@ async function take(run: RunFrame, step: Step): Promise<void> {
       return
     case "kill":
       process.kill(process.pid, "SIGKILL")
+      return
+    case "report":
+      writer.write({ type: "load_report", busy: step.busy, memory_mb: 100 })
       return
     case "wait":
       waiting.set(run_id, run)

@@ -34,13 +34,13 @@ export const createTestPool = (over: Partial<WorkerPoolOptions> = {}): WorkerPoo
   createWorkerPool({
     project: project(),
     workers: 1,
-    jobsPerWorker: 4,
     handlers: {},
     serverEnv: process.env,
     crashes: new ProjectCrashes(),
     log: createLog({ process: "test", level: "silent" }),
     main: fakeWorker,
     ...over,
+    limits: { mostRuns: 4, ...over.limits },
   })
 
 export async function startTestPool(over: Partial<WorkerPoolOptions> = {}): Promise<TestPool> {

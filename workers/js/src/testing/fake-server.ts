@@ -8,7 +8,14 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { createServer, type Server, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { LoadedFrame, ReplyFrame, RunFrame, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
+import type {
+  LoadedFrame,
+  LoadReportFrame,
+  ReplyFrame,
+  RunFrame,
+  WorkerCall,
+  WorkerFrame,
+} from "@superstep/protocol/worker/frames"
 import { problems } from "@superstep/protocol/worker/schema"
 import { FrameReader } from "../frame-reader.js"
 import { FrameWriter } from "../frame-writer.js"
@@ -56,8 +63,9 @@ interface Parts {
 export class FakeServer implements AsyncDisposable {
   readonly checkpoints = new MemoryCheckpoints()
   readonly store = new MemoryStore()
-  /** Everything that came, in order. */
+  /** Everything that came, in order, but for reports of load: when those come depends on time. */
   readonly received: Received[] = []
+  readonly loadReports: LoadReportFrame[] = []
   /** Decides about a call before it is answered: a failure to send, or undefined to answer as usual. */
   refuse: (call: WorkerCall) => { error: string; message: string } | undefined = () => undefined
   readonly child: ChildProcess
@@ -264,11 +272,11 @@ export class FakeServer implements AsyncDisposable {
     const frame = header as unknown as WorkerFrame
     const lines = payload.map((line) => line.toString("utf8"))
     const names = Array.isArray(header.payload) ? header.payload.map(String) : []
-    this.received.push({
-      header: frame,
-      lines,
-      payload: Object.fromEntries(names.map((name, i) => [name, lines[i] ?? ""])),
-    })
+    if (frame.type === "load_report") this.loadReports.push(frame)
+    else {
+      const named = Object.fromEntries(names.map((name, i) => [name, lines[i] ?? ""]))
+      this.received.push({ header: frame, lines, payload: named })
+    }
     if (frame.type === "call" && this.#answers) this.#answer(frame as WorkerCall, lines)
     for (const { onFrame } of this.#takeWatchers()) onFrame()
   }
