@@ -155,6 +155,12 @@ export class FakeServer implements AsyncDisposable {
     }
   }
 
+  /** The first so many reports of load, already here or to come. */
+  async reports(count: number): Promise<LoadReportFrame[]> {
+    while (this.loadReports.length < count) await this.#nextFrame()
+    return this.loadReports.slice(0, count)
+  }
+
   async load(project: string, graphs: Readonly<Record<string, string>>): Promise<LoadedFrame> {
     await this.frame(({ header }) => header.type === "hello")
     this.send({ type: "load", project, graphs })
