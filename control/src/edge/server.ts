@@ -4,6 +4,7 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { limitFirstRequests } from "@superstep/toolkit/http/first-requests"
+import { keepIdleConnections } from "@superstep/toolkit/http/keep-alive"
 import { refuseUnreadable } from "@superstep/toolkit/http/refuse-unreadable"
 import { followTlsFiles, readTlsFiles, tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import { type Edge, maxHeaderBytes } from "./edge.js"
@@ -12,7 +13,6 @@ import { proxyUpgrade } from "./upgrade.js"
 
 // A caller that is slow with its headers is an attack, one that is slow with its body is on a train.
 const headersTimeoutMs = 60_000
-const keepAliveMs = 75_000
 
 export interface EdgeServer {
   readonly server: Server
@@ -27,13 +27,13 @@ export function createEdgeServer(edge: Edge): EdgeServer {
     maxHeaderSize: maxHeaderBytes,
     requestTimeout: 0,
     headersTimeout: headersTimeoutMs,
-    keepAliveTimeout: keepAliveMs,
     keepAlive: true,
     noDelay: true,
   }
   const tls = tlsFilesOf(edge.config.tlsCert, edge.config.tlsKey)
   const server = tls ? createSecureServer({ ...options, ...readTlsFiles(tls) }) : createServer(options)
   if (tls) followTlsFiles(server as SecureServer, tls, edge.log)
+  keepIdleConnections(server)
   const heard = limitFirstRequests({ accepting: server, answering: [server] })
   server.on("clientError", refuseUnreadable(maxHeaderBytes / 1024))
   // Node forgets a connection once it is upgraded, so we remember it.

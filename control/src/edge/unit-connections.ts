@@ -2,7 +2,7 @@
 import { keptConnections } from "@superstep/protocol/http/forward"
 import type { Unit } from "./table.js"
 
-// A unit closes a connection that was idle for 75 s (toolkit/http/listen.ts). We close it well before, so that a request
+// A unit closes a connection that was idle for 75 s or more (toolkit/http/keep-alive.ts). We close it well before, so that a request
 // never meets a connection which its unit is closing.
 const idleMs = 30_000
 

@@ -9,6 +9,7 @@ import { KnownError } from "../errors/errors.js"
 import { ifCode, missing } from "../errors/if-code.js"
 import type { Log } from "../log/log.js"
 import { limitFirstRequests } from "./first-requests.js"
+import { keepIdleConnections } from "./keep-alive.js"
 import { refuseUnreadable } from "./refuse-unreadable.js"
 import { secureFront } from "./secure-front.js"
 import { followTlsFiles, readTlsFiles, type TlsFiles } from "./tls-files.js"
@@ -60,7 +61,7 @@ export async function listen(
 function configure(server: Server): void {
   // Streams stay open for hours and clients reuse connections: only idle sockets may time out.
   server.requestTimeout = 0
-  server.keepAliveTimeout = 75_000
+  keepIdleConnections(server)
   // Node's own limit of a head.
   server.on("clientError", refuseUnreadable(maxHeaderSize / 1024))
 }

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { createServer, type RequestListener, request } from "node:http"
+import { type AddressInfo, connect, type Socket } from "node:net"
+import { test } from "node:test"
+import { until } from "../testing/until.js"
+import { keepIdleConnections } from "./keep-alive.js"
+
+/** A server and its side of the connections that it has accepted. */
+async function serving(listener: RequestListener) {
+  const server = createServer()
+  keepIdleConnections(server)
+  const accepted: Socket[] = []
+  server.on("connection", (socket) => accepted.push(socket)).on("request", listener)
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  const close = async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, "close")
+  }
+  return { port, accepted, [Symbol.asyncDispose]: close }
+}
+
+test("an idle connection is kept for longer than the client is told", async () => {
+  await using it = await serving((_, response) => void response.end("answer"))
+  const asked = request({ port: it.port, headers: { connection: "keep-alive" } }).end()
+
+  const [response] = await once(asked, "response")
+  response.resume()
+  await once(response, "end")
+
+  assert.equal(response.headers["keep-alive"], "timeout=75")
+  await until(() => it.accepted[0]?.timeout === 90_000, { what: "the server waits for the next request" })
+})
+
+test("a request that takes long is not limited by the time of an idle connection", async () => {
+  let finish: () => void = () => undefined
+  await using it = await serving((asked, response) => {
+    if (asked.url === "/first") response.end("first")
+    else finish = () => response.end("second")
+  })
+  const client = connect(it.port, "127.0.0.1")
+  let text = ""
+  client.setEncoding("utf8").on("data", (chunk) => {
+    text += chunk
+  })
+
+  // Both at once: the second is there when the answer to the first is sent.
+  client.write("GET /first HTTP/1.1\r\nhost: a\r\n\r\nGET /second HTTP/1.1\r\nhost: a\r\n\r\n")
+  await until(() => text.includes("first"), { what: "the first answer" })
+  const duringPipelined = it.accepted[0]?.timeout
+  finish()
+  await until(() => text.includes("second"), { what: "the second answer" })
+  await until(() => it.accepted[0]?.timeout === 90_000, { what: "the connection is idle" })
+  client.write("GET /third HTTP/1.1\r\nhost: a\r\n\r\n")
+  await until(() => !it.accepted[0]?.timeout, { what: "the third request is there" })
+  client.destroy()
+
+  assert.ok(!duringPipelined, `${duringPipelined}`)
+})
