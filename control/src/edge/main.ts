@@ -3,6 +3,7 @@ import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { waitingConnections } from "@superstep/toolkit/http/listen"
 import { createLog } from "@superstep/toolkit/log/log"
 import { listenForAdmin } from "./admin.js"
 import { readConfig } from "./config.js"
@@ -20,7 +21,7 @@ async function main(): Promise<void> {
   const edge = createEdge({ config, log, table: await readTableFile(config.tablePath, log) })
   const edgeServer = createEdgeServer(edge)
   const { server, close } = edgeServer
-  const accept = () => once(server.listen({ fd: listenDescriptor }), "listening")
+  const accept = () => once(server.listen({ fd: listenDescriptor, backlog: waitingConnections }), "listening")
   if (edge.table.saysRights) await accept()
   const onEnd = () => {
     log.info({}, "edge has handed over")

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { stat, writeFile } from "node:fs/promises"
+import { readFile, stat, writeFile } from "node:fs/promises"
 import { Agent, type IncomingMessage, request } from "node:http"
 import { connect } from "node:net"
 import { join } from "node:path"
@@ -55,6 +56,32 @@ test("after it listens, an error of the server is nobody's secret", async () => 
   assert.equal(server.listenerCount("error"), 0)
   assert.throws(() => server.emit("error", new Error("too many open files")), /too many open files/)
   await close(0)
+})
+
+/** Listens on a Unix socket and accepts nothing, as a process that gets no processor for a while. */
+const stopped = `
+  const { listen } = await import(process.argv[1])
+  const { server } = await listen(() => new Response("hello"), { socketPath: process.argv[2] })
+  process.stdout.write("listens", () => process.kill(process.pid, "SIGSTOP"))`
+
+test("a burst of connections waits until the process accepts them", async (t) => {
+  const longest = Number(await readFile("/proc/sys/net/core/somaxconn", "utf8").catch(() => "0"))
+  if (longest < 1000) return t.skip("the kernel keeps fewer connections waiting, or does not say how many")
+  const socketPath = join(temporaryFolder(), "s")
+  const argv = ["--input-type=module", "-e", stopped, import.meta.resolve("./listen.js"), socketPath]
+  const child = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] })
+  await once(child.stdout, "data")
+
+  // More than Node's usual 511.
+  const callers = Array.from({ length: 600 }, () => connect(socketPath))
+  await Promise.all(callers.map((caller) => once(caller, "connect")))
+  for (const caller of callers) caller.destroy()
+  child.kill("SIGCONT")
+  const answer = await textOf(await get({ socketPath }))
+  child.kill("SIGKILL")
+  await once(child, "exit")
+
+  assert.equal(answer, "hello")
 })
 
 test("a socket is open to other users, and the file of a killed process is replaced", async () => {

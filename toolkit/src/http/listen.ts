@@ -108,12 +108,17 @@ export async function bind(server: NetServer, address: ListenAddress): Promise<v
   }
 }
 
+// Most connections that wait until the process accepts them. A burst may come while it gets no processor, and on a Unix socket
+// whoever comes when the queue is full is refused at once. The kernel's own limit (somaxconn) is as much on most machines.
+export const waitingConnections = 4096
+
 async function tryBind(server: NetServer, address: ListenAddress): Promise<void> {
+  const backlog = waitingConnections
   try {
     const listening = once(server, "listening")
-    if ("socketPath" in address) server.listen(address.socketPath)
-    else if ("descriptor" in address) server.listen({ fd: address.descriptor })
-    else server.listen(address.port, address.host)
+    if ("socketPath" in address) server.listen({ path: address.socketPath, backlog })
+    else if ("descriptor" in address) server.listen({ fd: address.descriptor, backlog })
+    else server.listen({ port: address.port, host: address.host, backlog })
     await listening
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "EADDRINUSE") throw cause
