@@ -1,6 +1,7 @@
 /** What the control plane says to a unit (protocol/unit, "Requests of the control plane"). */
 import { request as httpRequest } from "node:http"
 import { text } from "node:stream/consumers"
+import { setTimeout as sleep } from "node:timers/promises"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import { preflightRule } from "@superstep/toolkit/http/cross-origin"
 import { z } from "zod"
@@ -33,6 +34,23 @@ export async function askStatus(address: UnitAddress, signal?: AbortSignal): Pro
   if (!reply || reply.status >= 500) return undefined
   if (reply.status !== 200) throw new Error(`the unit answered its status with ${reply.status}: ${reply.body}`)
   return statusSchema.parse(JSON.parse(reply.body))
+}
+
+/**
+ * Whether a unit whose process runs can serve. `silent`: it did not answer in time. A unit with too much to do may be, so this
+ * alone does not say that it is broken: one that hangs is ended after a while (reconcile-unit.ts).
+ */
+export async function askReadiness(
+  address: UnitAddress,
+  limitMs = timeoutMs,
+): Promise<"ready" | "not ready" | "silent"> {
+  try {
+    const reply = await ask(address, "GET", "/internal/status", undefined, limitMs)
+    return reply.status === 200 && statusSchema.parse(JSON.parse(reply.body)).ready ? "ready" : "not ready"
+  } catch (error) {
+    if ((error as Error).name === "TimeoutError") return "silent"
+    return undefinedIfUnreachable(error) ?? "not ready"
+  }
 }
 
 /**
@@ -94,8 +112,12 @@ export async function activate(address: UnitAddress, signal?: AbortSignal): Prom
 // Longer than a unit's busiest moment; a unit that says nothing for so long is stuck.
 const timeoutMs = 10_000
 
-function ask(
-  { socketPath, token }: UnitAddress,
+// On a Unix socket a full queue of connections is an error at once, where TCP would wait: so we wait.
+const fullQueue = "EAGAIN"
+const fullQueuePauseMs = 50
+
+async function ask(
+  address: UnitAddress,
   method: string,
   path: string,
   signal?: AbortSignal,
@@ -103,11 +125,29 @@ function ask(
 ): Promise<{ status: number; body: string }> {
   const limit = AbortSignal.timeout(limitMs)
   const either = signal ? AbortSignal.any([signal, limit]) : limit
+  for (;;) {
+    try {
+      return await askOnce(address, method, path, either)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== fullQueue) throw error
+    }
+    await sleep(fullQueuePauseMs, undefined, { signal: either }).catch(() => {
+      throw either.reason
+    })
+  }
+}
+
+function askOnce(
+  { socketPath, token }: UnitAddress,
+  method: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<{ status: number; body: string }> {
   const headers = { "x-superstep-unit": token.reveal(), "content-length": 0 }
   return new Promise((resolve, reject) => {
     // Node says of every end by a signal that it is an abort.
-    const fail = (error: unknown) => reject(either.aborted ? either.reason : error)
-    const request = httpRequest({ socketPath, method, path, headers, agent: false, signal: either }, (response) => {
+    const fail = (error: unknown) => reject(signal.aborted ? signal.reason : error)
+    const request = httpRequest({ socketPath, method, path, headers, agent: false, signal }, (response) => {
       text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), fail)
     })
     request.once("error", fail)

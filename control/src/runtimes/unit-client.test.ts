@@ -1,0 +1,74 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { connect, type Socket } from "node:net"
+import { join } from "node:path"
+import { test } from "node:test"
+import { Secret } from "@superstep/toolkit/config/settings"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { askReadiness, askStatus, hangs } from "./unit-client.js"
+
+const report = {
+  revision_id: null,
+  pid: 1,
+  ready: true,
+  graphs: [],
+  failed: [],
+  serving: true,
+  running_runs: 0,
+  open_streams: 0,
+}
+
+/** A unit whose queue of connections is short. */
+const program = `
+  const answer = (_, response) => response.end(${JSON.stringify(JSON.stringify(report))})
+  require("node:http").createServer(answer).listen({ path: process.argv[1], backlog: 1 }, () => console.log("listens"))`
+
+/** Stopped, so that it accepts nothing, with as many callers as its queue takes. */
+async function unitWithFullQueue() {
+  const socketPath = join(temporaryFolder(), "unit.sock")
+  const child = spawn(process.execPath, ["-e", program, socketPath], { stdio: ["ignore", "pipe", "inherit"] })
+  await once(child.stdout, "data")
+  child.kill("SIGSTOP")
+  const callers: Socket[] = []
+  for (;;) {
+    const caller = connect(socketPath)
+    const refused = await Promise.race([once(caller, "connect").then(() => undefined), once(caller, "error")]).catch(
+      (error: NodeJS.ErrnoException) => error,
+    )
+    if (refused !== undefined) break
+    callers.push(caller)
+  }
+  const close = async () => {
+    for (const caller of callers) caller.destroy()
+    child.kill("SIGKILL")
+    await once(child, "exit")
+  }
+  const goOn = () => {
+    for (const caller of callers) caller.destroy()
+    child.kill("SIGCONT")
+  }
+  return { address: { socketPath, token: new Secret("t") }, goOn, [Symbol.asyncDispose]: close }
+}
+
+test("a unit that takes no connection because its queue is full is silent, and hangs if that lasts", async () => {
+  await using unit = await unitWithFullQueue()
+
+  const seen = [
+    await askReadiness(unit.address, 200),
+    await askStatus(unit.address, AbortSignal.timeout(200)),
+    await hangs(unit.address, 200),
+  ]
+
+  assert.deepEqual(seen, ["silent", undefined, true])
+})
+
+test("a unit whose queue was full is asked as soon as there is room", async () => {
+  await using unit = await unitWithFullQueue()
+
+  const asked = askReadiness(unit.address, 60_000)
+  unit.goOn()
+
+  assert.equal(await asked, "ready")
+  assert.equal(await hangs(unit.address, 60_000), false)
+})
