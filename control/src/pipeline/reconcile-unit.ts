@@ -138,8 +138,10 @@ async function refuse(context: PipelineContext, unit: UnitRow, err: NoConnection
   context.log.warn({ err, unit_id: unit.unit_id, deployment_id: unit.deployment_id }, "unit cannot be started")
 }
 
+/** The edge is told first: a revision that is rolled back serves until that moment, and its requests would break off. */
 async function end(context: PipelineContext, unit: UnitRow): Promise<void> {
   const { db, runtime, limits, crashPoint } = context
+  await syncEdge(context)
   await runtime.stop(unit.unit_id, { graceMs: limits.stopGraceMs })
   crashPoint("unit:after-stop")
   await shipUnitLog(context, unit)
