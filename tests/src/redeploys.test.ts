@@ -52,6 +52,10 @@ test("no request fails and no stream is cut while one revision follows the other
 
   const { answers } = requests
   t.diagnostic(`${size.redeploys} redeploys, ${answers.length} requests, ${conversations.ended.length} streams`)
+  for (const { failure, askedAt, answeredAt } of answers.filter(({ failure }) => failure !== ""))
+    t.diagnostic(`asked ${askedAt}, failed ${answeredAt}: ${failure}`)
+  for (const { problem, endedAt } of conversations.ended.filter(({ problem }) => problem !== ""))
+    t.diagnostic(`stream failed ${endedAt}: ${problem}`)
   assert.deepEqual([...new Set(answers.map(({ failure }) => failure))], [""])
   assert.deepEqual([...new Set(conversations.ended.map(({ problem }) => problem))], [""])
   for (const [revisionId, seen] of behind) assert.deepEqual(seen, [`200 ${revisionId}`])

@@ -5,7 +5,7 @@ import { BuildFailed } from "../builders/failure.js"
 import { TooManyDeployments } from "../runtimes/isolation.js"
 import { SourceFailed } from "../sources/port.js"
 import { judgeReport, reasonOfEnds } from "./deploy-stage.js"
-import { type DrainFacts, decideDrain } from "./drain.js"
+import { type Condition, type DrainFacts, decideDrain, worstOf } from "./drain.js"
 import { routesOf } from "./edge-table.js"
 import { DeployFailed, judge, statusMessage } from "./failures.js"
 import { foldersOf } from "./folders.js"
@@ -30,22 +30,35 @@ const facts = (units: DrainFacts["units"], change: Partial<DrainFacts> = {}): Dr
   revisionId: "rnew",
   deployedMs: 100_000,
   isReplaced: false,
-  isUp: true,
+  isWatchOver: false,
+  condition: "up",
   ...change,
 })
 
 const drains: readonly (readonly [string, DrainFacts, ReturnType<typeof decideDrain>])[] = [
-  ["nothing is left to drain", facts([]), { kind: "done", stop: [] }],
-  ["an idle old unit ends", facts([unit("old")]), { kind: "done", stop: ["old"] }],
-  ["a busy one goes on", facts([unit("old", { isIdle: false })]), { kind: "wait", stop: [] }],
-  ["but not for ever", facts([unit("old", { isIdle: false, state_ms: 900_000 })]), { kind: "done", stop: ["old"] }],
+  ["nothing is left to drain", facts([]), { kind: "done", stop: [], endsWatch: true }],
+  ["an idle old unit ends", facts([unit("old")]), { kind: "done", stop: ["old"], endsWatch: true }],
+  ["a busy one goes on", facts([unit("old", { isIdle: false })]), { kind: "wait", stop: [], endsWatch: true }],
+  [
+    "but not for ever",
+    facts([unit("old", { isIdle: false, state_ms: 900_000 })]),
+    { kind: "done", stop: ["old"], endsWatch: true },
+  ],
   [
     "while the new one is watched, the last one stands by",
     facts([unit("old")], { deployedMs: 10 }),
-    { kind: "wait", stop: [] },
+    { kind: "wait", stop: [], endsWatch: false },
   ],
-  ["and only that one", facts([unit("old"), unit("older")], { deployedMs: 10 }), { kind: "wait", stop: ["older"] }],
-  ["a newer revision looks after the old ones", facts([unit("old")], { isReplaced: true }), { kind: "done", stop: [] }],
+  [
+    "and only that one",
+    facts([unit("old"), unit("older")], { deployedMs: 10 }),
+    { kind: "wait", stop: ["older"], endsWatch: false },
+  ],
+  [
+    "a newer revision looks after the old ones",
+    facts([unit("old")], { isReplaced: true }),
+    { kind: "done", stop: [], endsWatch: false },
+  ],
 ]
 for (const [what, given, decision] of drains) {
   test(`drain: ${what}`, () => assert.deepEqual(decideDrain(given, limits), decision))
@@ -79,13 +92,39 @@ test("drain: crashes of workers count as those of the unit do, and the reason sa
 })
 
 test("drain: the unit before stands by until the new one is up, and serves again when it does not come up", () => {
-  const down = (deployedMs: number) => decideDrain(facts([unit("old")], { isUp: false, deployedMs }), limits)
+  const after = (condition: Condition, deployedMs: number) =>
+    decideDrain(facts([unit("old")], { condition, deployedMs }), limits)
 
-  assert.deepEqual(down(60_001), { kind: "wait", stop: [] })
-  const rolledBack = down(120_000)
+  assert.deepEqual(after("down", 60_001), { kind: "wait", stop: [], endsWatch: false })
+  const rolledBack = after("down", 120_000)
   assert.deepEqual(rolledBack.kind === "roll back" && [rolledBack.to, rolledBack.code], ["rold", "health_timeout"])
-  assert.equal(decideDrain(facts([], { isUp: false, deployedMs: 120_000 }), limits).kind, "done")
-  assert.deepEqual(decideDrain(facts([unit("old")], { isUp: false }), { ...limits, watchMs: 0 }).kind, "done")
+  assert.equal(decideDrain(facts([], { condition: "down", deployedMs: 120_000 }), limits).kind, "done")
+  assert.equal(decideDrain(facts([unit("old")], { condition: "down" }), { ...limits, watchMs: 0 }).kind, "done")
+})
+
+test("drain: a unit that is slow to answer is waited for, and is no reason to roll back", () => {
+  const slow = facts([unit("old")], { condition: "silent", deployedMs: 500_000 })
+
+  assert.deepEqual(decideDrain(slow, limits), { kind: "wait", stop: [], endsWatch: false })
+  assert.deepEqual(decideDrain({ ...slow, condition: "up" }, limits), { kind: "done", stop: ["old"], endsWatch: true })
+})
+
+test("drain: nothing rolls back after a watch that ended well, while old streams go on", () => {
+  const later = { isWatchOver: true, deployedMs: 500_000 }
+  const old = unit("old", { isIdle: false })
+  const own = unit("new", { state: "serving", crashes: 5, isIdle: false })
+
+  const down = decideDrain(facts([old], { ...later, condition: "down" }), limits)
+  const crashed = decideDrain({ ...facts([], { ...later, condition: "down" }), units: [own, old] }, limits)
+
+  assert.deepEqual(down, { kind: "wait", stop: [], endsWatch: true })
+  assert.deepEqual(crashed, down)
+})
+
+test("drain: the worst of several replicas counts", () => {
+  assert.equal(worstOf(["up", "silent", "down"]), "down")
+  assert.equal(worstOf(["up", "silent"]), "silent")
+  assert.equal(worstOf(["up", "up"]), "up")
 })
 
 const fit = { is_wanted: true, is_outdated: false, is_ready: true, is_down: false, may_start: true } as const

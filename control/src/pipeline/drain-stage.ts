@@ -1,10 +1,10 @@
 /** drain: the old units finish what they have, and the new one is watched. Requests go to the new one all the while. */
 import { appendLogLines } from "../logs/operations.js"
-import { holdClaim, recordReason } from "../revisions/claims.js"
+import { holdClaim, recordReason, recordWatchEnd } from "../revisions/claims.js"
 import { wakePipeline } from "../revisions/wake-up.js"
-import { activate, askStatus } from "../runtimes/unit-client.js"
+import { activate, askReadiness, askStatus } from "../runtimes/unit-client.js"
 import type { EdgeState } from "./context.js"
-import { type DrainDecision, type DrainFacts, decideDrain } from "./drain.js"
+import { type Condition, type DrainDecision, type DrainFacts, decideDrain, worstOf } from "./drain.js"
 import { syncEdge } from "./edge-table.js"
 import { statusMessage } from "./failures.js"
 import { deployedMs, stopDraining, type UnitRow, unitsOfDeployment } from "./queries.js"
@@ -21,7 +21,8 @@ export const runDrain: RunStage = async (input) => {
   const units = await unitsOfDeployment(context.db, revision.deployment_id)
   const decision = decideDrain(await factsOf(input, units), context.limits)
   if (decision.kind === "roll back") return rollBack(input, units, decision)
-  if (decision.stop.length > 0) await stop(input, decision.stop)
+  const endsWatch = decision.endsWatch && revision.watch_ended_at === null
+  if (endsWatch || decision.stop.length > 0) await stop(input, decision.stop, endsWatch)
   context.crashPoint("drain:after-stop")
   if (decision.kind === "wait") return { kind: "wait", delayMs: lookAgainMs }
   context.crashPoint("drain:before-advance")
@@ -29,9 +30,10 @@ export const runDrain: RunStage = async (input) => {
 }
 
 /** Looking took time, in which the claim may have been lost and a unit may have begun to serve again. */
-const stop = ({ context, revision }: StageInput, unitIds: readonly string[]): Promise<void> =>
+const stop = ({ context, revision }: StageInput, unitIds: readonly string[], endsWatch: boolean): Promise<void> =>
   context.db.transaction(async (tx) => {
     await holdClaim(tx, revision)
+    if (endsWatch) await recordWatchEnd(tx, revision)
     await stopDraining(tx, unitIds)
     await wakePipeline(tx, revision.deployment_id)
   })
@@ -46,7 +48,8 @@ async function factsOf({ context, revision }: StageInput, units: readonly UnitRo
     revisionId: revision.revision_id,
     deployedMs: await deployedMs(context.db, revision.revision_id),
     isReplaced: !serves,
-    isUp: (await Promise.all(own.map((unit) => isUp(context, unit)))).every(Boolean),
+    isWatchOver: revision.watch_ended_at !== null,
+    condition: worstOf(await Promise.all(own.map((unit) => conditionOf(context, unit)))),
   }
 }
 
@@ -59,11 +62,13 @@ async function isIdle(context: StageInput["context"], edge: EdgeState, unit: Uni
   return report !== undefined && report.running_runs === 0 && report.open_streams === 0
 }
 
+const conditions = { ready: "up", "not ready": "down", silent: "silent" } as const
+
 /** One that sleeps or is paused does as it should. */
-async function isUp(context: StageInput["context"], unit: UnitRow): Promise<boolean> {
+async function conditionOf(context: StageInput["context"], unit: UnitRow): Promise<Condition> {
   const { state } = await context.runtime.status(unit.unit_id)
-  if (state !== "running") return state === "absent" && !unit.is_down
-  return (await askStatus(unitAddress(context, unit)))?.ready === true
+  if (state !== "running") return state === "absent" && !unit.is_down ? "up" : "down"
+  return conditions[await askReadiness(unitAddress(context, unit))]
 }
 
 /** The revision keeps its DEPLOYED, which is final, and says what became of it. */

@@ -3,6 +3,16 @@ import type { UnitRow } from "./queries.js"
 
 type UnitFacts = "unit_id" | "revision_id" | "state" | "crashes" | "worker_crashes" | "last_worker_crash" | "state_ms"
 
+/**
+ * How a revision's units are. `up`: all answer that they are ready, or sleep. `down`: one has ended or is not ready. `silent`:
+ * one did not answer in time, as on a busy machine; if it hangs it is ended (reconcile-unit.ts), and is down then.
+ */
+export type Condition = "up" | "silent" | "down"
+
+/** Pure. That of the worst. */
+export const worstOf = (conditions: readonly Condition[]): Condition =>
+  (["down", "silent"] as const).find((it) => conditions.includes(it)) ?? "up"
+
 export interface DrainFacts {
   /** The deployment's units, newest first. */
   readonly units: readonly (Pick<UnitRow, UnitFacts> & {
@@ -14,8 +24,9 @@ export interface DrainFacts {
   readonly deployedMs: number
   /** The revision's units do not serve any more: whichever revision took over looks after the old units. */
   readonly isReplaced: boolean
-  /** The revision's units answer, or sleep. */
-  readonly isUp: boolean
+  /** The revision was up when its watch ended: whatever happens later does not roll it back. */
+  readonly isWatchOver: boolean
+  readonly condition: Condition
 }
 
 export interface DrainLimits {
@@ -24,8 +35,8 @@ export interface DrainLimits {
 }
 
 export type DrainDecision =
-  /** `stop` names the units that may end now. */
-  | { readonly kind: "done" | "wait"; readonly stop: readonly string[] }
+  /** `stop` names the units that may end now; `endsWatch`: the old units stand by no longer. */
+  | { readonly kind: "done" | "wait"; readonly stop: readonly string[]; readonly endsWatch: boolean }
   /** `to` is a revision, `said` what happened. */
   | {
       readonly kind: "roll back"
@@ -38,29 +49,29 @@ export type DrainDecision =
 const crashesThatRollBack = 2
 
 /**
- * The units that served last stand by, even when they are idle, as long as the new ones are watched, and longer while
- * these are down: but for twice the time at most. All others end as soon as nothing is left on them, or when they have
- * had their time.
+ * The units that served last stand by, even when they are idle, as long as the new ones are watched: for `watchMs`, and then
+ * until these are up. New ones that are down after twice that time give way. All other units end as soon as nothing is left on
+ * them, or when they have had their time.
  */
 export function decideDrain(facts: DrainFacts, { drainMs, watchMs }: DrainLimits): DrainDecision {
-  if (facts.isReplaced) return { kind: "done", stop: [] }
-  const isWatched = facts.deployedMs < watchMs
+  if (facts.isReplaced) return { kind: "done", stop: [], endsWatch: false }
   const draining = facts.units.filter(({ state }) => state === "draining")
   const standby = draining[0]?.revision_id
-  const isLookedFor = !facts.isUp && standby !== undefined && watchMs > 0
-  if (standby !== undefined && (isWatched || isLookedFor)) {
+  const isAwaited = watchMs > 0 && facts.condition !== "up" && standby !== undefined
+  const isWatched = !facts.isWatchOver && (facts.deployedMs < watchMs || isAwaited)
+  if (isWatched && standby !== undefined) {
     const crashes = crashesOf(facts)
     if (crashes.total >= crashesThatRollBack)
       return { kind: "roll back", to: standby, code: "crash_loop", said: crashes.said }
     const silent = `the agent server took over and does not answer after ${(watchMs * 2) / 1000} s`
-    if (facts.deployedMs >= watchMs * 2) return { kind: "roll back", to: standby, code: "health_timeout", said: silent }
+    if (facts.condition === "down" && facts.deployedMs >= watchMs * 2)
+      return { kind: "roll back", to: standby, code: "health_timeout", said: silent }
   }
-  const standsBy = isWatched || isLookedFor
   const stop = draining
-    .filter((unit) => unit.revision_id !== standby || !standsBy)
+    .filter((unit) => unit.revision_id !== standby || !isWatched)
     .filter((unit) => unit.isIdle || unit.state_ms >= drainMs)
     .map(({ unit_id }) => unit_id)
-  return { kind: standsBy || stop.length < draining.length ? "wait" : "done", stop }
+  return { kind: isWatched || stop.length < draining.length ? "wait" : "done", stop, endsWatch: !isWatched }
 }
 
 function crashesOf({ units, revisionId }: DrainFacts): { total: number; said: string } {

@@ -26,6 +26,8 @@ export interface ClaimedRevision extends RevisionRow {
   readonly stage_deaths: number
   readonly tree_hash: string | null
   readonly build_log_offset: number
+  /** When its units were up at the end of their watch. */
+  readonly watch_ended_at: Date | null
 }
 
 /** What a write names. */
@@ -174,6 +176,10 @@ export const recordReason = (tx: Db, claim: Claim, { code, message }: Reason): P
       update revisions set error_code = ${code}, status_message = ${message}, updated_at = now()
       where ${held(claim)}`),
   )
+
+/** Its units were up when their watch ended. @throws ClaimLost */
+export const recordWatchEnd = (tx: Db, claim: Claim): Promise<void> =>
+  fenced(claim, tx.run(sql`update revisions set watch_ended_at = now() where ${held(claim)}`))
 
 /** Locks the revision for a transaction that also writes elsewhere in its name. @throws ClaimLost */
 export const holdClaim = (tx: Db, claim: Claim): Promise<void> =>

@@ -7,6 +7,9 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 export interface Answer {
   /** Empty when all is well. */
   readonly failure: string
+  /** When it was asked and when it was answered, in ISO 8601. */
+  readonly askedAt: string
+  readonly answeredAt: string
   readonly revision: string
 }
 
@@ -25,8 +28,9 @@ export function keepAsking(url: string, { apiKey, perSecond }: { apiKey: string;
   const begin = performance.now()
   let count = 0
   const askOnce = () => {
+    const askedAt = new Date().toISOString()
     const asked = ask(url, apiKey, count++ % 10 === 0).then((answer) => {
-      answers.push(answer)
+      answers.push({ ...answer, askedAt, answeredAt: new Date().toISOString() })
       open.delete(asked)
     })
     open.add(asked)
@@ -42,7 +46,7 @@ export function keepAsking(url: string, { apiKey, perSecond }: { apiKey: string;
   return { answers, stop }
 }
 
-async function ask(url: string, apiKey: string, isRun: boolean): Promise<Answer> {
+async function ask(url: string, apiKey: string, isRun: boolean): Promise<Omit<Answer, "askedAt" | "answeredAt">> {
   const headers = { "content-type": "application/json", "x-api-key": apiKey }
   const input = { messages: [{ role: "user", content: "hi" }] }
   const [path, body] = isRun ? ["runs/wait", { assistant_id: "chat", input }] : ["assistants/search", { limit: 1 }]
@@ -60,6 +64,8 @@ async function ask(url: string, apiKey: string, isRun: boolean): Promise<Answer>
 export interface Conversation {
   readonly events: number
   readonly problem: string
+  /** In ISO 8601. */
+  readonly endedAt: string
 }
 
 export interface Conversations {
@@ -79,7 +85,8 @@ export function keepTalking(client: Client, { count, steps }: { count: number; s
   const talk = async (first: number) => {
     // They end one after the other, and not all in the same moment.
     for (let length = first; !isOver; length = steps) {
-      ended.push(await converse(client, { count: 0, steps: length, everyMs: 250, untilFile }))
+      const told = await converse(client, { count: 0, steps: length, everyMs: 250, untilFile })
+      ended.push({ ...told, endedAt: new Date().toISOString() })
     }
   }
   const all = Array.from({ length: count }, (_, index) => talk(steps + Math.floor((steps * index) / count)))
@@ -91,7 +98,10 @@ export function keepTalking(client: Client, { count, steps }: { count: number; s
   return { ended, stop }
 }
 
-async function converse(client: Client, input: { count: number } & Record<string, unknown>): Promise<Conversation> {
+async function converse(
+  client: Client,
+  input: { count: number } & Record<string, unknown>,
+): Promise<Omit<Conversation, "endedAt">> {
   const ticks: number[] = []
   let status = "none"
   try {
