@@ -1,6 +1,9 @@
-/** A revision whose graphs load well and end their worker a moment later, through the whole product. */
+/** A revision whose graphs load well and end their worker later, through the whole product. */
 import assert from "node:assert/strict"
+import { rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { test } from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, type Revision, startRevision, untilDeployed } from "./testing/deployments.js"
@@ -12,7 +15,12 @@ interface Health {
   readonly health: string
 }
 
-test("a module that exits after some seconds takes its revision back, or shows as crashing when it is the first", {
+/** A module that ends its process as soon as a file is there: so the build and the start, however slow, are over before. */
+const endsOnceThereIs = (file: string): string => `import { existsSync } from "node:fs"
+setInterval(() => existsSync(${JSON.stringify(file)}) && process.exit(3), 100).unref()
+`
+
+test("a module that exits by itself takes its revision back, or shows as crashing when it is the first", {
   skip: unlessWide("takes half a minute"),
 }, async () => {
   await using platform = await startPlatform()
@@ -20,24 +28,26 @@ test("a module that exits after some seconds takes its revision back, or shows a
   const deployment = await deploy(platform, "fragile", repository.url)
   const good = deployment.latest_revision_id
   const read = async () => (await platform.api<Health>("GET", `/v2/deployments/${deployment.id}`)).body
-  await repository.push({
-    "src/version.ts": `${versionFile("bad")["src/version.ts"]}setTimeout(() => process.exit(3), 5000)\n`,
-  })
+  const signal = join(temporaryFolder(), "exit")
+  await repository.push({ "src/version.ts": `${endsOnceThereIs(signal)}${versionFile("bad")["src/version.ts"]}` })
 
   const bad = await startRevision(platform, deployment.id)
   await untilDeployed(platform, deployment.id, bad)
+  writeFileSync(signal, "")
   await until(async () => (await read()).active_revision_id === good, { what: "the revision before serves again" })
 
   const path = `/v2/deployments/${deployment.id}/revisions/${bad}`
   const revision = (await platform.api<Revision>("GET", path)).body
   assert.equal(revision.error_code, "crash_loop")
-  assert.match(revision.status_message ?? "", /worker processes crashed 2 times, the last one with exit code 3/)
+  assert.match(revision.status_message ?? "", /worker processes crashed \d+ times, the last one with exit code 3/)
   const client = clientOf(platform, deployment)
   const state = await client.runs.wait(null, "chat", { input: { messages: [{ role: "user", content: "hello" }] } })
   assert.ok(state)
   await until(async () => (await read()).health === "healthy", { what: "health is good again" })
 
+  rmSync(signal)
   const first = await deploy(platform, "first", repository.url)
+  writeFileSync(signal, "")
   const shown = async () => (await platform.api<Health>("GET", `/v2/deployments/${first.id}`)).body.health
   await until(async () => (await shown()) === "crashing", { what: "its health says so" })
 })

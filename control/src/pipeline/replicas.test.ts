@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { identify } from "@superstep/toolkit/exec/process-identity"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
@@ -33,6 +34,8 @@ test("a revision has as many units as it asks for, and a dead one costs no reque
   const killed = units[1]?.unit_id ?? ""
   const pid = pidOf(killed)
   process.kill(pid, "SIGKILL")
+  // Until then it may be sent a request: the signal has only been noted.
+  await until(async () => (await identify(pid)) === undefined, { what: "it is dead" })
   const statuses = new Set<number>()
   await until(
     async () => {
