@@ -13,6 +13,8 @@ export interface Folders {
   readonly uploads: string
   /** Keys for git hosts, each while git runs. */
   readonly gitKeys: string
+  /** What git takes for a home. */
+  readonly gitHome: string
   /** Sockets. Elsewhere when the data folder's path is long. */
   readonly run: string
   /** Those of units. */
@@ -40,6 +42,7 @@ export function foldersOf(home: string): Folders {
     cache: inHome("cache"),
     uploads: inHome("uploads"),
     gitKeys: inHome("git-keys"),
+    gitHome: inHome("git-home"),
     run,
     unitSockets: join(run, "units"),
     edgeSockets: join(run, "edge"),

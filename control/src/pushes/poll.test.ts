@@ -1,5 +1,7 @@
 /** Looking at repositories: real ones, through real git, with what was seen in the database. */
+
 import assert from "node:assert/strict"
+import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -18,6 +20,7 @@ const git = gitSource({
   protocols: ["file"],
   environment: { PATH: process.env.PATH ?? "" },
   timeoutMs: minute,
+  homeFolder: join(temporaryFolder(), "home"),
   keysFolder: temporaryFolder(),
 })
 

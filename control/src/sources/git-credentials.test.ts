@@ -19,9 +19,10 @@ import { httpGitServer } from "./testing/http-git-server.js"
 import { sshKeyPair } from "./testing/ssh-key-pair.js"
 
 const { signal } = new AbortController()
+const homeFolder = join(temporaryFolder(), "home")
 const keysFolder = join(temporaryFolder(), "keys")
 const environment = { PATH: process.env.PATH }
-const source = gitSource({ protocols: ["http", "ssh"], environment, timeoutMs: 30_000, keysFolder })
+const source = gitSource({ protocols: ["http", "ssh"], environment, timeoutMs: 30_000, homeFolder, keysFolder })
 
 const token = "ghp_never_in_an_argument"
 const basic = Buffer.from(`ada:${token}`).toString("base64")
@@ -166,6 +167,7 @@ test("an ssh key is a file that only we may read, while git runs and no longer",
     protocols: ["ssh"],
     environment: { PATH: `${tools}:${process.env.PATH}` },
     timeoutMs: 30_000,
+    homeFolder,
     keysFolder,
   })
   const credentials = {

@@ -15,8 +15,9 @@ import { bareRepository } from "./testing/bare-repository.js"
 
 const { signal } = new AbortController()
 const environment = { PATH: process.env.PATH }
+const homeFolder = join(temporaryFolder(), "home")
 const keysFolder = join(temporaryFolder(), "keys")
-const source = gitSource({ protocols: ["file", "http"], environment, timeoutMs: 20_000, keysFolder })
+const source = gitSource({ protocols: ["file", "http"], environment, timeoutMs: 20_000, homeFolder, keysFolder })
 
 const failsWith = (code: string, words: RegExp) => (error: unknown) => {
   assert.ok(error instanceof SourceFailed, String(error))
@@ -38,6 +39,21 @@ test("a branch, a tag, an annotated tag and a commit id lead to their commit", a
   assert.equal(await resolve("light"), first)
   assert.equal(await resolve("refs/tags/v1"), first)
   assert.equal(await resolve(first), first)
+})
+
+test("what others put into the temporary folder neither keeps git from its work nor tells it where to go", async (t) => {
+  const [wanted, other] = [bareRepository(temporaryFolder()), bareRepository(temporaryFolder())]
+  const commit = wanted.commit({ "a.txt": "1" })
+  other.commit({ "a.txt": "2" })
+  const shared = temporaryFolder()
+  writeFileSync(join(shared, `superstep-git-${process.getuid?.() ?? "home"}`), "made by somebody else")
+  execFileSync("git", ["init", "--quiet", shared])
+  execFileSync("git", ["-C", shared, "config", `url.${other.url}.insteadOf`, wanted.url])
+  const { TMPDIR } = process.env
+  t.after(() => (TMPDIR === undefined ? delete process.env.TMPDIR : Object.assign(process.env, { TMPDIR })))
+  process.env.TMPDIR = shared
+
+  assert.equal(await source.resolve({ repoUrl: wanted.url, ref: "main" }, signal), commit)
 })
 
 test("a fetch gives the tree of that commit and no repository, also when it is done twice", async () => {
@@ -85,7 +101,7 @@ test("what is wrong with an address or a ref is told apart", async () => {
   const trace = join(temporaryFolder(), "ran")
   await assert.rejects(resolve(`ext::touch ${trace}`), failsWith("source_unsupported", /SUPERSTEP_GIT_PROTOCOLS/))
   assert.ok(!existsSync(trace), "a program was run from an address")
-  const strict = gitSource({ protocols: ["https"], environment, timeoutMs: 20_000, keysFolder })
+  const strict = gitSource({ protocols: ["https"], environment, timeoutMs: 20_000, homeFolder, keysFolder })
   const local = strict.resolve({ repoUrl: repository.url, ref: "main" }, signal)
   await assert.rejects(local, failsWith("source_unsupported", /SUPERSTEP_GIT_PROTOCOLS/))
 })
@@ -140,6 +156,7 @@ test("what the operator's .netrc says is sent to nobody", async (t) => {
     protocols: ["http"],
     environment: { ...environment, HOME: home },
     timeoutMs: 20_000,
+    homeFolder,
     keysFolder,
   })
 

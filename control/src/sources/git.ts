@@ -1,6 +1,5 @@
 /** Git repositories through the system's git: argument lists only, never a shell. */
 import { mkdir, rename, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
 import {
@@ -25,6 +24,8 @@ export interface GitSettings {
   readonly environment: NodeJS.ProcessEnv
   /** How long one git command may take, in milliseconds. */
   readonly timeoutMs: number
+  /** What git takes for a home, and where it remembers host keys (`git-home.ts`). */
+  readonly homeFolder: string
   /** A folder that only we may enter: ssh keys are in it while git runs. */
   readonly keysFolder: string
 }
@@ -44,12 +45,14 @@ export interface GitSource extends Source<GitLocation> {
 }
 
 export function gitSource(settings: GitSettings): GitSource {
-  const { environment: base, protocols, timeoutMs, keysFolder } = settings
+  const { environment: base, protocols, timeoutMs, homeFolder, keysFolder } = settings
 
-  const git = async (location: GitLocation, args: readonly string[], signal: AbortSignal, cwd = tmpdir()) => {
+  const git = async (location: GitLocation, args: readonly string[], signal: AbortSignal, folder?: string) => {
     const { repoUrl, ref } = location
     const credentials = applicable(location)
-    const home = await makeGitHome()
+    const home = await makeGitHome(homeFolder)
+    // git looks for a repository, and its settings, in the folders above: so never in one that others may write to.
+    const cwd = folder ?? home.emptyFolder
     try {
       return await withSshFiles(keysFolder, credentials, async (ssh) => {
         const env = gitEnvironment({ base, home, protocols, repoUrl, credentials, ssh })

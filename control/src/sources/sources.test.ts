@@ -11,7 +11,13 @@ testSource("git", async () => {
   const environment = { PATH: process.env.PATH }
   const keysFolder = join(temporaryFolder(), "keys")
   return {
-    source: gitSource({ protocols: ["file"], environment, timeoutMs: 20_000, keysFolder }),
+    source: gitSource({
+      protocols: ["file"],
+      environment,
+      timeoutMs: 20_000,
+      homeFolder: join(temporaryFolder(), "home"),
+      keysFolder,
+    }),
     store: async (files) => {
       repository.commit(files)
       return { repoUrl: repository.url, ref: "main" }
