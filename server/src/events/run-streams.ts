@@ -36,6 +36,7 @@ const usualThreadTtlMs = 120_000
 export interface StartedRun extends PublishedRun {
   readonly isResumable: boolean
   readonly watchedBy: readonly string[]
+  readonly followedMs?: number | null
 }
 
 export interface RunStreamsOptions {
@@ -219,7 +220,8 @@ export class RunStreams {
 
   /** Opens the writing end: the run executes here from now on. */
   begin(run: StartedRun): Publisher {
-    const { runId, threadId, isResumable, watchedBy } = run
+    const { runId, threadId, isResumable, watchedBy, followedMs = null } = run
+    if (followedMs !== null) this.threads.note(threadId, followedMs)
     this.#stopFollowing(runId)
     this.#publishers.get(runId)?.detach()
     const isWatched = this.#early.delete(runId) || this.isWatchedElsewhere(watchedBy)

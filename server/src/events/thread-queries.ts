@@ -62,6 +62,11 @@ export const watchThreads = async (db: Db, threadIds: readonly string[], forMs: 
   return rows.map(({ thread_id }) => thread_id)
 }
 
+/** For how much longer a thread is followed, in milliseconds; null when nobody follows it. Part of other statements. */
+export const followedMs = (threadId: Sql): Sql => sql`(
+  select extract(epoch from w.until - now())::float8 * 1000 from watched_threads w
+  where w.thread_id = ${threadId} and w.until > now())`
+
 /** Threads that are followed now, and for how much longer. */
 export const watchedThreads = (db: Db): Promise<{ thread_id: string; left_ms: number }[]> =>
   db.rows(sql`

@@ -2,7 +2,8 @@
  * Which threads are followed, by clients of any server. Whoever executes a run of one logs its events from the first one
  * on, so that each client reads them from wherever it is.
  *
- * T1 A thread is watched in the database and told to all servers before its client gets an answer.
+ * T1 A thread is watched in the database and told to all servers before its client gets an answer. A server may hear of it a moment
+ *    later; so it also reads it with each claim, and a run that is created after that answer is logged from its first event.
  * T2 It stays watched for a while after its last client left: one that comes back finds what happened meanwhile.
  * T3 Whoever waits for a run of a thread is woken when the log has the beginning of one, and once in a while besides.
  */
@@ -53,7 +54,7 @@ export class WatchedThreads {
     this.#subscriptions = [
       await db.listen(
         "thread_watched",
-        (threadId) => this.#note(threadId, ttlMs),
+        (threadId) => this.note(threadId, ttlMs),
         () => void this.#readAll(),
       ),
       await db.listen("thread_runs", onStart, () => this.#wakeAll()),
@@ -89,7 +90,7 @@ export class WatchedThreads {
     try {
       const [found] = await watchThreads(db, [threadId], ttlMs)
       if (found === undefined) this.remove(threadId, client)
-      else this.#note(threadId, ttlMs)
+      else this.note(threadId, ttlMs)
       return found !== undefined
     } catch (error) {
       this.remove(threadId, client)
@@ -103,7 +104,8 @@ export class WatchedThreads {
     if (clients?.size === 0) this.#clients.delete(threadId)
   }
 
-  #note(threadId: string, forMs: number): void {
+  /** The thread is watched for so long from now on. */
+  note(threadId: string, forMs: number): void {
     const isNew = !this.isWatched(threadId)
     this.#until.set(threadId, performance.now() + forMs)
     if (isNew) this.#options.onWatched(threadId)
@@ -113,7 +115,7 @@ export class WatchedThreads {
   async #readAll(): Promise<void> {
     const { db, log } = this.#options
     try {
-      for (const { thread_id, left_ms } of await watchedThreads(db)) this.#note(thread_id, left_ms)
+      for (const { thread_id, left_ms } of await watchedThreads(db)) this.note(thread_id, left_ms)
     } catch (err) {
       log.warn({ err }, "which threads are followed could not be read")
     }

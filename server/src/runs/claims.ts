@@ -1,6 +1,7 @@
 /** The queue's statements. The rules (R1 …) are in this folder's README. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { followedMs } from "../events/thread-queries.js"
 import { type AttemptEnding, type CancelAction, type Claim, maxLosses } from "./run.js"
 
 export interface Claimer {
@@ -39,7 +40,7 @@ export const claimRuns = (
     from next where r.run_id = next.run_id
     returning r.run_id as "runId", r.claim_id as "claimId", r.thread_id as "threadId", r.graph_id as "graphId", r.attempt,
       r.kwargs, r.caller, true as "hasCheckpoint", r.delete_thread_on_completion as "deletesThread", r.is_resumable as "isResumable", r.runs_alone as "runsAlone",
-      r.watched_by as "watchedBy", extract(epoch from now() - greatest(r.created_at, r.not_before))::float8 * 1000 as "waitedMs"`)
+      r.watched_by as "watchedBy", ${followedMs(sql`r.thread_id`)} as "followedMs", extract(epoch from now() - greatest(r.created_at, r.not_before))::float8 * 1000 as "waitedMs"`)
 
 export interface Sight {
   /** Whether any run waits or executes, wherever. */

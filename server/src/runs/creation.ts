@@ -127,9 +127,10 @@ const busyText = "Thread is already running a task. Wait for it to finish or cho
 async function begin({ streams, executor, log }: Runs, { run, created }: Inserted): Promise<void> {
   const { runId } = run
   if (created.claim_id) {
-    const { claim_id: claimId, has_checkpoint: hasCheckpoint } = created
+    const { claim_id: claimId, has_checkpoint: hasCheckpoint, followed_ms: followedMs } = created
     const { deleteThreadOnCompletion: deletesThread } = run
-    executor.execute({ ...run, claimId, hasCheckpoint, deletesThread, attempt: 1, runsAlone: false, watchedBy: [] })
+    const others = { attempt: 1, runsAlone: false, watchedBy: [] }
+    executor.execute({ ...run, claimId, hasCheckpoint, deletesThread, followedMs, ...others })
   }
   try {
     // Whoever claims it now may be another server, and everything that is logged of it is for this client.

@@ -3,6 +3,7 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { matchesFilter } from "../auth/queries.js"
+import { followedMs } from "../events/thread-queries.js"
 import type { CancelAction, MultitaskStrategy, RunStatus } from "./run.js"
 
 export interface RunRow {
@@ -176,15 +177,16 @@ export interface CreatedRun {
   /** Waiting runs that the multitask strategy ended. */
   readonly stopped: readonly string[]
   readonly created_at: Date
+  readonly followed_ms: number | null
 }
 
 /** Inserts a run, applies the multitask strategy and claims the run where it can start: one round trip. */
 export const insertRun = async (db: Db, run: NewRun): Promise<CreatedRun> => {
   const row = await db.row<CreatedRun>(sql`
-    select * from create_run(${run.runId}, ${run.threadId}, ${run.threadRule}, ${run.threadMetadata}, ${run.assistantId},
+    select created.*, ${followedMs(sql`${run.threadId}::uuid`)} as followed_ms from create_run(${run.runId}, ${run.threadId}, ${run.threadRule}, ${run.threadMetadata}, ${run.assistantId},
       ${run.graphId}, ${run.metadata}, ${run.kwargs}, ${run.multitaskStrategy}, ${run.isResumable},
       ${run.deleteThreadOnCompletion}, ${run.afterSeconds}, ${run.serverId}, ${run.canExecute}, ${run.isStreamed},
-      ${run.leaseMs}, ${run.revisionId}, ${run.caller}, ${run.webhook})`)
+      ${run.leaseMs}, ${run.revisionId}, ${run.caller}, ${run.webhook}) created`)
   if (!row) throw new Error("create_run returned nothing")
   return row
 }

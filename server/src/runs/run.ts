@@ -110,6 +110,8 @@ export interface Claim {
   readonly runsAlone: boolean
   /** Servers that have clients of this run. */
   readonly watchedBy: readonly string[]
+  /** For how much longer its thread is followed, in milliseconds, as the database knew with the claim. */
+  readonly followedMs?: number | null
   /** How long it was in the queue after its time had come, in milliseconds; absent when it never was. */
   readonly waitedMs?: number
 }

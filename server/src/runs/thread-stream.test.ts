@@ -137,6 +137,26 @@ test("a client that comes back misses nothing and hears nothing twice, at whiche
   })
 })
 
+test("a run is logged for those who follow its thread, by a server that has not heard of them yet", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { slots: 1 })
+  const threadId = await newThread(http)
+  // As another server does, without the notification.
+  await db.run(sql`insert into watched_threads (thread_id, until) values (${threadId}, now() + interval '1 minute')`)
+
+  const first = await addRun(http, threadId)
+  const waiting = await addRun(http, threadId)
+  for (const runId of [first, waiting]) (await executing(runId, http)).done({ values: "{}" })
+  const stream = await follow(http, threadId, "", "-")
+  await untilEnds(stream, 2)
+
+  assert.deepEqual(
+    stream.events().map(({ event, id }) => [event, id?.split(":")[0]]),
+    [first, waiting].flatMap((id) => ["metadata", "end"].map((event) => [event, id])),
+  )
+  stream.leave()
+})
+
 test("a client in the middle of a run gets the rest of it, and then all of the next, from another server too", async () => {
   await withTwoServers(async (one, two) => {
     const threadId = await newThread(one)
