@@ -13,6 +13,8 @@ import { build, limits, logOf, prepare, step, untilFinished } from "./testing/bu
 
 const isRoot = process.getuid?.() === 0
 const isLinux = process.platform === "linux"
+const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
+const isGlibc = header.glibcVersionRuntime !== undefined
 const { isNamespace } = await findConfinement({ PATH: process.env.PATH ?? "" })
 const withoutNamespaces = !isNamespace && "this machine allows no process namespaces"
 
@@ -183,4 +185,21 @@ test("pipes and sockets that code of the project leaves are no part of the artef
   assert.equal(result.outcome, "published", log)
   assert.deepEqual(readdirSync(join(request.artifactFolder, "sub")), [])
   assert.ok(!existsSync(join(request.artifactFolder, "pipe")))
+})
+
+test("no program that runs as root sees the variables of a deployment", {
+  skip: (!isRoot && "needs root") || withoutNamespaces || (!isGlibc && "needs a loader that says what it does"),
+}, async () => {
+  const folder = temporaryFolder()
+  chmodSync(folder, 0o777)
+  // The loader of every program tells who runs it, in a file of this name and its pid, as soon as it has this variable.
+  const agentEnv = { LD_DEBUG: "files", LD_DEBUG_OUTPUT: join(folder, "loaded") }
+  const user = builderBeside(isolatedUser(4501))
+
+  const { result, log } = await build({}, [step("build", "true")], { user, reader: isolatedUser(4501) }, agentEnv)
+
+  assert.equal(result.outcome, "published", log)
+  const owners = readdirSync(folder).map((name) => statSync(join(folder, name)).uid)
+  assert.ok(owners.length > 0, "the graphs are loaded with them")
+  assert.deepEqual([...new Set(owners)], [user.uid])
 })

@@ -1,6 +1,11 @@
 /** Loads every graph once, as the agent server will: a missing export is told now and not after the switch. */
+import { randomUUID } from "node:crypto"
 import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { Secret } from "@superstep/toolkit/config/settings"
+import { settingsFileVariable, writeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import type { BuildInput } from "./build-input.js"
+import type { BuildRequest } from "./build-request.js"
 import { BuildFailed } from "./failure.js"
 import { runStep } from "./run-step.js"
 import { codeFor, missingVariables, wordsFor } from "./step-words.js"
@@ -11,18 +16,35 @@ export async function verify({ request, agentEnv, ...input }: BuildInput): Promi
   const { writeLine, signal, onStart, confinement, room } = input
   const resultFile = join(request.home, "verify.json")
   const { verifyMs } = request.limits
-  const env = { ...agentEnv, ...request.environment }
+  const env = { ...request.environment, [settingsFileVariable]: await writeVariables(request, agentEnv) }
   const configFile = join(request.tree, request.configPath)
-  const argv = [request.node.path, request.verifyEntry, configFile, resultFile] as const
+  const verifying = [request.node.path, request.verifyEntry, configFile, resultFile] as const
+  const argv = [process.execPath, withVariables, ...verifying] as const
   const limits = { limitMs: verifyMs, silenceMs: verifyMs }
   const command = { argv, cwd: dirname(configFile), env, user: request.user, ...limits, onStart, confinement, room }
   const end = await runStep(command, writeLine, signal)
   const loaded = await readVerification(resultFile)
-  if (loaded && loaded.failed.length > 0) throw loadFailed(loaded, { given: Object.keys(env), writeLine })
+  if (loaded && loaded.failed.length > 0)
+    throw loadFailed(loaded, { given: Object.keys({ ...agentEnv, ...env }), writeLine })
   if (loaded && end.kind === "exited" && end.code === 0) return loaded
   const isTime = end.kind === "timed out" || end.kind === "silent"
   const code = isTime ? "graph_load_failed" : codeFor(end, "graph_load_failed")
   throw new BuildFailed(code, `loading the graphs ${wordsFor(end, limits)}`)
+}
+
+const withVariables = fileURLToPath(new URL("./variables-main.js", import.meta.url))
+
+/** What a build itself sets wins. @returns the file, which only the step's user may read */
+async function writeVariables(
+  { home, environment, user }: BuildRequest,
+  agentEnv: Readonly<Record<string, string>>,
+): Promise<string> {
+  const own = Object.entries(agentEnv).filter(([name]) => environment[name] === undefined)
+  // The step's user may have put something at any name that it can guess.
+  const file = join(home, `${randomUUID()}.json`)
+  const secrets = Object.fromEntries(own.map(([name, value]) => [name, new Secret(value)]))
+  await writeSettingsFile(file, secrets, user ?? undefined)
+  return file
 }
 
 function loadFailed(
