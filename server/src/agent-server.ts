@@ -5,7 +5,6 @@
  * queue; close the streams, whose clients join again elsewhere; close the listener and the database.
  */
 import { fileURLToPath } from "node:url"
-import { openDatabase } from "@superstep/toolkit/db/database"
 import { migrate } from "@superstep/toolkit/db/migrate"
 import { untilReachable } from "@superstep/toolkit/db/until-reachable"
 import { type Listening, listen } from "@superstep/toolkit/http/listen"
@@ -13,6 +12,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { createApp } from "./app.js"
 import type { Config } from "./config.js"
 import { CronLoop } from "./crons/cron-loop.js"
+import { openDatabases } from "./databases.js"
 import { forgetOldEvents } from "./events/forget-events.js"
 import { toGateProject } from "./gate/gate-project.js"
 import { callOwnRoute, openOwnChannel } from "./gate/own-channel.js"
@@ -23,7 +23,6 @@ import { assemble } from "./parts.js"
 import { nameableEnv, readProject } from "./project/langgraph-config.js"
 import { projectWithEnv, uiProject, webhooksOf } from "./project-settings.js"
 import { reloadOnChange, tellRefused } from "./reload.js"
-import { openLeases } from "./runs/open-leases.js"
 import { takeServerId } from "./runs/server-id.js"
 import { Readiness } from "./serving/readiness.js"
 import { activate } from "./serving/routes.js"
@@ -62,8 +61,14 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const webhooks = webhooksOf(project, config, env)
   const uri = config.databaseUri.reveal()
   await untilReachable(() => migrate({ uri, folder: migrations, log }), { forMs: databaseMs, log })
-  const db = openDatabase({ uri, poolSize: config.poolSize - 1, log })
-  const leases = openLeases({ uri, leaseMs: config.leaseSeconds * 1000, log })
+  const databases = openDatabases({
+    uri,
+    poolSize: config.poolSize,
+    leaseMs: config.leaseSeconds * 1000,
+    requestMs: config.requestStatementSeconds * 1000,
+    log,
+  })
+  const { requests, engine: db, leases } = databases
   const serverId = await takeServerId(db, { wanted: config.serverId, log })
   const channel = await openOwnChannel()
   const tracing = await startTracing(env, version)
@@ -75,7 +80,8 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const app = createApp({
     ...parts,
     channel,
-    db,
+    db: requests,
+    store: { ...parts.store, db: requests },
     log,
     version,
     isDev: config.isDev,
@@ -143,8 +149,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     await channel.close()
     // A collector that is away is no reason to end in disorder.
     await tracing?.close().catch((err: unknown) => log.warn({ err }, "the last traces could not be sent"))
-    await leases.close()
-    await db.close()
+    await databases.close()
   }
   return { listening, graphs: report.graphs, stop }
 }

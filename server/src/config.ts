@@ -152,8 +152,15 @@ export const settings = {
   },
   poolSize: {
     env: "LANGGRAPH_POSTGRES_POOL_MAX_SIZE",
-    describe: "Most database connections of this server. One of them serves leases and nothing else.",
+    describe:
+      "Most database connections of this server. One serves leases, half of the others what runs need, the rest requests.",
     schema: wholeNumber(10, 3),
+  },
+  requestStatementSeconds: {
+    env: "SUPERSTEP_STATEMENT_TIMEOUT_SECONDS",
+    describe:
+      "How long one database statement of a request may take, in seconds; then the request is answered with 503. 0 for no limit.",
+    schema: wholeNumber(60),
   },
   leaseSeconds: {
     env: "SUPERSTEP_LEASE_SECONDS",

@@ -70,6 +70,8 @@ export interface DatabaseOptions {
   readonly connectMs?: number
   /** How long a statement may take, in milliseconds; then it fails as if there were no connection. Without it, any time. */
   readonly statementMs?: number
+  /** Postgres itself stops a statement that takes longer, in milliseconds; it fails as `DatabaseUnavailable`. */
+  readonly cancelAfterMs?: number | undefined
   readonly log: Log
 }
 
@@ -79,7 +81,7 @@ const usualConnectMs = 10_000
 
 /** Opens a pool. No connection is made before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { uri, poolSize = 10, connectMs = usualConnectMs, statementMs, log } = options
+  const { uri, poolSize = 10, connectMs = usualConnectMs, statementMs, cancelAfterMs, log } = options
   const pool = new pg.Pool({
     connectionString: uri,
     max: poolSize,
@@ -88,6 +90,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: connectMs,
     // The connection of a statement that took too long is closed, and the next statement gets a new one.
     ...(statementMs !== undefined && { query_timeout: statementMs }),
+    ...(cancelAfterMs !== undefined && { statement_timeout: cancelAfterMs }),
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   })

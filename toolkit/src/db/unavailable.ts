@@ -32,6 +32,9 @@ const words =
 // A deadlock or a serialisation failure (class 40), resources that ran out (53), a lock that was not available (55P03).
 const passing = /^(40\w{3}|53\w{3}|55P03)$/
 
+// query_canceled, which also tells of a cancel that somebody asked for.
+const statementTimeout = "57014"
+
 /** Whether the same statement may succeed a little later: nothing is wrong with it. */
 export const isPassing = (error: unknown): boolean => error instanceof Unavailable
 
@@ -41,6 +44,7 @@ export function asUnavailable(error: unknown): unknown {
   const { code } = error as { code?: unknown }
   if (error instanceof pg.DatabaseError) {
     if (states.test(error.code ?? "")) return unavailable(error.code, error)
+    if (error.code === statementTimeout && error.message.endsWith("due to statement timeout")) return tooSlow(error)
     return passing.test(error.code ?? "") ? busy(error) : error
   }
   if (typeof code === "string") return systemCodes.has(code) ? unavailable(code, error) : error
@@ -59,6 +63,11 @@ const busy = (cause: pg.DatabaseError): DatabaseUnavailable =>
       cause,
     },
   )
+
+const tooSlow = (cause: pg.DatabaseError): DatabaseUnavailable =>
+  new DatabaseUnavailable("the database took too long, and the request was given up: ask for less at a time", 1000, {
+    cause,
+  })
 
 /** What passes only when somebody does something about it. */
 const full: Readonly<Record<string, string>> = {
