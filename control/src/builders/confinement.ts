@@ -7,6 +7,7 @@
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
+import { processesOption } from "../runtimes/limits.js"
 
 export interface Confinement {
   readonly isNamespace: boolean
@@ -14,7 +15,8 @@ export interface Confinement {
 
 /** Asks the machine once, which takes about 20 ms. */
 export async function findConfinement(environment: Readonly<Record<string, string>>): Promise<Confinement> {
-  const [program, ...args] = confinedArgv(["true"], { isNamespace: true }, { user: null, maxFileMb: 0 })
+  const user = process.getuid?.() === 0 ? { uid: 0, gid: 0 } : null
+  const [program, ...args] = confinedArgv(["true"], { isNamespace: true }, { user, maxFileMb: 0 })
   return promisify(execFile)(program, args, { env: environment }).then(
     () => ({ isNamespace: true }),
     // Which of many reasons it is (no such program, no such right) changes nothing.
@@ -44,6 +46,8 @@ export function confinedArgv(
     ...["unshare", ...ownNamespace, "--mount", "--mount-proc", "--pid", "--fork", "--kill-child", "--"],
     // A change of user forgets whose death is to be followed, hence it is said again. Nobody becomes root by `sudo`.
     ...["setpriv", ...asUser, "--no-new-privs", "--pdeathsig=KILL", "--"],
+    // By user, so only where the step has one of its own: else the numbers of processes of the whole machine run out.
+    ...(user ? ["prlimit", processesOption(), "--"] : []),
     ...shell,
   ] as [string, ...string[]]
 }

@@ -203,3 +203,15 @@ test("no program that runs as root sees the variables of a deployment", {
   assert.ok(owners.length > 0, "the graphs are loaded with them")
   assert.deepEqual([...new Set(owners)], [user.uid])
 })
+
+test("as root, the kernel holds the number of processes of a build", {
+  skip: (!isRoot && "needs root") || withoutNamespaces,
+}, async () => {
+  const reader = isolatedUser(4502)
+  const look = step("build", "grep processes /proc/self/limits")
+
+  const { log } = await build({}, [look], { user: builderBeside(reader), reader })
+
+  const [, soft, hard] = /^Max processes +(\d+) +(\d+)/m.exec(log) ?? []
+  assert.ok(Number(soft) <= 4096 && soft === hard, log)
+})

@@ -52,9 +52,12 @@ export function withLimits(
   const program = isLinux ? findPrlimit(path) : undefined
   if (program === undefined) return [...argv]
   const isByUser = isIsolated && !held.has("pids")
-  const processes = isByUser ? [`--nproc=${atMost(mostProcesses, "Max processes")}`] : []
+  const processes = isByUser ? [processesOption()] : []
   return [program, `--nofile=${atMost(mostOpenFiles, "Max open files")}`, ...processes, "--core=0", "--", ...argv]
 }
+
+/** The option of `prlimit` by which the kernel refuses a user more processes; for a user that a deployment has for itself. */
+export const processesOption = (): string => `--nproc=${atMost(mostProcesses, "Max processes")}`
 
 /** A limit may be lowered by anybody and raised by root alone; the unit's user is not root. */
 function atMost(wanted: number, name: string): number {
