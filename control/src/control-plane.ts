@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { inspectServer, type ServerFacts } from "@superstep/toolkit/db/inspect-server"
 import { migrate } from "@superstep/toolkit/db/migrate"
+import { keepOthersOut } from "@superstep/toolkit/db/provision"
 import { listen } from "@superstep/toolkit/http/listen"
 import { tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -73,6 +74,7 @@ export async function startControlPlane(input: {
     // Before the migration, too: another folder's database is not brought to our release.
     if (await knowsHomes(db)) await takeDatabase(db, homeId)
     await migrate({ uri, folder: migrations, log })
+    await keepOthersOut(uri)
     await takeDatabase(db, homeId)
     const leaveDatabase = stayInCharge({ db, log }, homeId)
     undo.push(leaveDatabase)

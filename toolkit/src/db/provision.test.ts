@@ -6,7 +6,7 @@ import { preparedCluster } from "../testing/prepared-cluster.js"
 import { silent, testCluster } from "../testing/test-cluster.js"
 import { openDatabase } from "./database.js"
 import { changeUri } from "./database-uri.js"
-import { createDatabase, dropDatabase, MissingPrivilege } from "./provision.js"
+import { createDatabase, dropDatabase, keepOthersOut, MissingPrivilege } from "./provision.js"
 import { type Sql, sql } from "./sql.js"
 
 /** A name that would break a statement in which it were not quoted. */
@@ -35,6 +35,22 @@ test("an owner works in its database, and its limit and password can be changed"
   assert.equal((await Promise.allSettled(three)).filter(({ status }) => status === "rejected").length, 1)
   await db.close()
   await dropDatabase({ adminUri, name })
+})
+
+test("a database that was made by hand can be closed to the roles of others", async () => {
+  const adminUri = await testCluster()
+  const [byHand, name] = [oddName(), oddName()]
+  const uri = await createDatabase({ adminUri, name: byHand })
+  await createDatabase({ adminUri, name, owner: { password: "p" } })
+  // The server of tests lets no role into a database of another name; others do.
+  const mayConnect = sql`select has_database_privilege(${name}, ${byHand}, 'connect') as it`
+  assert.deepEqual(await ask(adminUri, mayConnect), { it: true })
+
+  await keepOthersOut(uri)
+
+  assert.deepEqual(await ask(adminUri, mayConnect), { it: false })
+  assert.deepEqual(await ask(uri, sql`select 1 as one`), { one: 1 })
+  for (const it of [byHand, name]) await dropDatabase({ adminUri, name: it })
 })
 
 test("callers that make the same database at once all succeed", async () => {

@@ -46,6 +46,23 @@ export async function createDatabase({
   return changeUri(adminUri, { database: name, ...(owner && { user: name, password: owner.password }) })
 }
 
+/**
+ * From now on only the owner of this database and superusers connect to it, and whom they grant it: a database that somebody
+ * made by hand is open to all roles of its server, those of deployments among them, which could hold its locks.
+ * @param uri  of the database; without effect when its role does not own it
+ */
+export async function keepOthersOut(uri: string): Promise<void> {
+  await withClient(uri, async (client) => {
+    const { rows } = await client.query<{ name: string }>("select current_database() as name")
+    for (const { name } of rows) {
+      await takeTurns(client, name)
+      await client.query(revokeFromPublic(name))
+    }
+  })
+}
+
+const revokeFromPublic = (name: string): string => `revoke connect, temporary on database ${quoted(name)} from public`
+
 /** Ends all sessions of a database, then removes it and the role of its name. What is not there is fine. */
 export async function dropDatabase({ adminUri, name }: { adminUri: string; name: string }): Promise<void> {
   await asAdmin(adminUri, async (client) => {
@@ -95,7 +112,7 @@ async function ensureDatabase(client: pg.Client, name: string, isOwned: boolean)
   await client
     .query(`create database ${database} ${isOwned ? `owner ${database}` : ""}`)
     .catch(ignoring(sqlState.duplicateDatabase))
-  if (isOwned) await client.query(`revoke connect, temporary on database ${database} from public`)
+  if (isOwned) await client.query(revokeFromPublic(name))
 }
 
 /** @throws MissingPrivilege | DatabaseUnavailable  when the admin's role may not do the work */
