@@ -41,6 +41,13 @@ export interface Caller {
   authorize<Value extends object>(event: AccessEvent, value: Value): Promise<Permit<Value>>
 }
 
+/** What the graph is told of who calls. */
+export const callerFields = (user: User): Readonly<Record<string, unknown>> => ({
+  langgraph_auth_user: user,
+  langgraph_auth_user_id: user.identity,
+  langgraph_auth_permissions: user.permissions,
+})
+
 /** The server's own work for somebody: the graph is told who, and nothing is asked again. */
 export const onBehalfOf = (user: User | undefined): Caller => (user === undefined ? anyone : { ...anyone, user })
 

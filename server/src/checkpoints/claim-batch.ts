@@ -11,7 +11,7 @@ export interface Ending {
   /** JSON texts. */
   readonly error: string | null
   readonly values: string | null
-  readonly interrupts: string
+  readonly interrupts: string | null
   /** The thread goes with its run, so that nothing needs to be written that goes with it. */
   readonly deletesThread: boolean
   /** The run's last events, when it has a log. They are left out when the run is rolled back instead. */

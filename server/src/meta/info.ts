@@ -10,6 +10,9 @@ export interface InfoParts {
 // The release of LangGraph's server whose API this is: Studio turns features off for one that says less than 0.4.
 const apiVersion = "1.5.1"
 
+/** The first releases that are known to have `strict_resume` (upstream-2026-11 §2.1, §5). */
+const strictResumeSince = { javascript: "1.7.0", python: "1.2.22" } as const
+
 export function renderInfo({ version, report, tracesToLangsmith }: InfoParts): object {
   const { javascript, python } = report.langgraph ?? {}
   return {
@@ -24,9 +27,27 @@ export function renderInfo({ version, report, tracesToLangsmith }: InfoParts): o
       langsmith: tracesToLangsmith,
       langsmith_tracing_replicas: false,
       stream_namespaces: true,
+      strict_resume: canResumeStrictly(report.langgraph ?? {}),
     },
     metadata: { server: "superstep", server_version: version },
   }
+}
+
+/** All libraries that are loaded must have it: the flag names no graph. */
+function canResumeStrictly(loaded: NonNullable<LoadReport["langgraph"]>): boolean {
+  const versions = (["javascript", "python"] as const).flatMap((language) => {
+    const version = loaded[language]
+    return version === undefined ? [] : [{ version, least: strictResumeSince[language] }]
+  })
+  return versions.length > 0 && versions.every(({ version, least }) => isSince(version, least))
+}
+
+function isSince(version: string, least: string): boolean {
+  const [have = [], wanted = []] = [version, least].map((text) =>
+    text.split(".").map((part) => Number.parseInt(part, 10)),
+  )
+  const index = wanted.findIndex((part, at) => have[at] !== part)
+  return index === -1 || Number(have[index]) > Number(wanted[index])
 }
 
 const keys = ["LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"]

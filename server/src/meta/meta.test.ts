@@ -37,6 +37,26 @@ test("the versions of LangGraph are those that the workers told", () => {
   assert.deepEqual((info.flags as Record<string, boolean>).langsmith, true)
 })
 
+test("strict answers are a flag when every library that is loaded knows them", () => {
+  const flag = (langgraph: object) => {
+    const report = { graphs: [], failed: [], langgraph }
+    const { flags } = renderInfo({ version: "0.1.0", report, tracesToLangsmith: false }) as {
+      flags: Record<string, boolean>
+    }
+    return flags.strict_resume
+  }
+
+  const known = [
+    { javascript: "1.7.0" },
+    { javascript: "1.10.2" },
+    { python: "1.2.22" },
+    { javascript: "1.7.3", python: "1.3.0" },
+  ]
+  const unknown = [{}, { javascript: "1.4.12" }, { python: "1.0.1" }, { javascript: "1.7.3", python: "1.2.10" }]
+
+  assert.deepEqual([known.map(flag), unknown.map(flag)], [known.map(() => true), unknown.map(() => false)])
+})
+
 test("runs are traced to LangSmith when there is a key and nothing switches it off", () => {
   assert.equal(isTracedToLangsmith({}), false)
   assert.equal(isTracedToLangsmith({ LANGSMITH_API_KEY: "k" }), true)

@@ -36,7 +36,9 @@ export async function writeEnd(
     words = lastWords(claim, kept, streams.threads.isWatched(threadId))
     logged = publisher.lastEvents(words)
     const { runStatus: status, threadStatus } = outcomeOf(kept)
-    const { values = null, interrupts } = kept
+    const { values = null } = kept
+    // A worker that does not know the state knows no open question either: the thread keeps those that it has.
+    const interrupts = values === null ? null : kept.interrupts
     const error = words.error ?? null
     return { threadId, status, threadStatus, error, values, interrupts, deletesThread, events: logged }
   }

@@ -45,6 +45,7 @@ export interface Kwargs {
   readonly interrupt_after?: "*" | readonly string[]
   readonly webhook?: string
   readonly feedback_keys?: readonly string[]
+  readonly strict_resume?: true
   readonly durability: "sync" | "async" | "exit"
   readonly temporary: boolean
   readonly subgraphs: boolean
@@ -71,6 +72,7 @@ export function mergeKwargs(asked: Asked): Kwargs {
     ...(body.interrupt_after && { interrupt_after: body.interrupt_after }),
     ...(body.webhook && { webhook: body.webhook }),
     ...(body.feedback_keys && { feedback_keys: body.feedback_keys }),
+    ...(body.strict_resume && { strict_resume: true }),
     durability: durabilityOf(body),
     temporary: isStateless,
     subgraphs: body.stream_subgraphs ?? false,
@@ -118,13 +120,6 @@ function userIdOf({ user_id }: Readonly<Record<string, unknown>>, { user }: Orig
   return userId === undefined ? {} : { user_id: userId }
 }
 
-/** What the graph is told of who calls. */
-export const callerFields = (user: User): Readonly<Record<string, unknown>> => ({
-  langgraph_auth_user: user,
-  langgraph_auth_user_id: user.identity,
-  langgraph_auth_permissions: user.permissions,
-})
-
 const tracerOf = ({ langsmith_tracer: tracer }: NewRunBody): Record<string, unknown> =>
   withoutNull({ langsmith_project: tracer?.project_name, langsmith_example_id: tracer?.example_id })
 
@@ -157,12 +152,19 @@ const withoutAbsent = (fields: Record<string, unknown>): Record<string, unknown>
 const withoutNull = (fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
 
+/**
+ * How LangGraph is told to refuse answers that name no open question; older versions ignore it.
+ * @see `CONFIG_KEY_STRICT_RESUME` of LangGraph JS 1.7.0 and Python 1.2.22
+ */
+const strictResumeKey = "__pregel_strict_resume"
+
 /** What a worker needs to execute a claimed run. */
 export function orderOf(claim: Claim): RunOrder {
   const kwargs = JSON.parse(claim.kwargs) as Kwargs
   const metadata = { ...kwargs.config.metadata, run_attempt: claim.attempt, langgraph_host: "self-hosted" }
   const caller = claim.caller === null ? {} : (JSON.parse(claim.caller) as Record<string, unknown>)
-  const configurable = { ...kwargs.config.configurable, ...caller }
+  const strictness = kwargs.strict_resume ? { [strictResumeKey]: true } : {}
+  const configurable = { ...kwargs.config.configurable, ...caller, ...strictness }
   return {
     runId: claim.runId,
     claimId: claim.claimId,

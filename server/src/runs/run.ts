@@ -53,8 +53,9 @@ export function outcomeOf(result: Pick<RunEnd, "status" | "next" | "interrupts">
       return { runStatus: "success", threadStatus: "idle" }
     case "interrupted":
       return { runStatus: "interrupted", threadStatus: "interrupted" }
+    // An answer was refused, or was wrong: the question can be answered again.
     case "error":
-      return { runStatus: "error", threadStatus: "error" }
+      return { runStatus: "error", threadStatus: result.interrupts === "{}" ? "error" : "interrupted" }
     case "timeout":
       return { runStatus: "timeout", threadStatus: "error" }
     case "cancelled":

@@ -1,4 +1,5 @@
 import { Annotation, interrupt, StateGraph } from "@langchain/langgraph"
+import { z } from "zod"
 
 const State = Annotation.Root({ x: Annotation<number>, y: Annotation<string> })
 
@@ -26,6 +27,16 @@ export const two = new StateGraph(Answers)
 /** Two questions of one node. */
 export const twice = new StateGraph(Answers)
   .addNode("ask", () => ({ out: [`${interrupt({ q: "first?" })}, ${interrupt({ q: "second?" })}`] }))
+  .addEdge("__start__", "ask")
+  .addEdge("ask", "__end__")
+  .compile()
+
+// LangGraph before 1.7 knows no options.
+const askFor = interrupt as (question: unknown, options: object) => { n: number }
+
+/** Says what kind of answer it takes. */
+export const choice = new StateGraph(Answers)
+  .addNode("ask", () => ({ out: [`${askFor({ q: "how many?" }, { responseSchema: z.object({ n: z.number() }) }).n}`] }))
   .addEdge("__start__", "ask")
   .addEdge("ask", "__end__")
   .compile()

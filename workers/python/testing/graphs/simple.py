@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send, interrupt
+from pydantic import BaseModel
 
 
 class Number(TypedDict):
@@ -61,6 +62,18 @@ def ask_b(state: Answers) -> dict[str, list[str]]:
 
 #: Two questions at a time.
 pair = StateGraph(Answers).add_node(ask_a).add_node(ask_b).add_edge(START, "ask_a").add_edge(START, "ask_b").compile()
+
+
+class Choice(BaseModel):
+    n: int
+
+
+def ask_how_many(state: Answers) -> dict[str, list[str]]:
+    return {"out": [str(interrupt({"q": "how many?"}, response_schema=Choice).n)]}
+
+
+#: Says what kind of answer it takes.
+choice = StateGraph(Answers).add_node("ask", ask_how_many).add_edge(START, "ask").compile()
 
 
 async def tick(state: Number, config: RunnableConfig) -> Number:

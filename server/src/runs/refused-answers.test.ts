@@ -1,0 +1,53 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { anyone } from "../auth/caller.js"
+import { createRun } from "../testing/as-anyone.js"
+import { migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { createThread } from "../threads/operations.js"
+import { waitForEnd } from "./operations.js"
+import { newRun } from "./schema.js"
+
+async function execute(server: TestServer, threadId: string, body: object, result: object) {
+  const run = await createRun(server, { threadId, body: newRun.parse({ assistant_id: "agent", ...body }) })
+  const scripted = await until(() => server.workers.running.get(run.run_id), { what: "the run starts" })
+  const ended = waitForEnd(server, run.run_id)
+  scripted.done(result)
+  await ended
+  const thread = await server.db.row<{ status: string; interrupts: string }>(
+    sql`select status, interrupts from threads where thread_id = ${threadId}`,
+  )
+  return {
+    status: thread?.status,
+    interrupts: JSON.parse(thread?.interrupts ?? ""),
+    config: JSON.parse(scripted.order.config),
+  }
+}
+
+test("a run that fails while questions are open leaves its thread interrupted, with them", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const { thread_id: threadId } = await createThread(db, anyone, {
+    threadId: undefined,
+    metadata: {},
+    ifExists: "raise",
+  })
+  const questions = { task: [{ id: "q1", value: "sure?" }] }
+  const open = { values: "{}", next: ["ask"], interrupts: JSON.stringify(questions) }
+  const failure = { status: "error", error: { error: "UnknownInterruptError", message: "no such question" } }
+  const answer = { command: { resume: "yes" } }
+
+  const asked = await execute(server, threadId, {}, { ...open, status: "interrupted" })
+  const refused = await execute(server, threadId, { ...answer, strict_resume: true }, { ...open, ...failure })
+  const unknown = await execute(server, threadId, answer, { ...failure, values: undefined, interrupts: "{}" })
+  const failed = await execute(server, threadId, answer, { ...failure, values: "{}", interrupts: "{}" })
+
+  const strictness = (one: typeof asked) => one.config.configurable.__pregel_strict_resume
+  assert.deepEqual([asked, refused, unknown].map(strictness), [undefined, true, undefined])
+  assert.deepEqual([refused.status, refused.interrupts], ["interrupted", questions])
+  // Its worker could not load the state, so what was open is open.
+  assert.deepEqual([unknown.status, unknown.interrupts], ["error", questions])
+  assert.deepEqual([failed.status, failed.interrupts], ["error", {}])
+})

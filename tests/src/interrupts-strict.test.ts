@@ -1,0 +1,99 @@
+/** Answers that LangGraph refuses leave the thread as it was: it waits for the same questions, which can be answered again. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import type { Interrupt } from "@langchain/langgraph-sdk"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { isSince } from "@superstep/worker-js/testing/worker"
+import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+
+const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
+const configOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
+const languages = [
+  {
+    name: "JavaScript",
+    env: { SUPERSTEP_CONFIG: configOf("tests/graphs/quick.json") },
+    pair: "hitl2",
+    skip: !isSince("1.7.0") && "LangGraph before 1.7.0 does not know it: npm test -- --newest",
+  },
+  {
+    name: "Python",
+    env: { SUPERSTEP_CONFIG: configOf("workers/python/testing/graphs/langgraph.json"), SUPERSTEP_PYTHON: python },
+    pair: "pair",
+    skip: python === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON",
+  },
+]
+
+const questionsOf = async ({ client }: AgentServerProcess, threadId: string) => {
+  const { status, interrupts } = await client.threads.get(threadId)
+  const questions: Interrupt[] = Object.values(interrupts ?? {}).flat()
+  return { status, questions: questions.sort((a, b) => (JSON.stringify(a.value) < JSON.stringify(b.value) ? -1 : 1)) }
+}
+
+/** @returns the data of the stream's `error` event, and the status with which it ends */
+async function answerStrictly(server: AgentServerProcess, threadId: string, graphId: string, resume: unknown) {
+  const body = { assistant_id: graphId, command: { resume }, strict_resume: true }
+  const reply = await fetch(`${server.url}/threads/${threadId}/runs/stream`, {
+    method: "POST",
+    headers: { ...server.headers, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  })
+  const text = await reply.text()
+  const dataOf = (event: string) =>
+    JSON.parse(new RegExp(`^event: ${event}\r?\ndata: (.*)$`, "m").exec(text)?.[1] ?? "{}")
+  return { error: dataOf("error").error as string | undefined, status: dataOf("end").status as string }
+}
+
+for (const { name, env, pair, skip } of languages) {
+  test(`a strict answer in ${name} that names no open question changes nothing`, { skip }, async () => {
+    await using db = await freshDatabase()
+    await using server = await startAgentServer({ databaseUri: db.uri, env })
+    const { thread_id } = await server.client.threads.create()
+    await server.client.runs.wait(thread_id, pair, { input: { out: [] } })
+    const asked = await questionsOf(server, thread_id)
+    const [a, b] = asked.questions
+
+    for (const wrong of [{ ["0".repeat(32)]: "?" }, {}, "?"]) {
+      const refused = await answerStrictly(server, thread_id, pair, wrong)
+      assert.deepEqual(refused, { error: "UnknownInterruptError", status: "error" }, JSON.stringify(wrong))
+      assert.deepEqual(await questionsOf(server, thread_id), asked, JSON.stringify(wrong))
+    }
+    const first = await answerStrictly(server, thread_id, pair, { [a?.id ?? ""]: "1" })
+    const between = await questionsOf(server, thread_id)
+    const second = await answerStrictly(server, thread_id, pair, { [b?.id ?? ""]: "2" })
+    const { values } = await server.client.threads.getState<{ out: string[] }>(thread_id)
+    const info = (await (await fetch(`${server.url}/info`, { headers: server.headers })).json()) as { flags: object }
+
+    assert.deepEqual([asked.status, asked.questions.length], ["interrupted", 2])
+    assert.deepEqual(
+      [first, between],
+      [
+        { error: undefined, status: "interrupted" },
+        { ...asked, questions: [b] },
+      ],
+    )
+    assert.deepEqual([second.status, values.out.sort()], ["success", ["a:1", "b:2"]])
+    assert.equal("strict_resume" in info.flags && info.flags.strict_resume, true)
+  })
+
+  test(`a question in ${name} with a schema stays open after an answer that does not fit`, { skip }, async () => {
+    await using db = await freshDatabase()
+    await using server = await startAgentServer({ databaseUri: db.uri, env })
+    const { client } = server
+    const { thread_id } = await client.threads.create()
+    await client.runs.wait(thread_id, "choice", { input: { out: [] } })
+    const asked = await questionsOf(server, thread_id)
+
+    const wrong = await client.runs.wait(thread_id, "choice", {
+      command: { resume: { n: "three" } },
+      raiseError: false,
+    })
+    const still = await questionsOf(server, thread_id)
+    const right = (await client.runs.wait(thread_id, "choice", { command: { resume: { n: 3 } } })) as { out: string[] }
+
+    assert.equal("__error__" in wrong, true)
+    assert.deepEqual([asked.status, still], ["interrupted", asked])
+    assert.match(JSON.stringify(asked.questions), /"response_schema":\{.*"n"/)
+    assert.deepEqual([right.out, (await questionsOf(server, thread_id)).status], [["3"], "idle"])
+  })
+}
