@@ -85,6 +85,22 @@ export const copyThread = (db: Db, from: string, to: string, metadata: string): 
     from threads where thread_id = ${from}::uuid
     returning ${threadColumns}`)
 
+/** What the last run that has begun on a thread was told: JSON texts of its `configurable` and of who called. */
+export const findLastRunConfig = (
+  db: Db,
+  threadId: string,
+): Promise<{ configurable: string | null; caller: string | null } | undefined> =>
+  db.row(sql`
+    select kwargs -> 'config' -> 'configurable' as configurable, caller from runs
+    where thread_id = ${threadId} and status <> 'pending' order by seq desc limit 1`)
+
+/** An assistant's `configurable`: JSON text. */
+export const findAssistantConfig = (
+  db: Db,
+  assistantId: string,
+): Promise<{ configurable: string | null } | undefined> =>
+  db.row(sql`select config -> 'configurable' as configurable from assistants where assistant_id = ${assistantId}`)
+
 export const findTtl = (db: Db, threadId: string): Promise<ThreadTtl | undefined> =>
   db.row<ThreadTtl>(sql`select strategy, ttl_minutes, expires_at from thread_ttls where thread_id = ${threadId}`)
 

@@ -70,7 +70,7 @@ function addNewThreadRoutes(api: Api, { db, workers }: ThreadStates): void {
           ifExists: body.if_exists ?? ("raise" as const),
           ttl: body.ttl ?? undefined,
         }
-        const prepare = body.supersteps?.length ? withState(workers, body.supersteps) : undefined
+        const prepare = body.supersteps?.length ? withState({ db, workers }, callerOf(c), body.supersteps) : undefined
         const create = await prepareThread(db, callerOf(c), request, prepare)
         return async (tx) => jsonResponse(renderThread(await create(tx)))
       }),

@@ -6,6 +6,7 @@ import type { Caller } from "../auth/caller.js"
 import { hasCheckpoint, writeClaims } from "../checkpoints/queries.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import type { Reply, Workers } from "../workers/port.js"
+import { graphConfig } from "./graph-config.js"
 import { getThread, notFound, type Prepare } from "./operations.js"
 import { findVersion, lockThread, setState, type ThreadVersion } from "./queries.js"
 import { emptyStateOf, graphIdOf, type ThreadRow } from "./thread.js"
@@ -40,11 +41,14 @@ export async function getThreadState(
   { subgraphs, select, ...place }: StatePlace & { subgraphs: boolean; select: Select },
 ): Promise<RawJson | object> {
   const thread = await getThread(db, caller, threadId)
-  await requireCheckpoint(db, threadId, place)
   const graphId = readableGraphOf(thread, workers)
+  const [config] = await Promise.all([
+    graphConfig(db, thread, caller, placeOf(place)),
+    requireCheckpoint(db, threadId, place),
+  ])
   if (graphId === undefined) return emptyStateOf(select)
   const fields = { ...fieldsOf(graphId, threadId, place), subgraphs, ...(select && { select }) }
-  const { payload } = await ask(workers, "graph.state", fields, { config: configText(thread, place) })
+  const { payload } = await ask(workers, "graph.state", fields, { config })
   const [state] = payload
   if (!state) throw new Error("the worker's reply to graph.state has no state")
   return new RawJson(state.toString("utf8"))
@@ -80,7 +84,8 @@ export async function getThreadHistory(
     ...(filter !== undefined && { filter }),
     ...(select && { select }),
   }
-  const { payload } = await ask(workers, "graph.history", asked, { config: configText(thread, place) })
+  const config = await graphConfig(db, thread, caller, placeOf(place))
+  const { payload } = await ask(workers, "graph.history", asked, { config })
   const [states] = payload
   if (!states) throw new Error("the worker's reply to graph.history has no states")
   return new RawJson(states.toString("utf8"))
@@ -120,7 +125,8 @@ export async function updateThreadState(
     const graphId = graphIdOf(thread) ?? withoutGraph(threadId)
     await requireCheckpoint(db, threadId, place)
     const fields = fieldsOf(graphId, threadId, place)
-    const update = await workOut(workers, fields, configText(thread, place), supersteps)
+    const config = await graphConfig(db, thread, caller, placeOf(place))
+    const update = await workOut(workers, fields, config, supersteps)
     if (await commitUpdate(db, thread, update)) return update.checkpoint
   }
   throw new Conflict(`thread ${threadId} is being changed by many others: try again`, "thread_changed")
@@ -131,12 +137,14 @@ export async function updateThreadState(
  * @throws Refused  the metadata names no graph (agent-server-api §5.1)
  */
 export const withState =
-  (workers: Workers, supersteps: readonly Superstep[]): Prepare =>
+  ({ db, workers }: ThreadStates, caller: Caller, supersteps: readonly Superstep[]): Prepare =>
   async (threadId, metadata) => {
-    const graphId = graphIdOf({ metadata: JSON.stringify(metadata), graph_id: null, assistant_id: null })
+    const nothingRan = { graph_id: null, assistant_id: null, config: "{}" }
+    const thread = { ...nothingRan, thread_id: threadId, metadata: JSON.stringify(metadata) }
+    const graphId = graphIdOf(thread)
     if (graphId === undefined) return withoutGraph(threadId)
     const fields = fieldsOf(graphId, threadId, newestState)
-    const config = JSON.stringify({ configurable: { graph_id: graphId } })
+    const config = await graphConfig(db, thread, caller, {})
     const update = await workOut(workers, fields, config, supersteps)
     return (tx) => write(tx, threadId, update)
   }
@@ -170,15 +178,10 @@ const fieldsOf = (graphId: string, threadId: string, { checkpointId, checkpointN
   ...(checkpointId !== undefined && { checkpoint_id: checkpointId }),
 })
 
-/** What LangGraph gets as its config; checkpoints of an update keep what is scalar in `configurable` as metadata. */
-function configText(thread: ThreadRow, { checkpointId, checkpointMap }: StatePlace): string {
-  const { configurable, ...config } = JSON.parse(thread.config)
-  const place = {
-    ...(checkpointId !== undefined && { checkpoint_id: checkpointId }),
-    ...(checkpointMap !== undefined && { checkpoint_map: checkpointMap }),
-  }
-  return JSON.stringify({ ...config, configurable: { ...configurable, graph_id: graphIdOf(thread), ...place } })
-}
+const placeOf = ({ checkpointId, checkpointMap }: StatePlace) => ({
+  ...(checkpointId !== undefined && { checkpoint_id: checkpointId }),
+  ...(checkpointMap !== undefined && { checkpoint_map: checkpointMap }),
+})
 
 /** A state at a checkpoint that is not there would be the empty one, and look like a conversation that was lost. */
 async function requireCheckpoint(db: Db, threadId: string, { checkpointId, checkpointNs }: StatePlace): Promise<void> {

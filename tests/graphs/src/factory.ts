@@ -9,6 +9,20 @@ const State = z.object({
 
 const Context = z.object({ model: z.enum(["small", "large"]).default("small") })
 
+const Steps = z.object({ steps: z.array(z.string()).default([]) })
+
+/** Has a node of the name that its config says. */
+export async function makeNamed({ configurable }: LangGraphRunnableConfig) {
+  const name = String(configurable?.node ?? "unnamed")
+  return new StateGraph(Steps)
+    .addNode(name, ({ steps }) => ({ steps: [...steps, name] }))
+    .addNode("after", ({ steps }) => ({ steps: [...steps, "after"] }))
+    .addEdge("__start__", name)
+    .addEdge(name, "after")
+    .addEdge("after", "__end__")
+    .compile()
+}
+
 /** Called for every use; what it was called for shows in the tags. */
 export async function makeGraph(config: LangGraphRunnableConfig, runtime: { accessContext: string }) {
   return new StateGraph(State, Context)

@@ -101,6 +101,18 @@ async def make_graph(config: RunnableConfig) -> StateGraph[Number]:
     return graph
 
 
+class Steps(TypedDict):
+    steps: Annotated[list[str], operator.add]
+
+
+def make_named(config: RunnableConfig) -> StateGraph[Steps]:
+    """Has a node of the name that its config says."""
+    name = config["configurable"].get("node", "unnamed")
+    graph = StateGraph(Steps).add_node(name, lambda state: {"steps": [name]})
+    graph.add_node("after", lambda state: {"steps": ["after"]})
+    return graph.add_edge(START, name).add_edge(name, "after")
+
+
 class Sums(TypedDict):
     sums: Annotated[list[int], operator.add]
 
