@@ -23,6 +23,7 @@ import { crossOrigin } from "./http/cross-origin.js"
 import { refuseDisabled } from "./http/disabled.js"
 import { identifyBy } from "./http/identify.js"
 import { type Limits, limitRequests } from "./http/limits.js"
+import { addNewerProtocolRoutes } from "./http/newer-protocol.js"
 import { pathBelow } from "./http/paths.js"
 import { logRequests } from "./http/request-log.js"
 import type { HttpSettings } from "./http/settings.js"
@@ -116,6 +117,7 @@ export function createApp(options: AppOptions): Api {
   addWaitRoutes(app, runs)
   addCronRoutes(app, options)
   addThreadStreamRoutes(app, options)
+  addNewerProtocolRoutes(app)
   addUiRoutes(app, { ui: options.ui, isBehindEdge: options.unitToken !== undefined, mountPrefix: http.mountPrefix })
   addStoreRoutes(app, options.store)
   const prefixOf = (c: Context) => (options.unitToken ? forwardedPrefix(c) : "") + mountPrefix
