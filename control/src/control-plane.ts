@@ -35,6 +35,7 @@ import { pipelineChannel } from "./revisions/wake-up.js"
 import { type Cgroups, openCgroups } from "./runtimes/cgroups.js"
 import { decideIsolation, edgeUserOf, type Isolation } from "./runtimes/isolation.js"
 import { unitLimits } from "./runtimes/limits.js"
+import { openPortsWarning } from "./runtimes/open-ports.js"
 import { processRuntime } from "./runtimes/process.js"
 import { archiveSource } from "./sources/archive.js"
 import { gitSource } from "./sources/git.js"
@@ -220,6 +221,8 @@ async function createContext(input: {
   const isolation = await decideIsolation(folders.home, [process.execPath, programs.server, programs.verify, edgeEntry])
   const crashPoint = crashPoints(config.crashAt)
   if (isolation.warning) log.warn({}, isolation.warning)
+  const openPorts = edgeUserOf(isolation) && (await openPortsWarning([config.port, config.agentsPort]))
+  if (openPorts) log.warn({}, openPorts)
   const cgroups = await groupsOfUnits(input, isolation)
   return {
     db,

@@ -1,6 +1,9 @@
 import { execFile } from "node:child_process"
 import { statfs } from "node:fs/promises"
+import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { decideIsolation } from "@superstep/control/runtimes/isolation"
+import { openPortsWarning } from "@superstep/control/runtimes/open-ports"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { CliCommand } from "../command.js"
 import type { Config } from "../config.js"
@@ -31,7 +34,12 @@ export const doctor: CliCommand<{ readonly home?: string }> = {
   options: [homeOption()],
   async run({ options, config, out }) {
     const home = await openHome(options.home ?? config.home)
-    const findings = [nodeFinding(), await gitFinding(), ...(await installationFindings(home, config)), userFinding()]
+    const findings = [
+      nodeFinding(),
+      await gitFinding(),
+      ...(await installationFindings(home, config)),
+      ...(await userFindings(home)),
+    ]
     for (const { ok, words } of findings) out.line(`${ok ? out.style("green", "✔") : out.style("red", "✖")} ${words}`)
     const missing = findings.filter(({ ok }) => !ok).length
     if (missing > 0) throw new NotReady(`${missing} of ${findings.length} things need attention`)
@@ -124,13 +132,16 @@ async function databaseFinding(home: Home, config: Config): Promise<Finding> {
   }
 }
 
-/** What keeps deployments apart depends on who starts us (architecture D12). */
-const userFinding = (): Finding => ({
-  ok: true,
-  words:
-    process.getuid?.() === 0
-      ? "started as root: each deployment runs under a user of its own"
-      : "not root: deployments share this user and can read each other's files",
-})
+/** What keeps deployments apart depends on who starts us, and from where (architecture D12). */
+async function userFindings(home: Home): Promise<Finding[]> {
+  if (process.getuid?.() !== 0)
+    return [{ ok: true, words: "not root: deployments share this user and can read each other's files" }]
+  const { warning } = await decideIsolation(home.folder, [process.execPath, fileURLToPath(import.meta.url)])
+  if (warning) return [{ ok: true, words: warning }]
+  const { port, agentsPort } = { ...defaultPlace, ...(await readEntry(home.owner))?.place }
+  const openPorts = await openPortsWarning([port, agentsPort])
+  const apart = { ok: true, words: "started as root: each deployment runs under a user of its own" }
+  return [apart, ...(openPorts ? [{ ok: true, words: openPorts }] : [])]
+}
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

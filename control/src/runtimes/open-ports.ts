@@ -1,0 +1,28 @@
+/**
+ * Ports that code of a deployment may listen on while the platform does not, as it restarts. Whoever calls there then shows
+ * it an API key.
+ */
+import { readFile } from "node:fs/promises"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+
+// Where the kernel does not tell: what Unix systems reserve for root.
+const usualFirst = "1024"
+
+/** @returns a warning that names the remedy; undefined when only root may listen on these ports */
+export async function openPortsWarning(ports: readonly number[]): Promise<string | undefined> {
+  const told = await readFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", "utf8").catch(
+    ifCode(missing, usualFirst),
+  )
+  return warningFor(ports, Number(told))
+}
+
+/** Pure. @param first  the lowest port that everybody may listen on */
+export function warningFor(ports: readonly number[], first: number): string | undefined {
+  const open = ports.filter((port) => port >= first)
+  if (open.length === 0) return undefined
+  const remedy =
+    first > 1
+      ? `choose ports below ${first}`
+      : "set net.ipv4.ip_unprivileged_port_start to 1024, and choose ports below"
+  return `while the platform restarts, code of a deployment may listen on port ${open.join(" and ")} and read callers' keys: ${remedy}`
+}
