@@ -13,7 +13,7 @@ import { createApp } from "./app.js"
 import type { Config } from "./config.js"
 import { CronLoop } from "./crons/cron-loop.js"
 import { openDatabases } from "./databases.js"
-import { forgetOldEvents } from "./events/forget-events.js"
+import { eventSweep } from "./events/sweep-events.js"
 import { toGateProject } from "./gate/gate-project.js"
 import { callOwnRoute, openOwnChannel } from "./gate/own-channel.js"
 import { fetchOf } from "./http/raw-response.js"
@@ -24,10 +24,12 @@ import { nameableEnv, readProject } from "./project/langgraph-config.js"
 import { projectWithEnv, uiProject, webhooksOf } from "./project-settings.js"
 import { reloadOnChange, tellRefused } from "./reload.js"
 import { takeServerId } from "./runs/server-id.js"
+import { runSweep } from "./runs/sweep-runs.js"
 import { Readiness } from "./serving/readiness.js"
 import { activate } from "./serving/routes.js"
-import { startSweepingItems } from "./store/sweep-items.js"
-import { startSweeping } from "./threads/sweep.js"
+import { itemSweep } from "./store/sweep-items.js"
+import { startSweep } from "./sweeps.js"
+import { threadSweep } from "./threads/sweep.js"
 import { startTracing } from "./tracing/start-tracing.js"
 import { createDeliveryLoop } from "./webhooks/delivery-loop.js"
 
@@ -116,13 +118,13 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     callOwnRoute: (call) => callOwnRoute(channel, call),
   })
   await deliveries?.start()
-  const stopForgetting = forgetOldEvents(db, {
-    ttlSeconds: config.resumableTtlSeconds,
-    readHere: () => streams.runsReadFromLog(),
-    log,
-  })
-  const stopSweeping = startSweeping(db, { ttl: project.checkpointer.ttl, log })
-  const stopSweepingItems = startSweepingItems(parts.store, log)
+  const sweeps = [
+    eventSweep(db, { ttlSeconds: config.resumableTtlSeconds, readHere: () => streams.runsReadFromLog() }),
+    runSweep(db, config.keepRunsDays),
+    threadSweep(db, project.checkpointer.ttl, log),
+    itemSweep(parts.store),
+  ]
+  const stopSweeps = sweeps.flatMap((sweep) => (sweep ? [startSweep(sweep, log)] : []))
   const watch = config.reload
     ? await reloadOnChange({ config, serverId, db, leases, log, env, project, channel, tracing }, parts)
     : undefined
@@ -132,10 +134,8 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const stop = async () => {
     watch?.close()
     ui.stop()
-    stopForgetting()
     await crons.stop()
-    await stopSweeping()
-    stopSweepingItems()
+    await Promise.all(stopSweeps.map((stopSweep) => stopSweep()))
     await loop.stop()
     await sources.close()
     await workers.stop(config.shutdownGraceSeconds * 1000)

@@ -175,6 +175,12 @@ export const settings = {
       "How long runs may go on after a stop signal, in seconds; what is left ends its super-step, for 10 s at most, and goes back to the queue.",
     schema: wholeNumber(180),
   },
+  keepRunsDays: {
+    env: "SUPERSTEP_KEEP_RUNS_DAYS",
+    describe:
+      "How long runs stay after their end, in days; their threads stay, with their state and history. 0: as long as their threads.",
+    schema: wholeNumber(0),
+  },
   resumableTtlSeconds: {
     env: "RESUMABLE_STREAM_TTL_SECONDS",
     describe: "How long the events of a finished resumable run can be read again, in seconds.",

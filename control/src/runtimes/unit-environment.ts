@@ -38,6 +38,7 @@ const serverSettings = [
   "OTEL_SERVICE_NAME",
   shutdownGrace,
   "RESUMABLE_STREAM_TTL_SECONDS",
+  "SUPERSTEP_KEEP_RUNS_DAYS",
 ]
 
 // What only the operator may decide: whom agents can reach in the network that they run in.

@@ -77,14 +77,26 @@ export const lastLogged = (db: Db, runId: string): Promise<Pick<LoggedEvent, "se
 /** The last id in a run's log; -1 when it has none. */
 export const lastLoggedSeq = async (db: Db, runId: string): Promise<number> => (await lastLogged(db, runId))?.seq ?? -1
 
+export interface OldEvents {
+  /** The logs of runs that ended longer ago are forgotten. */
+  readonly ttlSeconds: number
+  /** Runs whose logs are being read. */
+  readonly keep?: readonly string[]
+  /** How many events at most. */
+  readonly limit: number
+}
+
 /**
- * Forgets the logs of runs that ended longer ago than `ttlSeconds`, and threads that nobody follows any more.
- * @param keep  runs whose logs are being read
+ * Forgets events of runs that ended some time ago, and threads that nobody follows any more. One server at a time does.
+ * @returns how many events; 0 also when another server is at it
  */
-export const deleteOldEvents = (db: Db, ttlSeconds: number, keep: readonly string[] = []): Promise<number> =>
+export const deleteOldEvents = (db: Db, { ttlSeconds, keep = [], limit }: OldEvents): Promise<number> =>
   db.run(sql`
-    with left_alone as (delete from watched_threads where until < now())
-    delete from run_events e
-    where e.created_at < now() - make_interval(secs => ${ttlSeconds}) and e.run_id <> all (${keep}::uuid[])
-      and not exists (select from runs r where r.run_id = e.run_id
-        and (r.status in ('pending', 'running') or r.updated_at > now() - make_interval(secs => ${ttlSeconds})))`)
+    with turn as materialized (select pg_try_advisory_xact_lock(hashtext('superstep: sweep run_events')) as is_ours),
+    left_alone as (delete from watched_threads where until < now())
+    delete from run_events where (select is_ours from turn) and ctid = any (array(
+      select e.ctid from run_events e
+      where e.created_at < now() - make_interval(secs => ${ttlSeconds}) and e.run_id <> all (${keep}::uuid[])
+        and not exists (select from runs r where r.run_id = e.run_id
+          and (r.status in ('pending', 'running') or r.updated_at > now() - make_interval(secs => ${ttlSeconds})))
+      order by e.created_at limit ${limit}))`)

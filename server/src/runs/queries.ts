@@ -261,3 +261,15 @@ export const showState = (
     update threads set values = ${state.values}, interrupts = ${state.interrupts}, status = ${state.status}, error = null,
       updated_at = now(), state_updated_at = now()
     where thread_id = ${threadId} and xmin::text = ${state.version}`)
+
+/**
+ * Deletes runs that ended longer ago, oldest first; their checkpoints stay. One server at a time does.
+ * @returns how many; 0 also when another server is at it
+ */
+export const deleteEndedRuns = (db: Db, keepDays: number, limit: number): Promise<number> =>
+  db.run(sql`
+    with turn as materialized (select pg_try_advisory_xact_lock(hashtext('superstep: sweep runs')) as is_ours)
+    delete from runs where (select is_ours from turn) and ctid = any (array(
+      select ctid from runs
+      where status not in ('pending', 'running') and updated_at < now() - make_interval(days => ${keepDays})
+      order by updated_at limit ${limit}))`)

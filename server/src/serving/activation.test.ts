@@ -2,11 +2,12 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { anyone } from "../auth/caller.js"
+import { startSweep } from "../sweeps.js"
 import { startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 import { createThread } from "../threads/operations.js"
 import { findTtl } from "../threads/queries.js"
-import { defaultTtlOf, startSweeping } from "../threads/sweep.js"
+import { defaultTtlOf, threadSweep } from "../threads/sweep.js"
 
 const unitToken = "sesame"
 
@@ -24,7 +25,8 @@ test("a revision says how long threads stay from its activation on, and never be
   const ttls = { live: { default_ttl: 60 }, coming: { strategy: "delete", default_ttl: 1 } } as const
   const start = async (revisionId: "live" | "coming") => {
     const http = await startTestHttp(db, { unitToken, revisionId, defaultTtl: defaultTtlOf(ttls[revisionId]) })
-    const stopSweeping = startSweeping(http.server.db, { ttl: ttls[revisionId], log: http.server.log })
+    const { log } = http.server
+    const stopSweeping = startSweep(threadSweep(db, ttls[revisionId], log), log)
     return { http, stopSweeping }
   }
   const live = await start("live")

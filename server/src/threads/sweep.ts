@@ -4,6 +4,7 @@
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
+import type { Sweep } from "../sweeps.js"
 import { forgetTtls, sweepThread } from "./sweep-queries.js"
 import type { TtlStrategy } from "./thread.js"
 
@@ -20,8 +21,6 @@ export interface ThreadTtlConfig {
 // A time is told in minutes; a look costs one statement when nothing is due.
 const usualIntervalMinutes = 5
 const usualLimit = 1000
-// What a timer can wait.
-const mostIntervalMs = 2 ** 31 - 1
 
 /**
  * @param limit  how many threads at most
@@ -42,34 +41,12 @@ export async function sweepThreads(db: Db, limit: number): Promise<{ deleted: nu
 export const defaultTtlOf = ({ strategy = "delete", default_ttl: minutes }: ThreadTtlConfig = {}) =>
   minutes ? { strategy, minutes } : undefined
 
-/**
- * Sweeps now and then, from now on.
- * @returns a function that stops it, and waits for a sweep that is under way
- */
-export function startSweeping(
-  db: Db,
-  { ttl = {}, log }: { ttl: ThreadTtlConfig | undefined; log: Log },
-): () => Promise<void> {
-  const { sweep_interval_minutes, sweep_limit = usualLimit } = ttl
-  let isStopped = false
-  let sweeping: Promise<void> | undefined
-  const sweep = async () => {
-    try {
-      const swept = await sweepThreads(db, sweep_limit)
-      if (swept.deleted + swept.pruned > 0) log.info(swept, "threads whose time was over were swept")
-    } catch (err) {
-      log.warn({ err }, "threads whose time is over could not be swept")
-    }
-    sweeping = undefined
-  }
-  const intervalMs = Math.min((sweep_interval_minutes ?? usualIntervalMinutes) * 60_000, mostIntervalMs)
-  const timer = setInterval(() => {
-    if (!isStopped) sweeping ??= sweep()
-  }, intervalMs)
-  timer.unref()
-  return async () => {
-    isStopped = true
-    clearInterval(timer)
-    await sweeping
-  }
-}
+export const threadSweep = (db: Db, ttl: ThreadTtlConfig = {}, log: Log): Sweep => ({
+  what: "threads whose time is over",
+  everyMs: (ttl.sweep_interval_minutes ?? usualIntervalMinutes) * 60_000,
+  step: async () => {
+    const swept = await sweepThreads(db, ttl.sweep_limit ?? usualLimit)
+    if (swept.deleted + swept.pruned > 0) log.info(swept, "threads whose time was over were swept")
+    return false
+  },
+})

@@ -1,0 +1,50 @@
+/** Logs of runs that are over are forgotten in steps, by one server at a time. */
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { migrations } from "../testing/test-server.js"
+import { deleteOldEvents } from "./queries.js"
+import { eventSweep } from "./sweep-events.js"
+
+const addLog = (db: Db, { runId, count, minutes }: { runId: string; count: number; minutes: number }) =>
+  db.run(sql`
+    insert into run_events (run_id, seq, event, data, created_at)
+    select ${runId}, n, 'custom', '{}', now() - make_interval(mins => ${minutes}::int) from generate_series(1, ${count}::int) n`)
+
+test("what is old goes in steps, but for a run that goes on and one that is being read", async () => {
+  await using db = await freshDatabase({ migrations })
+  const [old, young, read, live] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
+  await addLog(db, { runId: old, count: 12_000, minutes: 10 })
+  await addLog(db, { runId: young, count: 1, minutes: 0 })
+  await addLog(db, { runId: read, count: 1, minutes: 10 })
+  await addLog(db, { runId: live, count: 1, minutes: 10 })
+  const threadId = randomUUID()
+  await db.run(sql`insert into threads (thread_id) values (${threadId})`)
+  await db.run(sql`
+    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy)
+    values (${live}, ${threadId}, ${randomUUID()}, 'agent', 'pending', '{}', '{}', 'enqueue')`)
+  const { step } = eventSweep(db, { ttlSeconds: 120, readHere: () => [read] })
+
+  const steps = [await step(), await step(), await step()]
+
+  const left = await db.rows<{ run_id: string }>(sql`select distinct run_id from run_events`)
+  assert.deepEqual(steps, [true, true, false])
+  assert.deepEqual(left.map(({ run_id }) => run_id).sort(), [young, read, live].sort())
+})
+
+test("while one server forgets, another one leaves it to that", async () => {
+  await using db = await freshDatabase({ migrations })
+  await addLog(db, { runId: randomUUID(), count: 4, minutes: 10 })
+  const old = { ttlSeconds: 120, limit: 1 }
+
+  const [first, other] = await db.transaction(async (tx) => [
+    await deleteOldEvents(tx, old),
+    await deleteOldEvents(db, old),
+  ])
+  const afterwards = await deleteOldEvents(db, { ...old, limit: 10 })
+
+  assert.deepEqual([first, other, afterwards], [1, 0, 3])
+})
