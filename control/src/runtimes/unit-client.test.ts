@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
+import { createServer } from "node:http"
 import { connect, type Socket } from "node:net"
 import { join } from "node:path"
 import { test } from "node:test"
@@ -61,6 +62,22 @@ test("a unit that takes no connection because its queue is full is silent, and h
   ]
 
   assert.deepEqual(seen, ["silent", undefined, true])
+})
+
+test("a unit that is too busy for its status does not hang", async () => {
+  const socketPath = join(temporaryFolder(), "unit.sock")
+  const server = createServer((request, response) => {
+    if (request.url === "/internal/live") response.end()
+  })
+  server.listen(socketPath)
+  await once(server, "listening")
+  const address = { socketPath, token: new Secret("t") }
+
+  const seen = [await askReadiness(address, 200), await hangs(address, 60_000)]
+  server.closeAllConnections()
+  server.close()
+
+  assert.deepEqual(seen, ["silent", false])
 })
 
 test("a unit whose queue was full is asked as soon as there is room", async () => {

@@ -55,12 +55,13 @@ export async function askReadiness(
 
 /**
  * Whether a unit that runs takes a connection and says nothing for so long, since its process is stopped or stuck; or has
- * no socket where we look for it, as one that a former release started: nobody reaches it.
+ * no socket where we look for it, as one that a former release started: nobody reaches it. A unit that only has too much to
+ * do does not hang: unlike its status, this question waits for nothing.
  * @param forMs  in milliseconds
  */
 export async function hangs(address: UnitAddress, forMs: number): Promise<boolean> {
   try {
-    await ask(address, "GET", "/internal/status", undefined, forMs)
+    await ask(address, "GET", "/internal/live", undefined, forMs)
     return false
   } catch (error) {
     const { name, code } = error as NodeJS.ErrnoException

@@ -50,6 +50,7 @@ export function addUnitRoutes(app: Api, unit: Unit): void {
       cross_origin: toldCrossOrigin(crossOrigin),
     })
   })
+  app.get("/internal/live", () => new Response(null, { status: 204 }))
   app.get("/internal/idle", async (c) => {
     const { is_idle: isIdle, next_due_ms } = await idleness(db)
     return c.json({ is_idle: isIdle && executor.running === 0 && streams.openStreams === 0, next_due_ms })
