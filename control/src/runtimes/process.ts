@@ -50,8 +50,9 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
 
   /** A control plane that is killed right after it started a process has not written down which: it has our title. */
   const identityOf = async (unitId: string): Promise<ProcessIdentity | undefined> => {
-    if ((await readJson(startingFile(unitId))) !== undefined) {
-      const found = await findByTitle(titleOf(unitId))
+    const starting = await readJson<Starting>(startingFile(unitId))
+    if (starting !== undefined) {
+      const found = await findByTitle(titleOf(unitId), starting.uid)
       if (found) await writeJson(identityFile(unitId), found)
       await rm(startingFile(unitId), { force: true })
     }
@@ -91,7 +92,7 @@ export function processRuntime(options: ProcessRuntimeOptions): Runtime {
     await noteProgram(folder, { deploymentId: spec.deploymentId, entry: options.serverEntry })
     const place = { folder, settingsFile: join(folder, "tmp", "settings.json") }
     await writeSettingsFile(place.settingsFile, unitSecrets(spec, options.environment), user)
-    await writeJson(startingFile(unitId), { since: new Date().toISOString() })
+    await writeJson(startingFile(unitId), { since: new Date().toISOString(), uid: user?.uid } satisfies Starting)
     await using door = await doorFor(spec)
     await mkdir(options.socketsFolder, { recursive: true, mode: 0o700 })
     using socket = await bindUnixSocket(socketPath(unitId), edgeUserOf(options.isolation)?.gid)
@@ -182,6 +183,13 @@ function killNow(pid: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
   }
+}
+
+/** What `starting` holds, until the process is noted. */
+interface Starting {
+  readonly since: string
+  /** Whose the process is; undefined where all run as we do. */
+  readonly uid?: number | undefined
 }
 
 const titleOf = (unitId: string): string => `superstep-unit-${unitId}`
