@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises"
 import { Annotation, interrupt, StateGraph } from "@langchain/langgraph"
 import { z } from "zod"
 
@@ -48,6 +49,19 @@ export const chain = new StateGraph(Answers)
   .addEdge("__start__", "a")
   .addEdge("a", "b")
   .addEdge("b", "__end__")
+  .compile()
+
+/** One node asks while another one fails. */
+export const half = new StateGraph(Answers)
+  .addNode("ask", () => ({ out: [`${interrupt({ q: "go on?" })}`] }))
+  .addNode("fail", async () => {
+    await sleep(100)
+    throw new TypeError("node exploded")
+  })
+  .addEdge("__start__", "ask")
+  .addEdge("__start__", "fail")
+  .addEdge("ask", "__end__")
+  .addEdge("fail", "__end__")
   .compile()
 
 /** The question is asked in a graph of a graph. */

@@ -53,3 +53,27 @@ for (const durability of durabilities) {
     await tellsLast(python, { durability, ...stop }, ["updates"])
   })
 }
+
+async function tellsBeforeFailure(on: FakeServer, durability: (typeof durabilities)[number]): Promise<void> {
+  const options = { input: { out: [] }, stream_modes: ["updates", "tasks"], durability }
+  const { frame, status } = await on.run("half", options)
+
+  assert.equal(status, "error")
+  const asks = on.received.filter(({ header, payload }) => {
+    if (header.type !== "event" || header.claim_id !== frame.claim_id) return false
+    const { __interrupt__, interrupts } = JSON.parse(payload.data ?? "")
+    return __interrupt__ || interrupts?.length > 0
+  })
+  assert.ok(asks.length > 0, "it told what was asked")
+}
+
+test("W10: what was asked is told, though another node fails", async () => {
+  await using half = await startWorker("half")
+  for (const durability of durabilities) await tellsBeforeFailure(half, durability)
+})
+
+test("W10: what was asked is told in Python, though another node fails", { skip }, async () => {
+  await using half = await startPythonWorker()
+  await half.load(project, { half: pythonGraphs.half ?? "" })
+  for (const durability of durabilities) await tellsBeforeFailure(half, durability)
+})

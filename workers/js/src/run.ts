@@ -135,10 +135,14 @@ export class Run {
     const stream = usesEvents
       ? graph.streamEvents(input, { ...options, version: "v2" })
       : await graph.stream(input, options)
-    await this.#feed.read(stream, signal, (item) =>
-      this.#emit(this.#interrupts.take(usesEvents ? events.fromLangChainEvent(item) : events.fromChunk(item))),
-    )
-    await this.#interrupts.end()
+    try {
+      await this.#feed.read(stream, signal, (item) =>
+        this.#emit(this.#interrupts.take(usesEvents ? events.fromLangChainEvent(item) : events.fromChunk(item))),
+      )
+    } finally {
+      // What was asked stands, also when another node fails.
+      await this.#interrupts.end()
+    }
   }
 
   async #prepare(loaded: LoadedGraph): Promise<RunStart & { graph: CompiledGraph }> {

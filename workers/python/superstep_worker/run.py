@@ -121,13 +121,16 @@ class Run:
             return
         start, config = run_start(request, config, head)
         options: dict[str, Any] = {**stream_options(request), "context": _context_for(graph, request.context)}
-        if "events" in request.header["stream_modes"]:
-            events = graph.astream_events(start, config, version="v2", **options)
-            await self._feed.read(events, lambda event: self._take(self._events.from_langchain_event(event)), self._room)
-        else:
-            chunks = graph.astream(start, config, **options)
-            await self._feed.read(chunks, lambda chunk: self._take(self._events.from_chunk(chunk)), self._room)
-        await self._interrupts.end()
+        try:
+            if "events" in request.header["stream_modes"]:
+                events = graph.astream_events(start, config, version="v2", **options)
+                await self._feed.read(events, lambda event: self._take(self._events.from_langchain_event(event)), self._room)
+            else:
+                chunks = graph.astream(start, config, **options)
+                await self._feed.read(chunks, lambda chunk: self._take(self._events.from_chunk(chunk)), self._room)
+        finally:
+            # What was asked stands, also when another node fails.
+            await self._interrupts.end()
 
     @property
     def _thread(self) -> Any:

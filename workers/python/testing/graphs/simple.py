@@ -64,6 +64,15 @@ def ask_b(state: Answers) -> dict[str, list[str]]:
 pair = StateGraph(Answers).add_node(ask_a).add_node(ask_b).add_edge(START, "ask_a").add_edge(START, "ask_b").compile()
 
 
+async def fail(state: Answers) -> dict[str, list[str]]:
+    await asyncio.sleep(0.1)
+    raise TypeError("node exploded")
+
+
+#: One node asks while another one fails.
+half = StateGraph(Answers).add_node(ask_a).add_node(fail).add_edge(START, "ask_a").add_edge(START, "fail").compile()
+
+
 class Choice(BaseModel):
     n: int
 
