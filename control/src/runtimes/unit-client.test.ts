@@ -1,13 +1,13 @@
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { createServer } from "node:http"
+import { createServer, type ServerResponse } from "node:http"
 import { connect, type Socket } from "node:net"
 import { join } from "node:path"
 import { test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { askReadiness, askStatus, hangs } from "./unit-client.js"
+import { askReadiness, askRuns, askStatus, hangs } from "./unit-client.js"
 
 const report = {
   revision_id: null,
@@ -88,4 +88,31 @@ test("a unit whose queue was full is asked as soon as there is room", async () =
 
   assert.equal(await asked, "ready")
   assert.equal(await hangs(unit.address, 60_000), false)
+})
+
+test("numbers that a project's app makes up, or never ends to send, are no numbers", async (t) => {
+  const socketPath = join(temporaryFolder(), "unit.sock")
+  let answer = (_: ServerResponse): unknown => undefined
+  const server = createServer((_, response) => answer(response)).listen(socketPath)
+  t.after(() => server.close())
+  await once(server, "listening")
+  const address = { socketPath, token: new Secret("t") }
+  const counts = (pending: string) =>
+    `superstep_runs{status="pending"} ${pending}\nsuperstep_runs{status="running"} 2\n`
+
+  answer = (response) => response.end(counts("1"))
+  assert.deepEqual(await askRuns(address), { pending: 1, active: 2 })
+  answer = (response) => response.end(counts("99999999999"))
+  assert.equal(await askRuns(address), undefined)
+  let sent = 0
+  answer = (response) => {
+    const block = Buffer.alloc(1024 * 1024)
+    const send = () => {
+      while (!response.destroyed && response.write(block)) sent += block.length
+    }
+    response.on("drain", send)
+    send()
+  }
+  assert.equal(await askRuns(address), undefined)
+  assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes were read`)
 })

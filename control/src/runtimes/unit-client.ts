@@ -1,6 +1,5 @@
 /** What the control plane says to a unit (protocol/unit, "Requests of the control plane"). */
-import { request as httpRequest } from "node:http"
-import { text } from "node:stream/consumers"
+import { request as httpRequest, type IncomingMessage } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import { preflightRule } from "@superstep/toolkit/http/cross-origin"
@@ -89,13 +88,20 @@ export interface RunCounts {
   readonly active: number
 }
 
-/** How many runs of the unit's deployment wait and execute. @returns undefined when it does not tell */
+// The database's whole numbers end here, and so do queues.
+const mostCount = 2 ** 31 - 1
+
+/**
+ * How many runs of the unit's deployment wait and execute. A project with an app answers this path itself if it likes.
+ * @returns undefined when nobody tells a number that can be
+ */
 export async function askRuns(address: UnitAddress): Promise<RunCounts | undefined> {
   const reply = await ask(address, "GET", "/metrics").catch(undefinedIfUnreachable)
   if (reply?.status !== 200) return undefined
   const count = (status: string) => {
     const told = new RegExp(`^superstep_runs\\{[^}]*status="${status}"[^}]*\\} (\\d+)`, "m").exec(reply.body)?.[1]
-    return told === undefined ? undefined : Number(told)
+    const number = Number(told ?? Number.NaN)
+    return number <= mostCount ? number : undefined
   }
   const [pending, active] = [count("pending"), count("running")]
   return pending === undefined || active === undefined ? undefined : { pending, active }
@@ -149,14 +155,33 @@ function askOnce(
     // Node says of every end by a signal that it is an abort.
     const fail = (error: unknown) => reject(signal.aborted ? signal.reason : error)
     const request = httpRequest({ socketPath, method, path, headers, agent: false, signal }, (response) => {
-      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), fail)
+      textOf(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), fail)
     })
     request.once("error", fail)
     request.end()
   })
 }
 
-const unreachable = ["ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"]
+// A report names every graph and why it does not load.
+const mostBytes = 4 * 1024 * 1024
+
+class ReplyTooLarge extends Error {
+  readonly code = "REPLY_TOO_LARGE"
+}
+
+/** @throws ReplyTooLarge  what answers may be code of a deployment, which never stops talking */
+async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > mostBytes) throw new ReplyTooLarge(`a unit answered with more than ${mostBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+const unreachable = ["REPLY_TOO_LARGE", "ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"]
 
 function undefinedIfUnreachable(error: unknown): undefined {
   const { code, name } = error as NodeJS.ErrnoException
