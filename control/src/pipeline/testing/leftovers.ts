@@ -92,7 +92,7 @@ function wanted(platform: Platform, { deployments, units, artifacts, uploads }: 
 
 const homeFiles = ["control.json", "id", "master.key"]
 // Logs and what git finds in place of a home are there as soon as somebody wrote them, and stay.
-const mayBeThere = /^(out\.log(\.1)?|retired|state|successor\.json|superstep-git-\d+)$/
+const mayBeThere = /^(out\.log(\.1)?|retired|state|successor\.json|git-home)$/
 
 /** What there is, in the form of `wanted`. */
 async function present(platform: Platform, { units, goesOn }: Tables): Promise<Picture> {
