@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   const edge = createEdge({ config, log, table: await readTableFile(config.tablePath, log) })
   const edgeServer = createEdgeServer(edge)
   const { server, close } = edgeServer
-  const accept = () => once(server.listen({ fd: listenDescriptor, backlog: waitingConnections }), "listening")
+  const accept = () => once(server.listen({ fd: listenDescriptor }, waitingConnections), "listening")
   if (edge.table.saysRights) await accept()
   const onEnd = () => {
     log.info({}, "edge has handed over")

@@ -9,6 +9,7 @@ import { test } from "node:test"
 import { Hono } from "hono"
 import { runCommand } from "../exec/run-command.js"
 import { temporaryFolder } from "../testing/temporary-folder.js"
+import { bindUnixSocket } from "./bound-socket.js"
 import { AddressInUse, listen } from "./listen.js"
 
 const app = () => new Hono().get("/hello", (c) => c.text("hello"))
@@ -61,28 +62,34 @@ test("after it listens, an error of the server is nobody's secret", async () => 
 /** Listens on a Unix socket and accepts nothing, as a process that gets no processor for a while. */
 const stopped = `
   const { listen } = await import(process.argv[1])
-  const { server } = await listen(() => new Response("hello"), { socketPath: process.argv[2] })
+  await listen(() => new Response("hello"), JSON.parse(process.argv[2]))
   process.stdout.write("listens", () => process.kill(process.pid, "SIGSTOP"))`
 
-test("a burst of connections waits until the process accepts them", async (t) => {
-  const longest = Number(await readFile("/proc/sys/net/core/somaxconn", "utf8").catch(() => "0"))
-  if (longest < 1000) return t.skip("the kernel keeps fewer connections waiting, or does not say how many")
-  const socketPath = join(temporaryFolder(), "s")
-  const argv = ["--input-type=module", "-e", stopped, import.meta.resolve("./listen.js"), socketPath]
-  const child = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] })
-  await once(child.stdout, "data")
+for (const how of ["bound by itself", "bound by another process"]) {
+  test(`a burst of connections to a socket ${how} waits until the process accepts them`, async (t) => {
+    const longest = Number(await readFile("/proc/sys/net/core/somaxconn", "utf8").catch(() => "0"))
+    if (longest < 1000) return t.skip("the kernel keeps fewer connections waiting, or does not say how many")
+    const socketPath = join(temporaryFolder(), "s")
+    using bound = how === "bound by itself" ? undefined : await bindUnixSocket(socketPath)
+    const address = bound ? { descriptor: 3 } : { socketPath }
+    const argv = ["--input-type=module", "-e", stopped, import.meta.resolve("./listen.js"), JSON.stringify(address)]
+    const stdio = ["ignore", "pipe", "inherit", bound?.descriptor ?? "ignore"] as const
+    const child = spawn(process.execPath, argv, { stdio: [...stdio] })
+    await once(child.stdout as NodeJS.EventEmitter, "data")
 
-  // More than Node's usual 511.
-  const callers = Array.from({ length: 600 }, () => connect(socketPath))
-  await Promise.all(callers.map((caller) => once(caller, "connect")))
-  for (const caller of callers) caller.destroy()
-  child.kill("SIGCONT")
-  const answer = await textOf(await get({ socketPath }))
-  child.kill("SIGKILL")
-  await once(child, "exit")
+    // More than Node's usual 511.
+    const callers = Array.from({ length: 600 }, () => connect(socketPath))
+    await Promise.all(callers.map((caller) => once(caller, "connect"))).finally(() => {
+      for (const caller of callers) caller.destroy()
+      child.kill("SIGCONT")
+    })
+    const answer = await textOf(await get({ socketPath }))
+    child.kill("SIGKILL")
+    await once(child, "exit")
 
-  assert.equal(answer, "hello")
-})
+    assert.equal(answer, "hello")
+  })
+}
 
 test("a socket is open to other users, and the file of a killed process is replaced", async () => {
   const socketPath = join(temporaryFolder(), "unit.sock")

@@ -117,7 +117,8 @@ async function tryBind(server: NetServer, address: ListenAddress): Promise<void>
   try {
     const listening = once(server, "listening")
     if ("socketPath" in address) server.listen({ path: address.socketPath, backlog })
-    else if ("descriptor" in address) server.listen({ fd: address.descriptor, backlog })
+    // Of a descriptor Node takes it as an argument of its own only.
+    else if ("descriptor" in address) server.listen({ fd: address.descriptor }, backlog)
     else server.listen({ port: address.port, host: address.host, backlog })
     await listening
   } catch (cause) {
