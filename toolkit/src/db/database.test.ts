@@ -1,8 +1,12 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
+import { type AddressInfo, createServer } from "node:net"
 import { test } from "node:test"
+import { Unavailable } from "../errors/errors.js"
 import { freshDatabase } from "../testing/fresh-database.js"
+import { silent } from "../testing/test-cluster.js"
 import { until } from "../testing/until.js"
-import { isSqlState, sqlState } from "./database.js"
+import { isSqlState, openDatabase, sqlState } from "./database.js"
 import { joinSql, sql } from "./sql.js"
 
 test("rows, a row, none and the number of touched ones", async () => {
@@ -69,4 +73,33 @@ test("a connection lost in a transaction fails that transaction only", async () 
 
   await assert.rejects(lost)
   assert.deepEqual(await db.row(sql`select 1 as one`), { one: 1 })
+})
+
+test("a statement that takes longer than its limit is stopped", async () => {
+  await using db = await freshDatabase()
+  await using limited = openDatabase({ uri: db.uri, cancelAfterMs: 50, log: silent })
+
+  const slow = limited.row(sql`select pg_sleep(60)`)
+
+  await assert.rejects(slow, Unavailable)
+  assert.deepEqual(await limited.row(sql`select 1 as one`), { one: 1 })
+})
+
+test("a limit for statements is no startup parameter: PgBouncer refuses those that it does not know", async () => {
+  const packets: string[] = []
+  await using pooler = createServer((socket) =>
+    socket.once("data", (packet) => {
+      packets.push(packet.toString("latin1"))
+      socket.destroy()
+    }),
+  )
+  pooler.listen(0, "127.0.0.1")
+  await once(pooler, "listening")
+  const { port } = pooler.address() as AddressInfo
+  await using limited = openDatabase({ uri: `postgres://me@127.0.0.1:${port}/mine`, cancelAfterMs: 50, log: silent })
+
+  await assert.rejects(limited.row(sql`select 1`), Unavailable)
+
+  assert.match(packets.join(), /database\0mine\0/)
+  assert.doesNotMatch(packets.join(), /statement_timeout/)
 })

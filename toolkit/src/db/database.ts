@@ -90,7 +90,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: connectMs,
     // The connection of a statement that took too long is closed, and the next statement gets a new one.
     ...(statementMs !== undefined && { query_timeout: statementMs }),
-    ...(cancelAfterMs !== undefined && { statement_timeout: cancelAfterMs }),
+    // Not pg's `statement_timeout`, which is a startup parameter: PgBouncer refuses every one that it does not know.
+    ...(cancelAfterMs !== undefined && {
+      onConnect: (client) => client.query(`set statement_timeout = ${cancelAfterMs}`),
+    }),
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   })
