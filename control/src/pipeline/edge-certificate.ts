@@ -15,9 +15,13 @@ export interface CertificateOptions {
   readonly log: Log
 }
 
-/** @returns brings the copy up to date when the pair has changed; one that cannot be used changes nothing */
+/**
+ * @returns brings the copy up to date when the pair has changed. One that cannot be used, or copied, changes nothing; it is tried
+ *          again at each call, and logged once
+ */
 export function certificateCopy({ tls, copy, reader, log }: CertificateOptions): () => Promise<void> {
   let copied: string | undefined
+  let failed: string | undefined
   return async () => {
     const mark = tls && [await fileMark(tls.certFile), await fileMark(tls.keyFile)].join(" ")
     if (mark === copied && copied !== undefined) return
@@ -25,9 +29,10 @@ export function certificateCopy({ tls, copy, reader, log }: CertificateOptions):
     try {
       const { cert, key } = readTlsFiles(tls)
       await writeWhole(copy, `${cert}\n${key}\n`, reader)
+      copied = mark
     } catch (err) {
-      log.error({ err }, "the edge goes on with its former certificate")
+      if (mark !== failed) log.error({ err }, "the edge goes on with its former certificate")
+      failed = mark
     }
-    copied = mark
   }
 }
