@@ -14,7 +14,7 @@ export interface Databases {
 
 export interface DatabasesOptions {
   readonly uri: string
-  /** Connections in all, three at least; two more listen for notifications. */
+  /** Connections in all, three at least; one more listens for notifications. */
   readonly poolSize: number
   readonly leaseMs: number
   /** How long one statement of a request may take, in milliseconds; 0 for any time. */

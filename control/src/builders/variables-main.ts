@@ -16,7 +16,7 @@ child.once("error", ({ message }) => {
   process.stderr.write(`${message}\n`)
   process.exitCode = 127
 })
-// As a shell tells of a signal: `run-step.ts` reads it so.
+// As a shell reports a signal, which `run-step.ts` expects.
 child.once("exit", (code, signal) => {
   process.exitCode = signal ? 128 + constants.signals[signal] : (code ?? 1)
 })

@@ -58,10 +58,10 @@ async function factsOf(
     revisionId === null ? undefined : await findRevision(db, { workspaceId, deploymentId: id, revisionId })
   return [
     ["Name", deployment.name],
-    ...(deployment.display_name === null ? [] : ([["Shown as", deployment.display_name]] as const)),
+    ...(deployment.display_name === null ? [] : ([["Display name", deployment.display_name]] as const)),
     ["Status", deployment.status],
     ["Latest revision", revision ? `${revision.status} (${revision.revision_id})` : "none yet"],
-    ...(revision?.status_message ? ([["What it says", revision.status_message]] as const) : []),
+    ...(revision?.status_message ? ([["Message", revision.status_message]] as const) : []),
     ["Address", publicUrl(agentsUrl, deployment.route_name)],
   ]
 }

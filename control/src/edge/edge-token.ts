@@ -1,6 +1,6 @@
 /**
- * The secret that edge and control plane show each other. Their sockets are where only they may connect; that alone is not
- * enough, since a request that somebody else sent may be led there. Whoever can send a table decides where every request
+ * The secret that edge and control plane show each other. Only they may connect to their sockets. That alone is not
+ * enough, since somebody else's request may be redirected there, and whoever can send a table decides where every request
  * goes.
  */
 import { createHash, timingSafeEqual } from "node:crypto"

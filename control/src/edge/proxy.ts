@@ -50,7 +50,7 @@ async function serve(visit: Visit): Promise<void> {
   const { route, kind } = admission
   if (kind === "preflight" && route.cors) return answerPreflight(visit, route, route.cors)
   const isUse = kind === "use"
-  // What users wait for, and no more.
+  // Only what users wait for is counted.
   if (isUse) visit.onAnswer = edge.tallies.begin(route.deployment_id)
   if (isUse && isTooFast(edge, route)) return refuse(request, response, tooManyRequests(route), requestId)
   const gone = new AbortController()
@@ -72,7 +72,7 @@ async function serve(visit: Visit): Promise<void> {
 // Nobody keeps it: the unit may say something else as soon as it is awake.
 const untilAwake: PreflightRule = { ...openToAll, max_age_seconds: 0 }
 
-/** A deployment that sleeps is well, and what a page may do is told by the answer that it gets when it is awake. */
+/** A sleeping deployment is healthy. What a page may do is said by the reply to its request, once the deployment is awake. */
 async function answerAsleep(visit: Visit, { route, kind }: Admitted): Promise<void> {
   if (kind === "preflight") return answerPreflight(visit, route, untilAwake)
   answerForSleeper(visit.response, route, visit.requestId)

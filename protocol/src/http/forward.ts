@@ -20,7 +20,7 @@ export interface ForwardedRequest {
 
 /** A body as it comes. It is read once a connection is there, never destroyed, and what is left of it stays unread. */
 export interface StreamedBody {
-  /** Errors of it that come after the exchange are for its owner to hear. */
+  /** Its owner listens for errors that it raises after the exchange. */
   readonly source: Readable
   /** Bytes, where its `Content-Length` said so; another number of bytes breaks the request off. */
   readonly length?: number | undefined
@@ -60,7 +60,7 @@ export const keptConnections = (socketPath: string, { maxHeaderBytes, idleMs = 4
     ...(maxHeaderBytes !== undefined && { maxHeaderSize: maxHeaderBytes }),
   })
 
-/** A connection for one request. Whoever answers wrongly then confuses no other request. */
+/** A connection for one request: what is wrong with its answer cannot reach another request. */
 export const oneConnection = (socketPath: string): Client => new Client("http://localhost", { ...always, socketPath })
 
 /**
@@ -154,7 +154,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
-    // Early hints and the like are of this hop.
+    // Early hints and other 1xx answers are for this hop only.
     if (status < 200) return
     const sink = this.#options.taker.onAnswer(status, rawHeadersOf(controller))
     this.#sink = sink
@@ -183,7 +183,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_: unknown, error: Error): void {
     this.#end()
     this.#sink?.destroy(error)
-    // A body that broke off, or what undici sends to nobody, would fail elsewhere too.
+    // A body that broke off, or a request that undici refuses, would fail at another unit too.
     const isHopeless = this.#options.body?.errored === error || error instanceof errors.InvalidArgumentError
     const isNotSent = !this.#controller && !isHopeless
     this.#options.reject(isNotSent ? new NotSent("no connection was made", { cause: error }) : error)

@@ -1,6 +1,6 @@
 /**
- * Headers that the processes of Superstep say things to each other with. From anybody else they mean nothing: each server
- * takes them off every request at its door, before any other code sees it.
+ * Headers that Superstep's own processes send to each other. Anybody can send them, so each server removes them from every
+ * request before other code sees it, and checks what they hold.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
@@ -22,7 +22,7 @@ export const userHeader = "x-superstep-user"
 
 export type OwnHeaders = ReadonlyMap<string, string>
 
-/** Takes our own headers off a request. It is called before anything else reads its headers. @returns  them by name */
+/** Removes our own headers from a request. Call it before anything else reads its headers. @returns  them by name */
 export function takeOwnHeaders(incoming: IncomingMessage): OwnHeaders {
   const taken = new Map<string, string>()
   const { rawHeaders } = incoming
@@ -31,7 +31,7 @@ export function takeOwnHeaders(incoming: IncomingMessage): OwnHeaders {
   const { headers, headersDistinct } = incoming
   for (const [name, value] of Object.entries(headers)) {
     if (!isOwnHeader(name)) continue
-    // Node joins what is there twice, and that is no credential any more.
+    // Node joins the values of a header that is sent twice, and the result is no valid credential.
     taken.set(name, String(value))
     delete headers[name]
     delete headersDistinct[name]
@@ -40,14 +40,14 @@ export function takeOwnHeaders(incoming: IncomingMessage): OwnHeaders {
   return taken
 }
 
-/** Compares a credential in a time that tells nothing of it. @param shown  undefined is wrong */
+/** Compares a credential in constant time. @param shown  undefined is wrong */
 export function isCredential(shown: string | undefined, expected: string): boolean {
   if (shown === undefined) return false
   const [one, other] = [Buffer.from(shown), Buffer.from(expected)]
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-/** A ticket that only a holder of the credential can issue: the app asks for one, and cannot be asked by anybody else. */
+/** A ticket that only a holder of the credential can issue. The app answers only requests that show one. */
 export const signTicket = (id: string, credential: string): string =>
   `${id}.${createHmac("sha256", credential).update(id).digest("base64url")}`
 

@@ -130,7 +130,7 @@ export class Publisher {
     this.#isDetached = true
     for (const event of logged) this.#deliver(event)
     if (this.#isLogged) await eventLog.flushed(run.runId).catch(() => undefined)
-    // The log did not take it, and said so. The table has this end.
+    // The event log refused it, and reported that. The table `runs` has this end.
     if (!this.#isOver) this.#deliver({ seq: this.#seq - 1, event: "end", data: endText(run.runId, status) })
   }
 
@@ -157,7 +157,7 @@ export class Publisher {
 
   #deliver({ seq, event, data }: LoggedEvent): void {
     this.#options.stream()?.publish({ seq, event, data: Buffer.from(data) })
-    // In the same turn: who comes after the end finds it in the log.
+    // In the same tick: a client that joins after the end finds it in the log.
     if (event === "end") this.#over()
   }
 
@@ -171,7 +171,7 @@ export class Publisher {
   #tellResult({ text, isOnlyCopy }: Result): void {
     const stream = this.#options.stream()
     if (this.#isWatched && isOnlyCopy) this.publish(resultEvent, text())
-    // It takes no id: to clients of the stream it would be a hole.
+    // It takes no id, since clients of the stream would see a gap.
     else if (stream?.wants(resultEvent)) stream.tell({ seq: this.#seq, event: resultEvent, data: Buffer.from(text()) })
   }
 

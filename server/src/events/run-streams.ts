@@ -5,7 +5,7 @@
  * B1, B4, B5 and B6 are about runs that execute here: `publisher.ts`.
  * B2 A server begins to follow before it tells that it watches, so that nothing which is logged for it falls between.
  * B3 The end of a run with a log is committed with its status. Where it is not (a run that waited was stopped, or its
- *    server died in between), it is written by who looks: a client that joins, or the sweep. Nobody waits in vain.
+ *    server died in between), a client that joins writes it, or the sweep does. So no client waits for ever.
  * B7 A subscriber that is behind reads the log where the run has one. So it delays nobody, and holds no memory here.
  */
 import { setTimeout as sleep } from "node:timers/promises"
@@ -119,7 +119,7 @@ export class RunStreams {
 
   /** Resolves when what this process has published of a run is in the log, if it is logged, or is given up. */
   async untilPublished(runId: string): Promise<void> {
-    // Given up, it was not published either.
+    // Events that were given up were not published either.
     await this.#eventLog.flushed(runId).catch(() => undefined)
   }
 

@@ -112,7 +112,7 @@ export class Gate implements Rules {
     return failed
   }
 
-  /** @throws GateFailed  they are not known: no event may pass for want of a handler (T2) */
+  /** @throws GateFailed  they are not known: no event may pass because its handler is unknown (T2) */
   handlers(): readonly string[] {
     const auth = this.#current?.worker.loaded?.auth
     if (auth === undefined) throw new GateFailed("the project's auth.path does not load: see the server's log")

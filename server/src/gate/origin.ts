@@ -1,6 +1,6 @@
 /**
- * Where a request comes from. Whoever listens finds that out, before the app sees the request, and takes all headers off it
- * that only our own processes may send; a request has no rights for lacking one.
+ * Where a request comes from. The listener finds that out before the app sees the request, and removes all headers that only
+ * our own processes may send. A request never gets rights because a header is missing.
  */
 import type { IncomingMessage } from "node:http"
 import { takeOwnHeaders, unitHeader } from "@superstep/protocol/http/own-headers"
@@ -28,7 +28,7 @@ export type Origin =
   | { readonly from: "own code"; readonly onlyApp: boolean }
   /** The app, which passes on what it got from the server. */
   | { readonly from: "app"; readonly ticket: Ticket }
-  /** Somebody at the server's own socket without a credential, or with a ticket that is over. */
+  /** A caller at the server's own socket without a credential, or with an expired ticket. */
   | { readonly from: "nobody"; readonly problem: string }
 
 declare module "hono" {

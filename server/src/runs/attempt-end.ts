@@ -53,7 +53,7 @@ export async function writeEnd(
   if (outcome === "finished") return written(words.status)
   if (outcome === "rolled_back") return written("rollback", { words: { status: "rollback" }, logged: [] })
   const run = isRepeated ? await findRun(db, threadId, runId) : undefined
-  // Its thread went with it: what was committed unheard is this.
+  // The run's thread was deleted with it: an earlier try was committed, and no answer came.
   if (isRepeated && !run && deletesThread) return written(words.status)
   if (!run || !isFinal(run.status) || run.attempt !== attempt) return undefined
   return written(run.status)
@@ -66,7 +66,7 @@ function lastWords(claim: Claim, result: RunEnd, isThreadFollowed: boolean): Las
   return { status, state, result: resultFor(result, claim) }
 }
 
-/** How a run ends whose checkpoint, or whose end, Postgres did not take: what it reached is not what it says. */
+/** The end of a run whose checkpoint, or whose end, Postgres refused: it reports no state that was not saved. */
 const withoutState = (result: RunEnd, failure: Error): RunEnd => ({
   ...result,
   status: "error",
@@ -75,7 +75,7 @@ const withoutState = (result: RunEnd, failure: Error): RunEnd => ({
   interrupts: "{}",
 })
 
-/** What those get that wait for the run's result. */
+/** The result, for callers that wait for the run. */
 const resultFor = ({ values, interrupts, status }: RunEnd, { deletesThread }: Claim): Result => ({
   text: () => resultText(values, interrupts, status === "interrupted"),
   isOnlyCopy: deletesThread,

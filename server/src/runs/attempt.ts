@@ -14,8 +14,8 @@ export interface AttemptParts {
 }
 
 /**
- * `executing` until its worker has told how it ended; `ending` until that is written. `left`: the claim was lost, so what
- * its worker still does counts for nothing.
+ * `executing` until its worker has reported how it ended; `ending` until that is written. `left`: the claim was lost, so
+ * whatever its worker still sends is ignored.
  */
 export type AttemptState = "executing" | "ending" | "left"
 
@@ -51,7 +51,7 @@ export class Attempt {
     return this.publisher.publish(event, data)
   }
 
-  /** Its worker is done with it. @returns false when that was known, or counts no more */
+  /** Its worker has finished. @returns false when it had finished before, or the claim is lost */
   beginEnd(): boolean {
     if (this.#state !== "executing") return false
     this.#state = "ending"

@@ -56,7 +56,7 @@ export const lookAtQueue = async (db: Db): Promise<Sight> => {
     select (select seq from runs where status = 'pending' order by not_before, seq limit 1) is not null
         or (select seq from runs where status = 'running' order by lease_until limit 1) is not null as "isAnyInFlight",
       extract(epoch from now())::float8 * 1000 as "nowMs"`)
-  if (!row) throw new Error("a question without a table has an answer")
+  if (!row) throw new Error("lookAtQueue returned no row")
   return row
 }
 

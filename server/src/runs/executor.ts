@@ -271,8 +271,8 @@ export class Executor {
       attempt.leave()
       return this.#serveElsewhere(claim)
     }
-    // What the worker had written before it ended is progress that need not be made again. What it had said belongs to this
-    // attempt: the log takes nothing of an attempt that is over.
+    // What the worker had written before it ended is progress that need not be repeated. Its events are logged first, since
+    // the log refuses events of an attempt that is over.
     await Promise.all([writes.settled(), streams.untilPublished(runId)])
     const error = JSON.stringify(workerLost(detail))
     const watcher = streams.hasSubscribers(runId) ? claimer.serverId : undefined

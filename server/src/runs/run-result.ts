@@ -1,4 +1,4 @@
-/** What a run that is over has to say, for those who did not hear it from the server that executed it. */
+/** The result of a run that has ended, for callers at another server and for those who ask later. */
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { RawJson } from "@superstep/toolkit/http/json"
 import { anyone } from "../auth/caller.js"
@@ -41,7 +41,7 @@ const select = ["values", "tasks"]
 
 const failure = (error: string, message: string) => JSON.stringify({ __error__: { error, message } })
 
-/** One that was cancelled is `interrupted` too, and waits for nobody unless it had asked something. */
+/** A cancelled run is `interrupted` too; it waits for a person only when it has an open question. */
 const waitsForPerson = ({ status, cancel_reason }: EndedRun, interrupts: string): boolean =>
   status === "interrupted" && (cancel_reason === null || interrupts !== "{}")
 

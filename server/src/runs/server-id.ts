@@ -1,6 +1,6 @@
 /**
- * The id under which a server claims runs. One that stays the same over restarts lets a server take back at once what its
- * former life held, so no two servers that live may have it: each holds its id as a name in the database.
+ * The id under which a server claims runs. With an id that stays the same over restarts, a server takes back its runs at
+ * once. So no two running servers may have the same id: each holds its own as a lock in the database.
  */
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"

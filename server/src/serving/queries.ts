@@ -16,7 +16,7 @@ export const setServingRevision = (db: Db, revisionId: string): Promise<number> 
  * @returns `next_due_ms` in milliseconds from now
  */
 export const idleness = async (db: Db): Promise<{ is_idle: boolean; next_due_ms: number | null }> => {
-  // Ordered, so that Postgres takes the small indexes (runs/claims.ts, isAnyInFlight).
+  // Ordered, so that Postgres takes the small indexes (runs/claims.ts, lookAtQueue).
   const row = await db.row<{ is_idle: boolean; next_due_ms: number | null }>(sql`
     select (select seq from runs where status = 'running' order by lease_until limit 1) is null
         and (select seq from runs where status = 'pending' and not_before <= now() order by not_before, seq limit 1) is null as is_idle,
