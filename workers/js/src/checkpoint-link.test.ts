@@ -93,3 +93,19 @@ test("writes to the newest checkpoint come by path, task and index, whatever the
   const values = link.newest()?.pendingWrites.map(([, , value]) => value)
   assert.deepEqual(values, ["a", "b", "c", "d", "e", "f"])
 })
+
+test("writes for a checkpoint that never comes are not waited for once none is expected any more", async () => {
+  const { link } = linkOfRun()
+  const address = { configurable: { thread_id: "own", checkpoint_ns: "", checkpoint_id: "2" } }
+  await link.putWrites(serde, address, [["__interrupt__", "why?"]], { taskId: "t", taskPath: "" })
+  let isAnswered = false
+  const answered = link.answeredSoFar().then(() => {
+    isAnswered = true
+  })
+
+  await link.idle()
+  assert.equal(isAnswered, false)
+  link.expectNoMore()
+
+  await answered
+})

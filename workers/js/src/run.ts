@@ -31,6 +31,10 @@ import type { WireEvent } from "./wire-event.js"
 /** Whose code is running: an error that nobody caught is assigned to its run by it (W5). */
 export const currentRun = new AsyncLocalStorage<Run>()
 
+// When its stream is over, a graph has asked for all its checkpoints, or does so at once. Where saving one failed, those after
+// it never come, and the run must end all the same.
+const lateCheckpointMs = 5_000
+
 type Ending = "cancelled" | "failed" | "abandoned" | "drained"
 
 /** Anything can be thrown, `undefined` too. */
@@ -141,7 +145,8 @@ export class Run {
       )
     } finally {
       // What was asked stands, also when another node fails.
-      await this.#interrupts.end()
+      const late = setTimeout(() => this.#checkpoints.expectNoMore(), lateCheckpointMs)
+      await this.#interrupts.end().finally(() => clearTimeout(late))
     }
   }
 

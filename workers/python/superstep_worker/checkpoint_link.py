@@ -85,6 +85,11 @@ class CheckpointLink:
         if self._pending:
             await asyncio.wait(set(self._pending))
 
+    def expect_no_more(self) -> None:
+        """What was written for checkpoints that did not come does not wait for them any more: a graph that failed may not
+        save them."""
+        self._expected.close()
+
     def stop(self) -> None:
         """The run is being cancelled: that its tasks were stopped is no error of theirs to keep."""
         self._is_stopping = True

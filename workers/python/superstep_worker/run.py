@@ -33,6 +33,9 @@ from .thread_state import open_interrupts
 
 # A cancelled graph ends almost at once, but user code that ignores it may not; nobody waits longer for it.
 _cancel_grace_seconds = 1
+# When its stream is over, a graph has asked for all its checkpoints, or does so at once. Where saving one failed, those after
+# it never come, and the run must end all the same.
+_late_checkpoint_seconds = 5
 
 
 class Run:
@@ -130,7 +133,11 @@ class Run:
                 await self._feed.read(chunks, lambda chunk: self._take(self._events.from_chunk(chunk)), self._room)
         finally:
             # What was asked stands, also when another node fails.
-            await self._interrupts.end()
+            late = asyncio.get_running_loop().call_later(_late_checkpoint_seconds, self._link.expect_no_more)
+            try:
+                await self._interrupts.end()
+            finally:
+                late.cancel()
 
     @property
     def _thread(self) -> Any:
