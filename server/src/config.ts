@@ -178,7 +178,7 @@ export const settings = {
   keepRunsDays: {
     env: "SUPERSTEP_KEEP_RUNS_DAYS",
     describe:
-      "How long runs stay after their end, in days; their threads stay, with their state and history. 0: as long as their threads.",
+      "How long runs stay after their end, in days, but for the newest of each thread; threads stay, with their state and history. 0: as long as their threads.",
     schema: wholeNumber(0),
   },
   resumableTtlSeconds: {

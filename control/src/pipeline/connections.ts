@@ -15,7 +15,8 @@ export class NoConnections extends KnownError {
 
 // A unit's pool of 10, the session that listens, and one more: its start migrates before it opens the pool.
 const generous = 12
-// The smallest pool that lets a request go on while others wait for long statements (4), and the same two.
+// The smallest pool in which a request goes on while another one waits for a long statement (4: one for leases, one for runs, two for
+// requests), and the same two.
 const least = 6
 /** Of a unit's connections, those that are not in its pool. */
 export const besidesPool = 2

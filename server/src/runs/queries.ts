@@ -262,14 +262,36 @@ export const showState = (
       updated_at = now(), state_updated_at = now()
     where thread_id = ${threadId} and xmin::text = ${state.version}`)
 
+/** Where a sweep of ended runs stands: the last one that it looked at. Postgres' own text of a time, to the microsecond. */
+export interface SweptUntil {
+  readonly updatedAt: string
+  readonly runId: string
+}
+
+export const beforeAllRuns: SweptUntil = { updatedAt: "-infinity", runId: "00000000-0000-0000-0000-000000000000" }
+
 /**
- * Deletes runs that ended longer ago, oldest first; their checkpoints stay. One server at a time does.
- * @returns how many; 0 also when another server is at it
+ * Looks at runs that ended some time ago, oldest first, and deletes them, but for the newest of each thread: it has the
+ * configuration that its graph is asked with. Checkpoints stay. One server at a time does.
+ * @param limit  how many it looks at
+ * @returns where to go on; undefined when it has seen all, or another server is at it
  */
-export const deleteEndedRuns = (db: Db, keepDays: number, limit: number): Promise<number> =>
-  db.run(sql`
-    with turn as materialized (select pg_try_advisory_xact_lock(hashtext('superstep: sweep runs')) as is_ours)
-    delete from runs where (select is_ours from turn) and ctid = any (array(
-      select ctid from runs
-      where status not in ('pending', 'running') and updated_at < now() - make_interval(days => ${keepDays})
-      order by updated_at limit ${limit}))`)
+export const deleteEndedRuns = (
+  db: Db,
+  { keepDays, after, limit }: { keepDays: number; after: SweptUntil; limit: number },
+): Promise<SweptUntil | undefined> =>
+  db.row(sql`
+    with turn as materialized (select pg_try_advisory_xact_lock(hashtext('superstep: sweep runs')) as is_ours),
+    page as materialized (
+      select ctid, run_id, thread_id, seq, updated_at from runs
+      where (select is_ours from turn) and status not in ('pending', 'running')
+        and updated_at < now() - make_interval(days => ${keepDays})
+        and (updated_at, run_id) > (${after.updatedAt}::timestamptz, ${after.runId}::uuid)
+      order by updated_at, run_id limit ${limit}),
+    deleted as (
+      delete from runs where ctid = any (array(
+        select p.ctid from page p
+        where exists (select from runs n where n.thread_id = p.thread_id and n.seq > p.seq))))
+    select updated_at::text as "updatedAt", run_id as "runId" from page
+    where (select count(*) from page) = ${limit}
+    order by updated_at desc, run_id desc limit 1`)

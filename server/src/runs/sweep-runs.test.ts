@@ -6,16 +6,24 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { rowsRead } from "../testing/rows-read.js"
 import { migrations } from "../testing/test-server.js"
-import { deleteEndedRuns } from "./queries.js"
+import { beforeAllRuns, deleteEndedRuns } from "./queries.js"
 import { runSweep } from "./sweep-runs.js"
 
 const thread = "00000000-0000-0000-0000-000000000001"
+const other = "00000000-0000-0000-0000-000000000002"
+
+interface Runs {
+  readonly count?: number
+  readonly days: number
+  readonly status?: string
+  readonly threadId?: string
+}
 
 /** So many runs of one thread that ended, or were touched last, so many days ago. */
-const addRuns = (db: Db, { count = 1, days, status = "success" }: { count?: number; days: number; status?: string }) =>
+const addRuns = (db: Db, { count = 1, days, status = "success", threadId = thread }: Runs) =>
   db.run(sql`
     insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, updated_at)
-    select gen_random_uuid(), ${thread}::uuid, gen_random_uuid(), 'agent', ${status}, '{}', '{}', 'enqueue',
+    select gen_random_uuid(), ${threadId}::uuid, gen_random_uuid(), 'agent', ${status}, '{}', '{}', 'enqueue',
       now() - make_interval(days => ${days}::int, mins => n)
     from generate_series(1, ${count}::int) n`)
 
@@ -27,50 +35,62 @@ const agesOf = async (db: Db) => {
 
 async function database() {
   const db = await freshDatabase({ migrations })
-  await db.run(sql`insert into threads (thread_id, values) values (${thread}, '{"n": 1}')`)
+  await db.run(sql`insert into threads (thread_id, values) values (${thread}, '{"n": 1}'), (${other}, null)`)
   return db
 }
 
-test("runs stay for so many days after their end, and for ever unless a number of days is set", async () => {
+test("runs stay for so many days after their end, the newest of a thread stays, and all do unless a number of days is set", async () => {
   await using db = await database()
   for (const status of ["success", "error", "timeout", "interrupted", "pending"]) await addRuns(db, { days: 8, status })
   await addRuns(db, { days: 6 })
+  await addRuns(db, { days: 9, threadId: other })
+  await addRuns(db, { days: 8, threadId: other })
 
   while (await runSweep(db, 7)?.step());
 
-  assert.deepEqual(await agesOf(db), ["pending 8", "success 6"])
-  assert.deepEqual(await db.row(sql`select values::text from threads`), { values: '{"n": 1}' })
+  assert.deepEqual(await agesOf(db), ["pending 8", "success 8", "success 6"])
+  assert.deepEqual(await db.row(sql`select values::text from threads where thread_id = ${thread}`), {
+    values: '{"n": 1}',
+  })
   assert.equal(runSweep(db, 0), undefined)
 })
 
-test("a step takes the oldest, a bounded number, and reads little more than those", async () => {
+test("a step looks at a bounded number, the oldest, and reads little more than those", async () => {
   await using db = await database()
   await addRuns(db, { count: 3000, days: 10 })
   await addRuns(db, { count: 3000, days: 1 })
   await db.run(sql`analyze runs`)
 
-  const [deleted, read] = await db.transaction(async (tx) => {
-    let deleted = 0
-    const read = await rowsRead(tx, "runs", async () => {
-      deleted = await deleteEndedRuns(tx, 7, 500)
-    })
-    return [deleted, read]
-  })
+  const read = await db.transaction((tx) =>
+    rowsRead(tx, "runs", () => deleteEndedRuns(tx, { keepDays: 7, after: beforeAllRuns, limit: 500 })),
+  )
 
-  assert.equal(deleted, 500)
-  assert.ok(read <= 1500, `${read} rows read`)
+  assert.ok(read <= 2500, `${read} rows read`)
   assert.deepEqual(await db.row(sql`select count(*) as left from runs`), { left: 5500 })
+})
+
+test("a sweep passes what it keeps, and begins anew when it has seen all", async () => {
+  await using db = await database()
+  await addRuns(db, { count: 2500, days: 10 })
+  const sweep = runSweep(db, 7)
+
+  const steps = [await sweep?.step(), await sweep?.step(), await sweep?.step()]
+  await addRuns(db, { days: 9 })
+  const again = await sweep?.step()
+
+  assert.deepEqual([...steps, again], [true, true, false, false])
+  assert.deepEqual(await agesOf(db), ["success 9"])
 })
 
 test("while one server sweeps, another one leaves it to that", async () => {
   await using db = await database()
   await addRuns(db, { count: 4, days: 10 })
+  const sweep = { keepDays: 7, after: beforeAllRuns, limit: 2 }
 
-  const [first, other] = await db.transaction(async (tx) => [
-    await deleteEndedRuns(tx, 7, 1),
-    await deleteEndedRuns(db, 7, 1),
-  ])
-  const afterwards = await deleteEndedRuns(db, 7, 10)
+  await db.transaction(async (tx) => {
+    await deleteEndedRuns(tx, sweep)
+    await deleteEndedRuns(db, { ...sweep, limit: 10 })
+  })
 
-  assert.deepEqual([first, other, afterwards], [1, 0, 3])
+  assert.deepEqual(await db.row(sql`select count(*) as left from runs`), { left: 3 })
 })
