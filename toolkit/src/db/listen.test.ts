@@ -127,6 +127,36 @@ test("a name is held by one process at a time, over a lost connection, and until
   await until(() => other.hold("a name"), { what: "the name is free" })
 })
 
+test("a name that another session has taken meanwhile is held again when it is free (L4)", async () => {
+  await using db = await freshDatabase()
+  await using one = openDatabase({ uri: db.uri, log: silent })
+  await using thief = openDatabase({ uri: db.uri, poolSize: 1, log: silent })
+  await using third = openDatabase({ uri: db.uri, log: silent })
+  const here = sql`locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`
+  let reconnects = 0
+  await one.hold("a name")
+  await one.listen(
+    "runs",
+    () => undefined,
+    () => reconnects++,
+  )
+
+  await thief.transaction(async (tx) => {
+    // It waits for the name, so it has it before the one that lost it comes back.
+    const taken = tx.run(sql`select pg_advisory_xact_lock(hashtextextended('a name', 0))`)
+    await until(() => db.row(sql`select from pg_locks where ${here} and not granted`), {
+      what: "it waits",
+    })
+    await db.run(sql`select pg_terminate_backend(pid) from pg_locks where ${here} and granted`)
+    await taken
+    await until(() => reconnects > 0, { what: "the connection is made again" })
+  })
+
+  const isHeld = sql`select from pg_locks where ${here} and granted`
+  await until(() => db.row(isHeld), { what: "it is held again" })
+  assert.equal(await third.hold("a name"), false)
+})
+
 test("a listener that fails does not keep the others from hearing", async () => {
   await using db = await freshDatabase()
   const heard: string[] = []

@@ -2,7 +2,7 @@
  * Owns one connection that listens for all channels of a process.
  * L1 a channel is listened to before `listen` returns; L2 after a lost connection every channel is listened to again
  * and told so by `onReconnect`; L3 `close` ends the connection and no callback comes after it; L4 a name that is held is
- * held again after a lost connection, unless another process has taken it meanwhile.
+ * held again after a lost connection, as soon as no other session has it.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
@@ -22,6 +22,7 @@ interface Listener {
 
 // Long enough to let a restarting Postgres come up, short enough that nobody waits for a missed wake-up.
 const reconnectDelayMs = 250
+const holdRetryMs = 1_000
 
 const clientOptions = { keepAlive: true, keepAliveInitialDelayMillis: 10_000, connectionTimeoutMillis: 10_000 }
 
@@ -104,6 +105,15 @@ export function listenOn(uri: string, log: Log) {
       { name },
       "a name is held by another session: one of ours that Postgres has not ended yet, or another process",
     )
+    holdLater(fresh, name).catch((err: unknown) =>
+      log.debug({ err, name }, "the connection that was to hold a name is gone"),
+    )
+  }
+
+  /** Tries for as long as the connection is the one in use: the next one begins anew. */
+  const holdLater = async (fresh: pg.Client, name: string): Promise<void> => {
+    do await sleep(holdRetryMs, undefined, { signal: closing.signal, ref: false })
+    while (client === fresh && !isTrue(await say(fresh, tryLock(name))))
   }
 
   /** The statement may be said twice. When the connection is lost meanwhile, it is said again on the next one. */
