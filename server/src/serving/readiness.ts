@@ -44,14 +44,15 @@ export class Readiness {
   }
 
   /**
-   * Resolves when the server is ready, or when the caller has left: nobody reads what is answered then.
-   * @throws NotReady     the server is still loading after the time that a request may wait
+   * Resolves when the server is ready.
+   * @throws NotReady     the server is still loading after the time that a request may wait, or when the caller has left
    * @throws Unavailable  too many requests wait already
    */
   async untilReady(gone: AbortSignal): Promise<void> {
-    if (this.#isReady || gone.aborted) return
+    if (this.#isReady) return
     if (this.#held.size >= this.#maxHeld) throw new Unavailable("too many requests wait for the graphs to load")
     await new Promise<void>((resolve) => {
+      if (gone.aborted) return resolve()
       const release = () => {
         this.#held.delete(release)
         clearTimeout(timer)
@@ -62,6 +63,6 @@ export class Readiness {
       gone.addEventListener("abort", release, { once: true })
       this.#held.add(release)
     })
-    if (!this.#isReady && !gone.aborted) throw new NotReady("the graphs are still being loaded: try again in a moment")
+    if (!this.#isReady) throw new NotReady("the graphs are still being loaded: try again in a moment")
   }
 }
