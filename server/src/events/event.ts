@@ -105,5 +105,8 @@ export function bytesOf(event: string, data: Buffer, id: string): Omit<EncodedEv
   return { bytes, dataStart: head.length, dataEnd }
 }
 
-/** A comment that clients skip; it keeps proxies and idle watchdogs content. */
-export const heartbeat = Buffer.from(": heartbeat\n\n")
+/**
+ * A comment that clients skip; it keeps proxies and idle watchdogs content. No empty line follows it: the SDKs (JS up to 1.12 and 2.0)
+ * take an empty line after an `id` for an event without a name (agent-server-api §7.2).
+ */
+export const heartbeat = Buffer.from(": heartbeat\n")

@@ -6,10 +6,11 @@ import { dataOf, type EncodedEvent, resultEvent } from "./event.js"
 import type { Subscriber } from "./run-stream.js"
 
 // A line feed before a JSON document is white space; it keeps proxies and watchdogs content (agent-server-api §6.5).
-const keepAliveMs = 5_000
+const usualKeepAliveMs = 5_000
 const keepAlive = "\n"
 
 export class ResultResponse implements Subscriber {
+  readonly #keepAliveMs: number
   readonly #over: Promise<void>
   #end: () => void = () => undefined
   #result: string | undefined
@@ -17,7 +18,9 @@ export class ResultResponse implements Subscriber {
   #isOver = false
   #hasLeft = false
 
-  constructor() {
+  /** @param keepAliveMs  after how long of waiting the client is sent white space, in milliseconds */
+  constructor(keepAliveMs = usualKeepAliveMs) {
+    this.#keepAliveMs = keepAliveMs
     this.#over = new Promise((resolve) => {
       this.#end = resolve
     })
@@ -54,7 +57,7 @@ export class ResultResponse implements Subscriber {
     })
     // A client that loses its connection finds in them where to wait on.
     outgoing.flushHeaders()
-    const alive = setInterval(() => outgoing.write(keepAlive), keepAliveMs)
+    const alive = setInterval(() => outgoing.write(keepAlive), this.#keepAliveMs)
     alive.unref()
     const closed = () => {
       clearInterval(alive)
@@ -65,16 +68,19 @@ export class ResultResponse implements Subscriber {
     // The client may have gone while its run was being created.
     if (outgoing.closed) closed()
     else outgoing.once("close", closed)
-    void this.#over.then(() => this.#send(outgoing, find))
+    void this.#over.then(() => this.#send(outgoing, find, alive))
     return RESPONSE_ALREADY_SENT
   }
 
-  async #send(outgoing: ServerResponse, find: () => Promise<string>): Promise<void> {
+  async #send(outgoing: ServerResponse, find: () => Promise<string>, alive: NodeJS.Timeout): Promise<void> {
     if (this.#hasLeft) return
     try {
       // Without an end this server has only stopped following: half an answer tells the client to ask again.
       if (!this.#hasEnd) throw new Error("the stream was closed before the run's end")
-      outgoing.end(this.#result ?? (await find()))
+      const result = this.#result ?? (await find())
+      // A client may take long to read it, and nothing may be written behind it.
+      clearInterval(alive)
+      outgoing.end(result)
     } catch (error) {
       outgoing.destroy(error as Error)
     }

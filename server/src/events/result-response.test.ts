@@ -1,0 +1,39 @@
+/** The answer of `wait` and `join` on a real connection. */
+import assert from "node:assert/strict"
+import { createServer } from "node:http"
+import { type AddressInfo, connect } from "node:net"
+import { test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
+import type { Context } from "hono"
+import { encodeEvent } from "./event.js"
+import { ResultResponse } from "./result-response.js"
+
+const keepAliveMs = 5
+// Far more than the buffers between two sockets take.
+const result = JSON.stringify({ text: "x".repeat(30_000_000) })
+
+test("a client that reads slowly gets its result whole, with no white space behind it", async () => {
+  const response = new ResultResponse(keepAliveMs)
+  const server = createServer((_, outgoing) => {
+    const c = { env: { outgoing }, res: { headers: new Headers() } } as unknown as Context
+    response.respond(c, { connection: "close" }, { find: async () => result, onLeave: () => undefined })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const client = connect((server.address() as AddressInfo).port, "127.0.0.1")
+  client.write("GET / HTTP/1.0\r\n\r\n")
+  await new Promise((resolve) => client.once("readable", resolve))
+
+  const end = { seq: 1, event: "end", data: Buffer.from("{}") }
+  response.write(Buffer.alloc(0), [encodeEvent(end)])
+  response.end()
+  // Several times at which white space would be sent.
+  for (let n = 0; n < 10; n++) await sleep(keepAliveMs)
+  const chunks: Buffer[] = []
+  for await (const chunk of client) chunks.push(chunk)
+  server.close()
+
+  const [, body = ""] = Buffer.concat(chunks)
+    .toString()
+    .split(/\r\n\r\n(.*)/s)
+  assert.equal(body.trimStart() === result, true, "it is the result, with white space before it at most")
+})
