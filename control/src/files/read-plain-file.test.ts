@@ -52,9 +52,9 @@ test("a folder that is swapped for a link while we look leads nowhere", {
   await using _ = await swapperIn(tree, { victim: outside, count: 1 })
 
   const seen = new Set<string | undefined>()
-  for (let round = 0; round < 3000; round++)
+  // Until it was also read where it is no link.
+  for (let round = 0; round < 3000 || !seen.has(""); round++)
     seen.add(await readPlainFile(tree, "f0/kept", 100).catch((error: Error) => error.name))
 
   assert.ok(!seen.has("secret"))
-  assert.ok(seen.has(""), "it is read when it is there")
 })

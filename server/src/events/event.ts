@@ -106,7 +106,7 @@ export function bytesOf(event: string, data: Buffer, id: string): Omit<EncodedEv
 }
 
 /**
- * A comment that clients skip; it keeps proxies and idle watchdogs content. No empty line follows it: the SDKs (JS up to 1.12 and 2.0)
- * take an empty line after an `id` for an event without a name (agent-server-api §7.2).
+ * A comment that clients skip; it keeps proxies and idle watchdogs content. The empty line belongs to it: a parser that reads block by
+ * block would drop the next event with it. The SDKs' decoders (JS up to 1.12 and 2.0) give an event without a name for it.
  */
-export const heartbeat = Buffer.from(": heartbeat\n")
+export const heartbeat = Buffer.from(": heartbeat\n\n")

@@ -74,7 +74,7 @@ test("a stream that has nothing to say for a while sends a comment, and goes on"
   const body = { assistant_id: "gated", input: { log: [] }, stream_mode: "updates", config: { configurable: { gate } } }
 
   const stream = await RawStream.open(server, { path: "/runs/stream", body })
-  await until(() => stream.body.includes(": heartbeat\n"), { what: "a heartbeat" })
+  await until(() => stream.body.includes(": heartbeat\n\n"), { what: "a heartbeat" })
   for (const name of ["first", "inner"]) writeFileSync(`${gate}.${name}`, "")
   await stream.ended()
 

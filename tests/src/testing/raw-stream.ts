@@ -24,7 +24,7 @@ export interface RawServer {
 }
 
 // The whole grammar of a stream (agent-server-api §7.2): these lines in this order, LF, nothing else.
-const block = /event: ([^\r\n]+)\ndata: ([^\r\n]*)\nid: ([^\r\n]+)\n\n|: heartbeat\n/y
+const block = /event: ([^\r\n]+)\ndata: ([^\r\n]*)\nid: ([^\r\n]+)\n\n|: heartbeat\n\n/y
 
 /** Every event of a body, in order. @throws Error  when a byte of it is not as it must be */
 export function parseStrictly(body: string): RawEvent[] {
