@@ -1,4 +1,4 @@
-/** `npm run bench [-- options]`: compiles and measures. `npm run bench -- --help` tells the options. */
+/** `npm run bench [-- options]`: builds, then runs the benchmarks. `npm run bench -- --help` lists the options. */
 import { runCompiled } from "./run-compiled.mjs"
 import { explain } from "./setup.mjs"
 

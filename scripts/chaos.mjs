@@ -1,4 +1,4 @@
-/** `npm run chaos [-- options]`: compiles and kills. `npm run chaos -- --help` tells the options. */
+/** `npm run chaos [-- options]`: builds, then runs the chaos campaign. `npm run chaos -- --help` lists the options. */
 import { runCompiled } from "./run-compiled.mjs"
 import { explain } from "./setup.mjs"
 

@@ -1,6 +1,6 @@
 /**
- * What holds for single files: their length, the names of migrations, words that would tie the project to one machine,
- * and that what a page of documentation links or names is there.
+ * Rules for single files: their length, the names of migrations, no paths or hosts of one machine, and existing targets of links
+ * and file names in the documentation.
  */
 import { posix } from "node:path"
 
@@ -17,20 +17,20 @@ export function checkFiles(files) {
 function tooLong({ path, text }) {
   const count = text.split("\n").length - 1
   if (count <= maxLines || !measured.test(path) || reason.test(text.slice(0, 1000))) return []
-  const message = `${count} lines: look for the second concept and give it a file (or say at the top "Long on purpose: …")`
+  const message = `${count} lines: split the file (or explain at its top: "Long on purpose: …")`
   return [{ path, line: maxLines, message }]
 }
 
-/** Where packages come from and where a clone lies are settings of each machine. */
+/** Package registries and the place of a clone are settings of each machine. */
 const foreign = [
   {
     pattern: /\bregistry\.[a-z]\w*\.[a-z]{2,}\b|\bpypi\.org\b|\bpythonhosted\.org\b|\bnpmmirror\.com\b/,
-    say: "names a package registry: leave that to the machine's own settings",
+    say: "is a package registry: registries are settings of each machine",
   },
   {
     pattern:
       /(?<![\w.$})~*:-])\/(?:work|root)\/[\w.]|(?<![\w.$})~*:-])\/(?:home|Users)\/(?!<|\$|you\b|me\b|node\b|operator\b)\w+\//,
-    say: "is a path of one machine: name it relative to the repository, or make one with mkdtemp",
+    say: "is a path of one machine: use a path relative to the repository, or create a folder with mkdtemp",
   },
 ]
 
@@ -46,7 +46,7 @@ function foreignWords({ path, text }) {
 
 const migrationName = /^(\d{6})_[a-z][a-z0-9_]*\.sql$/
 
-/** Numbers rise by one from 000001, so that two changes that met are seen before they are released. */
+/** Numbers increase by one from 000001, so that two migrations with the same number are noticed before a release. */
 function migrations(files) {
   const byFolder = new Map()
   for (const file of files.filter(({ path }) => /\/migrations\/[^/]+$/.test(path))) {
@@ -62,22 +62,23 @@ function problemsOfMigration({ path, text }, index) {
   const name = posix.basename(path)
   const number = migrationName.exec(name)?.[1]
   const expected = String(index + 1).padStart(6, "0")
-  if (!number) return [{ path, line: 1, message: "a migration is named 000007_add_run_claims.sql" }]
+  if (!number)
+    return [{ path, line: 1, message: "the name of a migration must have the form 000007_add_run_claims.sql" }]
   if (number !== expected)
-    return [{ path, line: 1, message: `is number ${number} and should be ${expected}: numbers rise by one` }]
+    return [{ path, line: 1, message: `has the number ${number} and should have ${expected}: numbers increase by one` }]
   return text.startsWith("-- ")
     ? []
-    : [{ path, line: 1, message: "a migration opens with its reason: -- why it is needed" }]
+    : [{ path, line: 1, message: "a migration must start with its reason: -- why it is needed" }]
 }
 
-// `](../README.md#rules)`, but no address and no place on the same page.
+// `](../README.md#rules)`, but no address and no anchor on the same page.
 const link = /\]\((?![a-z]+:|#)([^)#\s]+)/g
 // `retry.ts`, `pipeline/retry.ts`; not `.ts` alone.
 const sourceName = /`((?:[\w.@-]+\/)*\w[\w.@-]*\.(?:ts|tsx|mjs))`/g
-// They tell what was at their time.
+// They describe the state at their time.
 const history = /(^|\/)CHANGELOG\.md$|^docs\/decisions\//
 
-/** Links lead to a file or a folder of ours; a source file that is named is somewhere, under the path that is given. */
+/** Links must lead to a file or a folder of the repository; a mentioned source file must exist under the given path. */
 function deadNames(files) {
   const paths = files.map(({ path }) => `/${path}`)
   const isThere = (path) =>
@@ -91,10 +92,10 @@ function deadNames(files) {
         .flatMap((words, index) => [
           ...[...words.matchAll(link)]
             .filter(([, target]) => !isThere(posix.join(posix.dirname(path), target)))
-            .map(([, target]) => ({ path, line: index + 1, message: `links to ${target}, which is not there` })),
+            .map(([, target]) => ({ path, line: index + 1, message: `links to ${target}, which does not exist` })),
           ...[...words.matchAll(sourceName)]
             .filter(([, name]) => !isNamed(name))
-            .map(([, name]) => ({ path, line: index + 1, message: `names ${name}, which is not there` })),
+            .map(([, name]) => ({ path, line: index + 1, message: `refers to ${name}, which does not exist` })),
         ]),
     )
 }

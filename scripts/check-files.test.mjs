@@ -24,9 +24,9 @@ test("migrations are numbered without a hole and open with their reason", () => 
   )
 
   assert.equal(found.length, 3)
-  assert.match(found.join("\n"), /000003 and should be 000002/)
-  assert.match(found.join("\n"), /opens with its reason/)
-  assert.match(found.join("\n"), /add\.sql:1 a migration is named/)
+  assert.match(found.join("\n"), /000003 and should have 000002/)
+  assert.match(found.join("\n"), /must start with its reason/)
+  assert.match(found.join("\n"), /add\.sql:1 the name of a migration/)
 })
 
 test("a registry's host and a path of one machine are found in any file", () => {
@@ -55,9 +55,9 @@ test("a page links to what is there, and names source files that are there", () 
   const found = messages(["src/README.md", readme.join("\n")], ["src/runs/README.md", ""], ["src/runs/retry.ts", ""])
 
   assert.deepEqual(found, [
-    "src/README.md:2 links to runs/gone.md, which is not there",
-    "src/README.md:2 names runs/gone.ts, which is not there",
-    "src/README.md:2 names other/retry.ts, which is not there",
+    "src/README.md:2 links to runs/gone.md, which does not exist",
+    "src/README.md:2 refers to runs/gone.ts, which does not exist",
+    "src/README.md:2 refers to other/retry.ts, which does not exist",
   ])
   assert.deepEqual(messages(["CHANGELOG.md", readme.join("\n")]), [])
 })

@@ -1,10 +1,10 @@
 /**
- * Proves that imports run one way. The rules are a table: each looks at one import and says what is wrong with it.
- * TypeScript's compiler API is not needed: our formatter leaves import statements in one shape.
+ * Checks that imports run one way. The rules are a table: each checks one import and returns what is wrong with it.
+ * TypeScript's compiler API is not needed: our formatter leaves import statements in one form.
  */
 import { posix } from "node:path"
 
-/** Which packages a package may import; inside itself it always may. */
+/** Which packages a package may import, besides itself. */
 const mayImport = {
   protocol: [],
   toolkit: [],
@@ -25,7 +25,7 @@ const packageNames = {
   superstep: "cli",
 }
 
-/** In a package: main → app → routes → operations → queries → model. The first pattern that fits names the layer. */
+/** In a package: main → app → routes → operations → queries → model. The first matching pattern names the layer. */
 const layers = [
   ["main", /^(main|.+-main)\.ts$/],
   ["app", /^app\.ts$/],
@@ -35,7 +35,7 @@ const layers = [
 ]
 const order = ["main", "app", "routes", "operations", "queries", "model"]
 
-/** What users see has a model: the file that says what one of it is. */
+/** Concepts with a model, the file that defines their types. */
 const concepts = {
   assistants: ["assistant.ts"],
   threads: ["thread.ts"],
@@ -53,24 +53,25 @@ const concepts = {
   events: ["event.ts"],
   audit: ["audit-entry.ts"],
   webhooks: ["webhook.ts"],
+  quotas: ["quota.ts"],
 }
 
-/** @returns one of `order`, or undefined for a file that stands beside the layers */
+/** @returns  one of `order`, or undefined for a file outside the layers */
 export function layerOf(path) {
   const file = posix.basename(path)
   const named = layers.find(([, pattern]) => pattern.test(file))
   if (named) return named[0]
-  // The model of a concept is named for one of it: runs/run.ts, deployments/deployment.ts.
+  // The model of a concept has its singular name: runs/run.ts, deployments/deployment.ts.
   const folder = posix.basename(posix.dirname(path))
   return concepts[folder]?.includes(file) ? "model" : undefined
 }
 
-/** A model, or the interface of a port: nothing but words for others to use. */
+/** A model, or the interface of a port: only definitions for others to use. */
 const isPure = (path) => layerOf(path) === "model" || posix.basename(path) === "port.ts"
 const layered = (path) => /^(server|control)\/src\//.test(path)
 const isTest = (path) => /\.test\.tsx?$|\/testing\/|^tests\/|^bench\//.test(path)
 
-/** Each rule gets `{ from, to, toPackage, fromPackage }` and returns a sentence when the import breaks it. */
+/** Each rule gets `{ from, to, toPackage, fromPackage }` and returns a message when the import breaks it. */
 const importRules = [
   function packagesRunOneWay({ fromPackage, toPackage }) {
     if (fromPackage === toPackage || mayImport[fromPackage]?.includes(toPackage)) return undefined
@@ -87,13 +88,22 @@ const importRules = [
     if (fromPackage !== toPackage || !layered(from) || layerOf(from) !== "model" || isPure(to)) return undefined
     return "a model imports nothing of its package but models and ports: pass in what it needs"
   },
+  function plannerKnowsNoStage({ from, to }) {
+    if (!from.startsWith("control/src/planner/") || !to?.startsWith("control/src/pipeline/")) return undefined
+    return "stages use the planner, which knows none of them: move what both need below them"
+  },
+  function machinesAreBehindTheirPort({ from, to }) {
+    const isOutside = /^control\/src\//.test(from) && !/^control\/src\/(machines\/|control-plane\.ts$)/.test(from)
+    if (!isOutside || !/^control\/src\/machines\/[\w-]+\//.test(to ?? "")) return undefined
+    return "only control-plane.ts chooses a machine: use machines/port.ts, and add to it what is missing"
+  },
   function nothingImportsMain({ to, fromPackage, toPackage }) {
     if (fromPackage !== toPackage || !layered(to ?? "") || layerOf(to) !== "main") return undefined
-    return "main.ts is where things start: move what is needed into a file of its own"
+    return "main.ts is an entry point: move what is needed into a file of its own"
   },
 ]
 
-/** Each rule is a pattern that may stand only in some files. */
+/** Each rule is a pattern that may appear only in some files. */
 const textRules = [
   {
     pattern: /\bprocess\.env\b/,
@@ -105,13 +115,27 @@ const textRules = [
     pattern: /\bsql`/,
     only: /\/((.+-)?queries|(.+-)?claims|wake-up)\.ts$/,
     within: /^(server|control|cli)\/src\//,
-    say: "SQL belongs into this concept's queries.ts",
+    say: "SQL belongs in this concept's queries.ts",
   },
   {
     pattern: /from "pg"/,
     only: /^toolkit\/src\/(db|postgres|testing)\//,
     within: /^(server|control|cli|toolkit)\/src\//,
     say: "talk to Postgres through @superstep/toolkit/db/database",
+  },
+  {
+    pattern: /\bnew URL\([^()]*import\.meta\.url\)/,
+    // The path to the package's other folders is the same from `dist/` and from `programs/`.
+    only: /^(server|control|cli)\/src\/[\w-]+\.ts$|\/generate-frames\.ts$/,
+    within: /^(protocol|toolkit|server|control|cli)\/src\//,
+    say: "programs are bundled, so relative paths to files change: use import.meta.resolve with a name in `exports`",
+  },
+  {
+    // The names of deployment sources, such as external_docker, are part of the API.
+    pattern: /\bcgroups?\b|(?<!external_|internal_)docker(?!ignore)|\buid\b(?!")|\bOsUser\b|\bsocketPath\b|\.sock\b/i,
+    only: /^control\/src\/(machines\/|files\/own-folder\.ts)/,
+    within: /^control\/src\//,
+    say: "this depends on the kind of machine: it belongs below machines/, behind machines/port.ts",
   },
   {
     pattern: /\b(c\.json|jsonResponse)\(\s*\{\s*detail\b/,
@@ -134,7 +158,7 @@ export function checkImports(files) {
 
 const statement = /(?:^|\n)\s*(?:import|export)\b(?:[^"'`;]*?\bfrom\s*)?\s*"([^"]+)"|\bimport\("([^"]+)"\)/g
 
-/** The imports of our own files and packages; those of other people's packages are left out. */
+/** The imports of our own files and packages; third-party packages are left out. */
 function importsOf({ path, text }, known) {
   return [...text.matchAll(statement)].flatMap((match) => {
     const specifier = match[1] ?? match[2]
@@ -185,7 +209,7 @@ function problemsOfText({ path, text }) {
     )
 }
 
-/** Each cycle once, named from its first file in the alphabet. */
+/** Each cycle once, named by its alphabetically first file. */
 function cycles(edges) {
   const next = new Map()
   for (const edge of edges) next.set(edge.from, [...(next.get(edge.from) ?? []), edge])

@@ -57,7 +57,19 @@ test("a model imports models only", () => {
 test("nothing imports main", () => {
   const found = messages(["control/src/edge/proxy.ts", 'import "../main.js"\n'], ["control/src/main.ts", ""])
 
-  assert.match(found.join("\n"), /main\.ts is where things start/)
+  assert.match(found.join("\n"), /main\.ts is an entry point/)
+})
+
+test("stages may use the planner, and the planner no stage", () => {
+  const stage = ["control/src/pipeline/stage.ts", 'import "../planner/plan.js"\n']
+  const planner = ["control/src/planner/queries.ts", 'import "../pipeline/stages.js"\n']
+  const others = [
+    ["control/src/planner/plan.ts", ""],
+    ["control/src/pipeline/stages.ts", ""],
+  ]
+
+  assert.deepEqual(messages(stage, ...others), [])
+  assert.match(messages(planner, ...others).join("\n"), /the planner, which knows none of them/)
 })
 
 test("the environment is read in config.ts alone, and main.ts may pass it on", () => {
@@ -105,4 +117,18 @@ test("a layer is known by the file's name", () => {
   assert.equal(layerOf("server/src/runs/create-operations.ts"), "operations")
   assert.equal(layerOf("control/src/edge/edge-main.ts"), "main")
   assert.equal(layerOf("server/src/runs/multitask.ts"), undefined)
+})
+
+test("what depends on the kind of machine stays below machines/", () => {
+  const use = "export const at = { socketPath: '/run/a', uid: 7 }\n"
+
+  const found = messages(
+    ["control/src/planner/unit.ts", `import { f } from "../machines/process/units/units.js"\n${use}`],
+    ["control/src/machines/process/units/units.ts", "export const f = { socketPath: '/run/a' }\n"],
+    ["control/src/deployments/rules.ts", "export const source = 'external_docker' // not .dockerignore\n"],
+  )
+
+  assert.equal(found.length, 2)
+  assert.match(found.join("\n"), /unit\.ts:1 only control-plane\.ts chooses a machine/)
+  assert.match(found.join("\n"), /unit\.ts:2 this depends on the kind of machine/)
 })

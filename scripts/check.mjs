@@ -1,6 +1,6 @@
 /**
- * `npm run check`: everything that can be told without running the product. One line a problem, with the place and
- * what to do. Parts run one after another, so that the first lines name the most basic trouble.
+ * `npm run check`: all checks that do not run the product. One line per problem, with the place and what to do. Parts run
+ * one after another, so that the first lines name the most basic problem.
  */
 import { execFileSync, spawn } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
@@ -39,7 +39,7 @@ async function check() {
     for (const problem of problems) process.stdout.write(`  ${problem}\n`)
   }
   if (count > 0) process.exitCode = 1
-  process.stdout.write(count === 0 ? "\nall is well\n" : `\n${count} ${count === 1 ? "problem" : "problems"}\n`)
+  process.stdout.write(count === 0 ? "\nno problems\n" : `\n${count} ${count === 1 ? "problem" : "problems"}\n`)
 }
 
 /** `a.ts(3,5): error TS1: text` becomes `a.ts:3 text (TS1)`. */

@@ -1,7 +1,7 @@
 /**
- * A second checkout for `npm test -- --newest`: the same files, with the newest LangGraph packages in place of those that
- * package-lock.json pins. `tests/newest` names them. Nothing in the tests knows of it: graphs, workers and clients of the copy
- * resolve their packages there.
+ * Creates a second checkout for `npm test -- --newest`: the same files, with the newest LangGraph packages (listed in
+ * `tests/newest`) instead of those that package-lock.json pins. The tests need no change: graphs, workers and clients of the
+ * copy resolve their packages there.
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
@@ -9,19 +9,21 @@ import { missingPackages, root, step } from "./setup.mjs"
 
 const pins = join(root, "tests/newest")
 
-/** Projects that a deployment builds with `npm ci`: they get the newest packages by their own lock file. */
+/** Projects that deployments build with `npm ci`: their own lock files get the newest packages. */
 const builtProjects = ["tests/agent", "examples/chat", "examples/approval"]
 
 const isCopied = (path) => !/^(node_modules|\.git|\.ci|\.superstep)$|\.tgz$/.test(basename(path))
 
 /**
  * @param folder  an empty folder, which becomes the checkout
- * @returns its package names and versions, such as `@langchain/core 1.4.0`
+ * @returns  its packages with their versions, such as `@langchain/core 1.4.0`
  */
 export async function makeNewestCheckout(folder) {
   await installPins()
   cpSync(root, folder, { recursive: true, filter: isCopied })
   linkPackages(join(folder, "node_modules"))
+  // The inputs of the programs (scripts/programs.mjs).
+  link(join(root, "node_modules/.package-lock.json"), join(folder, "node_modules/.package-lock.json"))
   linkWorkspaces(folder)
   for (const project of builtProjects) pinProject(join(folder, project))
   return Object.entries(readJson(join(pins, "package.json")).dependencies).map((pin) => pin.join(" "))
@@ -35,14 +37,14 @@ async function installPins() {
   await step("installing the newest LangGraph", "npm", args, pins)
 }
 
-/** Each package of this checkout; where the newest ones have another copy, that one. */
+/** Links each package of this checkout, or the newest version where there is one. */
 function linkPackages(modules) {
   const newest = packagesIn(join(pins, "node_modules"))
   const packages = new Map([...packagesIn(join(root, "node_modules")), ...newest])
   for (const [name, target] of packages) link(target, join(modules, name))
 }
 
-/** Our own packages are those of the copy. */
+/** Links our own packages to the copy. */
 function linkWorkspaces(folder) {
   for (const workspace of readJson(join(root, "package.json")).workspaces) {
     const { name } = readJson(join(root, workspace, "package.json"))
@@ -57,7 +59,7 @@ function pinProject(folder) {
   cpSync(join(pins, "package-lock.json"), join(folder, "package-lock.json"))
 }
 
-/** Path by name, without our own packages. */
+/** Paths of packages by name, without our own. */
 function packagesIn(modules) {
   const ownNames = readJson(join(root, "package.json")).workspaces.map(
     (it) => readJson(join(root, it, "package.json")).name,

@@ -1,13 +1,13 @@
 /**
- * Finds the processes that a test run left behind. Every process of the run has the run's own TMPDIR: it is one of the
- * few variables that reach even the workers, whose environment is otherwise emptied.
+ * Finds the processes that a test run left behind. Every process of the run has the run's own TMPDIR in its environment, even
+ * workers, whose environment is otherwise nearly empty.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 
 /**
  * @param tmpdir  the folder that only this run uses
- * @returns       pid and command line of each process that has it in its environment or arguments; none without /proc
+ * @returns       pid and command line of each process that has the folder in its environment or arguments; none without /proc
  */
 export function processesOf(tmpdir) {
   if (!existsSync("/proc/self/environ")) return []
@@ -21,7 +21,7 @@ export function processesOf(tmpdir) {
 /** A deployment has a folder of its own for temporary files, below that of the run. */
 const isBelow = (environ, tmpdir) => environ.includes(`TMPDIR=${tmpdir}\0`) || environ.includes(`TMPDIR=${tmpdir}/`)
 
-/** Gives processes that were told to stop a moment to do so. */
+/** Waits a moment for processes that were asked to stop. */
 export async function processesLeftBehind(tmpdir, patienceMs) {
   const deadline = Date.now() + patienceMs
   for (;;) {
@@ -31,7 +31,7 @@ export async function processesLeftBehind(tmpdir, patienceMs) {
   }
 }
 
-// A process that ends while we look, or one of another user, has nothing to read.
+// A process that has exited meanwhile, or that belongs to another user, cannot be read.
 function read(pid, file) {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "utf8")

@@ -1,18 +1,19 @@
 /**
- * Makes a fresh clone ready to run: the right Node, the packages of the lock file, the compiled sources.
- * Needs nothing but Node, since it runs before anything is installed. When all is in place it ends in milliseconds.
+ * Prepares a clone: checks the version of Node, installs the packages of the lock file, compiles the sources and bundles the
+ * programs. It uses only Node's own modules, since it runs before anything is installed. It skips steps that are up to date.
  */
 import { spawn } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import { programsAreStale } from "./programs.mjs"
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
 
-// Below this a step is not worth a line.
+// Shorter steps are not shown.
 const patienceMs = 1000
 
-/** @throws SetupFailed  with one sentence that says what to do */
+/** @throws SetupFailed  with a sentence that says what to do */
 export async function setUp() {
   const problem = nodeProblem(process.versions.node, readJson("package.json").engines.node)
   if (problem) throw new SetupFailed(problem)
@@ -20,9 +21,10 @@ export async function setUp() {
   if (missing.length > 0) await install()
   removeStaleOutput()
   if (sourcesAreNewer()) await build()
+  if (programsAreStale()) await bundlePrograms()
 }
 
-/** A step of the setup failed; what it printed has been shown. */
+/** A step of the setup failed; the message includes its output. */
 export class SetupFailed extends Error {}
 
 /** @param wanted  the form `>=20.19` of our package.json */
@@ -30,12 +32,12 @@ export function nodeProblem(version, wanted) {
   const [major, minor] = wanted.replace(">=", "").split(".").map(Number)
   const [haveMajor, haveMinor] = version.split(".").map(Number)
   if (haveMajor > major || (haveMajor === major && haveMinor >= minor)) return undefined
-  return `Superstep needs Node ${major}.${minor} or newer, and this is ${version}: npx -y -p node@24 npm start`
+  return `Superstep requires Node ${major}.${minor} or newer, and this is ${version}: run npx -y -p node@24 npm start`
 }
 
 /**
- * Compares what the lock file names with what npm says it put there. Contents, not dates: a checkout touches the
- * lock file without changing it. Optional packages of other platforms may be absent.
+ * Compares the lock file with npm's list of installed packages. It compares contents and not times, since a checkout touches
+ * the lock file without changing it. Optional packages of other platforms may be absent.
  */
 export function missingPackages(lock, installed) {
   return Object.entries(lock?.packages ?? {})
@@ -45,7 +47,7 @@ export function missingPackages(lock, installed) {
 }
 
 async function install() {
-  // `npm ci` starts from nothing; an existing folder is only brought up to date, since others may be running from it.
+  // `npm ci` deletes an existing folder; `npm install` only updates it, since running processes may use its files.
   const fresh = !existsSync(join(root, "node_modules"))
   const args = fresh ? ["ci"] : ["install"]
   await step("installing packages", "npm", [...args, "--no-fund", "--no-audit", "--loglevel=error"])
@@ -56,7 +58,10 @@ async function build() {
   await step("compiling", process.execPath, [tsc, "--build", "--pretty", "false"])
 }
 
-/** Runs a program quietly; its output is shown when it fails, and one line when it takes its time. */
+/** In a process of its own, since esbuild is available only after the install. */
+const bundlePrograms = () => step("bundling the programs", process.execPath, [join(root, "scripts/programs.mjs")])
+
+/** Runs a program. Prints its output only if it fails, and a line with the duration if it takes longer than a second. */
 export function step(name, program, args, cwd = root) {
   const started = Date.now()
   const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"] })
@@ -96,7 +101,7 @@ function sourcesAreNewer() {
   })
 }
 
-/** What was compiled from a source that is gone would still be imported, and its tests would still run. */
+/** Removes compiled files whose source was deleted: they could still be imported, and their tests would still run. */
 function removeStaleOutput() {
   for (const folder of packages()) {
     const dist = join(root, folder, "dist")
@@ -108,7 +113,7 @@ function removeStaleOutput() {
   }
 }
 
-/** All files below a folder, as absolute paths in a steady order; none when the folder is missing. */
+/** All files below a folder, as absolute paths in a stable order; none when the folder is missing. */
 export function filesBelow(folder) {
   if (!existsSync(folder)) return []
   return readdirSync(folder, { withFileTypes: true, recursive: true })
@@ -123,7 +128,7 @@ function readJson(path) {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined
 }
 
-/** Says in words why a script ends, without a stack for what the reader can mend. */
+/** Prints why a script failed; without a stack for errors that the user can fix. */
 export function explain(error) {
   process.stderr.write(`${error instanceof SetupFailed ? error.message : (error?.stack ?? error)}\n`)
   process.exitCode = 1

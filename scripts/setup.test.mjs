@@ -5,7 +5,7 @@ import { missingPackages, nodeProblem } from "./setup.mjs"
 test("an old Node is told which one is needed, and how to get it", () => {
   assert.equal(nodeProblem("20.19.0", ">=20.19"), undefined)
   assert.equal(nodeProblem("22.1.0", ">=20.19"), undefined)
-  assert.match(nodeProblem("20.18.3", ">=20.19") ?? "", /needs Node 20\.19 or newer, and this is 20\.18\.3: npx/)
+  assert.match(nodeProblem("20.18.3", ">=20.19") ?? "", /requires Node 20\.19 or newer, and this is 20\.18\.3: run npx/)
   assert.match(nodeProblem("18.20.4", ">=20.19") ?? "", /20\.19/)
 })
 

@@ -1,4 +1,4 @@
-/** `npm run soak [-- options]`: compiles and soaks. `npm run soak -- --help` tells the options. */
+/** `npm run soak [-- options]`: builds, then runs the soak test. `npm run soak -- --help` lists the options. */
 import { runCompiled } from "./run-compiled.mjs"
 import { explain } from "./setup.mjs"
 

@@ -1,56 +1,64 @@
 /**
- * Makes `npm pack` in cli/ give one tarball that works anywhere. Our packages are copied into cli/lib, each with the
- * shape it has here, and imports between them become relative paths; other people's packages are named in
- * cli/package.json and installed by npm as ever. npm's own bundling is of no use for this: it installs no dependency
- * of a bundled package, and leaves empty folders where one must be nested (npm 11, a project with another zod).
- * Run by npm before packing (`prepack`) and, with `--clean`, after it (`postpack`).
+ * Prepares cli/lib, so that `npm pack` in cli/ creates one self-contained tarball. cli/lib contains our bundled programs (which
+ * include third-party packages), migrations, workers and templates, in the folders of this repository. Packages that are not
+ * bundled are dependencies in cli/package.json. npm's `bundleDependencies` does not work here: it does not install the
+ * dependencies of a bundled package, and leaves empty folders where one must be nested (npm 11, a project with another zod).
+ * npm runs it before packing (`prepack`) and, with `--clean`, after it (`postpack`).
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
+import { bundle, outside, packagesWithPrograms, workspaces } from "./programs.mjs"
 import { explain, filesBelow, root, SetupFailed, setUp } from "./setup.mjs"
 
 const cli = join(root, "cli")
 const lib = join(cli, "lib")
 
-/** Where each package lies here, by its name in the tarball. */
-const folders = {
-  cli: "cli",
-  control: "control",
-  protocol: "protocol",
-  server: "server",
-  toolkit: "toolkit",
-  "worker-js": "workers/js",
-}
+/** Shipped as separate modules: a worker uses the project's own packages, so bundling would save little. */
+const unbundled = ["protocol", "workers/js"]
 
 const places = ["dist", "src/migrations", "worker"]
 
-/** What runs. Maps would point at sources that are not there, and tests need what is not shipped. */
+/** Files that are needed at run time. Source maps would refer to missing sources, and tests need files that are not shipped. */
 const isShipped = (path) =>
   /\.(js|json|sql|css|html|svg)$/.test(path) && !/\.test\.js$|\/testing\/|\/fixtures\//.test(path)
 
 async function stage() {
   await setUp()
-  const missing = missingDependencies()
-  if (missing.length > 0) throw new SetupFailed(missing.join("\n"))
+  const problems = wrongDependencies()
+  if (problems.length > 0) throw new SetupFailed(problems.join("\n"))
   clean()
-  for (const [name, folder] of Object.entries(folders)) stagePackage(name, join(root, folder))
+  const modules = []
+  for (const { path, programs } of packagesWithPrograms()) modules.push(...(await stagePrograms(path, programs)))
+  for (const path of unbundled) stageFiles(path, places)
   stagePython()
-  stageTemplate("chat")
+  for (const name of ["chat", "python-chat"]) stageTemplate(name)
   cpSync(join(root, "LICENSE"), join(cli, "LICENSE"))
+  writeFileSync(join(lib, "THIRD-PARTY-LICENSES"), licencesOf(modules))
 }
 
-function stagePackage(name, from) {
-  const files = places.flatMap((place) => filesBelow(join(from, place))).filter(isShipped)
-  for (const file of files) stageFile(file, join(lib, name, relative(from, file)))
-  const { name: packageName, version, type } = JSON.parse(readFileSync(join(from, "package.json"), "utf8"))
-  writeFileSync(join(lib, name, "package.json"), JSON.stringify({ name: packageName, version, type, private: true }))
+async function stagePrograms(path, programs) {
+  const target = join(lib, path, "programs")
+  const shipped = programs.filter(({ name }) => !name.includes("/testing/"))
+  const { files, modules } = await bundle({ folder: root, path, programs: shipped, target, isPublished: true })
+  for (const file of files) stageFile(join(target, file), join(target, file))
+  stageFiles(path, ["src/migrations"])
+  return modules
 }
 
-/** At the same place beside the server as here, which is how the server finds it. */
+function stageFiles(path, kept) {
+  const from = join(root, path)
+  const files = kept.flatMap((place) => filesBelow(join(from, place))).filter(isShipped)
+  for (const file of files) stageFile(file, join(lib, path, relative(from, file)))
+  const { name, version, type } = manifestOf(path)
+  writeFileSync(join(lib, path, "package.json"), JSON.stringify({ name, version, type, private: true }))
+}
+
+/** The server finds it by its place relative to the JavaScript worker, as in this repository. */
 function stagePython() {
   const from = join(root, "workers/python")
-  const sources = [join(from, "main.py"), ...filesBelow(join(from, "superstep_worker"))]
-  for (const file of sources.filter((path) => path.endsWith(".py"))) {
+  const programs = ["main.py", "verify.py"].map((name) => join(from, name))
+  const modules = filesBelow(join(from, "superstep_worker")).filter((path) => path.endsWith(".py"))
+  for (const file of [...programs, ...modules]) {
     stageFile(file, join(lib, "workers/python", relative(from, file)))
   }
 }
@@ -58,38 +66,85 @@ function stagePython() {
 function stageFile(from, to) {
   mkdirSync(dirname(to), { recursive: true })
   if (!to.endsWith(".js")) return cpSync(from, to)
-  const text = withRelativeImports(readFileSync(from, "utf8"), relative(lib, to))
+  const text = withRelativeNames(readFileSync(from, "utf8"), relative(lib, to))
   return writeFileSync(to, text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n"))
 }
 
-/** `"@superstep/toolkit/db/sql"` in `server/dist/runs/queries.js` becomes `"../../../toolkit/dist/db/sql.js"`. */
-export function withRelativeImports(text, path) {
-  return text.replaceAll(/"@superstep\/([\w-]+)\/([\w./-]+)"/g, (_, name, file) => {
-    const to = relative(dirname(path), join(name, "dist", `${file}.js`))
-    return JSON.stringify(to.startsWith(".") ? to : `./${to}`)
+/**
+ * Replaces names of our packages by relative paths, since they do not exist as packages in the published one:
+ * `"@superstep/worker-js/main"` in `server/programs/main.js` becomes `"../../workers/js/dist/main.js"`.
+ */
+export function withRelativeNames(text, path) {
+  const named = /(\bfrom |\bimport\(|\bimport\.meta\.resolve\()"(@superstep\/[\w-]+|superstep)\/([\w./-]+)"/g
+  const changed = text.replaceAll(named, (_, before, name, file) => {
+    const folder = foldersByName()[name]
+    const to = relative(dirname(path), join(folder, fileOf(manifestOf(folder).exports, file)))
+    return before + JSON.stringify(to.startsWith(".") ? to : `./${to}`)
   })
+  const left = /["'`]@superstep\/[^"'`]*["'`]/.exec(changed)
+  if (left)
+    throw new SetupFailed(`${path} contains the name ${left[0]}: use import.meta.resolve("…"), which is made relative`)
+  return changed
 }
+
+/** A program has its own entry in `exports`; everything else is a compiled module. */
+const fileOf = (exports, name) => exports[`./${name}`] ?? `dist/${name}.js`
 
 const manifestOf = (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"))
 
-/** The published package is the only one that npm installs, so it must name what all of them need. */
-export function missingDependencies() {
-  const own = manifestOf(folders.cli)
-  const named = { ...own.dependencies, ...own.optionalDependencies }
-  return Object.values(folders).flatMap((folder) => {
-    const { name, dependencies = {}, optionalDependencies = {} } = manifestOf(folder)
-    return Object.entries({ ...dependencies, ...optionalDependencies })
-      .filter(([guest, version]) => !guest.startsWith("@superstep/") && named[guest] !== version)
-      .map(([guest, version]) => `cli/package.json must name what ${name} needs: ${guest}@${version}`)
-  })
+const foldersByName = () => Object.fromEntries(workspaces().map(({ path, manifest }) => [manifest.name, path]))
+
+/** npm installs only the published package, so its dependencies must be exactly the packages that are not bundled. */
+export function wrongDependencies() {
+  const { dependencies = {}, optionalDependencies = {} } = manifestOf("cli")
+  const named = { ...dependencies, ...optionalDependencies }
+  const needed = neededPackages()
+  return [
+    ...Object.keys(needed)
+      .filter((guest) => named[guest] !== needed[guest])
+      .map((guest) => `cli/package.json must have ${guest}@${needed[guest]} in dependencies: it is not bundled`),
+    ...Object.keys(named)
+      .filter((guest) => needed[guest] === undefined)
+      .map((guest) => `cli/package.json has ${guest} in dependencies, but it is bundled: move it to devDependencies`),
+  ]
 }
 
-/** npm leaves .gitignore and .npmrc out of any package, so dotfiles travel as `dot-…` (cli/src/project/template.ts). */
+function neededPackages() {
+  const isOutside = ([guest]) => outside.some((it) => guest === it || guest.startsWith(it.replace("*", "")))
+  const bundled = ["server", "control", "cli", "toolkit"].flatMap((it) => dependenciesOf(it).filter(isOutside))
+  return Object.fromEntries([...bundled, ...unbundled.flatMap(dependenciesOf)])
+}
+
+function dependenciesOf(folder) {
+  const { dependencies = {}, optionalDependencies = {} } = manifestOf(folder)
+  return Object.entries({ ...dependencies, ...optionalDependencies }).filter(([it]) => !it.startsWith("@superstep/"))
+}
+
+/**
+ * The licences of the bundled packages, whose texts must be distributed with them.
+ * @param modules  paths relative to the root
+ * @throws SetupFailed  a package has no licence
+ */
+export function licencesOf(modules) {
+  const folders = modules
+    .map((it) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(it)?.[0])
+    .filter((it) => it !== undefined)
+  const texts = [...new Set(folders)].sort().map((folder) => {
+    const { name, version, license } = manifestOf(folder)
+    const file = readdirSync(join(root, folder)).find((it) => /^(licen[cs]e|copying)/i.test(it))
+    if (!file && !license) throw new SetupFailed(`${name}@${version} is bundled but states no licence`)
+    const text = file ? readFileSync(join(root, folder, file), "utf8").trim() : `Licence: ${license}`
+    return `${name} ${version}\n\n${text}\n`
+  })
+  return texts.join(`\n${"-".repeat(80)}\n\n`)
+}
+
+/** npm excludes .gitignore and .npmrc from packages, so dotfiles are stored as `dot-…` (cli/src/project/template.ts). */
 function stageTemplate(name) {
   const template = join(root, "examples", name)
   if (!existsSync(template)) throw new SetupFailed(`examples/${name} is missing: \`superstep new\` copies it`)
   for (const entry of readdirSync(template)) {
-    if (["node_modules", ".superstep", "dist", "package-lock.json"].includes(entry)) continue
+    if (["node_modules", ".superstep", "dist", "package-lock.json", ".venv", "__pycache__"].includes(entry)) continue
     const carried = entry.startsWith(".") ? `dot-${entry.slice(1)}` : entry
     cpSync(join(template, entry), join(lib, "cli/templates", name, carried), { recursive: true })
   }

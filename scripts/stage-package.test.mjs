@@ -1,23 +1,43 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { missingDependencies, withRelativeImports } from "./stage-package.mjs"
+import { licencesOf, withRelativeNames, wrongDependencies } from "./stage-package.mjs"
 
 test("an import of another package of ours becomes a path inside the tarball", () => {
-  const text = 'import { sql } from "@superstep/toolkit/db/sql";\nimport pg from "pg";\n'
+  const text = 'import { problems } from "@superstep/protocol/worker/schema";\nimport pg from "pg";\n'
 
   assert.equal(
-    withRelativeImports(text, "server/dist/runs/queries.js"),
-    'import { sql } from "../../../toolkit/dist/db/sql.js";\nimport pg from "pg";\n',
+    withRelativeNames(text, "workers/js/dist/frames.js"),
+    'import { problems } from "../../../protocol/dist/worker/schema.js";\nimport pg from "pg";\n',
   )
 })
 
-test("so does the address of a program that is started", () => {
+test("so does the address of a program that is started, bundled or not", () => {
+  const names = ["@superstep/worker-js/main", "@superstep/control/edge/main", "superstep/main"]
+  const text = names.map((name) => `import.meta.resolve("${name}")`).join(" ")
+
   assert.equal(
-    withRelativeImports('import.meta.resolve("@superstep/worker-js/main")', "server/dist/workers/pool.js"),
-    'import.meta.resolve("../../../worker-js/dist/main.js")',
+    withRelativeNames(text, "server/programs/main.js"),
+    [
+      'import.meta.resolve("../../workers/js/dist/main.js")',
+      'import.meta.resolve("../../control/programs/edge.js")',
+      'import.meta.resolve("../../cli/programs/main.js")',
+    ].join(" "),
   )
 })
 
-test("the published package names everything that our packages need", () => {
-  assert.deepEqual(missingDependencies(), [])
+test("a name of ours that would lead nowhere in the tarball is refused", () => {
+  assert.throws(() => withRelativeNames('start("@superstep/server/main")', "control/programs/main.js"), {
+    message: /control\/programs\/main\.js contains the name "@superstep\/server\/main"/,
+  })
+})
+
+test("the published package names everything that is not in its programs, and nothing else", () => {
+  assert.deepEqual(wrongDependencies(), [])
+})
+
+test("the licence of each package in the programs goes along, once", () => {
+  const text = licencesOf(["node_modules/pg/lib/index.js", "node_modules/pg/lib/client.js", "server/dist/main.js"])
+
+  assert.equal(text.match(/Permission is hereby granted/g)?.length, 1)
+  assert.match(text, /^pg \d+\.\d+\.\d+\n/)
 })

@@ -1,19 +1,19 @@
-/** `npm start`: sets the clone up and starts Superstep. Arguments go on to `superstep up`. */
+/** `npm start`: prepares the clone and starts Superstep. Arguments are passed to `superstep up`. */
 import { spawn } from "node:child_process"
 import { join } from "node:path"
-import { problemBefore } from "./look-first.mjs"
+import { problemBefore } from "./early-checks.mjs"
 import { explain, root, SetupFailed, setUp } from "./setup.mjs"
 
-// One Ctrl-C comes twice: from the terminal to the whole group, and from npm, which passes it on. A person's second
-// one, which means "now", comes later than this.
+// One Ctrl-C arrives twice: from the terminal, which signals the whole process group, and from npm, which forwards it. A
+// second Ctrl-C of the user, which means "stop now", comes later than this.
 const sameSignalMs = 500
 
 async function start() {
   const problem = await problemBefore(process.argv.slice(2))
   if (problem) throw new SetupFailed(problem)
   await setUp()
-  const main = join(root, "cli/dist/main.js")
-  // In a session of its own it gets each signal once, from here, whether a terminal sent it or `kill`.
+  const main = join(root, "cli/programs/main.js")
+  // In a session of its own it gets each signal once, from this process, whether a terminal or `kill` sent it.
   const child = spawn(process.execPath, [main, "up", ...process.argv.slice(2)], { stdio: "inherit", detached: true })
   let lastAt = Number.NEGATIVE_INFINITY
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {

@@ -1,7 +1,7 @@
 /**
- * `npm test [-- words]`: compiles, starts one embedded Postgres for the run, and gives the test files to Node's test
- * runner, whose summary ends the output. Words select files by a part of their path: `npm test -- edge`. With `--newest`
- * the tests, their graphs and their clients use the newest LangGraph (tests/newest).
+ * `npm test [-- words]`: builds, starts one embedded Postgres for the run, and runs the test files with Node's test runner,
+ * whose summary ends the output. Words select files by a part of their path: `npm test -- edge`. With `--newest` the tests,
+ * their graphs and their clients use the newest LangGraph (tests/newest).
  */
 import { spawn } from "node:child_process"
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs"
@@ -10,11 +10,13 @@ import { join, relative } from "node:path"
 import { makeNewestCheckout } from "./newest-packages.mjs"
 import { processesLeftBehind } from "./processes.mjs"
 import { explain, filesBelow, packages, root, SetupFailed, setUp } from "./setup.mjs"
+import { inBatches } from "./test-batches.mjs"
+import { startingOrder } from "./test-order.mjs"
 
-// A file that hangs fails. The slowest take a minute or two on two cores that they have for themselves, and many times
-// that on a machine that does other work as well; the wider tests' 200 kills (tests/src/chaos) take some minutes.
+// A file that hangs fails after this time. The slowest files take a minute or two on two idle cores, and much longer on a
+// busy machine; the 200 kills of the wide tests (tests/src/chaos) take some minutes.
 const fileTimeoutMs = 1_200_000
-// How long a process that was told to stop may take before it counts as left behind.
+// How long a process that was asked to stop may take before it counts as left behind.
 const patienceMs = 5000
 
 async function test(args) {
@@ -37,7 +39,7 @@ async function test(args) {
   }
 }
 
-/** Compiled tests of the packages and those of these scripts, relative to the root. */
+/** Compiled tests of the packages, and tests of these scripts; relative to the root. */
 function testFiles() {
   const compiled = packages().flatMap((folder) => filesBelow(join(root, folder, "dist")))
   return [...compiled, ...filesBelow(join(root, "scripts"))]
@@ -46,8 +48,8 @@ function testFiles() {
 }
 
 /**
- * Everything that the run writes goes here. A short path, because sockets below it must stay under 100 bytes, and open
- * to all users as /tmp is: a root run starts Postgres and deployments under other users.
+ * Contains everything that the run writes. The path is short, since paths of sockets below it must stay under 100 bytes, and
+ * all users may enter it, since a run as root starts Postgres and deployments as other users.
  */
 function temporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), "st-"))
@@ -57,12 +59,12 @@ function temporaryFolder() {
 
 const memoryFolder = "/dev/shm"
 const memoryPrefix = "superstep-test-"
-// Some thirty databases are there at a time, of 8 MB each, with as much again that is not written back yet.
+// Some thirty databases of 8 MB each exist at a time, with as much data that is not written back yet.
 const memoryBytes = 2 ** 30
 
 /**
- * Tests make and drop more than a thousand databases, whose files cost most where a disk is behind them.
- * @returns a folder in memory, where the machine has room for it; what a killed run left there is removed
+ * Tests create and drop more than a thousand databases, which is slow on a disk.
+ * @returns  a folder in memory, if the machine has enough; removes folders of killed runs first
  */
 function databaseFolder() {
   if (!existsSync(memoryFolder)) return undefined
@@ -78,9 +80,9 @@ function databaseFolder() {
 }
 
 /**
- * Starts the Postgres that all files share, on a copy of a cluster from which tests with a Postgres of their own make
- * theirs (toolkit/src/testing/prepared-cluster.ts).
- * @returns what stops it again and removes its folder
+ * Starts the Postgres that all files share, on a copy of a prepared cluster. Tests with a Postgres of their own copy the same
+ * cluster (toolkit/src/testing/prepared-cluster.ts).
+ * @returns  a function that stops it and removes its folder
  */
 async function startPostgres(tmp) {
   if (process.env.SUPERSTEP_TEST_DATABASE_URI) return () => undefined
@@ -109,17 +111,15 @@ async function newestCheckout(tmp) {
   return folder
 }
 
+/** Files often wait for processes and timers, so two more files than there are processors run at a time, on a small machine. */
+const filesAtOnce = Math.min(4, availableParallelism() + 2)
+
 function runFiles(files, cwd, tmp) {
-  const concurrency = Math.max(1, Math.min(2, availableParallelism()))
-  const args = [
-    "--enable-source-maps",
-    "--test",
-    `--test-concurrency=${concurrency}`,
-    `--test-timeout=${fileTimeoutMs}`,
-    "--test-reporter=spec",
-    ...files,
-  ]
-  // A test must not notice which runner started it, nor take the settings of whoever runs it.
+  const runner = join(root, "scripts/run-files.mjs")
+  // Node passes its own options to the process of each file.
+  const starts = inBatches(startingOrder(files), { checkout: cwd, folder: tmp })
+  const args = ["--enable-source-maps", runner, filesAtOnce, fileTimeoutMs, ...starts].map(String)
+  // Tests must not depend on the runner that started them, or on the user's own settings.
   const { NODE_TEST_CONTEXT, SUPERSTEP_HOME, DATABASE_URI, ...env } = process.env
   const child = spawn(process.execPath, args, { cwd, stdio: "inherit", env: { ...env, TMPDIR: tmp } })
   return new Promise((resolve, reject) => {
@@ -128,7 +128,7 @@ function runFiles(files, cwd, tmp) {
   })
 }
 
-/** A process that a test left behind is a fault of that test: it is named, ended, and fails the run. */
+/** A process that a test left behind is a bug of that test: it is printed, killed, and fails the run. */
 async function endLeftovers(tmp) {
   const left = await processesLeftBehind(tmp, patienceMs)
   for (const { pid, command } of left) {

@@ -1,10 +1,10 @@
-/** A run with many listeners: it waits until they are all there, then sends its events as fast as it can. */
+/** A run with many listeners: it waits until all have joined, then sends its events as fast as possible. */
 import { access } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Annotation, StateGraph } from "@langchain/langgraph"
 
 const State = Annotation.Root({
-  /** A file that the benchmark makes when every listener has joined. */
+  /** A file that the benchmark creates when every listener has joined. */
   gate: Annotation(),
   events: Annotation(),
 })
@@ -20,10 +20,10 @@ async function wait({ gate }) {
   return {}
 }
 
-// Each event comes in a turn of its own, as a model's tokens do: several at once would go out in one write.
+// Each event is sent in its own turn of the event loop, like a model's tokens. Several in one turn would be one write.
 async function send({ events }, { writer }) {
   for (let number = 0; number < events; number++) {
-    writer({ number, text: "what a listener hears" })
+    writer({ number, text: "the text of an event" })
     await new Promise(setImmediate)
   }
   return {}

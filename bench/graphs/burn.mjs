@@ -1,4 +1,4 @@
-/** User code that holds its event loop: whatever shares the process with it waits. */
+/** A node that blocks its event loop, so that everything else in its process waits. */
 import { Annotation, StateGraph } from "@langchain/langgraph"
 
 const State = Annotation.Root({
@@ -8,7 +8,7 @@ const State = Annotation.Root({
   endedAt: Annotation(),
 })
 
-// The clock of the machine: the same in every process.
+// The machine's monotonic clock, which all processes share.
 const now = () => Number(process.hrtime.bigint()) / 1e6
 
 function burn({ ms }) {

@@ -1,4 +1,4 @@
-/** The least a graph can do: one node that says what it heard. What is measured is everything around it. */
+/** A minimal graph: one node that repeats its input. The measurement covers everything around the graph. */
 import { AIMessage } from "@langchain/core/messages"
 import { MessagesAnnotation, StateGraph } from "@langchain/langgraph"
 

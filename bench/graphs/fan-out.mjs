@@ -1,4 +1,4 @@
-/** As many parallel branches as it is asked for, in one super-step. */
+/** The requested number of parallel branches in one super-step. */
 import { Annotation, Send, StateGraph } from "@langchain/langgraph"
 
 const State = Annotation.Root({

@@ -1,16 +1,17 @@
-/** A loop of super-steps, each of which changes a state of 4 KB: what is measured is what a checkpoint costs. */
+/** A loop of super-steps that each change a state of 4 KB, or of the requested size, to measure the cost of checkpoints. */
 import { Annotation, StateGraph } from "@langchain/langgraph"
 
 const State = Annotation.Root({
   steps: Annotation(),
   step: Annotation(),
   text: Annotation(),
+  size: Annotation(),
 })
 
-/** Four kilobytes that no two steps share. */
-const textOf = (step) => `${step} `.repeat(4096).slice(0, 4096)
+/** A text that is different in each step. */
+const textOf = (step, size) => `${step} `.repeat(size).slice(0, size)
 
-const next = ({ step = 0 }) => ({ step: step + 1, text: textOf(step + 1) })
+const next = ({ step = 0, size = 4096 }) => ({ step: step + 1, text: textOf(step + 1, size) })
 
 export const graph = new StateGraph(State)
   .addNode("next", next)

@@ -1,11 +1,11 @@
-/** A model that streams as many tokens as it is asked for, as fast as it can or at a steady pace. */
+/** A model that streams the requested number of tokens, as fast as possible or at a steady pace. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, AIMessageChunk } from "@langchain/core/messages"
 import { ChatGenerationChunk } from "@langchain/core/outputs"
 import { MessagesAnnotation, StateGraph } from "@langchain/langgraph"
 
-/** The last message's text is the count, and perhaps a pause: `10 every 1000` milliseconds. Token number i is `ti `. */
+/** The last message's text is the number of tokens, optionally with a pause: `10 every 1000` (milliseconds). Token i is `ti `. */
 function askedFor(messages) {
   const [count, , pauseMs] = String(messages.at(-1)?.content).split(" ")
   const tokens = Array.from({ length: Number(count) }, (_, index) => `t${index} `)

@@ -1,4 +1,4 @@
-/** A job for the queue: it waits as for a network, and says when it began. */
+/** A job for the queue: it waits like a network request, and records when it started. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { Annotation, StateGraph } from "@langchain/langgraph"
 
@@ -8,7 +8,7 @@ const State = Annotation.Root({
 })
 
 async function work({ ms }) {
-  // The clock of the machine: the same in every process.
+  // The machine's monotonic clock, which all processes share.
   const beganAt = Number(process.hrtime.bigint()) / 1e6
   await sleep(ms)
   return { beganAt }

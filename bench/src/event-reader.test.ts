@@ -5,7 +5,7 @@ import { createEventReader, type StreamedEvent } from "./event-reader.js"
 const stream =
   'event: metadata\ndata: {"run_id":"é"}\nid: 1\n\n: heartbeat\n\nevent: end\r\ndata: null\r\n\r\ndata: a\ndata: b\n\n'
 
-test("events come out the same however their bytes are cut", () => {
+test("events are parsed correctly wherever their bytes are split", () => {
   const bytes = Buffer.from(stream)
   const expected: StreamedEvent[] = [
     { name: "metadata", data: '{"run_id":"é"}' },
@@ -21,7 +21,7 @@ test("events come out the same however their bytes are cut", () => {
   }
 })
 
-test("an event that has not ended is not there yet", () => {
+test("an incomplete event is not returned yet", () => {
   const read = createEventReader()
 
   assert.deepEqual(read(Buffer.from("event: values\ndata: {}\n")), [])

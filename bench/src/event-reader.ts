@@ -1,9 +1,9 @@
-/** Takes server-sent events out of the bytes of a response, as they come. */
+/** Parses server-sent events incrementally from the bytes of a response. */
 import { StringDecoder } from "node:string_decoder"
 
 export interface StreamedEvent {
   readonly name: string
-  /** The text of its data lines; empty for an event without data. */
+  /** The text of the data lines; empty without data. */
   readonly data: string
 }
 
@@ -17,7 +17,7 @@ export function createEventReader(): (bytes: Buffer) => StreamedEvent[] {
   }
 }
 
-/** A block of nothing but comments, such as a heartbeat, is no event. */
+/** A block that contains only comments, such as a heartbeat, gives no event. */
 function parseBlock(block: string): StreamedEvent[] {
   let name = "message"
   const data: string[] = []

@@ -1,34 +1,34 @@
-/** The load generator: raw `node:http` on kept-alive connections, so that it costs as little as it can itself. */
+/** The load generator: raw `node:http` on kept-alive connections, to use little processor time itself. */
 import { Agent, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http"
 import { buffer, json, text } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import { createEventReader, type StreamedEvent } from "./event-reader.js"
 
-/** Where a system answers. */
+/** The address of a system. */
 export interface Target {
   readonly address: { readonly socketPath: string } | { readonly host: string; readonly port: number }
-  /** What comes before every path, such as `/d/bench`. */
+  /** The prefix of every path, such as `/d/bench`. */
   readonly prefix: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A stream as its bytes came. It is parsed when the clock has stopped, so that parsing takes nothing from what runs. */
+/** The recorded bytes of a stream. They are parsed after the clock has stopped, so that parsing does not affect the measurement. */
 export interface Recording {
-  /** Each piece, with the milliseconds since the request was begun. */
+  /** The received chunks, with the time in milliseconds since the start of the request. */
   readonly pieces: readonly { readonly atMs: number; readonly bytes: Buffer }[]
-  /** False when it was given up before its end. */
+  /** False if the client cancelled the stream before its end. */
   readonly isWhole: boolean
   readonly endMs: number
 }
 
-/** A run's stream, with times in milliseconds since the request was begun. */
+/** A run's stream, with times in milliseconds since the start of the request. */
 export interface StreamedRun {
   readonly events: readonly StreamedEvent[]
-  /** Any event, which is `metadata`. */
+  /** The first event, which is `metadata`. */
   readonly firstEventMs: number
-  /** The first one that the graph made. */
+  /** The first event of the graph. */
   readonly firstOutputMs: number
-  /** The response was over. */
+  /** The end of the response. */
   readonly endMs: number
   readonly isWhole: boolean
 }
@@ -37,14 +37,14 @@ export class BenchFailed extends Error {}
 
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
 
-/** @throws BenchFailed  any answer but a 2xx */
+/** @throws BenchFailed  for any status other than 2xx */
 export async function callJson(target: Target, method: string, path: string, body?: unknown): Promise<unknown> {
   const response = await send(target, method, path, body)
   await expectOk(response, method, path)
   return json(response)
 }
 
-/** The answer's text, and the milliseconds until all of it was there. @throws as `callJson` does */
+/** The response text, and the time until it was complete in milliseconds. @throws like `callJson` */
 export async function timeCall(
   target: Target,
   method: string,
@@ -58,14 +58,14 @@ export async function timeCall(
   return { ms: performance.now() - begin, answer: bytes.toString() }
 }
 
-/** @throws as `callJson` does */
+/** @throws like `callJson` */
 export async function streamRun(target: Target, path: string, body: unknown): Promise<StreamedRun> {
   return parseRun(await recordRun(target, path, body))
 }
 
 /**
- * @param signal  gives the stream up: what came until then is the recording
- * @throws as `callJson` does
+ * @param signal  cancels the stream; the recording then has what was received before
+ * @throws like `callJson`
  */
 export async function recordRun(target: Target, path: string, body: unknown, signal?: AbortSignal): Promise<Recording> {
   const begin = performance.now()
@@ -78,7 +78,7 @@ export async function recordRun(target: Target, path: string, body: unknown, sig
   } catch (error) {
     if (signal?.aborted) return { pieces, isWhole: false, endMs: performance.now() - begin }
     if (error instanceof BenchFailed) throw error
-    throw new BenchFailed(`the stream broke: ${(error as Error).message}`, { cause: error })
+    throw new BenchFailed(`the stream failed: ${(error as Error).message}`, { cause: error })
   }
 }
 
@@ -98,7 +98,7 @@ export function parseRun({ pieces, isWhole, endMs }: Recording): StreamedRun {
 
 const isOutput = (name: string): boolean => name !== "metadata" && name !== "end"
 
-// A full backlog refuses a Unix socket's client at once, where one of TCP waits: so wait as TCP would.
+// A Unix socket with a full backlog rejects clients at once, while TCP clients wait. So retry after a pause.
 const backlogPauseMs = 5
 
 async function send(
@@ -133,7 +133,7 @@ async function send(
   }
 }
 
-/** The other end closed a kept connection just when it was used again: nothing was asked yet. */
+/** The server closed a kept-alive connection just when it was reused. The request was not sent, so it can be retried. */
 class ClosedWhileIdle extends Error {}
 
 const answerTo = (options: RequestOptions, payload: Buffer | undefined): Promise<IncomingMessage> =>
@@ -150,5 +150,5 @@ async function expectOk(response: IncomingMessage, method: string, path: string)
   const { statusCode = 0 } = response
   if (statusCode >= 200 && statusCode <= 299) return
   const answer = await text(response)
-  throw new BenchFailed(`${method} ${path} answered ${statusCode}: ${answer}`)
+  throw new BenchFailed(`${method} ${path} returned ${statusCode}: ${answer}`)
 }

@@ -1,4 +1,4 @@
-/** `npm run bench`: measures the agent server beside a bare reference in the same run, and prints their ratios. */
+/** `npm run bench`: measures the agent server and a bare reference in the same run, and prints their ratios. */
 import { writeFile } from "node:fs/promises"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { BenchFailed } from "./http-client.js"
@@ -42,10 +42,10 @@ async function bench(options: Options, cleanup: Cleanup): Promise<void> {
     const report = { environment: environment(), options, rows, failures }
     await writeFile(options.jsonFile, `${JSON.stringify(report, null, 2)}\n`)
   }
-  if (failures.length > 0) throw new BenchFailed(`\nwithout a figure:\n${failures.join("\n")}`)
+  if (failures.length > 0) throw new BenchFailed(`\nfailed scenarios:\n${failures.join("\n")}`)
 }
 
-/** Each scenario begins with fresh processes, so its figures do not depend on what ran before it. */
+/** Each scenario starts new processes, so its figures do not depend on earlier scenarios. */
 async function measureAnew(
   scenario: Scenario,
   systems: Systems,
@@ -61,7 +61,7 @@ async function measureAnew(
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 
 await main().catch((error: unknown) => {
-  // All is stopped; what still waits for an answer need not go on.
+  // Everything is stopped. Pending requests are abandoned.
   if (error instanceof Interrupted) process.exit(130)
   say(error instanceof BenchFailed || error instanceof TypeError ? error.message : String((error as Error).stack))
   process.exitCode = 1

@@ -3,25 +3,25 @@ import type { Cleanup } from "./processes.js"
 import type { Sample, Scenario } from "./scenarios/scenario.js"
 import type { System, SystemName } from "./systems/system.js"
 
-/** Every sample of a system in a scenario, by round; none of a system that failed, in whichever round. */
+/** All samples of a system in a scenario, by round. Empty if the system failed in any round. */
 export interface Measured {
   readonly scenario: Scenario
   readonly system: SystemName
   readonly rounds: readonly (readonly Sample[])[]
-  /** Why there is no figure. */
+  /** The error of a system that failed. */
   readonly failure: string | undefined
 }
 
 export interface Measuring {
   readonly repeats: number
   readonly cleanup: Cleanup
-  /** Is told what is under way. */
+  /** Reports progress. */
   say(line: string): void
 }
 
 /**
- * Runs a scenario on every system. The systems take turns, round by round, so that a machine that grows warm or busy
- * does so for all of them. A system that gives one wrong answer is out: its times would mean nothing.
+ * Runs a scenario on every system. The systems take turns, one round each, so that changes of the machine's speed affect all of
+ * them. A system that gives one wrong result is excluded, because its times are meaningless.
  */
 export async function measure(
   scenario: Scenario,
@@ -33,7 +33,7 @@ export async function measure(
     rounds: [] as Sample[][],
     failure: undefined as string | undefined,
   }))
-  const rounds = Math.min(repeats, scenario.mostRounds ?? repeats)
+  const rounds = Math.min(repeats, scenario.maxRounds ?? repeats)
   for (let round = 0; round <= rounds; round++) {
     say(`${scenario.name}: ${round === 0 ? "warming up" : `round ${round} of ${rounds}`}`)
     for (const result of results.filter(({ failure }) => failure === undefined)) {

@@ -1,34 +1,37 @@
-/** What may be said on the command line. */
+/** The command line. */
 import { parseArgs } from "node:util"
 import type { SystemName } from "./systems/system.js"
 
 export interface Options {
   readonly systems: readonly SystemName[]
-  /** Only scenarios whose name has this in it. */
+  /** Only scenarios whose name contains this. */
   readonly only: string
   readonly repeats: number
   readonly requests: number
   readonly tokens: number
-  /** Small numbers everywhere: shows that all works, says little about speed. */
+  /** Number of ended runs of the aged database, which has a tenth as many threads. */
+  readonly history: number
+  /** Small numbers everywhere: a smoke test, not a measurement. */
   readonly isQuick: boolean
-  /** Also the scenario of many sleeping deployments, which takes minutes. */
+  /** Also the scenarios of idle and sleeping deployments, which take minutes. */
   readonly withIdle: boolean
   readonly jsonFile: string | undefined
 }
 
 export const usage = `npm run bench -- [options]
   --floor          only the bare reference, no agent server
-  --peer           also the public dev server, which is installed from npm at first
+  --peer           also the public dev server, which is installed from npm first
   --only TEXT      only scenarios with TEXT in their name
-  --idle           also 20 deployments that are idle, and 20 that sleep: a matter of minutes
+  --idle           also 20 idle deployments and 20 sleeping ones; takes minutes
   --quick          small numbers and one round: a smoke test
-  --repeats N      rounds; what is shown is the median of their figures (default 5)
-  --requests N     requests one after the other in a round (default 100)
-  --tokens N       tokens of the long stream (default 20000)
-  --json FILE      also write everything as JSON
+  --repeats N      number of rounds; the table shows medians (default 5)
+  --requests N     sequential requests per round (default 100)
+  --tokens N       number of tokens of the long stream (default 20000)
+  --history N      number of ended runs of the aged database (default 1000000; 2000000 need about 4 GB of disk)
+  --json FILE      also write all results as JSON
   --help`
 
-/** @throws TypeError  naming the option that is not understood */
+/** @throws TypeError  naming the invalid option */
 export function readOptions(args: readonly string[]): Options | "help" {
   const { values } = parseArgs({
     args: [...args],
@@ -41,6 +44,7 @@ export function readOptions(args: readonly string[]): Options | "help" {
       repeats: { type: "string" },
       requests: { type: "string" },
       tokens: { type: "string" },
+      history: { type: "string" },
       json: { type: "string" },
       help: { type: "boolean", default: false },
     },
@@ -50,13 +54,14 @@ export function readOptions(args: readonly string[]): Options | "help" {
   return {
     systems: [
       "floor",
-      ...(values.floor ? [] : (["server", "edge"] as const)),
+      ...(values.floor ? [] : (["server", "proxy", "edge"] as const)),
       ...(values.peer ? (["peer"] as const) : []),
     ],
     only: values.only,
     repeats: count("repeats", values.repeats ?? (small ? "1" : "5")),
     requests: count("requests", values.requests ?? (small ? "10" : "100")),
     tokens: count("tokens", values.tokens ?? (small ? "500" : "20000")),
+    history: count("history", values.history ?? "1000000"),
     isQuick: small,
     withIdle: values.idle,
     jsonFile: values.json,
@@ -64,6 +69,6 @@ export function readOptions(args: readonly string[]): Options | "help" {
 }
 
 function count(name: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new TypeError(`--${name} wants a whole number above 0, not "${text}"`)
+  if (!/^[1-9]\d*$/.test(text)) throw new TypeError(`--${name} must be a whole number above 0, not "${text}"`)
   return Number(text)
 }

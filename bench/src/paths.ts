@@ -1,4 +1,4 @@
 import { fileURLToPath } from "node:url"
 
-/** @param relative  as seen from the folder of this package */
+/** @param relative  relative to the folder of this package */
 export const pathTo = (relative: string): string => fileURLToPath(new URL(`../${relative}`, import.meta.url))

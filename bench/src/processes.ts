@@ -1,4 +1,4 @@
-/** Owns every process of a benchmark: each that was started is stopped, in reverse order, however the benchmark ends. */
+/** Owns every process of a benchmark: all are stopped in reverse order, however the benchmark ends. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { closeSync, openSync, readFileSync } from "node:fs"
@@ -11,13 +11,13 @@ export class Cleanup implements AsyncDisposable {
   readonly #steps: (() => unknown)[] = []
   #isOver = false
 
-  /** Does this at the end, before everything that was added earlier. @throws BenchFailed  the end has been */
+  /** Adds a cleanup step. Steps run in reverse order. @throws BenchFailed  the cleanup has already started */
   add(step: () => unknown): void {
     this.assertOpen()
     this.#steps.push(step)
   }
 
-  /** Nothing may be started any more once the end has begun: nobody would stop it. @throws BenchFailed */
+  /** Call it before starting a process: after the start of the cleanup nothing would stop it. @throws BenchFailed */
   assertOpen(): void {
     if (this.#isOver) throw new BenchFailed("the benchmark is over")
   }
@@ -33,13 +33,13 @@ export interface Program {
   readonly env: Readonly<Record<string, string>>
   readonly logFile: string
   readonly cwd?: string
-  /** Of ours, which it gets as its 3, 4 and so on. */
+  /** Our file descriptors that the program inherits as 3, 4 and so on. */
   readonly descriptors?: readonly number[]
-  /** How it is asked to stop, and how long it has before it is killed. */
+  /** The signal that stops it, and the time until it is killed. */
   readonly stop?: { readonly signal: NodeJS.Signals; readonly graceMs: number }
 }
 
-/** Starts a program; its output goes to the file. It stops with the cleanup. */
+/** Starts a program that writes its output to the file. The cleanup stops it. */
 export function startProgram(
   { argv, env, logFile, cwd, descriptors = [], stop: how = politely }: Program,
   cleanup: Cleanup,
@@ -54,7 +54,7 @@ export function startProgram(
   return child
 }
 
-/** What a program needs of this machine, and nothing that could change what is measured. */
+/** The environment variables that a program needs, without any that could affect the measurement. */
 function inherited(): Record<string, string> {
   const names = ["PATH", "HOME", "TMPDIR", "LANG", "TZ"]
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
@@ -71,7 +71,7 @@ async function stop(child: ChildProcess, { signal, graceMs }: NonNullable<Progra
   started.forEach(killIfAlive)
 }
 
-/** A program that was killed could not end its own children. */
+/** Kills a child that its killed parent could not stop. */
 function killIfAlive(pid: number): void {
   try {
     process.kill(pid, "SIGKILL")
@@ -80,6 +80,6 @@ function killIfAlive(pid: number): void {
   }
 }
 
-/** The end of what a program printed, for a person who wonders why it failed. */
+/** The last lines of a program's output, for error messages. */
 export const lastLines = (logFile: string): string =>
   readFileSync(logFile, "utf8").trim().split("\n").slice(-15).join("\n")

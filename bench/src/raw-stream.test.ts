@@ -7,7 +7,7 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { BenchFailed } from "./http-client.js"
 import { openRawStream } from "./raw-stream.js"
 
-test("a raw listener reads the events of a chunked response, and refuses what is no stream", async () => {
+test("a raw listener reads the events of a chunked response, and rejects a response that is not a stream", async () => {
   const socketPath = join(temporaryFolder(), "server.sock")
   const server = createServer((request, response) => {
     if (request.url !== "/stream") return response.writeHead(404).end()

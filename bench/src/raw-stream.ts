@@ -1,6 +1,6 @@
 /**
- * A listener that costs next to nothing: what comes on its socket is kept as it is and read when the clock has stopped.
- * Two hundred of them leave the processor to the system that feeds them.
+ * A listener that uses almost no processor time: it keeps the bytes of its socket and parses them after the clock has stopped.
+ * So two hundred listeners leave the processor to the measured system.
  */
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
@@ -8,14 +8,14 @@ import { createEventReader, type StreamedEvent } from "./event-reader.js"
 import { BenchFailed, type Target } from "./http-client.js"
 
 export interface RawStream {
-  /** The response's head has come. */
+  /** Resolves when the response headers have arrived. */
   readonly joined: Promise<unknown>
-  /** The response is over, or was given up. */
+  /** Resolves when the response has ended or was cancelled. */
   readonly ended: Promise<unknown>
-  /** When the last bytes came, by `performance.now()`. */
+  /** When the last bytes arrived, by `performance.now()`. */
   lastAt(): number
   giveUp(): void
-  /** @throws BenchFailed  when the answer is no 200 */
+  /** @throws BenchFailed  when the status is not 200 */
   events(): StreamedEvent[]
 }
 
@@ -41,7 +41,7 @@ export function openRawStream({ address, prefix, headers }: Target, path: string
   }
 }
 
-/** A reset is an end too: what came before it counts, and the rest is missing. */
+/** A reset also ends the stream: the bytes before it count, and the rest is missing. */
 async function untilClosed(socket: Socket): Promise<void> {
   socket.on("error", () => undefined)
   await new Promise((resolve) => socket.once("close", resolve))
@@ -50,7 +50,7 @@ async function untilClosed(socket: Socket): Promise<void> {
 function readEvents(response: Buffer, path: string): StreamedEvent[] {
   const headEnd = response.indexOf("\r\n\r\n")
   const head = response.subarray(0, headEnd).toString()
-  if (!/^HTTP\/1\.1 200 /.test(head)) throw new BenchFailed(`GET ${path} answered ${head.split("\r\n")[0]}`)
+  if (!/^HTTP\/1\.1 200 /.test(head)) throw new BenchFailed(`GET ${path} returned ${head.split("\r\n")[0]}`)
   const body = response.subarray(headEnd + 4)
   const read = createEventReader()
   return /^transfer-encoding: *chunked/im.test(head) ? chunksOf(body).flatMap(read) : read(body)

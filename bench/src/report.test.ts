@@ -11,7 +11,7 @@ import { median, percentile } from "./statistics.js"
 import type { System, SystemName } from "./systems/system.js"
 import { targets } from "./targets.js"
 
-test("a percentile is a sample, by the nearest rank", () => {
+test("a percentile is the sample of the nearest rank", () => {
   const samples = [5, 1, 4, 2, 3]
 
   assert.equal(percentile(samples, 0.5), 3)
@@ -50,8 +50,8 @@ test("figures are medians over rounds; the server is compared with the floor and
 
   assert.deepEqual(p50?.values, { floor: 2, server: 4, edge: 6, peer: 40 })
   assert.deepEqual(p50?.ratios, { floor: 2, peer: 0.1, edge: 1.5 })
-  assert.deepEqual(p50?.server, { atLeast: 5, aim: 2.5, reaches: "at least" })
-  assert.deepEqual(p50?.edge, { atLeast: 1.25, aim: 1.1, reaches: "neither" })
+  assert.deepEqual(p50?.server, { atLeast: 6, aim: 4, unit: "×", reaches: "aim" })
+  assert.deepEqual(p50?.edge, { atLeast: 1.2, aim: 1.1, unit: "×", reaches: "neither" })
   assert.equal(p99?.values.floor, 9)
   assert.equal(p99?.server?.reaches, "neither")
 })
@@ -84,18 +84,21 @@ test("a system that fails in a later round has no figure, and the others keep th
   assert.deepEqual(summarise(results)[0]?.values, { floor: 1 })
 })
 
-test("the table has one line a figure, and a dash where a system has none", () => {
+test("the table has one line per figure, and a dash where a system has none", () => {
   const options = readOptions(["--repeats", "2", "--peer"])
   assert.ok(options !== "help")
-  const failed = { ...measured("peer"), failure: "it is not served" }
+  const failed = { ...measured("peer"), failure: "not supported" }
 
   const table = renderTable(summarise([measured("floor", [2.5]), measured("server", [5]), failed]), options)
 
-  assert.match(table, /^ +floor +server +edge +peer +÷ floor +÷ peer +edge ÷ server +at least +aim +reaches$/m)
-  assert.match(table, /^ {2}first event p50 +2\.5 ms +5 ms +– +– +2\.00× +5 ms +2\.5 ms +at least$/m)
+  assert.match(
+    table,
+    /^ +floor +server +proxy +edge +peer +÷ floor +÷ peer +edge ÷ server +edge ÷ proxy +at least +aim +reaches$/m,
+  )
+  assert.match(table, /^ {2}first event p50 +2\.5 ms +5 ms +– +– +– +2\.00× +6× +4× +aim$/m)
 })
 
-test("every target has its figure", () => {
+test("every target matches a figure", () => {
   const options = readOptions(["--idle"])
   assert.ok(options !== "help")
   const figures = scenarios(options).flatMap(({ name, metrics }) => metrics.map(({ label }) => ({ name, label })))
@@ -107,8 +110,8 @@ test("every target has its figure", () => {
   assert.deepEqual(lost, [])
 })
 
-test("an option that makes no sense is named", () => {
-  assert.throws(() => readOptions(["--repeats", "0"]), /--repeats wants a whole number above 0, not "0"/)
+test("an error about an invalid option names it", () => {
+  assert.throws(() => readOptions(["--repeats", "0"]), /--repeats must be a whole number above 0, not "0"/)
   assert.throws(() => readOptions(["--fast"]), /--fast/)
   assert.equal(readOptions(["--help"]), "help")
 })

@@ -1,21 +1,21 @@
-/** What people and programs read at the end. Pure. */
+/** The report, as a table and as JSON. Pure. */
 import { arch, cpus, platform } from "node:os"
 import type { Measured } from "./measure.js"
 import type { Options } from "./options.js"
 import type { Metric, Sample } from "./scenarios/scenario.js"
 import { median, percentile } from "./statistics.js"
 import type { SystemName } from "./systems/system.js"
-import { edgeTarget, targetOf } from "./targets.js"
+import { edgeTarget, type Target, targetOf } from "./targets.js"
 
-/** One figure on every system that was measured; the median over the rounds. */
+/** One figure of every measured system: the median over the rounds. */
 export interface Row {
   readonly scenario: string
   readonly metric: string
   readonly unit: Metric["unit"]
   readonly values: Readonly<Partial<Record<SystemName, number>>>
-  /** The server's figure by the floor's and by the peer's; the edge's by the server's. */
-  readonly ratios: Readonly<Partial<Record<"floor" | "peer" | "edge", number>>>
-  /** Whether the server's figure reaches its target; absent where there is none. */
+  /** The server's figure divided by the floor's and by the peer's; the edge's divided by the server's and by the proxy's. */
+  readonly ratios: Readonly<Partial<Record<"floor" | "peer" | "edge" | "proxy", number>>>
+  /** Whether the server's figure, or its ratio to the floor, reaches its target. Absent without a target. */
   readonly server?: Verdict
   readonly edge?: Verdict
 }
@@ -23,10 +23,12 @@ export interface Row {
 export interface Verdict {
   readonly atLeast: number
   readonly aim: number
+  /** The unit of `atLeast` and `aim`: the metric's, or × for a ratio to the floor. */
+  readonly unit: Metric["unit"] | "×"
   readonly reaches: "aim" | "at least" | "neither"
 }
 
-/** @param measured  of one scenario, a system each */
+/** @param measured  the results of one scenario, one per system */
 export function summarise(measured: readonly Measured[]): Row[] {
   const scenario = measured[0]?.scenario
   return (scenario?.metrics ?? []).map((metric) => {
@@ -35,8 +37,9 @@ export function summarise(measured: readonly Measured[]): Row[] {
       return Number.isNaN(value) ? [] : [[system, value] as const]
     })
     const values: Row["values"] = Object.fromEntries(found)
-    const { floor, server, edge, peer } = values
-    const ratios = { floor: ratio(server, floor), peer: ratio(server, peer), edge: ratio(edge, server) }
+    const { floor, server, proxy, edge, peer } = values
+    const [byFloor, byPeer] = [ratio(server, floor), ratio(server, peer)]
+    const ratios = { floor: byFloor, peer: byPeer, edge: ratio(edge, server), proxy: ratio(edge, proxy) }
     const target = targetOf(scenario?.name ?? "", metric.label)
     return {
       scenario: scenario?.name ?? "",
@@ -44,8 +47,8 @@ export function summarise(measured: readonly Measured[]): Row[] {
       unit: metric.unit,
       values,
       ratios: Object.fromEntries(Object.entries(ratios).filter(([, value]) => value !== undefined)),
-      ...(target && server !== undefined && { server: judge(server, target, metric.better) }),
-      ...(ratios.edge !== undefined && { edge: judge(ratios.edge, edgeTarget, metric.better) }),
+      ...serverVerdict(target, target?.isRatio ? ratios.floor : server, metric),
+      ...(ratios.edge !== undefined && { edge: judge(ratios.edge, { ...edgeTarget, isRatio: true }, metric) }),
     }
   })
 }
@@ -59,17 +62,25 @@ function overRounds(rounds: Measured["rounds"], { key, statistic = "p50" }: Metr
 const ratio = (value: number | undefined, base: number | undefined): number | undefined =>
   value === undefined || base === undefined ? undefined : value / base
 
-function judge(value: number, { atLeast, aim }: { atLeast: number; aim: number }, better: Metric["better"]): Verdict {
+const serverVerdict = (target: Target | undefined, value: number | undefined, metric: Metric): Pick<Row, "server"> =>
+  target && value !== undefined ? { server: judge(value, target, metric) } : {}
+
+function judge(
+  value: number,
+  { atLeast, aim, isRatio }: Pick<Target, "atLeast" | "aim" | "isRatio">,
+  { better, unit: ofMetric }: Metric,
+): Verdict {
   const isMet = (target: number) => (better === "low" ? value <= target : value >= target)
-  return { atLeast, aim, reaches: isMet(aim) ? "aim" : isMet(atLeast) ? "at least" : "neither" }
+  const unit = isRatio ? "×" : ofMetric
+  return { atLeast, aim, unit, reaches: isMet(aim) ? "aim" : isMet(atLeast) ? "at least" : "neither" }
 }
 
 export const environment = () => ({ node: process.version, platform: `${platform()} ${arch()}`, cores: cpus().length })
 
-/** The table for people: one line a figure. */
+/** The table, one line per figure. */
 export function renderTable(rows: readonly Row[], options: Options): string {
   const { node, platform, cores } = environment()
-  const title = `Node ${node}, ${platform}, ${cores} cores; medians of ${options.repeats} rounds, fewer where one takes long`
+  const title = `Node ${node}, ${platform}, ${cores} cores; medians of ${options.repeats} rounds, fewer where a round takes long`
   return `${title}\n\n${renderRows(rows, options)}`
 }
 
@@ -83,26 +94,34 @@ export function renderRows(rows: readonly Row[], { systems }: Options): string {
 }
 
 const ratioColumns = (systems: readonly SystemName[]): string[] =>
-  systems.includes("server") ? ["÷ floor", ...(systems.includes("peer") ? ["÷ peer"] : []), "edge ÷ server"] : []
+  systems.includes("server")
+    ? ["÷ floor", ...(systems.includes("peer") ? ["÷ peer"] : []), "edge ÷ server", "edge ÷ proxy"]
+    : []
+
+const baseOf: Readonly<Record<string, keyof Row["ratios"]>> = {
+  "÷ floor": "floor",
+  "÷ peer": "peer",
+  "edge ÷ server": "edge",
+  "edge ÷ proxy": "proxy",
+}
 
 function renderRow({ metric, unit, values, ratios, server, edge }: Row, systems: readonly SystemName[]): string[] {
   const figures = systems.map((name) => renderValue(values[name], unit))
   const times = (value: number | undefined) => (value === undefined ? "" : `${value.toFixed(2)}×`)
-  const shown = ratioColumns(systems).map((name) =>
-    times(name === "÷ floor" ? ratios.floor : name === "÷ peer" ? ratios.peer : ratios.edge),
-  )
+  const shown = ratioColumns(systems).map((name) => times(ratios[baseOf[name] ?? "edge"]))
   const edgeNote = edge && edge.reaches !== "aim" ? `; edge ${edge.reaches}` : ""
-  const verdict = server ? [renderValue(server.atLeast, unit), renderValue(server.aim, unit)] : ["", ""]
+  const verdict = server ? [renderValue(server.atLeast, server.unit), renderValue(server.aim, server.unit)] : ["", ""]
   return [`  ${metric}`, ...figures, ...shown, ...verdict, `${server?.reaches ?? ""}${edgeNote}`]
 }
 
-function renderValue(value: number | undefined, unit: Metric["unit"]): string {
+function renderValue(value: number | undefined, unit: Verdict["unit"]): string {
   if (value === undefined) return "–"
+  if (unit === "×") return `${value}×`
   const digits = Math.abs(value) >= 100 || (unit === "" && Number.isInteger(value)) ? 0 : Math.abs(value) >= 10 ? 1 : 2
   return `${value.toLocaleString("en", { maximumFractionDigits: digits })} ${unit}`.trim()
 }
 
-/** Columns as wide as what is in them; a line with a single cell is a heading and widens none. */
+/** Aligns columns to their widest cell. A line with a single cell is a heading and does not affect the widths. */
 function align(lines: readonly string[][]): string[] {
   const cells = lines.filter((line) => line.length > 1)
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)))

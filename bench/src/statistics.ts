@@ -1,4 +1,4 @@
-/** What many samples say. Pure. */
+/** Statistics of samples. Pure. */
 
 /** The value below which a share of the samples lies, by the nearest rank. @param share  from 0 to 1 */
 export function percentile(samples: readonly number[], share: number): number {

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-/** A published package carries all our packages in `lib` (scripts/stage-package.mjs); in the repository there is `dist`. */
+/** A published package carries all our packages in `lib` (scripts/stage-package.mjs); in the repository there is `programs`. */
 import { existsSync } from "node:fs"
 
-const programs = ["../lib/cli/dist/main.js", "../dist/main.js"].map((path) => new URL(path, import.meta.url))
+const programs = ["../lib/cli/programs/main.js", "../programs/main.js"].map((path) => new URL(path, import.meta.url))
 const program = programs.find((path) => existsSync(path))
 if (program) await import(program.href)
 else {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { commandsFor, commandTable } from "./command-table.js"
 
-test("each word leads to the commands that begin with it, and any other word to all", async () => {
+test("each word selects the commands that start with it, and an unknown word selects all", async () => {
   const all = await commandsFor("--help")
 
   const found = await Promise.all(

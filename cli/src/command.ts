@@ -1,14 +1,14 @@
-/** The shape of every command, and the one function that hands them to commander. */
+/** The interface of commands, and the function that registers them with commander. */
 import type { Command, Option } from "commander"
 import type { Config } from "./config.js"
 import type { Output } from "./output/output.js"
 
-/** What a command is given beside its own words. */
+/** The context of a command, besides its arguments. */
 export interface Context {
   readonly config: Config
-  /** Results: what a script may read. */
+  /** For results, which scripts may read. */
   readonly out: Output
-  /** Progress and advice: what a person reads meanwhile. */
+  /** For progress and advice, which people read. */
   readonly err: Output
 }
 
@@ -22,11 +22,11 @@ export interface CliCommand<Options = object> {
   readonly words: string
   readonly summary: string
   readonly options: readonly Option[]
-  /** @throws KnownError  for everything the caller can mend; `main.ts` turns it into words and an exit code */
+  /** @throws KnownError  for everything the caller can fix; `main.ts` turns it into a message and an exit code */
   run(call: Call<Options>): Promise<void>
 }
 
-/** Adds a command below the groups that its words name; `groups` says what a group is for. */
+/** Adds a command to the groups that its words name; `groups` has their descriptions. */
 export function addCommand(
   program: Command,
   command: CliCommand,

@@ -1,9 +1,11 @@
-/** Settings of the command line, read from the environment; options of a command go before them. */
+/** Settings of the command line, read from the environment; options of a command take precedence. */
 import { resolve } from "node:path"
+import { scheduleProblem } from "@superstep/server/crons/schedule"
+import { databaseAddress } from "@superstep/toolkit/config/database-address"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
 
-// The control plane runs in the data folder: what is named from here is told to it in full.
+// The control plane runs in the data folder, so relative paths are resolved here.
 const file = z
   .string()
   .transform((path) => resolve(path))
@@ -12,21 +14,19 @@ const file = z
 export const settings = {
   home: {
     env: "SUPERSTEP_HOME",
-    describe: "Data folder: the embedded Postgres, credentials, logs, git repositories.",
+    describe: "Data folder: embedded Postgres, credentials, logs, git repositories.",
     schema: z.string().default(".superstep"),
   },
   databaseUri: {
     env: "DATABASE_URI",
-    describe: "Postgres server to use in place of the embedded one; its role must be able to create databases.",
-    schema: z
-      .string()
-      .optional()
-      .transform((text) => (text === undefined ? undefined : new Secret(text))),
+    describe:
+      "Postgres server to use instead of the embedded one; its role must be able to create databases and roles.",
+    schema: databaseAddress.optional(),
   },
   stopAllOnExit: {
     env: "SUPERSTEP_STOP_ALL_ON_EXIT",
     describe:
-      "0: SIGTERM ends `superstep up` and its control plane alone; agents, builds, the edge and the embedded Postgres go on for the next start. For service managers; Ctrl-C stops everything all the same.",
+      "0: SIGTERM stops only `superstep up` and its control plane; agents, builds, the edge and the embedded Postgres keep running for the next start. For service managers; Ctrl-C still stops everything.",
     schema: z
       .enum(["0", "1"])
       .default("1")
@@ -35,23 +35,50 @@ export const settings = {
   },
   publicUrl: {
     env: "SUPERSTEP_PUBLIC_URL",
-    describe: "Where the API is reached, when a proxy is in front.",
+    describe: "Public address of the API, when a reverse proxy is in front.",
     schema: z.string().optional(),
   },
   tlsCert: {
     env: "SUPERSTEP_TLS_CERT",
-    describe: "PEM file of the certificate with which the API and agents answer HTTPS.",
+    describe: "PEM file of the certificate for HTTPS, for the API and the agents.",
     schema: file,
   },
   tlsKey: { env: "SUPERSTEP_TLS_KEY", describe: "PEM file of that certificate's key.", schema: file },
+  backupSchedule: {
+    env: "SUPERSTEP_BACKUP_SCHEDULE",
+    describe:
+      "When `superstep up` makes backups, in UTC: five fields as for cron (`0 2 * * *`), or a name such as `@daily`. With the embedded Postgres only.",
+    schema: z
+      .string()
+      .superRefine((text, context) => {
+        const message = scheduleProblem(text)
+        if (message !== undefined) context.addIssue({ code: "custom", message })
+      })
+      .optional(),
+  },
+  backupFolder: {
+    env: "SUPERSTEP_BACKUP_FOLDER",
+    describe:
+      "Folder for these backups, on another disk if possible; it is created. Unless set, `backups` in the data folder.",
+    schema: file,
+  },
+  backupKeep: {
+    env: "SUPERSTEP_BACKUP_KEEP",
+    describe: "How many of them are kept; older ones are deleted after a success.",
+    schema: z
+      .string()
+      .regex(/^[1-9]\d{0,5}$/, "expected a whole number above 0")
+      .transform(Number)
+      .default(7),
+  },
   url: {
     env: "SUPERSTEP_URL",
-    describe: "Control plane that `deploy`, `logs` and the like speak to; that of the data folder unless set.",
+    describe: "Control plane that `deploy`, `logs` and similar commands call; by default that of the data folder.",
     schema: z.string().optional(),
   },
   apiKey: {
     env: "SUPERSTEP_API_KEY",
-    describe: "Key to speak to it with; the data folder's own unless set.",
+    describe: "API key for it; by default that of the data folder.",
     schema: z
       .string()
       .optional()
@@ -59,17 +86,17 @@ export const settings = {
   },
   workspace: {
     env: "SUPERSTEP_WORKSPACE",
-    describe: "Workspace to work in, for a key that belongs to several.",
+    describe: "Workspace to use, for a key that belongs to several.",
     schema: z.string().optional(),
   },
   agentsUrl: {
     env: "SUPERSTEP_AGENTS_URL",
-    describe: "Where agents are reached, when a proxy is in front.",
+    describe: "Public address of the agents, when a reverse proxy is in front.",
     schema: z.string().optional(),
   },
 } satisfies Settings
 
-/** The settings, and the environment as a whole for the processes that are started with it. */
+/** The settings, and the whole environment for child processes. */
 export interface Config extends Values<typeof settings> {
   readonly environment: Readonly<Record<string, string>>
 }

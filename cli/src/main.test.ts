@@ -21,10 +21,10 @@ test("-v is the version only before a command: after `deploy` it is what deploy 
 
   assert.equal(alone.code, 0)
   assert.deepEqual({ code: deploy.code, stdout: deploy.stdout }, { code: 1, stdout: "" })
-  assert.match(deploy.stderr, /no platform is known/)
+  assert.match(deploy.stderr, /no platform found/)
 })
 
-test("a mistyped command is answered with the one that was meant, and with code 1", async () => {
+test("a mistyped command causes a suggestion and exit code 1", async () => {
   const { code, stderr } = await runCli(["dve"], { cwd: temporaryFolder() })
 
   assert.equal(code, 1)
@@ -32,7 +32,7 @@ test("a mistyped command is answered with the one that was meant, and with code 
   assert.match(stderr, /Did you mean dev\?/)
 })
 
-test("a clone that is not compiled yet says so", async () => {
+test("a clone that is not built causes an error that says so", async () => {
   const bin = join(temporaryFolder(), "superstep.mjs")
   copyFileSync(new URL("../bin/superstep.mjs", import.meta.url), bin)
 
@@ -45,7 +45,7 @@ test("a clone that is not compiled yet says so", async () => {
   )
 })
 
-test("a mistake is one sentence that says what to do, without a stack", async () => {
+test("a user error is one sentence that says what to do, without a stack", async () => {
   const cwd = temporaryFolder()
 
   const withoutProject = await runCli(["dev"], { cwd })
@@ -54,12 +54,12 @@ test("a mistake is one sentence that says what to do, without a stack", async ()
   assert.equal(withoutProject.code, 1)
   assert.match(
     withoutProject.stderr,
-    /^✖ there is no .*langgraph\.json: name it with --config.*superstep new my-agent\n$/,
+    /^✖ .*langgraph\.json does not exist: give its path with --config.*superstep new my-agent\n$/,
   )
-  assert.match(wrongPort.stderr, /a port is a number from 1 to 65535/)
+  assert.match(wrongPort.stderr, /expected a port, a number from 1 to 65535/)
 })
 
-test("colours come only where they are wanted", async () => {
+test("colours are used only where they are supported", async () => {
   const { stderr } = await runCli(["keys", "create"], { cwd: temporaryFolder() })
 
   assert.equal(stderr.includes("\u001b["), false)

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line: errors become words and an exit code here, and nowhere else. */
+/** The command line: the only place where errors become messages and an exit code. */
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Command, CommanderError } from "commander"
 import { addCommand, type CliCommand, type Context } from "./command.js"
@@ -9,18 +9,19 @@ import { outputTo } from "./output/output.js"
 import { release } from "./release.js"
 
 const groups = {
-  secrets: "environment of a deployment's graphs",
-  workspaces: "who shares deployments",
-  keys: "API keys of a workspace or the installation",
+  secrets: "manage the environment variables of a deployment's graphs",
+  hosts: "manage the host names of a deployment",
+  workspaces: "manage workspaces",
+  keys: "manage API keys of a workspace or the installation",
 }
 
 function createProgram(commands: readonly CliCommand[], context: Context): Command {
   const program = new Command("superstep")
-    .description("Puts LangGraph agents on your own machines.")
+    .description("Runs LangGraph agents on your own machines.")
     .version(release(), "-v, --version")
-    // Else `deploy -v` would print the version, and end with code 0.
+    // Otherwise `deploy -v` would print the version, and exit with code 0.
     .enablePositionalOptions()
-    .showHelpAfterError("(superstep --help tells more)")
+    .showHelpAfterError("(see superstep --help)")
     .exitOverride()
   for (const command of commands) addCommand(program, command, { context, groups })
   return program
@@ -28,7 +29,7 @@ function createProgram(commands: readonly CliCommand[], context: Context): Comma
 
 function report(error: unknown): void {
   if (error instanceof CommanderError) {
-    // It has said what is wrong; help and version are no errors.
+    // Commander has printed what is wrong; help and version are no errors.
     process.exitCode = error.exitCode
     return
   }
@@ -43,14 +44,14 @@ function report(error: unknown): void {
   process.exitCode = 1
 }
 
-// Whoever closes the terminal, or the reader of a pipe, has nobody left to tell it to. The command goes on: `up` is told
-// to stop by SIGHUP and then ends its Postgres, which a write that fails must not keep it from.
+// When the terminal or the reader of a pipe is closed, output is dropped and the command goes on: `up` gets SIGHUP to stop and
+// then stops its Postgres, which a failed write must not prevent.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined)
 
-// Node ends a program that waits for what can never come, without a word and with this code.
+// Node exits silently with this code when the program waits for something that can never happen.
 const unsettled = 13
 process.once("exit", (code) => {
-  if (code === unsettled) process.stderr.write("✖ the command ended before it was done: please report this\n")
+  if (code === unsettled) process.stderr.write("✖ the command exited before it was done: please report this bug\n")
 })
 
 try {

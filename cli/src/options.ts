@@ -1,11 +1,11 @@
-/** Options that several commands have, each with one parser, so that they mean the same everywhere. */
+/** Options that several commands share, each with one parser, so that they mean the same everywhere. */
 import { InvalidArgumentError, Option } from "commander"
 
-/** @throws InvalidArgumentError  in words that commander puts behind the option's name */
+/** @throws InvalidArgumentError  with a message that commander appends to the option's name */
 function parsePort(text: string): number {
   const port = Number(text)
   if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port
-  throw new InvalidArgumentError("a port is a number from 1 to 65535.")
+  throw new InvalidArgumentError("expected a port, a number from 1 to 65535.")
 }
 
 /** @throws InvalidArgumentError  unless it is a whole number above 0 */

@@ -36,7 +36,7 @@ async function pack(): Promise<string> {
     "LICENSE",
     "scripts",
   ]
-  const folders = ["protocol", "toolkit", "server", "control", "workers/js", "workers/python", "cli", "examples/chat"]
+  const folders = ["protocol", "toolkit", "server", "control", "workers/js", "workers/python", "cli", "examples"]
   for (const path of [...files, ...folders]) {
     const filter = (from: string) => !/node_modules|\.superstep/.test(from.slice(repository.length))
     cpSync(join(repository, path), join(copy, path), { recursive: true, preserveTimestamps: true, filter })
@@ -71,7 +71,8 @@ test("the packed package works in a foreign folder that has another zod", { skip
 
   assert.match(version, /^\d+\.\d+\.\d+\n$/)
   assert.ok(existsSync(join(app.cwd, "my-agent/langgraph.json")))
-  assert.ok(existsSync(join(app.cwd, "node_modules/superstep/lib/workers/python/superstep_worker/main.py")))
+  for (const name of ["superstep_worker/main.py", "main.py", "verify.py"])
+    assert.ok(existsSync(join(app.cwd, "node_modules/superstep/lib/workers/python", name)), name)
   assert.match(answer, /^event: end\ndata: .*"status":"success"/m)
   assert.deepEqual(unwanted(join(app.cwd, "node_modules/superstep/lib")), [])
 })
@@ -91,9 +92,9 @@ async function answerOfDev(project: { cwd: string; env: NodeJS.ProcessEnv }): Pr
 
 /** `npm test` tells its children where this repository is and what its `.npmrc` says; a user's shell does not. */
 function foreignEnvironment(): NodeJS.ProcessEnv {
-  const told =
+  const reported =
     /^(npm_(package|lifecycle|command|execpath|config_legacy_peer_deps)|INIT_CWD|SUPERSTEP_|DATABASE_URI|NODE_TEST_CONTEXT)/
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !told.test(name)))
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !reported.test(name)))
 }
 
 /** Sources, tests and maps are of no use to who installs the package. */

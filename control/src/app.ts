@@ -1,4 +1,4 @@
-/** The control plane's API: one line a domain, served at the root and below `/api-host` (control-plane §1.1). */
+/** The control plane's API: one line per domain, served at the root and below `/api-host` (control-plane §1.1). */
 import { BlockList } from "node:net"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -20,6 +20,8 @@ import { addDeploymentRoutes } from "./deployments/routes.js"
 import { addStatusPage } from "./deployments/status-page.js"
 import type { Tally } from "./edge/tallies.js"
 import { addEventRoutes } from "./events/routes.js"
+import type { HostNameRules } from "./host-names/operations.js"
+import { addHostNameRoutes } from "./host-names/routes.js"
 import { auditWrites } from "./http/audit-writes.js"
 import { authenticate, identifyBy } from "./http/authenticate.js"
 import { addReference } from "./http/reference.js"
@@ -29,10 +31,14 @@ import { addListenerRoutes } from "./listeners/routes.js"
 import { LiveLogs } from "./logs/live-logs.js"
 import { addLogRoutes } from "./logs/routes.js"
 import { addLogStreamRoutes } from "./logs/stream-routes.js"
+import type { Place } from "./metrics/machine.js"
 import { addMetricsRoutes } from "./metrics/routes.js"
+import type { RunSample } from "./metrics/run-sample.js"
 import { takePullRequest } from "./previews/operations.js"
 import { addPreviewRoutes } from "./previews/routes.js"
 import { addDeliveryRoutes, addWebhookRoutes, isDeliveryPath } from "./pushes/routes.js"
+import type { Amounts } from "./quotas/quota.js"
+import { addQuotaRoutes } from "./quotas/routes.js"
 import { addRevisionRoutes } from "./revisions/routes.js"
 import { addSecretRoutes } from "./secrets/routes.js"
 import type { MasterKey } from "./secrets/seal.js"
@@ -44,52 +50,59 @@ import { addKeyRoutes } from "./workspaces/routes.js"
 export interface AppOptions {
   readonly db: Database
   readonly log: Log
-  /** Seals secrets and tokens. */
+  /** Encrypts secrets and tokens. */
   readonly key: MasterKey
-  /** Where the edge is reached from outside, such as `http://127.0.0.1:8901`. */
+  /** The public address of the edge, such as `http://127.0.0.1:8901`. */
   readonly agentsUrl: string
   readonly gitProtocols: readonly GitProtocol[]
-  /** Most units of a workspace. */
-  readonly unitsPerWorkspace: number
-  /** What the names of sizes mean. */
+  /** Quotas of workspaces for which the operator has set none. */
+  readonly defaultQuotas: Amounts
+  /** The resources that each named size stands for. */
   readonly resourceTiers: ResourceTiers
-  /** The installation's own secrets of git hosts' webhooks. */
+  /** The installation's own webhook secrets for git hosts. */
   readonly webhookSecrets?: readonly Secret[]
-  /** How long after a push its branch is looked at once more, in milliseconds; 0: never. */
+  /** How long after a push its branch is polled once more, in milliseconds; 0: never. */
   readonly pollMs?: number
-  /** Holds the archives that clients send. */
+  /** The folder for uploaded archives. */
   readonly uploadsFolder: string
-  /** Where a test ends this process. */
+  /** Where a test kills this process. */
   readonly crashPoint?: (name: string) => void
-  /** Where the API is reached from outside, when that is not where clients reach it. */
+  /** The public address of the API, if it differs from the one that clients use. */
   readonly publicUrl?: string | undefined
-  /** Whoever closes it ends all streams of logs; one of the app's own unless told. */
+  /** Closing it ends all streams of logs; default one of the app's own. */
   readonly liveLogs?: LiveLogs
-  /** Answers 503 while it says true; the default never does. */
+  /** While it returns true, requests get 503; default never. */
   readonly isStopping?: () => boolean
-  /** Its health is 503 while it says true; the default never does. */
+  /** While it returns true, /health returns 503; default never. */
   readonly isStarting?: () => boolean
-  /** What the edge has answered, for operators; none without an edge. */
+  /** How long the pipeline has been running, in milliseconds; default the uptime of the process. */
+  readonly upMs?: () => number
+  /** The edge's counts of answers, for operators; empty without an edge. */
   readonly edgeTallies?: () => Promise<Readonly<Record<string, Tally>>>
-  /** Where webhooks may go. */
+  /** Runs by revision since the control plane started; default none. */
+  readonly runTotals?: () => readonly RunSample[]
+  /** The machine's values for operators. */
+  readonly place: Place
+  /** Which addresses webhooks may call. */
   readonly webhookRules: AddressRules
+  readonly hostNames: HostNameRules
   /** Ends streams of events. */
   readonly stopping?: AbortSignal
-  /** Reverse proxies whose X-Forwarded headers are believed; none, unless said. */
+  /** Reverse proxies whose X-Forwarded headers are believed; default none. */
   readonly trustedProxies?: BlockList
   readonly keyFailuresPerMinute?: number
 }
 
-// Room for 500 secrets of ordinary size; archives do not travel through these routes.
+// Room for 500 secrets of ordinary size; archives have routes and limits of their own.
 const maxBodyBytes = 1024 * 1024
 
-/** @returns an app whose `fetch` serves the whole API; it owns nothing that has to be closed */
+/** @returns  an app whose `fetch` serves the whole API; it owns nothing that must be closed */
 export function createApp(given: AppOptions): Hono {
   const { stopping = new AbortController().signal } = given
   const options = { ...given, stopping, db: auditedDatabase(given.db) }
   const { db, log, isStopping = () => false } = options
   const api = createApi()
-  // Before the key is asked for: these are proved by a signature.
+  // Before the check of the API key: these requests carry a signature instead.
   addDeliveryRoutes(
     api,
     { ...options, webhookSecrets: options.webhookSecrets ?? [], lookMs: options.pollMs ?? 0 },
@@ -116,9 +129,19 @@ export function createApp(given: AppOptions): Hono {
   addOutgoingWebhookRoutes(api, options)
   addWebhookRoutes(api, options)
   addUploadRoutes(api, options)
+  addQuotaRoutes(api, options)
+  addHostNameRoutes(api, options)
   addPreviewRoutes(api, options)
-  addMetricsRoutes(api, { ...options, edgeTallies: given.edgeTallies ?? (async () => ({})) })
-  addReference(api, { db, isStarting: options.isStarting ?? (() => false) })
+  addMetricsRoutes(api, {
+    ...options,
+    edgeTallies: given.edgeTallies ?? (async () => ({})),
+    runTotals: given.runTotals ?? (() => []),
+  })
+  addReference(api, {
+    db,
+    isStarting: options.isStarting ?? (() => false),
+    upMs: options.upMs ?? (() => process.uptime() * 1000),
+  })
 
   const app = new Hono()
   app.use(requestId)

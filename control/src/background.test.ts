@@ -23,8 +23,8 @@ after(() => platform[Symbol.asyncDispose]())
 const eventsPath = () => `/v2/deployments/${deploymentId}/events`
 const eventIdsOf = (calls: readonly ReceivedCall[]) => new Set(calls.map(({ json }) => json.data.id as string))
 
-test("a kill -9 between what happened and its delivery loses no event, for webhooks and followers alike", async () => {
-  // It answers nobody in the first life of the control plane.
+test("a kill -9 between an event and its delivery loses no event, for webhooks and followers", async () => {
+  // It does not answer during the first life of the control plane.
   let isAnswering = false
   await using receiver = await startReceiver((reply) => void (isAnswering && reply.end()))
   await platform.start()
@@ -34,7 +34,9 @@ test("a kill -9 between what happened and its delivery loses no event, for webho
   ;({ deploymentId, revisionId } = await platform.deploy(deploymentOf(repository.url)))
   const headers = { "x-api-key": platform.apiKey }
   const first = await openEvents(`${platform.apiUrl}${eventsPath()}`, headers)
-  await until(() => receiver.calls.length > 0 && first.events.length > 0, { what: "somebody was told" })
+  await until(() => receiver.calls.length > 0 && first.events.length > 0, {
+    what: "the receiver and the follower got the event",
+  })
 
   await platform.kill()
   await until(() => first.hasEnded, { what: "the follower was cut" })
@@ -51,7 +53,7 @@ test("a kill -9 between what happened and its delivery loses no event, for webho
   const listed = (await platform.call("GET", `${eventsPath()}?order=asc&limit=100`)).body.resources
   const idsOf = (events: readonly { data: { id: string } }[]) => events.map(({ data }) => data.id)
   await until(() => other.events.length >= listed.length && eventIdsOf(receiver.calls).size >= listed.length, {
-    what: "all were told everything",
+    what: "all got every event",
   })
 
   const ids = listed.map(({ id }: { id: string }) => id)
@@ -92,7 +94,7 @@ const oldRecords = async () => {
   return row?.count
 }
 
-test("what units use and what the edge answered is measured, charted, and told to Prometheus", {
+test("use of units and answers of the edge are measured, charted, and shown to Prometheus", {
   skip: unlessWide("takes 20 s"),
 }, async () => {
   const headers = { "x-api-key": platform.apiKey }
@@ -120,7 +122,7 @@ test("what units use and what the edge answered is measured, charted, and told t
   assert.match(text, /^superstep_edge_latency_seconds_bucket\{.*le="\+Inf"\} \d+$/m)
 })
 
-test("metrics of the installation are the operator's, and those of a deployment its workspace's", async () => {
+test("metrics of the installation require an operator's key, those of a deployment one of its workspace", async () => {
   const { clearKey: orgKey } = await createApiKey(platform.db, { workspaceId: null, name: "prometheus" })
   const { workspace_id: workspaceId } = await createWorkspace(platform.db, "other")
   const { clearKey: otherKey } = await createApiKey(platform.db, { workspaceId, name: "other" })
@@ -129,7 +131,7 @@ test("metrics of the installation are the operator's, and those of a deployment 
     prometheus({ "x-api-key": orgKey }),
     prometheus({ authorization: `Bearer ${orgKey}` }),
     prometheus({ "x-api-key": platform.apiKey }),
-    // A proxy on this machine need not say that it speaks for others.
+    // A proxy on this machine need not send forwarding headers.
     prometheus({}),
   ])
   const foreign = await fetch(`${platform.apiUrl}/v2/deployments/${deploymentId}/metrics`, {

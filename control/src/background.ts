@@ -1,24 +1,40 @@
-/** What goes on beside the API and the pipeline: calls of webhooks, samples of what runs, and forgetting what is old. */
-import { forgetOldEvents } from "./events/queries.js"
-import { forgetOldKeys } from "./http/queries.js"
-import { forgetOldSamples } from "./metrics/queries.js"
-import { startSampler } from "./metrics/sampler.js"
-import type { PipelineContext } from "./pipeline/context.js"
-import { repeated } from "./pipeline/repeated.js"
-import { forgetOldPreviews } from "./previews/queries.js"
-import { forgetOldDeliveries } from "./pushes/queries.js"
+/** Background work besides the API and the pipeline: webhook calls, certificates, forwarded logs, samples of units, and deletion of old data. */
+import { join } from "node:path"
+import { repeated } from "@superstep/toolkit/exec/repeated"
+import { rotateLog } from "@superstep/toolkit/log/rotate-log"
+import type { PipelineContext } from "./context.js"
+import { deleteOldEvents } from "./events/queries.js"
+import type { Authority } from "./host-names/authority-settings.js"
+import { createIssueLoop } from "./host-names/issue-loop.js"
+import { deleteOldKeys } from "./http/queries.js"
+import { LogForwarder } from "./log-forwarding/forwarder.js"
+import { switchOff } from "./log-forwarding/queries.js"
+import type { Sink } from "./log-forwarding/sink.js"
+import { deleteOldSamples } from "./metrics/queries.js"
+import { type SamplerOptions, startSampler } from "./metrics/sampler.js"
+import { syncEdge } from "./planner/edge-table.js"
+import { deleteOldPreviews } from "./previews/queries.js"
+import { deleteOldDeliveries } from "./pushes/queries.js"
 import type { AddressRules } from "./webhooks/address-rules.js"
 import { createDeliveryLoop } from "./webhooks/delivery-loop.js"
 
-const forgetEveryMs = 3_600_000
+const cleanUpEveryMs = 3_600_000
+// A log that grows by a megabyte a second exceeds its limit for at most a minute.
+const rotateEveryMs = 60_000
 
 export interface Background {
-  /** Returns when nothing of it goes on. */
+  /** Resolves when none of it runs any more. */
   stop(): Promise<void>
 }
 
-export interface BackgroundOptions {
+export interface BackgroundOptions extends SamplerOptions {
+  /** Log files of the machine, which are rotated with ours. */
+  readonly machineLogs: readonly string[]
   readonly webhookRules: AddressRules
+  /** Where log lines are forwarded to. */
+  readonly logSink: Sink | undefined
+  /** Gives certificates for host names; undefined when the operator has accepted the terms of none. */
+  readonly authority: Authority | undefined
   readonly keepEventsDays: number
   readonly keepMetricsHours: number
 }
@@ -26,29 +42,74 @@ export interface BackgroundOptions {
 export async function startBackground(context: PipelineContext, options: BackgroundOptions): Promise<Background> {
   const { db, log, key } = context
   const { webhookRules: rules } = options
+  const forwarder = await startForwarding(context, options)
   const deliveries = createDeliveryLoop({ db, log, key, rules })
-  const forgetting = repeated(() => forget(context, options), forgetEveryMs)
-  const sampler = startSampler(context)
+  const certificates = issuing(context, options)
+  const cleaning = repeated(() => deleteOldRecords(context, options), cleanUpEveryMs)
+  const rotating = repeated(() => rotateLogs(context, options), rotateEveryMs)
+  const sampler = startSampler(context, options)
   await deliveries.start()
-  forgetting.wake()
+  await certificates?.start()
+  cleaning.wake()
+  rotating.wake()
   return {
     stop: async () => {
-      await Promise.all([deliveries.stop(), forgetting.stop(), sampler.stop()])
+      const loops = [deliveries, certificates, cleaning, rotating, sampler, forwarder]
+      await Promise.all(loops.map((loop) => loop?.stop()))
     },
   }
 }
 
-async function forget(
+async function startForwarding(
+  { db, log, crashPoint }: PipelineContext,
+  { webhookRules: rules, logSink: sink }: BackgroundOptions,
+): Promise<LogForwarder | undefined> {
+  if (!sink) {
+    await switchOff(db)
+    return undefined
+  }
+  const forwarder = new LogForwarder({ db, log, sink, rules, crashPoint })
+  await forwarder.start()
+  log.info({ host: new URL(sink.url).host, format: sink.format }, "logs are forwarded")
+  return forwarder
+}
+
+function issuing(context: PipelineContext, { authority }: BackgroundOptions) {
+  if (!authority) return undefined
+  return createIssueLoop({ ...context, authority, publish: () => syncEdge(context) })
+}
+
+async function deleteOldRecords(
   { db, log }: PipelineContext,
   { keepEventsDays, keepMetricsHours }: BackgroundOptions,
 ): Promise<void> {
   try {
-    await forgetOldEvents(db, keepEventsDays)
-    await forgetOldSamples(db, keepMetricsHours)
-    await forgetOldKeys(db)
-    await forgetOldDeliveries(db)
-    await forgetOldPreviews(db, keepEventsDays)
+    await deleteOldEvents(db, keepEventsDays)
+    await deleteOldSamples(db, keepMetricsHours)
+    await deleteOldKeys(db)
+    await deleteOldDeliveries(db)
+    await deleteOldPreviews(db, keepEventsDays)
   } catch (err) {
-    log.warn({ err }, "old records could not be removed; it is tried again")
+    log.warn({ err }, "old records could not be deleted; retrying")
+  }
+}
+
+/** Logs of this process and the command line (where `superstep up` keeps them) and the embedded Postgres. */
+const ownLogs = (home: string): readonly string[] => [
+  join(home, "logs", "control.log"),
+  join(home, "logs", "cli.log"),
+  join(home, "postgres", "postgres.log"),
+]
+
+async function rotateLogs(
+  { log, folders }: PipelineContext,
+  { machineLogs }: Pick<BackgroundOptions, "machineLogs">,
+): Promise<void> {
+  for (const path of [...ownLogs(folders.home), ...machineLogs]) {
+    try {
+      if (await rotateLog(path)) log.info({ path }, "log rotated")
+    } catch (err) {
+      log.warn({ err, path }, "a log could not be rotated; retrying")
+    }
   }
 }

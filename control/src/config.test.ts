@@ -5,7 +5,7 @@ import { agentsUrlOf, gitProtocolsOf, readConfig } from "./config.js"
 
 const least = { DATABASE_URI: "postgres://u:p@localhost/superstep" }
 
-test("with nothing but a database, the platform listens on loopback and allows every protocol of git", () => {
+test("with only a database set, the platform listens on loopback and allows every protocol of git", () => {
   const config = readConfig(least)
 
   assert.deepEqual([config.host, config.port, config.agentsPort], ["127.0.0.1", 8900, 8901])
@@ -16,14 +16,14 @@ test("with nothing but a database, the platform listens on loopback and allows e
   assert.doesNotMatch(JSON.stringify(config), /u:p@/)
 })
 
-test("open to others, it fetches by https and ssh only, unless told", () => {
+test("on a public address only https and ssh are allowed for git by default", () => {
   const open = { ...least, SUPERSTEP_HOST: "0.0.0.0" }
 
   assert.deepEqual(gitProtocolsOf(readConfig(open)), ["https", "ssh"])
   assert.deepEqual(gitProtocolsOf(readConfig({ ...open, SUPERSTEP_GIT_PROTOCOLS: "https, file" })), ["https", "file"])
 })
 
-test("all problems are told at once", () => {
+test("all problems are reported together", () => {
   const wrong = { SUPERSTEP_PORT: "99999", SUPERSTEP_GIT_PROTOCOLS: "ext", SUPERSTEP_TIMEOUT_BUILD: "soon" }
 
   assert.throws(

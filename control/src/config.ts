@@ -1,11 +1,17 @@
-/** Settings of the control plane. */
+/** Settings of the control plane. Long on purpose: one table, in which each setting has its place. */
+import { hostname } from "node:os"
 import { delimiter, resolve } from "node:path"
+import { databaseAddress } from "@superstep/toolkit/config/database-address"
 import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
 import type { GitProtocol } from "./deployments/repository.js"
 import { resourceTiersOf, resourceTiersSchema } from "./deployments/resource-tiers.js"
 import { networks } from "./edge/config.js"
+import { authoritySettings } from "./host-names/authority-settings.js"
+import { canonicalHostName } from "./host-names/host-name.js"
+import { logForwardSettings } from "./log-forwarding/settings.js"
+import type { Amounts } from "./quotas/quota.js"
 
 const protocols = ["https", "ssh", "http", "file", "git"] as const satisfies readonly GitProtocol[]
 
@@ -17,15 +23,19 @@ const port = (fallback: number) =>
     .refine((number) => number <= 65_535, "expected a port number")
     .default(fallback)
 
-/** A limit that is written in seconds and used in milliseconds. */
-const seconds = (fallback: number) => ({
+const durationIn = (unit: "seconds" | "minutes", unitMs: number) => (fallback: number) => ({
   schema: z
     .string()
-    .regex(/^\d+(\.\d+)?$/, "expected seconds")
-    .transform((text) => Number(text) * 1000)
-    .default(fallback * 1000),
+    .regex(/^\d+(\.\d+)?$/, `expected ${unit}`)
+    .transform((text) => Number(text) * unitMs)
+    .default(fallback * unitMs),
   defaultText: `\`${fallback}\``,
 })
+
+/** A duration that is set in seconds, and used in milliseconds. */
+const seconds = durationIn("seconds", 1000)
+/** A duration that is set in minutes, and used in milliseconds. */
+const minutes = durationIn("minutes", 60_000)
 
 const count = z
   .string()
@@ -58,22 +68,21 @@ export const settings = {
     defaultText: "`.superstep`",
   },
   host: { env: "SUPERSTEP_HOST", describe: "Address to listen on.", schema: z.string().default("127.0.0.1") },
-  port: { env: "SUPERSTEP_PORT", describe: "Port of the API and the console.", schema: port(8900) },
+  port: { env: "SUPERSTEP_PORT", describe: "Port of the API.", schema: port(8900) },
   agentsPort: { env: "SUPERSTEP_AGENTS_PORT", describe: "Port of the deployed agents.", schema: port(8901) },
   publicUrl: {
     env: "SUPERSTEP_PUBLIC_URL",
-    describe: "Where the API is reached, when a proxy is in front.",
+    describe: "Public address of the API, when a reverse proxy is in front.",
     schema: url,
   },
   agentsUrl: {
     env: "SUPERSTEP_AGENTS_URL",
-    describe: "Where agents are reached, when a proxy is in front.",
+    describe: "Public address of the agents, when a reverse proxy is in front.",
     schema: url,
   },
   tlsCert: {
     env: "SUPERSTEP_TLS_CERT",
-    describe:
-      "PEM file of the certificate with which the API and agents answer HTTPS; a new one is used from the next connection on.",
+    describe: "PEM file of the HTTPS certificate, for the API and the agents; renewals apply to new connections.",
     schema: file,
   },
   tlsKey: {
@@ -83,13 +92,12 @@ export const settings = {
   },
   requestsPerSecond: {
     env: "SUPERSTEP_REQUESTS_PER_SECOND",
-    describe:
-      "Most requests that a deployment of the type `prod` gets in a second; more get 429 with Retry-After. 0 for no limit.",
+    describe: "Most requests per second for a `prod` deployment; further ones get 429 with Retry-After. 0: no limit.",
     schema: z.string().regex(/^\d+$/, "expected a whole number").transform(Number).default(500),
   },
   trustedProxies: {
     env: "SUPERSTEP_TRUSTED_PROXIES",
-    describe: "Addresses or networks, by comma, of reverse proxies whose X-Forwarded headers are believed.",
+    describe: "Addresses or networks of reverse proxies whose X-Forwarded headers are trusted, separated by commas.",
     schema: z
       .string()
       .default("")
@@ -101,26 +109,23 @@ export const settings = {
   },
   keyFailuresPerMinute: {
     env: "SUPERSTEP_KEY_FAILURES",
-    describe: "How many wrong API keys an address may try in a minute before it gets 429.",
+    describe: "How many wrong API keys an address may send per minute before it gets 429.",
     schema: count.default(100),
   },
   databaseUri: {
     env: "DATABASE_URI",
-    describe: "Postgres database of the control plane; its role may create databases and roles.",
-    schema: z
-      .string("expected a postgres:// address")
-      .startsWith("postgres", "expected a postgres:// address")
-      .transform((uri) => new Secret(uri)),
+    describe: "Postgres database of the control plane; its role must be able to create databases and roles.",
+    schema: databaseAddress,
   },
   databaseConnections: {
     env: "SUPERSTEP_DATABASE_CONNECTIONS",
-    describe:
-      "Most database connections of all agents together; unless set, what the server's `max_connections` leaves after 20 for the platform.",
+    describe: "Most database connections of all agents; by default the server's `max_connections` less 20.",
     schema: count.optional(),
   },
   gitProtocols: {
     env: "SUPERSTEP_GIT_PROTOCOLS",
-    describe: "What git may fetch with, by comma: https, ssh; also http, file, git while SUPERSTEP_HOST is loopback.",
+    describe:
+      "Protocols that git may use, separated by commas; by default https and ssh, and also http, file and git while SUPERSTEP_HOST is loopback.",
     schema: z
       .string()
       .transform((list) => list.split(",").map((name) => name.trim()))
@@ -129,16 +134,16 @@ export const settings = {
   },
   masterKey: {
     env: "SUPERSTEP_MASTER_KEY",
-    describe: "Key that seals secrets: 32 bytes in base64. Without it, a file in the data folder holds one.",
+    describe: "Key that encrypts secrets: 32 bytes in base64. By default it is in `master.key` in the data folder.",
     schema: z
       .string()
       .transform((key) => new Secret(key))
       .optional(),
   },
-  masterKeyFile: { env: "SUPERSTEP_MASTER_KEY_FILE", describe: "File that holds that key.", schema: text },
+  masterKeyFile: { env: "SUPERSTEP_MASTER_KEY_FILE", describe: "File that contains that key.", schema: text },
   nextMasterKey: {
     env: "SUPERSTEP_NEXT_MASTER_KEY",
-    describe: "Key that `superstep secrets rotate-key` changes to; needed when the present one comes from a setting.",
+    describe: "Next key for `superstep secrets rotate-key`; required when the present key comes from a setting.",
     schema: z
       .string()
       .transform((key) => new Secret(key))
@@ -147,25 +152,60 @@ export const settings = {
   resourceTiers: {
     env: "SUPERSTEP_RESOURCE_TIERS",
     describe:
-      'What the names of sizes mean, as JSON: `{"compute": {"DEDICATED_S": {"cpu": 1, "memory_mb": 1024}}, "database": {}}`.',
+      'Resources of each named tier, as JSON: `{"compute": {"DEDICATED_S": {"cpu": 1, "memory_mb": 1024}}, "database": {}}`; they replace the built-in ones.',
     schema: z.string().transform(parsedJson).pipe(resourceTiersSchema).optional().transform(resourceTiersOf),
-    defaultText: "a table of its own",
+    defaultText: "built-in tiers",
+  },
+  deploymentsPerWorkspace: {
+    env: "SUPERSTEP_WORKSPACE_DEPLOYMENTS",
+    describe: "Most deployments of a workspace, unless the operator sets another quota for it.",
+    schema: count.default(200),
   },
   unitsPerWorkspace: {
     env: "SUPERSTEP_WORKSPACE_UNITS",
     describe:
-      "Most units (replicas) of all deployments of a workspace together; each deployment counts as one at least, asleep or not.",
+      "Most units (replicas) of all deployments of a workspace together, unless the operator sets another quota; each deployment counts as at least one, also while it sleeps.",
     schema: count.default(200),
+  },
+  memoryPerWorkspaceMb: {
+    env: "SUPERSTEP_WORKSPACE_MEMORY_MB",
+    describe:
+      "Most memory that the units of a workspace may use together, in megabytes, unless the operator sets another quota; a unit without `memory_mb` counts as 2048.",
+    schema: count.default(524_288),
+  },
+  cpuPerWorkspace: {
+    env: "SUPERSTEP_WORKSPACE_CPU",
+    describe:
+      "Most processors that the units of a workspace may use together, unless the operator sets another quota; a unit without `cpu` counts as 2.",
+    schema: count.default(512),
+  },
+  buildsPerWorkspace: {
+    env: "SUPERSTEP_WORKSPACE_BUILDS",
+    describe:
+      "Most revisions of a workspace that are fetched or built at the same time, unless the operator sets another quota; further ones wait.",
+    schema: count.default(4),
+  },
+  diskPerWorkspaceMb: {
+    env: "SUPERSTEP_WORKSPACE_DISK_MB",
+    describe:
+      "Most disk that artefacts, caches and uploaded archives of a workspace may use together, in megabytes, unless the operator sets another quota; a build that would exceed it fails.",
+    schema: count.default(102_400),
+  },
+  hostNamesPerWorkspace: {
+    env: "SUPERSTEP_WORKSPACE_HOST_NAMES",
+    describe: "Most host names of all deployments of a workspace, unless the operator sets another quota.",
+    schema: count.default(20),
   },
   maxBuilds: {
     env: "SUPERSTEP_MAX_BUILDS",
-    describe: "Builds at once; half the processors unless set.",
+    describe:
+      "Most concurrent builds; by default half the number of processors. One more may run, for a workspace without a running build.",
     schema: count.optional(),
   },
   nodeDirs: {
     env: "SUPERSTEP_NODE_DIRS",
     describe:
-      "Folders by colon with other versions of Node, for projects that ask for one; those of nvm, fnm, volta, mise, asdf and n are known.",
+      "Folders with other versions of Node, separated by colons, for projects that request one; the folders of nvm, fnm, volta, mise, asdf and n are searched anyway.",
     schema: z
       .string()
       .transform((folders) => folders.split(delimiter).filter((folder) => folder !== ""))
@@ -174,12 +214,12 @@ export const settings = {
   },
   keepArtifacts: {
     env: "SUPERSTEP_KEEP_ARTIFACTS",
-    describe: "How many deployed revisions of a deployment keep what they were built into, and their secrets.",
+    describe: "How many deployed revisions of a deployment keep their artefact and their secrets.",
     schema: count.default(5),
   },
   keepEventsDays: {
     env: "SUPERSTEP_KEEP_EVENTS",
-    describe: "How many days events, calls of webhooks and previews that have ended are kept.",
+    describe: "How many days events, webhook deliveries and ended previews are kept.",
     schema: count.default(30),
   },
   keepMetricsHours: {
@@ -189,7 +229,7 @@ export const settings = {
   },
   webhookPrivateNetworks: {
     env: "SUPERSTEP_WEBHOOK_PRIVATE_NETWORKS",
-    describe: "1 to let webhooks go to private networks, such as 10.0.0.0/8.",
+    describe: "1 to allow webhooks to private networks, such as 10.0.0.0/8.",
     schema: z
       .enum(["0", "1"])
       .default("0")
@@ -198,7 +238,7 @@ export const settings = {
   },
   logQuotaMb: {
     env: "SUPERSTEP_LOG_QUOTA_MB",
-    describe: "What the logs of a deployment may take up, in megabytes; above it the oldest lines go.",
+    describe: "Largest size of a deployment's logs, in megabytes; above it the oldest lines are deleted.",
     schema: z
       .string()
       .regex(/^\d+(\.\d+)?$/, "expected megabytes")
@@ -208,25 +248,27 @@ export const settings = {
   },
   logDays: {
     env: "SUPERSTEP_LOG_DAYS",
-    describe: "How long what agent servers print is kept, in days.",
+    describe: "How long the output of agent servers is kept, in days.",
     schema: count.default(7),
   },
   buildLogDays: {
     env: "SUPERSTEP_BUILD_LOG_DAYS",
-    describe: "How long what builds print is kept, in days.",
+    describe: "How long the output of builds is kept, in days.",
     schema: count.default(30),
   },
+  ...logForwardSettings,
+  ...authoritySettings,
   sourceMs: {
     env: "SUPERSTEP_TIMEOUT_SOURCE",
-    describe: "Limit of one git command, in seconds.",
+    describe: "Time limit of a fetch, from resolving the ref until its files are stored, in seconds.",
     ...seconds(300),
   },
   installMs: {
     env: "SUPERSTEP_TIMEOUT_INSTALL",
-    describe: "Limit of an install command, in seconds.",
+    describe: "Time limit of an install command, in seconds.",
     ...seconds(900),
   },
-  buildMs: { env: "SUPERSTEP_TIMEOUT_BUILD", describe: "Limit of a build command, in seconds.", ...seconds(900) },
+  buildMs: { env: "SUPERSTEP_TIMEOUT_BUILD", describe: "Time limit of a build command, in seconds.", ...seconds(900) },
   silenceMs: {
     env: "SUPERSTEP_TIMEOUT_SILENCE",
     describe: "How long a command may print nothing, in seconds.",
@@ -234,59 +276,59 @@ export const settings = {
   },
   verifyMs: {
     env: "SUPERSTEP_TIMEOUT_VERIFY",
-    describe: "Limit of loading all graphs once, in seconds.",
+    describe: "Time limit for loading all graphs in a build, in seconds.",
     ...seconds(60),
   },
   buildMemoryMb: {
     env: "SUPERSTEP_BUILD_MEMORY_MB",
-    describe: "Memory that a step of a build may use with all it starts, in megabytes.",
+    describe: "Memory limit of a build step with all its processes, in megabytes.",
     schema: count.default(4096),
   },
   buildDiskMb: {
     env: "SUPERSTEP_BUILD_DISK_MB",
-    describe: "Disk that a build may fill with its tree, packages and caches, in megabytes.",
+    describe: "Disk limit of a build with its tree, packages and caches, in megabytes.",
     schema: count.default(8192),
   },
   healthMs: {
     env: "SUPERSTEP_TIMEOUT_HEALTH",
-    describe: "Until a new agent server must be ready, in seconds.",
+    describe: "Time in which a new agent server must become ready, in seconds.",
     ...seconds(600),
   },
   drainMs: {
     env: "SUPERSTEP_TIMEOUT_DRAIN",
-    describe: "How long a replaced agent server may finish runs and streams, in seconds.",
+    describe: "How long a replaced agent server may continue its runs and streams, in seconds.",
     ...seconds(900),
   },
   watchMs: {
     env: "SUPERSTEP_WATCH",
-    describe: "How long a new agent server is watched, and rolled back if it crashes, in seconds.",
+    describe: "How long a new agent server is watched; a crash loop in this time causes a rollback, in seconds.",
     ...seconds(60),
   },
   hangMs: {
     env: "SUPERSTEP_TIMEOUT_HANG",
-    describe:
-      "How long an agent server or the edge may run and answer nothing before it is ended and started again, in seconds.",
+    describe: "How long an agent server or the edge may run without answering until it is restarted, in seconds.",
     ...seconds(30),
   },
   stopGraceMs: {
     env: "SUPERSTEP_STOP_GRACE",
-    describe: "What an agent server that is stopped has to hand its runs back, in seconds.",
+    describe: "How long a stopping agent server may take to return its runs to the queue, in seconds.",
     ...seconds(30),
   },
   idleMs: {
     env: "SUPERSTEP_IDLE_MINUTES",
     describe:
       "After how many minutes without a request, a run or a cron a deployment sleeps, if its type or `min_scale: 0` allows it; the next request wakes it.",
-    schema: z
-      .string()
-      .regex(/^\d+(\.\d+)?$/, "expected minutes")
-      .transform((minutes) => Number(minutes) * 60_000)
-      .default(15 * 60_000),
-    defaultText: "`15`",
+    ...minutes(15),
+  },
+  scaleDownMs: {
+    env: "SUPERSTEP_SCALE_DOWN_MINUTES",
+    describe:
+      "For how many minutes fewer agent servers must have been enough before a deployment with `max_scale` above `min_scale` loses one.",
+    ...minutes(5),
   },
   stopAllOnExit: {
     env: "SUPERSTEP_STOP_ALL_ON_EXIT",
-    describe: "1: a stop signal also ends builds, agents and the edge; else they go on.",
+    describe: "1: a stop signal also stops builds, agents and the edge; by default they keep running.",
     schema: z
       .enum(["0", "1"])
       .default("0")
@@ -296,7 +338,7 @@ export const settings = {
   webhookSecret: {
     env: "SUPERSTEP_WEBHOOK_SECRET",
     describe:
-      "Secret of git hosts' webhooks, where an integration has none of its own; two by comma while it is changed.",
+      "Secret of git hosts' webhooks, for repositories whose integration has none of its own; two, separated by a comma, while it is being changed.",
     schema: z
       .string()
       .transform((list) => list.split(",").map((secret) => secret.trim()))
@@ -307,10 +349,14 @@ export const settings = {
   },
   pollMs: {
     env: "SUPERSTEP_POLL_INTERVAL",
-    describe: "How often a repository whose host sends no webhooks is looked at, in seconds; 0: never.",
+    describe: "How often a repository whose host sends no webhooks is polled, in seconds; 0: never.",
     ...seconds(60),
   },
-  crashAt: { env: "SUPERSTEP_CRASH_AT", describe: "For tests: the crash point to die at.", schema: text },
+  crashAt: {
+    env: "SUPERSTEP_CRASH_AT",
+    describe: "For tests: the crash point at which the process kills itself.",
+    schema: text,
+  },
   logLevel,
 } satisfies Settings
 
@@ -319,16 +365,38 @@ export type Config = Values<typeof settings>
 /** @throws InvalidSettings  naming every problem */
 export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config => readSettings(settings, environment)
 
-/** Of this process; what few names of it builds, git and units get is decided where they are started. */
+/** The environment of this process; the code that starts builds, git and units selects the few variables they get. */
 export const processEnvironment = (): NodeJS.ProcessEnv => process.env
 
-/** Plain transports are for one's own machine; who opens the platform to others names them (decisions, 2). */
+/** Quotas of workspaces for which the operator has set none. */
+export const defaultQuotasOf = (
+  config: Pick<
+    Config,
+    | "deploymentsPerWorkspace"
+    | "unitsPerWorkspace"
+    | "memoryPerWorkspaceMb"
+    | "cpuPerWorkspace"
+    | "buildsPerWorkspace"
+    | "diskPerWorkspaceMb"
+    | "hostNamesPerWorkspace"
+  >,
+): Amounts => ({
+  deployments: config.deploymentsPerWorkspace,
+  units: config.unitsPerWorkspace,
+  memory_mb: config.memoryPerWorkspaceMb,
+  cpu: config.cpuPerWorkspace,
+  builds: config.buildsPerWorkspace,
+  disk_mb: config.diskPerWorkspaceMb,
+  host_names: config.hostNamesPerWorkspace,
+})
+
+/** Unencrypted transports are only for one's own machine; operators of a public platform name them (decisions, 2). */
 export const gitProtocolsOf = ({ gitProtocols, host }: Pick<Config, "gitProtocols" | "host">): readonly GitProtocol[] =>
   gitProtocols ?? (isLoopback(host) ? protocols : ["https", "ssh"])
 
 export const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.")
 
-/** Where agents are reached from outside. */
+/** The public address of agents. */
 export const agentsUrlOf = ({
   agentsUrl,
   host,
@@ -337,7 +405,7 @@ export const agentsUrlOf = ({
 }: Pick<Config, "agentsUrl" | "host" | "agentsPort" | "tlsCert">): string =>
   agentsUrl ?? `${tlsCert === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${agentsPort}`
 
-/** Where the API is reached from outside. */
+/** The public address of the API. */
 export const apiUrlOf = ({
   publicUrl,
   host,
@@ -345,3 +413,11 @@ export const apiUrlOf = ({
   tlsCert,
 }: Pick<Config, "publicUrl" | "host" | "port" | "tlsCert">): string =>
   publicUrl ?? `${tlsCert === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`
+
+/** Names under which callers reach the API and the agents. */
+export const ownNamesOf = (config: Config): ReadonlySet<string> =>
+  new Set(
+    [config.host, hostname(), new URL(agentsUrlOf(config)).hostname, new URL(apiUrlOf(config)).hostname].map(
+      (name) => canonicalHostName(name) ?? name,
+    ),
+  )

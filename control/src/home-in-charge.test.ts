@@ -7,7 +7,7 @@ import { HomeInUse } from "./home.js"
 import { stayInCharge, takeDatabase } from "./home-in-charge.js"
 import { migrations } from "./testing/api.js"
 
-test("a database has one data folder, until that one leaves it or is silent for long", async () => {
+test("a database has one data folder, until that is released or silent for long", async () => {
   await using db = await freshDatabase({ migrations })
   const grow = () => db.run(sql`update home_in_charge set seen_at = seen_at - interval '31 seconds'`)
 

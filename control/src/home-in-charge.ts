@@ -1,46 +1,49 @@
 /**
- * The data folder that a database belongs to. The folder's own lock keeps a second process from it (`home.ts`); this keeps
- * a second folder from the database, on whichever machine it is.
+ * Registers a data folder as the only user of a database. The folder's own lock excludes a second process on it (`home.ts`);
+ * this excludes a second folder on the database, on any machine.
  */
 import type { Db } from "@superstep/toolkit/db/database"
+import { repeated } from "@superstep/toolkit/exec/repeated"
 import type { Log } from "@superstep/toolkit/log/log"
 import { HomeInUse } from "./home.js"
-import { leaveToOthers, takeForHome } from "./home-queries.js"
-import { repeated } from "./pipeline/repeated.js"
+import { releaseHome, takeForHome } from "./home-queries.js"
 
 const tellEveryMs = 5000
-// Six times that: a database that is away for a moment gives it to nobody else.
+// Six times that: after a short loss of the database, it is not given to another folder.
 const silentSeconds = 30
 
 /**
  * Takes the database for a folder, unless another one has it.
- * @throws HomeInUse  the control plane of another folder was there less than half a minute ago
+ * @throws HomeInUse  the control plane of another folder used it less than half a minute ago
  */
 export async function takeDatabase(db: Db, homeId: string): Promise<void> {
   if (await takeForHome(db, homeId, silentSeconds)) return
   throw new HomeInUse(
-    `the control plane of another data folder works on this database: stop it, or name another database in DATABASE_URI (after a kill, wait ${silentSeconds} s)`,
+    `the control plane of another data folder uses this database: stop it, or set another database in DATABASE_URI (after a kill, wait ${silentSeconds} s)`,
   )
 }
 
-/** @returns ends it, and leaves the database to whoever comes */
+/** @returns  a function that stops it, and leaves the database to the next folder */
 export function stayInCharge({ db, log }: { db: Db; log: Log }, homeId: string): () => Promise<void> {
-  const telling = repeated(async () => {
+  const renewal = repeated(async () => {
     try {
-      // The former process of this folder may have left it as this one came.
+      // The former process of this folder may have released it just as this one started.
       if (!(await takeForHome(db, homeId, silentSeconds)))
-        log.error({}, "the database belongs to another data folder by now: stop one of the two")
+        log.error({}, "another data folder uses the database now: stop one of the two")
     } catch (err) {
-      log.warn({ err }, "the database could not be told that this data folder has it; it is tried again")
+      log.warn({ err }, "the registration of this data folder in the database could not be renewed; retrying")
     }
   }, tellEveryMs)
-  telling.wake()
+  renewal.wake()
   return async () => {
-    await telling.stop()
+    await renewal.stop()
     try {
-      await leaveToOthers(db, homeId)
+      await releaseHome(db, homeId)
     } catch (err) {
-      log.warn({ err }, "the database could not be told that this data folder leaves it: another one has to wait")
+      log.warn(
+        { err },
+        "the registration of this data folder in the database could not be removed: another data folder has to wait until it expires",
+      )
     }
   }
 }

@@ -1,8 +1,8 @@
-/** The table `home_in_charge`: which data folder has the database. */
+/** The table `home_in_charge`: the data folder that has the database. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 
-/** @returns false when another folder's control plane was there less than so many seconds ago */
+/** @returns  false when another folder's control plane used the database within that many seconds */
 export const takeForHome = async (db: Db, homeId: string, silentSeconds: number): Promise<boolean> => {
   const taken = await db.run(sql`
     insert into home_in_charge as it (home_id) values (${homeId})
@@ -11,11 +11,11 @@ export const takeForHome = async (db: Db, homeId: string, silentSeconds: number)
   return taken > 0
 }
 
-export const leaveToOthers = (db: Db, homeId: string): Promise<number> =>
+export const releaseHome = (db: Db, homeId: string): Promise<number> =>
   db.run(sql`delete from home_in_charge where home_id = ${homeId}`)
 
-/** Whether the table is there: a database that no control plane has prepared, or only an older one, lacks it. */
-export async function knowsHomes(db: Db): Promise<boolean> {
+/** Whether the table exists: a new database, or one of an older release, lacks it. */
+export async function hasHomeTable(db: Db): Promise<boolean> {
   const row = await db.row<{ is_there: boolean }>(sql`select to_regclass('home_in_charge') is not null as is_there`)
   return row?.is_there ?? false
 }

@@ -1,12 +1,10 @@
-/** The data folder: one process has it, and it has a name of its own. */
+/** The data folder: one process owns it, and it has an id of its own. */
 import { randomUUID } from "node:crypto"
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { takeLock } from "./files/process-lock.js"
-import { removeTree } from "./files/remove-tree.js"
-import type { Folders } from "./pipeline/folders.js"
-import { makeOwnFolder } from "./runtimes/own-folder.js"
+import type { Folders } from "./folders.js"
 import { removePartialArchives } from "./uploads/operations.js"
 
 export class HomeInUse extends KnownError {
@@ -14,33 +12,29 @@ export class HomeInUse extends KnownError {
 }
 
 /**
- * Makes the folders and takes the lock.
- * @returns the home's own id, by which a process recognises what a former one left
- * @throws HomeInUse      another control plane runs on it
- * @throws ForeignFolder  the folder for sockets is in the temporary folder, and somebody else made it
+ * Creates the folder and takes the lock.
+ * @returns  the home's own id, by which a process recognizes leftovers of a former one
+ * @throws HomeInUse  another control plane runs on it
  */
 export async function openHome(folders: Folders): Promise<string> {
-  // Units of other users pass through these on the way to their own files; listing them is not for them.
-  for (const folder of [folders.home, folders.artifacts, folders.units, folders.work, folders.cache]) {
-    // A folder that was there has the permissions that somebody gave it.
-    if (await mkdir(folder, { recursive: true })) await chmod(folder, 0o711)
-  }
-  await makeOwnFolder(folders.run, 0o700)
+  // Processes of other users pass through the folder to their own files; they may not list it. An existing one keeps the permissions
+  // that it was given.
+  if (await mkdir(folders.home, { recursive: true })) await chmod(folders.home, 0o711)
   const other = await takeLock(join(folders.home, "control.json"))
   if (other) {
-    throw new HomeInUse(`process ${other.pid} already runs on ${folders.home}: stop it, or choose another with --home`)
+    throw new HomeInUse(
+      `process ${other.pid} already uses ${folders.home}: stop it, or choose another data folder with --home`,
+    )
   }
-  // Those of units that a former release started, which belong to the deployments' users.
-  for (const name of await readdir(folders.run))
-    if (/^[0-9a-f]{16}$/.test(name)) await removeTree(join(folders.run, name))
-  // A process that was killed while git ran left a key there, or half an archive while a client sent it.
+  // A process that was killed during a fetch or an upload left a key or a partial archive there.
   await rm(folders.gitKeys, { recursive: true, force: true })
   await removePartialArchives(folders.uploads)
   return homeIdOf(folders)
 }
 
-/** Names the home; it is made up when it is asked for the first time. */
-export const homeIdOf = (folders: Folders): Promise<string> => readOrMake(join(folders.home, "id"), () => randomUUID())
+/** The id of the home, generated at the first call. */
+export const homeIdOf = ({ home }: Pick<Folders, "home">): Promise<string> =>
+  readOrMake(join(home, "id"), () => randomUUID())
 
 async function readOrMake(file: string, make: () => string): Promise<string> {
   try {

@@ -1,6 +1,6 @@
 /**
- * Starts the control plane. SIGTERM and SIGINT end it in order; a second one ends it at once. SIGUSR2 ends it for another
- * one that follows: whatever it runs goes on, also with SUPERSTEP_STOP_ALL_ON_EXIT=1.
+ * Starts the control plane. SIGTERM and SIGINT stop it in order; a second signal ends it at once. SIGUSR2 stops it for a
+ * successor: everything it runs goes on, even with SUPERSTEP_STOP_ALL_ON_EXIT=1.
  */
 import { fileURLToPath } from "node:url"
 import { KnownError } from "@superstep/toolkit/errors/errors"
@@ -8,21 +8,25 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { processEnvironment, readConfig } from "./config.js"
 import { startControlPlane } from "./control-plane.js"
 
-const entryOf = (name: string): string => fileURLToPath(import.meta.resolve(name))
-
 async function main(): Promise<void> {
+  process.title = "superstep control plane"
   const config = readConfig()
   const log = createLog({ process: "control", level: config.logLevel })
-  // Located, never imported: a control plane meets an agent server only over HTTP.
-  const programs = { server: entryOf("@superstep/server/main"), verify: entryOf("@superstep/worker-js/verify") }
+  // Located, never imported: the control plane talks to agent servers only over HTTP.
+  const programs = {
+    server: fileURLToPath(import.meta.resolve("@superstep/server/main")),
+    verify: fileURLToPath(import.meta.resolve("@superstep/worker-js/verify")),
+    analyse: fileURLToPath(import.meta.resolve("@superstep/worker-js/analyse")),
+    verifyPython: fileURLToPath(new URL("../../python/verify.py", import.meta.resolve("@superstep/worker-js/main"))),
+  }
   const starting = startControlPlane({ config, environment: processEnvironment(), log, programs })
 
   let isStopping = false
-  // Before anything else runs: a signal in the middle of the start must not leave behind what was just started.
+  // Before anything else runs: a signal during the start must not leave behind what was just started.
   const stop = (signal: NodeJS.Signals) => {
     if (isStopping) process.exit(1)
     isStopping = true
-    log.info({ signal }, "control plane stops")
+    log.info({ signal }, "control plane is stopping")
     const all = config.stopAllOnExit && signal !== "SIGUSR2"
     starting.then((controlPlane) => controlPlane.stop({ all })).catch(fail)
   }

@@ -8,9 +8,9 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { readConfig } from "./config.js"
+import { foldersOf } from "./folders.js"
 import { credentialsOf } from "./integrations/operations.js"
 import { InvalidMasterKey, loadMasterKey, rotateMasterKey } from "./master-key.js"
-import { foldersOf } from "./pipeline/folders.js"
 import { openSecrets } from "./pushes/operations.js"
 import { webhookOf } from "./pushes/queries.js"
 import { secretsOfRevision } from "./secrets/operations.js"
@@ -28,7 +28,10 @@ const inputOf = (env: Record<string, string> = {}) => {
   return { ...at(env), at, file: join(folders.home, "master.key"), next: join(folders.home, "master.key.next") }
 }
 
-/** An installation that has a value in every sealed column. */
+const hostName = "agent.example.com"
+const directoryUrl = "https://authority.example/directory"
+
+/** An installation with a value in every encrypted column. */
 async function installation() {
   const first = newKey()
   const key = keyOf(first)
@@ -50,11 +53,17 @@ async function installation() {
   await api.call("PUT", `/v2/deployments/${deploymentId}/previews`, { body: { secrets: [{ name: "P", value: "p" }] } })
   const unitId = randomUUID()
   await api.db.run(sql`
-    insert into units (unit_id, deployment_id, revision_id, state, token_sealed)
-    values (${unitId}, ${deploymentId}, ${revisionId}, 'starting', ${seal(key, "unit-token", contextOf.unit(unitId))})`)
+    insert into units (unit_id, deployment_id, revision_id, token_sealed)
+    values (${unitId}, ${deploymentId}, ${revisionId}, ${seal(key, "unit-token", contextOf.unit(unitId))})`)
   await api.db.run(sql`
     update deployments set database_name = 'x',
       database_password_sealed = ${seal(key, "database-password", contextOf.database(deploymentId))}`)
+  await api.db.run(sql`
+    insert into host_names (host_name, deployment_id, certificate, certificate_sha256, private_key_sealed, valid_from, valid_until)
+    values (${hostName}, ${deploymentId}, 'pem', 'sha256', ${seal(key, "host-key", contextOf.hostName(hostName))}, now(), now())`)
+  await api.db.run(sql`
+    insert into acme_accounts (directory_url, private_key_sealed)
+    values (${directoryUrl}, ${seal(key, "account-key", contextOf.acmeAccount(directoryUrl))})`)
   return { api, input, key, integrationId, deploymentId, revisionId, unitId }
 }
 type Installation = Awaited<ReturnType<typeof installation>>
@@ -70,7 +79,7 @@ const sealedValues = async ({ api }: Installation) => {
   return found.map((rows) => rows.map(({ text }) => text))
 }
 
-/** What the platform reads, by the ways that it reads them. */
+/** All encrypted values, read by the platform's own functions. */
 async function valuesOf(it: Installation, key: MasterKey) {
   const { db, workspaceId } = it.api
   const ids = { workspaceId, integrationId: it.integrationId }
@@ -78,17 +87,21 @@ async function valuesOf(it: Installation, key: MasterKey) {
   const webhook = await webhookOf(db, workspaceId, it.integrationId)
   const unit = await db.row<{ token_sealed: string }>(sql`select token_sealed from units`)
   const own = await db.row<{ sealed: string }>(sql`select database_password_sealed as sealed from deployments`)
-  assert.ok(webhook && unit && own && credentials.kind === "token")
+  const host = await db.row<{ sealed: string }>(sql`select private_key_sealed as sealed from host_names`)
+  const account = await db.row<{ sealed: string }>(sql`select private_key_sealed as sealed from acme_accounts`)
+  assert.ok(webhook && unit && own && host && account && credentials.kind === "token")
   return {
     secrets: await secretsOfRevision(db, key, { revision_id: it.revisionId }),
     token: credentials.token.reveal(),
     webhook: openSecrets(key, webhook),
     unit: open(key, unit.token_sealed, contextOf.unit(it.unitId)),
     password: open(key, own.sealed, contextOf.database(it.deploymentId)),
+    hostKey: open(key, host.sealed, contextOf.hostName(hostName)),
+    accountKey: open(key, account.sealed, contextOf.acmeAccount(directoryUrl)),
   }
 }
 
-test("every sealed column of the schema is in the list that a change of the key goes through (S8)", async () => {
+test("every encrypted column of the schema is in the list for key changes (S8)", async () => {
   await using db = await freshDatabase({ migrations })
 
   const columns = await db.rows<{ name: string }>(sql`
@@ -101,7 +114,7 @@ test("every sealed column of the schema is in the list that a change of the key 
   )
 })
 
-test("after a change of the key all values are the same, under the new key alone (S8)", async () => {
+test("after a key change all values are the same, encrypted only with the new key (S8)", async () => {
   const it = await installation()
   await using _api = it.api
   const earlier = await valuesOf(it, it.key)
@@ -112,7 +125,7 @@ test("after a change of the key all values are the same, under the new key alone
 
   const key = await loadMasterKey(it.input, it.api.db)
   assert.deepEqual([rotation.from, rotation.to], [it.key.id, key.id])
-  assert.equal(rotation.values, 8)
+  assert.equal(rotation.values, 10)
   assert.deepEqual(await valuesOf(it, key), earlier)
   for (const text of (await sealedValues(it)).flat()) {
     assert.ok(text.includes(`1.${key.id}.`) && !text.includes(it.key.id), text)
@@ -122,7 +135,7 @@ test("after a change of the key all values are the same, under the new key alone
   assert.equal((await rotateMasterKey(it.input, it.api.db)).from, key.id)
 })
 
-test("a change that was killed before or after its commit is forgotten or finished by the next start (S8)", async () => {
+test("a change that was killed before or after its commit is undone or completed by the next start (S8)", async () => {
   const it = await installation()
   await using _api = it.api
   const first = readFileSync(it.input.file, "utf8")
@@ -132,7 +145,7 @@ test("a change that was killed before or after its commit is forgotten or finish
 
   assert.equal(existsSync(it.input.next), false)
   const { to } = await rotateMasterKey(it.input, it.api.db)
-  // As it is between the commit and the renaming.
+  // The state between the commit and the renaming.
   writeFileSync(it.input.next, readFileSync(it.input.file))
   writeFileSync(it.input.file, first)
   assert.equal((await loadMasterKey(it.input, it.api.db)).id, to)
@@ -140,15 +153,15 @@ test("a change that was killed before or after its commit is forgotten or finish
   writeFileSync(it.input.file, first)
   await assert.rejects(loadMasterKey(it.input, it.api.db), (error: Error) => {
     assert.ok(error instanceof InvalidMasterKey)
-    assert.match(error.message, new RegExp(`is the master key ${it.key.id}, but the database is sealed under ${to}`))
+    assert.match(error.message, new RegExp(`is the master key ${it.key.id}, but the database is encrypted with ${to}`))
     return true
   })
   rmSync(it.input.file)
-  await assert.rejects(loadMasterKey(it.input, it.api.db), /master.key is missing, but the database is sealed under/)
+  await assert.rejects(loadMasterKey(it.input, it.api.db), /master.key is missing, but the database is encrypted with/)
   assert.equal(existsSync(it.input.file), false, "no other key is made")
 })
 
-test("a value that no key opens is named, and nothing is changed (S8)", async () => {
+test("a value that no key can decrypt is listed, and nothing is changed (S8)", async () => {
   const it = await installation()
   await using _api = it.api
   const stranger = seal(keyOf(newKey()), "x", contextOf.unit(it.unitId))
@@ -157,7 +170,7 @@ test("a value that no key opens is named, and nothing is changed (S8)", async ()
 
   await assert.rejects(rotateMasterKey(it.input, it.api.db), (error: Error) => {
     assert.ok(error instanceof CannotReseal)
-    assert.match(error.message, new RegExp(`nothing is changed: .* units \\(unit_id ${it.unitId}\\)`))
+    assert.match(error.message, new RegExp(`nothing was changed: .* units \\(unit_id ${it.unitId}\\)`))
     return true
   })
 
@@ -165,7 +178,7 @@ test("a value that no key opens is named, and nothing is changed (S8)", async ()
   assert.equal((await loadMasterKey(it.input, it.api.db)).id, it.key.id)
 })
 
-test("a key from the settings changes to the one that the settings name, and they are to be changed then (S8)", async () => {
+test("a key from the settings is changed to the next one in the settings, which must then be updated (S8)", async () => {
   const it = await installation()
   await using _api = it.api
   const SUPERSTEP_MASTER_KEY = readFileSync(it.input.file, "utf8")
@@ -176,15 +189,15 @@ test("a key from the settings changes to the one that the settings name, and the
   const done = await rotateMasterKey(settings, it.api.db)
   const again = await rotateMasterKey(settings, it.api.db)
 
-  assert.deepEqual([done.values, again.values], [8, 0])
-  assert.match(done.toDo ?? "", /into SUPERSTEP_MASTER_KEY now/)
+  assert.deepEqual([done.values, again.values], [10, 0])
+  assert.match(done.toDo ?? "", /set SUPERSTEP_MASTER_KEY to the value of SUPERSTEP_NEXT_MASTER_KEY/)
   assert.equal(again.toDo, done.toDo)
   await assert.rejects(loadMasterKey(settings, it.api.db), InvalidMasterKey)
   const changed = it.input.at({ SUPERSTEP_MASTER_KEY: SUPERSTEP_NEXT_MASTER_KEY })
   assert.equal((await valuesOf(it, await loadMasterKey(changed, it.api.db))).token, "the-git-token")
 })
 
-test("the first key is made once, for its owner alone; a wrong one is refused, also by an older database", async () => {
+test("the first key is created once, readable only by its owner; a wrong key is refused, also with an older database", async () => {
   await using db = await freshDatabase({ migrations })
   const input = inputOf()
 

@@ -1,7 +1,7 @@
 /**
- * Which key seals the secrets, where it is kept, and how it is changed. The database names the key that it is sealed under
- * (`master_key`), and that name changes in one transaction with all sealed values. So a kill at any moment leaves
- * `master.key`, `master.key.next` and a database that says which of the two it is.
+ * The master key that encrypts secrets: where it is stored, and how it is changed. The database names its key
+ * (`master_key`), and that name changes in one transaction with all encrypted values. So a kill at any moment leaves
+ * `master.key`, `master.key.next` and a database that says which of the two is in use.
  */
 import { randomBytes } from "node:crypto"
 import { open, readFile, rename, rm } from "node:fs/promises"
@@ -10,7 +10,7 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Config } from "./config.js"
-import type { Folders } from "./pipeline/folders.js"
+import type { Folders } from "./folders.js"
 import { reseal } from "./secrets/reseal.js"
 import { keyIdsInUse, nameFirstKey, sealingKeyId } from "./secrets/reseal-queries.js"
 import { type MasterKey, masterKey } from "./secrets/seal.js"
@@ -24,9 +24,9 @@ const keyFile = (folders: Folders): string => join(folders.home, "master.key")
 const nextKeyFile = (folders: Folders): string => join(folders.home, "master.key.next")
 
 /**
- * The key that seals secrets: from the settings, else from a file of the home, which the first start makes. A change of
- * the key that was killed is finished, or forgotten, as the database says.
- * @throws InvalidMasterKey  it is none, or not the one that the database is sealed under
+ * The master key: from the settings, else from a file of the home, which the first start creates. A key change that was
+ * killed is finished or undone, according to the database.
+ * @throws InvalidMasterKey  it is not a valid key, or not the key of the database
  */
 export async function loadMasterKey(
   { config, folders, log }: { config: Config; folders: Folders; log: Log },
@@ -55,13 +55,13 @@ async function givenKey({ masterKey, masterKeyFile }: Config) {
   return { key: decode(await readFile(masterKeyFile, "utf8")), setting: masterKeyFile }
 }
 
-/** Not for a database that has values already: a new key would not open them. */
+/** Not for a database that has values already: a new key could not open them. */
 async function makeFirstKey(db: Db, folders: Folders, log: Log): Promise<MasterKey> {
   const file = keyFile(folders)
   const wanted = await keyOfDatabase(db)
   if (wanted.length > 0) throw new InvalidMasterKey(`${file} is missing, ${wordsFor(wanted)}`)
   const key = await writeKey(file, randomBytes(32).toString("base64"))
-  log.warn({ file }, "made the key that seals secrets: keep a copy, without it they cannot be read")
+  log.warn({ file }, "created the master key that encrypts secrets: keep a copy, without it they cannot be decrypted")
   return key
 }
 
@@ -76,28 +76,28 @@ async function assertFits(db: Db, key: MasterKey, place: string): Promise<void> 
   if (named !== key.id) throw new InvalidMasterKey(`${place} is the master key ${key.id}, ${wordsFor([named ?? "?"])}`)
 }
 
-/** A database of an earlier release names no key: its values tell. */
+/** A database of an earlier release names no key: its values contain the id. */
 async function keyOfDatabase(db: Db): Promise<string[]> {
   const named = await sealingKeyId(db)
   return named === undefined ? keyIdsInUse(db, sealedColumns) : [named]
 }
 
 const wordsFor = (wanted: readonly string[]): string =>
-  `but the database is sealed under ${wanted.join(", ")}: give it that key (SUPERSTEP_MASTER_KEY, or master.key in the data folder), a backup has it`
+  `but the database is encrypted with ${wanted.join(", ")}: provide that key (SUPERSTEP_MASTER_KEY, or master.key in the data folder); backups contain it`
 
 export interface Rotation {
   readonly from: string
   readonly to: string
-  /** How many values were sealed anew. */
+  /** How many values were encrypted again. */
   readonly values: number
-  /** What the settings have to name from now on, as a sentence; undefined when the file was replaced. */
+  /** What the settings must contain from now on, as a sentence; undefined when the file was replaced. */
   readonly toDo?: string
 }
 
 /**
- * Changes the master key. Nothing may run on the database meanwhile, since it would go on with the former key.
- * @throws InvalidMasterKey  the present or the next one is not usable
- * @throws CannotReseal      some values open under no key; nothing has changed
+ * Changes the master key. No process may use the database meanwhile, since it would keep using the former key.
+ * @throws InvalidMasterKey  the present or the next key is not usable
+ * @throws CannotReseal      some values cannot be opened with any key; nothing has changed
  */
 export async function rotateMasterKey(
   input: { config: Config; folders: Folders; log: Log },
@@ -108,17 +108,17 @@ export async function rotateMasterKey(
   const asked = config.nextMasterKey?.reveal()
   if (given) {
     if (!asked) {
-      const words = `the key comes from ${given.setting}: put the next one into SUPERSTEP_NEXT_MASTER_KEY (openssl rand -base64 32)`
+      const words = `the key comes from ${given.setting}: set the next key in SUPERSTEP_NEXT_MASTER_KEY (openssl rand -base64 32)`
       throw new InvalidMasterKey(words)
     }
     const next = decode(asked)
-    const toDo = `put the value of SUPERSTEP_NEXT_MASTER_KEY into ${given.setting} now, before the next start`
-    // It was killed, or asked for again, after the change.
+    const toDo = `set ${given.setting} to the value of SUPERSTEP_NEXT_MASTER_KEY before the next start`
+    // The command was killed after the change, or is repeated.
     if ((await sealingKeyId(db)) === next.id) return { from: given.key.id, to: next.id, values: 0, toDo }
     const from = await loadMasterKey(input, db)
     return { from: from.id, to: next.id, values: await resealUnder(db, from, next), toDo }
   }
-  // First, since it finishes a change that was killed; a key that the database names must not be written over.
+  // First, since it finishes a change that was killed; a key that the database names must not be overwritten.
   const from = await loadMasterKey(input, db)
   const next = await writeKey(nextKeyFile(folders), asked ?? randomBytes(32).toString("base64"))
   const values = await resealUnder(db, from, next)
@@ -127,30 +127,35 @@ export async function rotateMasterKey(
 }
 
 async function resealUnder(db: Database, from: MasterKey, to: MasterKey): Promise<number> {
-  if (from.id === to.id) throw new InvalidMasterKey(`the next master key is the present one, ${from.id}: make another`)
+  if (from.id === to.id)
+    throw new InvalidMasterKey(`the next master key is the same as the present one, ${from.id}: create another`)
   return reseal(db, { from, to })
 }
 
 function decode(text: string): MasterKey {
   const bytes = Buffer.from(text.trim(), "base64")
   if (bytes.length !== 32) {
-    throw new InvalidMasterKey("the master key must be 32 bytes in base64: make one with openssl rand -base64 32")
+    throw new InvalidMasterKey("the master key must be 32 bytes in base64: create one with openssl rand -base64 32")
   }
   return masterKey(bytes)
 }
 
-async function readKey(file: string): Promise<MasterKey | undefined> {
+/**
+ * @returns  undefined when there is no such file
+ * @throws InvalidMasterKey  it contains no key
+ */
+export async function readKey(file: string): Promise<MasterKey | undefined> {
   try {
     return decode(await readFile(file, "utf8"))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
-    // A power failure while it was written: nothing has been sealed under it yet.
+    // A power failure during the write: nothing has been encrypted with it yet.
     if (error instanceof InvalidMasterKey && file.endsWith(".next")) return undefined
     throw error
   }
 }
 
-/** It is on the disk before anything is sealed under it, and whole under its name. */
+/** Writes the key atomically and to disk before anything is encrypted with it. */
 async function writeKey(file: string, text: string): Promise<MasterKey> {
   const key = decode(text)
   const draft = `${file}.draft`

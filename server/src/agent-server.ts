@@ -1,8 +1,8 @@
 /**
- * Everything that makes up a running agent server, started in order and stopped in the opposite one.
+ * Starts all parts of an agent server in order, and stops them in reverse order.
  *
- * Stopping: claim nothing more; let runs end within the grace time; end the workers, which returns what is left to the
- * queue; close the streams, whose clients join again elsewhere; close the listener and the database.
+ * Stopping: stop claiming; let running runs end within the grace time; stop the workers, which returns unfinished runs to
+ * the queue; close the streams, whose clients reconnect to another server; close the listener and the database.
  */
 import { fileURLToPath } from "node:url"
 import { migrate } from "@superstep/toolkit/db/migrate"
@@ -22,18 +22,19 @@ import { isTracedToLangsmith } from "./meta/info.js"
 import { assemble } from "./parts.js"
 import { nameableEnv, readProject } from "./project/langgraph-config.js"
 import { projectWithEnv, uiProject, webhooksOf } from "./project-settings.js"
-import { reloadOnChange, tellRefused } from "./reload.js"
+import { reloadOnChange, reportRefused } from "./reload.js"
 import { takeServerId } from "./runs/server-id.js"
 import { runSweep } from "./runs/sweep-runs.js"
+import { activate } from "./serving/activation.js"
 import { Readiness } from "./serving/readiness.js"
-import { activate } from "./serving/routes.js"
 import { itemSweep } from "./store/sweep-items.js"
 import { startSweep } from "./sweeps.js"
 import { threadSweep } from "./threads/sweep.js"
 import { startTracing } from "./tracing/start-tracing.js"
 import { createDeliveryLoop } from "./webhooks/delivery-loop.js"
+import { webhookObserver } from "./webhooks/observer.js"
 
-// Postgres replays its log after a crash, which takes longer the more was going on; a wrong address is told after that.
+// Time for Postgres to recover after a crash. A wrong address is reported after this time, too.
 const databaseMs = 30_000
 
 const migrations = fileURLToPath(new URL("../src/migrations", import.meta.url))
@@ -48,14 +49,14 @@ export interface AgentServerOptions {
   readonly config: Config
   readonly version: string
   readonly log: Log
-  /** The process's environment, of which a worker gets only PATH, HOME and the like. */
+  /** The environment of the process. Workers receive only PATH, HOME and the like. */
   readonly env: NodeJS.ProcessEnv
 }
 
 /**
- * Starts a server. It listens as soon as its database is ready. Requests wait until every worker has reported what it could
- * load; `/ok` is 503 until then.
- * @throws InvalidInput  when the project's configuration cannot be used
+ * Starts a server. It listens as soon as its database is ready. Requests wait, and `/ok` is 503, until every worker has
+ * loaded its graphs.
+ * @throws InvalidInput  when the project's configuration is invalid
  */
 export async function startAgentServer({ config, version, log, env }: AgentServerOptions): Promise<AgentServer> {
   const project = await readProject(config.configPath, nameableEnv(config, env))
@@ -75,9 +76,10 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const channel = await openOwnChannel()
   const tracing = await startTracing(env, version)
   const parts = { ...assemble({ config, serverId, db, leases, log, env, project, channel, tracing }), webhooks }
-  const { workers, gate, streams, writes, executor, loop, claimer, ui, sources } = parts
+  const { workers, gate, streams, writes, executor, loop, claimer, ui, sources, hints, peers } = parts
 
   const readiness = new Readiness()
+  const stopping = new AbortController()
   const http = httpSettings(project.http, config)
   const app = createApp({
     ...parts,
@@ -94,6 +96,9 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     limits: config,
     maxWaitingRuns: config.maxWaitingRuns,
     readiness,
+    // The connection that already listens for messages of other servers.
+    notifications: db,
+    stopping: stopping.signal,
     tracesToLangsmith: isTracedToLangsmith(projectWithEnv(project, config).env),
     authDocument: project.auth.openapi ?? {},
   })
@@ -104,9 +109,10 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const [report, refused] = await Promise.all([workers.start(), gate.replace(toGateProject(project, config.agentEnv))])
   for (const { graphId, message } of report.failed)
     log.error({ graph_id: graphId, detail: message }, "graph failed to load")
-  tellRefused(refused, config, log)
+  reportRefused(refused, config, log)
   if (claimer.revisionId === null) await activate({ ...parts, db, revisionId: null })
-  await executor.start()
+  executor.start()
+  await parts.startPeers()
   await loop.start()
   const crons = new CronLoop({ ...parts, db, log })
   await crons.start()
@@ -117,9 +123,13 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     revisionId: claimer.revisionId,
     callOwnRoute: (call) => callOwnRoute(channel, call),
   })
+  if (deliveries) parts.observers.push(webhookObserver({ deliveries, hints, revisionId: claimer.revisionId }))
   await deliveries?.start()
   const sweeps = [
-    eventSweep(db, { ttlSeconds: config.resumableTtlSeconds, readHere: () => streams.runsReadFromLog() }),
+    eventSweep(db, {
+      ttlSeconds: config.resumableTtlSeconds,
+      readHere: () => [...streams.runs.readFromLog(), ...streams.threads.readFromLog()],
+    }),
     runSweep(db, config.keepRunsDays),
     threadSweep(db, project.checkpointer.ttl, log),
     itemSweep(parts.store),
@@ -137,17 +147,21 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     await crons.stop()
     await Promise.all(stopSweeps.map((stopSweep) => stopSweep()))
     await loop.stop()
+    await peers.leave()
     await sources.close()
     await workers.stop(config.shutdownGraceSeconds * 1000)
     writes.close()
     streams.stopWaiting()
     await executor.close()
+    await peers.close()
     await deliveries?.stop()
     await streams.close()
+    await hints.close()
+    stopping.abort()
     await listening.close(1000)
     await gate.stop()
     await channel.close()
-    // A collector that is away is no reason to end in disorder.
+    // An unavailable collector must not prevent an orderly shutdown.
     await tracing?.close().catch((err: unknown) => log.warn({ err }, "the last traces could not be sent"))
     await databases.close()
   }

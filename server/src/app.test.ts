@@ -4,7 +4,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { startTestHttp } from "./testing/test-http.js"
 import { migrations } from "./testing/test-server.js"
 
-test("a page of the web cannot execute a run on a development server", async () => {
+test("a foreign web page cannot start a run on a development server", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { isDev: true })
   const send = (origin: string) =>
@@ -17,7 +17,7 @@ test("a page of the web cannot execute a run on a development server", async () 
   assert.equal(local.status, 404)
 })
 
-test("HEAD of a stream is refused and subscribes nobody", async () => {
+test("HEAD of a stream is rejected and creates no subscription", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const created = await http.send("POST", "/threads", {})
@@ -28,10 +28,10 @@ test("HEAD of a stream is refused and subscribes nobody", async () => {
   const { status, headers } = await http.send("HEAD", `/threads/${thread_id}/runs/${run_id}/stream`)
 
   assert.deepEqual([status, headers.get("allow")], [405, "GET, POST"])
-  assert.equal(http.server.streams.hasSubscribers(run_id), false)
+  assert.equal(http.server.streams.runs.has(run_id), false)
 })
 
-test("a path of a known route with another method is 405 and names the right ones, an unknown path is 404", async () => {
+test("a path of a known route with another method is 405 and lists the allowed methods, an unknown path is 404", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
 
@@ -46,7 +46,7 @@ test("a path of a known route with another method is 405 and names the right one
   assert.deepEqual([unknown.status, (unknown.json as { detail: string }).detail], [404, "Not Found"])
 })
 
-test("a route of the newer streaming protocol is 404 and says what to use", async () => {
+test("a route of the newer streaming protocol is 404 and names the route to use", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
 
@@ -59,7 +59,7 @@ test("a route of the newer streaming protocol is 404 and says what to use", asyn
   assert.match(detail(events), /newer streaming protocol.*use GET \/threads\/{thread_id}\/stream /)
 })
 
-test("a slash at the end is nothing, an encoded one within a segment is part of it", async () => {
+test("a trailing slash is ignored, and an encoded slash is part of its segment", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const { thread_id } = (await http.send("POST", "/threads/")).json as { thread_id: string }
@@ -76,7 +76,7 @@ test("a slash at the end is nothing, an encoded one within a segment is part of 
   assert.deepEqual(statuses, [404, 422, 422, 422, 422])
 })
 
-test("below a mount prefix are all routes, and beside it only /ok", async () => {
+test("with a mount prefix all routes are below it, except /ok", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { http: { mount_prefix: "/agents/" } })
   const statusOf = async (method: string, path: string) => (await http.send(method, path)).status
@@ -93,7 +93,7 @@ test("below a mount prefix are all routes, and beside it only /ok", async () => 
   assert.equal(await statusOf("GET", "/ok"), 200)
 })
 
-test("what a project disables is not there, however its path is spelt", async () => {
+test("disabled routes reply 404, whatever the spelling of their path", async () => {
   await using db = await freshDatabase({ migrations })
   const id = "00000000-0000-0000-0000-000000000000"
   await using http = await startTestHttp(db, {
@@ -114,12 +114,12 @@ test("what a project disables is not there, however its path is spelt", async ()
   ]) {
     assert.equal(await statusOf("GET", path), 404, path)
   }
-  // A run on a thread that is not there: the route is.
+  // The thread does not exist, but the route does.
   assert.equal(await statusOf("POST", `/threads/${id}/runs`), 422)
   assert.equal(await statusOf("GET", "/ok"), 200)
 })
 
-test("what is not there for the router is not there for what is disabled", async () => {
+test("the router and the disabled rules see the same path", async () => {
   await using db = await freshDatabase({ migrations })
   const id = "00000000-0000-0000-0000-000000000000"
   await using http = await startTestHttp(db, { http: { disable_runs: true, disable_store: true } })
@@ -131,7 +131,7 @@ test("what is not there for the router is not there for what is disabled", async
   assert.deepEqual([runs.status, stateless.status, thread.status], [404, 404, 200])
 })
 
-test("with API keys every request but /ok needs one of them", async () => {
+test("with API keys every request except /ok requires one of them", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { apiKeys: "first, second" })
   const withKey = (key: string) => http.send("POST", "/threads", {}, { "x-api-key": key })
@@ -143,4 +143,26 @@ test("with API keys every request but /ok needs one of them", async () => {
   for (const key of ["", "third", "first, second", "firs"]) assert.equal((await withKey(key)).status, 401)
   assert.equal((await http.send("GET", "/ok")).status, 200)
   assert.equal((await http.send("GET", "/info")).status, 401)
+})
+
+test("a body without a length is counted while it is read, and rejected when it is too large", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { maxBodyBytes: 1_000 })
+  const sendChunked = async (size: number): Promise<number> => {
+    const body = new Blob([JSON.stringify({ assistant_id: "none", input: "x".repeat(size) })]).stream()
+    const init = {
+      method: "POST",
+      body,
+      duplex: "half",
+      headers: { "content-type": "application/json" },
+    } as RequestInit
+    const reply = await fetch(`${http.url}/runs`, init)
+    await reply.text()
+    return reply.status
+  }
+
+  const tooLarge = await sendChunked(2_000)
+  const small = await sendChunked(100)
+
+  assert.deepEqual([tooLarge, small], [413, 404])
 })

@@ -5,7 +5,7 @@ import { readConfig } from "./config.js"
 
 const env = { SUPERSTEP_CONFIG: "langgraph.json", DATABASE_URI: "postgres://localhost/a" }
 
-test("a unit does not start without its credential", () => {
+test("a unit does not start without its token", () => {
   const unit = { ...env, SUPERSTEP_REVISION_ID: "r1" }
 
   for (const token of [{}, { SUPERSTEP_UNIT_TOKEN: "" }]) {
@@ -16,4 +16,13 @@ test("a unit does not start without its credential", () => {
   }
   assert.equal(readConfig({ ...unit, SUPERSTEP_UNIT_TOKEN: "sesame" }).unitToken?.reveal(), "sesame")
   assert.equal(readConfig(env).unitToken, undefined)
+})
+
+test("an invalid database URI is reported together with the other invalid settings", () => {
+  assert.throws(
+    () => readConfig({ ...env, DATABASE_URI: "nonsense", SUPERSTEP_WORKERS: "0" }),
+    (error) =>
+      error instanceof InvalidSettings &&
+      /DATABASE_URI: expected an address such as[\s\S]*SUPERSTEP_WORKERS/.test(error.message),
+  )
 })

@@ -1,5 +1,6 @@
-/** Settings of the agent server. The names that LangGraph Platform knows too keep its spelling (agent-server-api §18). */
+/** Settings of the agent server. Settings that LangGraph Platform also has keep their names (agent-server-api §18). */
 import { randomUUID } from "node:crypto"
+import { databaseAddress } from "@superstep/toolkit/config/database-address"
 import { logLevel } from "@superstep/toolkit/config/log-level"
 import { InvalidSettings, readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
@@ -32,7 +33,7 @@ const address = z.string().transform((text, context): ListenAddress => {
 const environment = z.string().transform((text, context) => {
   const parsed = z.record(z.string(), z.string()).safeParse(safeJson(text))
   if (parsed.success) return parsed.data
-  context.addIssue({ code: "custom", message: "expected a JSON object of texts" })
+  context.addIssue({ code: "custom", message: "expected a JSON object with string values" })
   return z.NEVER
 })
 
@@ -40,40 +41,46 @@ function safeJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // What is not JSON is reported as a wrong value by the schema that reads it.
+    // The schema that reads the value reports it as invalid.
     return undefined
   }
 }
 
 export const settings = {
   configPath: { env: "SUPERSTEP_CONFIG", describe: "Path of langgraph.json.", schema: z.string("expected a path") },
+  name: {
+    env: "SUPERSTEP_NAME",
+    describe: "Name of this server in the titles of its processes.",
+    schema: z.string().optional(),
+    defaultText: "the project's folder",
+  },
   databaseUri: {
     env: "DATABASE_URI",
     describe: "Postgres database of this agent server, for example postgres://user:password@host/name.",
-    schema: z.string("expected a postgres:// address").transform((text) => new Secret(text)),
+    schema: databaseAddress,
   },
   listen: {
     env: "SUPERSTEP_LISTEN",
     describe:
-      "Where to listen: host:port, unix:/path for a socket, or fd:3 for a socket that whoever starts the server has bound and gives it as this descriptor.",
+      "Where to listen: host:port, unix:/path for a socket, or fd:3 for a socket that the parent process has bound and passes as this descriptor.",
     schema: address.default({ host: "127.0.0.1", port: 2024 }),
     defaultText: "`127.0.0.1:2024`",
   },
   serverId: {
     env: "SUPERSTEP_SERVER_ID",
-    describe: "UUID that stays the same over restarts, so that a server takes its own lost runs back at once.",
+    describe: "UUID of the server. If it is the same after a restart, the server takes back its own lost runs at once.",
     schema: z.guid("expected a UUID").default(() => randomUUID()),
-    defaultText: "a new one",
+    defaultText: "a new one at each start",
   },
   revisionId: {
     env: "SUPERSTEP_REVISION_ID",
-    describe: "Revision this server belongs to; without one it executes runs from the start.",
+    describe: "Revision of this server. Without one the server executes runs from its start.",
     schema: z.string().optional(),
   },
   unitToken: {
     env: "SUPERSTEP_UNIT_TOKEN",
     describe:
-      "Credential that every request must carry as X-Superstep-Unit; without one, none is asked for. A server with a revision must have one.",
+      "Credential that every request must send as X-Superstep-Unit. Unset: not required. A server with a revision must have one.",
     schema: z
       .string()
       .optional()
@@ -82,103 +89,109 @@ export const settings = {
   apiKeys: {
     env: "SUPERSTEP_API_KEYS",
     describe:
-      "API keys by comma: every request but `/ok` must carry one of them as x-api-key; without any, none is asked for.",
+      "API keys, separated by commas. Every request except `/ok` must send one of them as x-api-key. Unset: no key is required.",
     schema: z
       .string()
-      .refine((text) => text.split(",").every((key) => key.trim() !== ""), "expected keys by comma, none of them empty")
+      .refine(
+        (text) => text.split(",").every((key) => key.trim() !== ""),
+        "expected keys separated by commas, none of them empty",
+      )
       .optional()
       .transform((text) => (text === undefined ? undefined : new Secret(text))),
   },
   agentEnv: {
     env: "SUPERSTEP_AGENT_ENV",
-    describe: "JSON object: environment of the graphs' code, over what langgraph.json sets.",
+    describe: "JSON object: environment variables of the graphs; they override those of langgraph.json.",
     schema: environment.default({}),
   },
   isDev: {
     env: "SUPERSTEP_DEV",
-    describe: "1 for development: only loopback hosts and known origins may call, the Studio header is understood.",
+    describe:
+      "1 for development: only requests for loopback hosts and from known origins are accepted, and Studio's header is recognized.",
     schema: flag,
     defaultText: "`0`",
   },
   reload: {
     env: "SUPERSTEP_RELOAD",
-    describe: "1 to load changed sources while running.",
+    describe: "1 to reload changed source files while running.",
     schema: flag,
     defaultText: "`0`",
   },
   langgraphConfig: {
     env: "LANGGRAPH_CONFIG",
     describe:
-      "JSON object: config and context of each graph's own assistant, as `{graph_id: {configurable, context, …}}`; the same name in the graphs' environment wins.",
+      "JSON object: config and context of each graph's system assistant, as `{graph_id: {configurable, context, …}}`. The same variable in the graphs' environment wins.",
     schema: z.string().optional(),
   },
   schemaTimeoutMs: {
     env: "LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS",
     describe:
-      "How long reading a graph's schemas out of its source may take, in milliseconds; only graphs of annotations need it.",
+      "Time limit for reading a graph's schemas from its source code, in milliseconds. Only graphs without schemas at run time need it.",
     schema: wholeNumber(30_000, 1),
   },
   workers: {
     env: "SUPERSTEP_WORKERS",
-    describe: "How many worker processes execute graphs, for each language that they are written in.",
+    describe:
+      "Maximum number of worker processes per language. A server starts with one per language and adds more when the load requires it.",
     schema: wholeNumber(2, 1),
   },
   python: {
     env: "SUPERSTEP_PYTHON",
-    describe: "Program that runs Python graphs, where the project has no .venv; it must have langgraph.",
+    describe: "Python interpreter for projects without a .venv; it must have langgraph installed.",
     schema: z.string().min(1, "expected a program").default("python3"),
   },
   jobsPerWorker: {
     env: "N_JOBS_PER_WORKER",
     describe:
-      "Most runs that a worker process executes at a time. It gets fewer when its event loop or its memory has no room for more.",
+      "Maximum number of concurrent runs of a worker process. It gets fewer when its event loop or its memory is at its limit.",
     schema: wholeNumber(1000, 1),
   },
   workerMemoryMb: {
     env: "SUPERSTEP_WORKER_MEMORY_MB",
     describe:
-      "Most memory of one worker process, in megabytes; one that uses more is ended and replaced. Runs that execute alone have processes of their own, up to eight times the larger of 2 and `SUPERSTEP_WORKERS`, each with the same limit. 0 for no limit.",
+      "Memory limit of a worker process, in megabytes. A process that exceeds it is killed and replaced. Runs that execute alone have their own processes, up to eight times the larger of 2 and `SUPERSTEP_WORKERS`, each with the same limit. 0 for no limit.",
     schema: wholeNumber(2048),
   },
   workerStalledSeconds: {
     env: "SUPERSTEP_WORKER_STALLED_SECONDS",
-    describe: "How long a graph may hold the event loop of its worker process before it is ended, in seconds.",
+    describe:
+      "How long a graph may block the event loop of its worker process before the process is killed, in seconds.",
     schema: wholeNumber(120, 1),
   },
   runTimeoutSeconds: {
     env: "BG_JOB_TIMEOUT_SECS",
-    describe: "How long one attempt of a run may take, in seconds; then it ends as timeout. 0 for no limit.",
+    describe: "Time limit of one attempt of a run, in seconds. Then the run ends with status timeout. 0 for no limit.",
     schema: wholeNumber(3600),
   },
   poolSize: {
     env: "LANGGRAPH_POSTGRES_POOL_MAX_SIZE",
     describe:
-      "Most database connections of this server. One serves leases, half of the others what runs need, the rest requests.",
+      "Maximum number of database connections of this server. One is for leases, half of the others for executing runs, the rest for requests.",
     schema: wholeNumber(10, 3),
   },
   requestStatementSeconds: {
     env: "SUPERSTEP_STATEMENT_TIMEOUT_SECONDS",
     describe:
-      "How long one database statement of a request may take, in seconds; then the request is answered with 503. 0 for no limit.",
+      "Time limit of one database statement of a request, in seconds. Then the request gets 503. 0 for no limit.",
     schema: wholeNumber(60),
   },
   leaseSeconds: {
     env: "SUPERSTEP_LEASE_SECONDS",
     describe:
-      "How long a run stays with a server that is not heard of, in seconds; it is renewed three times in that time.",
-    // Long enough for a busy database, short enough for a lost server.
+      "How long a server keeps its runs without renewing its leases, in seconds. It renews them three times in that period.",
+    // Long enough for a busy database, and short enough to recover the runs of a lost server soon.
     schema: wholeNumber(30, 1),
   },
   shutdownGraceSeconds: {
     env: "BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS",
     describe:
-      "How long runs may go on after a stop signal, in seconds; what is left ends its super-step, for 10 s at most, and goes back to the queue.",
+      "How long runs may continue after a stop signal, in seconds. Unfinished runs then finish their super-step, within at most 10 s, and return to the queue.",
     schema: wholeNumber(180),
   },
   keepRunsDays: {
     env: "SUPERSTEP_KEEP_RUNS_DAYS",
     describe:
-      "How long runs stay after their end, in days, but for the newest of each thread; threads stay, with their state and history. 0: as long as their threads.",
+      "How long runs are kept after their end, in days, except the newest run of each thread. Threads are kept, with their state and history. 0: as long as their threads.",
     schema: wholeNumber(0),
   },
   resumableTtlSeconds: {
@@ -188,37 +201,37 @@ export const settings = {
   },
   maxBodyBytes: {
     env: "HTTP_MAX_REQUEST_BODY_BYTES",
-    describe: "Largest request body in bytes.",
+    describe: "Maximum size of a request body, in bytes.",
     schema: wholeNumber(300 * 1024 * 1024, 1),
   },
   maxOpenRequests: {
     env: "SUPERSTEP_MAX_OPEN_REQUESTS",
     describe:
-      "Most requests that are answered at a time, streams and waits included; more get 429 with Retry-After. 0 for no limit.",
-    // A stream takes some 50 KB of the server's memory, and a file handle of which 16 k are usual.
+      "Maximum number of open requests, including streams and waits. More get 429 with Retry-After. 0 for no limit.",
+    // A stream takes about 50 KB of memory and a file handle; 16,000 handles are a common limit.
     schema: wholeNumber(10_000),
   },
   maxOpenRequestsPerCaller: {
     env: "SUPERSTEP_MAX_OPEN_REQUESTS_PER_CALLER",
     describe:
-      "The same for one caller: the user that the project's auth module names, else the address. 0 for no limit.",
+      "Maximum number of open requests per caller: the user of the project's auth module, else the client's address. 0 for no limit.",
     schema: wholeNumber(0),
   },
   maxRequestsPerMinute: {
     env: "SUPERSTEP_MAX_REQUESTS_PER_MINUTE",
-    describe: "Most requests of one caller to this server in a minute; more get 429 with Retry-After. 0 for no limit.",
+    describe:
+      "Maximum number of requests per caller and minute to this server. More get 429 with Retry-After. 0 for no limit.",
     schema: wholeNumber(0),
   },
   maxWaitingRuns: {
     env: "SUPERSTEP_MAX_WAITING_RUNS",
-    describe: "Most runs that may wait on one thread; one more gets 429 with Retry-After. 0 for no limit.",
-    // More than anybody queues on purpose, and few enough that a client in a loop is stopped within seconds.
+    describe: "Maximum number of waiting runs on one thread. More get 429 with Retry-After. 0 for no limit.",
+    // More than users queue on purpose, and few enough to stop a client in an endless loop within seconds.
     schema: wholeNumber(1000),
   },
   mountPrefix: {
     env: "MOUNT_PREFIX",
-    describe:
-      "Path such as /agents below which all routes are, where langgraph.json names none; /ok stays at the root.",
+    describe: "Path prefix of all routes, such as /agents, if langgraph.json sets none. /ok stays at the root.",
     schema: z
       .string()
       .regex(/^(\/[\w.~-]+)*\/?$/, "expected a path of plain segments that begins with /")
@@ -226,7 +239,7 @@ export const settings = {
   },
   corsAllowOrigins: {
     env: "CORS_ALLOW_ORIGINS",
-    describe: "Origins of web pages that may call, by comma, where langgraph.json names none; all unless set.",
+    describe: "Allowed origins of web pages, separated by commas, if langgraph.json sets none. Unset: all.",
     schema: z
       .string()
       .optional()
@@ -235,7 +248,7 @@ export const settings = {
   webhookSigningSecret: {
     env: "SUPERSTEP_WEBHOOK_SIGNING_SECRET",
     describe:
-      "Secret that webhooks are signed with, as Standard Webhooks writes it: `whsec_` and 24 to 64 bytes in base64. Without one they are not signed.",
+      "Secret for signing webhooks, in the format of Standard Webhooks: `whsec_` and 24 to 64 bytes in base64. Unset: webhooks are not signed.",
     schema: z
       .string()
       .regex(signingSecretPattern, "expected whsec_ and 24 to 64 bytes in base64")
@@ -244,13 +257,13 @@ export const settings = {
   },
   webhookPrivateNetworks: {
     env: "SUPERSTEP_WEBHOOK_PRIVATE_NETWORKS",
-    describe: "1 to let webhooks go to private networks, such as 10.0.0.0/8; `superstep dev` always does.",
+    describe: "1 to allow webhooks to private networks, such as 10.0.0.0/8. `superstep dev` always allows them.",
     schema: flag,
     defaultText: "`0`",
   },
   settingsFile: {
     env: "SUPERSTEP_SETTINGS_FILE",
-    describe: "JSON file of settings that are secret, by name; it is read once at the start and removed.",
+    describe: "JSON file with secret settings by name. It is read at the start and deleted.",
     schema: z.string().optional(),
   },
   logLevel,
@@ -259,15 +272,15 @@ export const settings = {
 export type Config = Values<typeof settings>
 
 /**
- * Reads all settings, and takes those that came in a file.
- * @throws InvalidSettings  naming every variable that is missing or cannot be read
+ * Reads all settings, including those from a settings file, which it deletes.
+ * @throws InvalidSettings  naming every variable that is missing or invalid
  */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const config = readSettings(settings, takeSettingsFile(env))
-  // Without its credential a unit would answer whoever reaches its socket.
+  // Without its credential a unit would accept requests of every process that can reach its socket.
   if (config.revisionId !== undefined && config.unitToken === undefined) {
     throw new InvalidSettings(
-      `cannot start:\n  ${settings.unitToken.env}: it must be set where ${settings.revisionId.env} is. ${settings.unitToken.describe}`,
+      `cannot start:\n  ${settings.unitToken.env}: it must be set, because ${settings.revisionId.env} is set. ${settings.unitToken.describe}`,
     )
   }
   return config

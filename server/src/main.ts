@@ -1,20 +1,25 @@
-/** The agent server's process: reads its settings, starts, and ends in good order when it is told to. */
+/** The agent server's process: reads its settings, starts the server, and stops it on a signal. */
 import { readFile } from "node:fs/promises"
+import { basename, dirname, resolve } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { createLog } from "@superstep/toolkit/log/log"
 import { startAgentServer } from "./agent-server.js"
 import { readConfig } from "./config.js"
+import { processTitle } from "./workers/process-title.js"
 
 const log = createLog({ process: "server", level: "info" })
 
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   log.level = config.logLevel
+  // The platform finds a unit by the title that it gave it, so a unit keeps its title.
+  if (config.revisionId === undefined)
+    process.title = processTitle(config.name ?? basename(dirname(resolve(config.configPath))), "server")
   const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"))
   const server = await startAgentServer({ config, version, log, env: process.env })
   let isStopping = false
   const stop = async (signal: NodeJS.Signals) => {
-    // A second signal is somebody who does not want to wait for the runs.
+    // A second signal stops the process without waiting for runs.
     if (isStopping) process.exit(1)
     isStopping = true
     log.info({ signal }, "server stopping")
@@ -26,9 +31,9 @@ async function main(): Promise<void> {
 
 function fail(error: unknown): void {
   if (error instanceof KnownError) log.fatal({ code: error.code }, error.message)
-  else log.fatal({ err: error }, "the server cannot go on")
+  else log.fatal({ err: error }, "the server failed")
   process.exitCode = 1
-  // What was started before the fault must not keep a half-started server alive.
+  // Open handles must not keep a partly started server alive.
   process.exit()
 }
 

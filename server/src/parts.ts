@@ -1,11 +1,13 @@
-/** The parts of an agent server, put together; nothing is started here. */
+/** Creates the parts of an agent server. Nothing is started here. */
+import { basename } from "node:path"
 import type { Database, Db } from "@superstep/toolkit/db/database"
+import { Hints } from "@superstep/toolkit/db/hints"
 import type { Log } from "@superstep/toolkit/log/log"
 import { SourceAnalysis } from "./assistants/source-analysis.js"
 import { checkpointCalls } from "./checkpoints/calls.js"
 import { ClaimWrites } from "./checkpoints/claim-writes.js"
 import type { Config } from "./config.js"
-import { RunStreams } from "./events/run-streams.js"
+import { Streams } from "./events/streams.js"
 import { Gate } from "./gate/gate.js"
 import type { OwnChannel } from "./gate/own-channel.js"
 import { createMetrics } from "./metrics/metrics.js"
@@ -14,8 +16,11 @@ import { defaultsOf, projectWithEnv } from "./project-settings.js"
 import { ClaimLoop } from "./runs/claim-loop.js"
 import { Executor } from "./runs/executor.js"
 import { leaseTimes } from "./runs/lease-times.js"
+import { localServer } from "./runs/local-server.js"
 import { observeWith } from "./runs/observer.js"
 import { Turns } from "./runs/turns.js"
+import { Peers } from "./servers/peers.js"
+import { countOutcomes } from "./serving/run-outcomes.js"
 import { storeCalls } from "./store/calls.js"
 import { embedBy } from "./store/embedder.js"
 import { storeSettings } from "./store/store-settings.js"
@@ -23,17 +28,17 @@ import { defaultTtlOf } from "./threads/sweep.js"
 import type { Tracing } from "./tracing/tracing.js"
 import { UiBundles } from "./ui/bundles.js"
 import type { Limits } from "./workers/child.js"
-import { patient } from "./workers/patient-calls.js"
-import { createWorkerPool, usualLimits, type WorkerPool } from "./workers/pool.js"
+import { createWorkerPool, defaultLimits, type WorkerPool } from "./workers/pool.js"
 import { ProjectCrashes } from "./workers/project-crashes.js"
+import { retryWhileDatabaseIsAway } from "./workers/retried-calls.js"
 
-/** What they are made from. */
+/** The input of `assemble`. */
 export interface Assembly {
   readonly config: Config
-  /** That of this process: the setting's, unless another server has it. */
+  /** The id of this server: the configured one, unless another server uses it. */
   readonly serverId: string
   readonly db: Database
-  /** One connection for statements on leases alone: whatever occupies the others costs no run. */
+  /** A separate connection for leases, so that busy connections never cost a run its lease. */
   readonly leases: Db
   readonly log: Log
   readonly env: NodeJS.ProcessEnv
@@ -44,12 +49,15 @@ export interface Assembly {
 
 export type Parts = ReturnType<typeof assemble>
 
-/** Makes every part that routes, loops and reloads share. */
+/** Creates all parts that routes, loops and reloads share. */
 export function assemble({ config, serverId, db, leases, log, env, project, channel, tracing }: Assembly) {
-  const { leaseMs, sweepMs, mostGapMs } = leaseTimes(config.leaseSeconds * 1000)
+  const { leaseMs, sweepMs, maxGapMs } = leaseTimes(config.leaseSeconds * 1000)
   const claimer = { serverId, revisionId: config.revisionId ?? null, leaseMs }
-  const streams = new RunStreams({
+  const hints = new Hints({ db, log })
+  const peers = new Peers({ db, log, hints, self: claimer })
+  const streams = new Streams({
     db,
+    hints,
     log,
     serverId: claimer.serverId,
     threadTtlMs: config.resumableTtlSeconds * 1000,
@@ -58,11 +66,13 @@ export function assemble({ config, serverId, db, leases, log, env, project, chan
   const store = { ...storeSettings(project.store), db, embed: embedBy(() => workers) }
   const checkpoints = checkpointCalls({ db, writes, beforePut: (runId) => streams.untilLogged(runId) })
   const crashes = new ProjectCrashes()
+  const name = config.name ?? basename(project.folder)
   const workers: WorkerPool = createWorkerPool({
+    name,
     project: projectWithEnv(project, config),
     workers: config.workers,
     python: config.python,
-    handlers: patient({ ...checkpoints, ...storeCalls(store) }),
+    handlers: retryWhileDatabaseIsAway({ ...checkpoints, ...storeCalls(store) }),
     backlog: () => writes.backlog(),
     serverEnv: env,
     limits: workerLimits(config),
@@ -70,18 +80,46 @@ export function assemble({ config, serverId, db, leases, log, env, project, chan
     loopback: channel.loopback,
     log,
   })
-  const gate = new Gate({ log, serverEnv: env, limits: workerLimits(config), crashes, loopback: channel.loopback })
-  const sources = new SourceAnalysis({ project: toWorkerProject(project), timeoutMs: config.schemaTimeoutMs, log })
+  const gate = new Gate({
+    name,
+    log,
+    serverEnv: env,
+    limits: workerLimits(config),
+    python: config.python,
+    crashes,
+    loopback: channel.loopback,
+  })
+  const sources = new SourceAnalysis({
+    project: toWorkerProject(project),
+    timeoutMs: config.schemaTimeoutMs,
+    keeps: config.revisionId === undefined,
+    log,
+  })
   const runTimeoutMs = config.runTimeoutSeconds * 1000
   const metrics = createMetrics()
-  const observer = observeWith([metrics.observer, ...(tracing ? [tracing.observer] : [])])
-  const executor = new Executor({ db, leases, log, workers, streams, writes, claimer, runTimeoutMs, observer })
-  const loop = new ClaimLoop({ db, leases, log, executor, streams, claimer, sweepMs, mostGapMs, graceMs: leaseMs })
+  const outcomes = countOutcomes()
+  const observers = [metrics.observer, outcomes.observer, ...(tracing ? [tracing.observer] : [])]
+  const observer = observeWith(observers)
+  const executor = new Executor({ db, leases, log, workers, streams, writes, claimer, peers, runTimeoutMs, observer })
+  const loop = new ClaimLoop({
+    db,
+    leases,
+    log,
+    executor,
+    streams,
+    claimer,
+    peers,
+    hints,
+    sweepMs,
+    maxGapMs,
+    graceMs: leaseMs,
+  })
   workers.onFree(() => loop.slotFreed())
   const ui = new UiBundles(log)
   return {
     claimer,
     turns: new Turns(),
+    hints,
     streams,
     workers,
     crashes,
@@ -90,7 +128,12 @@ export function assemble({ config, serverId, db, leases, log, env, project, chan
     writes,
     executor,
     loop,
+    peers,
+    /** More observers may be added. */
+    observers,
+    startPeers: () => peers.start(localServer(loop, executor)),
     metrics,
+    outcomes,
     tracing,
     ui,
     sources,
@@ -99,11 +142,11 @@ export function assemble({ config, serverId, db, leases, log, env, project, chan
   }
 }
 
-// A worker is found to be stalled at a ping, so there must be a few of them within the limit.
-const pingsPerStall = 4
+// A stalled worker is detected at a ping, so there must be several pings within the limit.
+const pingsPerStallLimit = 4
 
 function workerLimits({ jobsPerWorker, workerMemoryMb, workerStalledSeconds }: Config): Partial<Limits> {
   const stalledMs = workerStalledSeconds * 1000
-  const pingEveryMs = Math.min(usualLimits.pingEveryMs, stalledMs / pingsPerStall)
-  return { mostRuns: jobsPerWorker, memoryMb: workerMemoryMb, stalledMs, pingEveryMs }
+  const pingEveryMs = Math.min(defaultLimits.pingEveryMs, stalledMs / pingsPerStallLimit)
+  return { maxRuns: jobsPerWorker, memoryMb: workerMemoryMb, stalledMs, pingEveryMs }
 }

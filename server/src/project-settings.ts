@@ -1,21 +1,21 @@
-/** What each part of the server takes from the project that it serves, under the settings of this process. */
+/** Derives the settings of each part of the server from the project and the server's settings. */
 import { graphDefaults } from "./assistants/graph-defaults.js"
 import type { Config } from "./config.js"
 import { nameableEnv, type Project, toWorkerProject } from "./project/langgraph-config.js"
 import { webhookSettings } from "./webhooks/settings.js"
 import { projectEnv } from "./workers/worker-env.js"
 
-/** What the platform sets for an agent wins over what its project sets. */
+/** The platform's environment for an agent overrides the project's. */
 export function projectWithEnv(project: Project, { agentEnv }: Config) {
   const { env, ...rest } = toWorkerProject(project)
   return { ...rest, env: { ...env, ...agentEnv } }
 }
 
-/** What the graphs' own assistants begin with. */
+/** Config and context of the graphs' system assistants. */
 export const defaultsOf = (project: Project, config: Config) =>
   graphDefaults(project.graphs, projectWithEnv(project, config).env.LANGGRAPH_CONFIG ?? config.langgraphConfig)
 
-/** @throws InvalidInput  a header names a variable that is not set: better at the start than at every call */
+/** @throws InvalidInput  a header uses a variable that is not set. Checked at the start, so that not every call fails */
 export const webhooksOf = ({ webhooks, http, env }: Project, config: Config, serverEnv: NodeJS.ProcessEnv) =>
   webhookSettings({
     webhooks,
@@ -26,7 +26,7 @@ export const webhooksOf = ({ webhooks, http, env }: Project, config: Config, ser
     signingSecret: config.webhookSigningSecret,
   })
 
-/** What is bundled for browsers, in the environment that the graphs' code has. */
+/** The UI components to bundle, with the environment of the graphs' code. */
 export const uiProject = (
   { folder, ui, uiConfig, env: own }: Project,
   { agentEnv }: Config,

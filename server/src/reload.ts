@@ -1,4 +1,4 @@
-/** Development: what follows a change of the project's sources, beside the graphs themselves. */
+/** Development: updates the other parts of the server after a change of the project's sources. */
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import { insertSystemAssistants } from "./assistants/queries.js"
@@ -10,17 +10,17 @@ import { nameableEnv, type Project, toWorkerProject } from "./project/langgraph-
 import { defaultsOf, uiProject } from "./project-settings.js"
 import type { GraphFailure } from "./workers/port.js"
 
-/** The auth module, the app, the components and the assistants of new graphs follow each reload. */
+/** Reloads the auth module, the app, the UI components and the assistants after each reload of the graphs. */
 export function reloadOnChange({ config, db, log, env, project }: Assembly, { workers, gate, ui, sources }: Parts) {
   const onReload = async (changed: Project) => {
     sources.reload(toWorkerProject(changed))
     ui.build(uiProject(changed, config, env))
-    tellRefused(await gate.replace(toGateProject(changed, config.agentEnv)), config, log)
+    reportRefused(await gate.replace(toGateProject(changed, config.agentEnv)), config, log)
     try {
       await insertSystemAssistants(db, workers.report().graphs, defaultsOf(changed, config))
     } catch (err) {
-      // The graphs serve all the same.
-      log.warn({ err }, "the assistants of the graphs could not be brought up to date")
+      // The graphs still serve.
+      log.warn({ err }, "the graphs' assistants could not be updated")
     }
   }
   const serverEnv = nameableEnv(config, env)
@@ -28,10 +28,10 @@ export function reloadOnChange({ config, db, log, env, project }: Assembly, { wo
 }
 
 /**
- * A project whose auth module or app does not load answers every request with an error, so alone it is of no use: a
- * developer mends it, and a unit's supervisor asks for the reason.
+ * Logs project code that failed to load. With a broken auth module or app, every request fails. A standalone server
+ * therefore does not start. A development server does, and a unit does so that its supervisor can read the reason.
  */
-export function tellRefused(refused: readonly GraphFailure[], { isDev, revisionId }: Config, log: Log): void {
+export function reportRefused(refused: readonly GraphFailure[], { isDev, revisionId }: Config, log: Log): void {
   for (const { graphId, message } of refused)
     log.error({ part: graphId, detail: message }, "project code failed to load")
   if (refused.length === 0 || isDev || revisionId !== undefined) return

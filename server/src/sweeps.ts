@@ -1,20 +1,20 @@
-/** Work that is due now and then: what is old is removed, in steps that are over soon. */
+/** Periodic deletion of old rows, in short steps. */
 import type { Log } from "@superstep/toolkit/log/log"
 
 export interface Sweep {
-  /** What is removed, for the log: `ended runs`. */
+  /** The kind of rows, for the log, such as `ended runs`. */
   readonly what: string
   readonly everyMs: number
-  /** Removes a bounded part. @returns whether there is more */
+  /** Deletes a limited number of rows. @returns whether there are more */
   step(): Promise<boolean>
 }
 
-// What a timer can wait.
-const mostMs = 2 ** 31 - 1
+// The longest delay of a timer.
+const maxDelayMs = 2 ** 31 - 1
 
 /**
- * A sweep that fails is told and tried again when the next one is due. One begins when the one before is over.
- * @returns a function that stops it, and waits for a step that is under way
+ * Starts a sweep. A failed sweep is logged and retried when the next one is due. Sweeps do not overlap.
+ * @returns a function that stops the sweep and waits for its current step
  */
 export function startSweep({ what, everyMs, step }: Sweep, log: Log): () => Promise<void> {
   let isStopped = false
@@ -23,7 +23,7 @@ export function startSweep({ what, everyMs, step }: Sweep, log: Log): () => Prom
     try {
       while (!isStopped && (await step()));
     } catch (err) {
-      log.warn({ err, what }, "what is old could not be removed")
+      log.warn({ err, what }, "old rows could not be deleted")
     }
     sweeping = undefined
   }
@@ -31,7 +31,7 @@ export function startSweep({ what, everyMs, step }: Sweep, log: Log): () => Prom
     () => {
       sweeping ??= sweep()
     },
-    Math.min(everyMs, mostMs),
+    Math.min(everyMs, maxDelayMs),
   )
   timer.unref()
   return async () => {

@@ -8,16 +8,15 @@ import { startAgentServer } from "./testing/agent-servers.js"
 const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
 const configOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const languages = [
-  { name: "JavaScript", env: { SUPERSTEP_CONFIG: configOf("tests/graphs/quick.json") }, skip: false, updates: true },
+  { name: "JavaScript", env: { SUPERSTEP_CONFIG: configOf("tests/graphs/quick.json") }, skip: false },
   {
     name: "Python",
     env: { SUPERSTEP_CONFIG: configOf("workers/python/testing/graphs/langgraph.json"), SUPERSTEP_PYTHON: python },
     skip: python === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON",
-    updates: false,
   },
 ]
 
-for (const { name, env, skip, updates } of languages) {
+for (const { name, env, skip } of languages) {
   test(`a factory in ${name} gets the configuration of the run or the assistant with every question`, {
     skip,
   }, async (t) => {
@@ -51,7 +50,7 @@ for (const { name, env, skip, updates } of languages) {
       assert.deepEqual(await shown(threadId), Array(2).fill([["check"], ["check"]]))
     })
 
-    await t.test("for an update as one of its nodes", { skip: !updates }, async () => {
+    await t.test("for an update as one of its nodes", async () => {
       const threadId = await stopped(assistant_id, "approve", {})
       const before = await client.threads.getState(threadId)
       await client.threads.updateState(threadId, { values: { steps: ["by hand"] }, asNode: "approve" })
@@ -64,7 +63,7 @@ for (const { name, env, skip, updates } of languages) {
       assert.equal(after.metadata?.run_id, undefined)
     })
 
-    await t.test("for a thread that is made with a state", { skip: !updates }, async () => {
+    await t.test("for a thread that is made with a state", async () => {
       const metadata = { assistant_id }
       const supersteps = [{ updates: [{ values: { steps: ["by hand"] }, asNode: "approve" }] }]
       const { thread_id } = await client.threads.create({ graphId: "named", metadata, supersteps })

@@ -6,7 +6,16 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
 
-const config = fileURLToPath(new URL("../graphs/quick.json", import.meta.url))
+const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
+const configOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
+const languages = [
+  { language: "JavaScript", env: { SUPERSTEP_CONFIG: configOf("tests/graphs/quick.json") }, skip: false },
+  {
+    language: "Python",
+    env: { SUPERSTEP_CONFIG: configOf("workers/python/testing/twins/langgraph.json"), SUPERSTEP_PYTHON: python },
+    skip: python === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON",
+  },
+]
 
 interface Waiting {
   readonly __interrupt__?: readonly { readonly value: unknown }[]
@@ -19,62 +28,66 @@ const askingGraphs = [
   { name: "a breakpoint", graphId: "hitl", options: { interruptBefore: ["ask"] }, tasks: [["ask", []]] },
 ]
 
-describe("who hears of an interrupt reads it in the state at once", () => {
-  let db: Database
-  let server: AgentServerProcess
-  before(async () => {
-    db = await freshDatabase()
-    server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config } })
-  })
-  after(async () => {
-    await server[Symbol.asyncDispose]()
-    await db.close()
-  })
-
-  for (const durability of ["sync", "async", "exit"] as const) {
-    for (const { name, graphId, options, tasks: expected } of askingGraphs) {
-      test(`${name}, ${durability}`, async () => {
-        const { client } = server
-        const states = []
-        for (let round = 0; round < 8; round++) {
-          const { thread_id } = await client.threads.create()
-          const run = { ...options, input: { x: 0 }, streamMode: "updates", durability } as const
-          for await (const { data } of client.runs.stream(thread_id, graphId, run)) {
-            if ("__interrupt__" in (data as object)) states.push(await client.threads.getState(thread_id))
-          }
-        }
-
-        for (const { next, tasks } of states) {
-          const seen = tasks.map((task) => [task.name, task.interrupts.map(({ value }) => value)])
-          assert.deepEqual([next, seen], [expected.map(([node]) => node), expected])
-        }
-        assert.equal(states.length, 8)
+for (const { language, env, skip } of languages) {
+  describe(`in ${language}`, { skip }, () => {
+    describe("who hears of an interrupt reads it in the state at once", () => {
+      let db: Database
+      let server: AgentServerProcess
+      before(async () => {
+        db = await freshDatabase()
+        server = await startAgentServer({ databaseUri: db.uri, env })
       })
-    }
-  }
-})
+      after(async () => {
+        await server?.[Symbol.asyncDispose]()
+        await db?.close()
+      })
 
-test("a node that asks twice waits twice", async () => {
-  await using db = await freshDatabase()
-  await using server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config } })
-  const { client } = server
-  const { thread_id } = await client.threads.create()
-  const ask = async (payload: object) => (await client.runs.wait(thread_id, "twice", payload)) as Waiting
-  const questions = ({ __interrupt__ }: Waiting) => __interrupt__?.map(({ value }) => value)
-  const threadStatus = async () => (await client.threads.get(thread_id)).status
+      for (const durability of ["sync", "async", "exit"] as const) {
+        for (const { name, graphId, options, tasks: expected } of askingGraphs) {
+          test(`${name}, ${durability}`, async () => {
+            const { client } = server
+            const states = []
+            for (let round = 0; round < 8; round++) {
+              const { thread_id } = await client.threads.create()
+              const run = { ...options, input: { x: 0 }, streamMode: "updates", durability } as const
+              for await (const { data } of client.runs.stream(thread_id, graphId, run)) {
+                if ("__interrupt__" in (data as object)) states.push(await client.threads.getState(thread_id))
+              }
+            }
 
-  const first = await ask({ input: { out: [] } })
-  const second = await ask({ command: { resume: "A" } })
-  const statusBetween = await threadStatus()
-  const waiting = await client.threads.search({ status: "interrupted" })
-  const [run] = await client.runs.list(thread_id)
-  const end = await ask({ command: { resume: "B" } })
+            for (const { next, tasks } of states) {
+              const seen = tasks.map((task) => [task.name, task.interrupts.map(({ value }) => value)])
+              assert.deepEqual([next, seen], [expected.map(([node]) => node), expected])
+            }
+            assert.equal(states.length, 8)
+          })
+        }
+      }
+    })
 
-  assert.deepEqual([questions(first), questions(second)], [[{ q: "first?" }], [{ q: "second?" }]])
-  assert.deepEqual([statusBetween, run?.status], ["interrupted", "interrupted"])
-  assert.deepEqual(
-    waiting.map((thread) => thread.thread_id),
-    [thread_id],
-  )
-  assert.deepEqual([end.out, questions(end), await threadStatus()], [["A, B"], undefined, "idle"])
-})
+    test("a node that asks twice waits twice", async () => {
+      await using db = await freshDatabase()
+      await using server = await startAgentServer({ databaseUri: db.uri, env })
+      const { client } = server
+      const { thread_id } = await client.threads.create()
+      const ask = async (payload: object) => (await client.runs.wait(thread_id, "twice", payload)) as Waiting
+      const questions = ({ __interrupt__ }: Waiting) => __interrupt__?.map(({ value }) => value)
+      const threadStatus = async () => (await client.threads.get(thread_id)).status
+
+      const first = await ask({ input: { out: [] } })
+      const second = await ask({ command: { resume: "A" } })
+      const statusBetween = await threadStatus()
+      const waiting = await client.threads.search({ status: "interrupted" })
+      const [run] = await client.runs.list(thread_id)
+      const end = await ask({ command: { resume: "B" } })
+
+      assert.deepEqual([questions(first), questions(second)], [[{ q: "first?" }], [{ q: "second?" }]])
+      assert.deepEqual([statusBetween, run?.status], ["interrupted", "interrupted"])
+      assert.deepEqual(
+        waiting.map((thread) => thread.thread_id),
+        [thread_id],
+      )
+      assert.deepEqual([end.out, questions(end), await threadStatus()], [["A, B"], undefined, "idle"])
+    })
+  })
+}

@@ -1,4 +1,4 @@
-/** docs/langgraph-json.md is printed from the table that the server warns by, and the table names what the schema does. */
+/** docs/langgraph-json.md is generated from the table by which the server warns; the table has the fields of the schema. */
 import assert from "node:assert/strict"
 import { readFile, writeFile } from "node:fs/promises"
 import { test } from "node:test"
@@ -14,9 +14,9 @@ const sentence = (text: string): string => `${text[0]?.toUpperCase()}${text.slic
 
 const reference = `${[
   "# langgraph.json",
-  "What a project's file may say, and what it does here. A field in italics is read and does nothing, and the log says " +
-    "so at the start; so it does for a key that is not in this table. `*` is any name. This page is printed from " +
-    "`server/src/project/fields.ts`: `UPDATE_DOCS=1 npm test -- langgraph-json-reference` writes it anew.",
+  "The fields of a project's file. The log of a start lists the fields that have no effect here (in italics below) and keys " +
+    "that are not in this table. `*` stands for any name. This page is generated from " +
+    "`server/src/project/fields.ts`: `UPDATE_DOCS=1 npm test -- langgraph-json-reference` updates it.",
   ["| field | what |", "|---|---|", ...fields.map(row)].join("\n"),
 ].join("\n\n")}\n`
 

@@ -74,7 +74,8 @@ test("a redeploy under twenty open streams and steady requests fails none and cu
   await using platform = await startPlatform()
   const repository = await createRepository()
   // Room in its one worker for every conversation and the requests beside them.
-  const deployment = await deploy(platform, "live", repository.url, [{ name: "N_JOBS_PER_WORKER", value: "50" }])
+  const secrets = [{ name: "N_JOBS_PER_WORKER", value: "50" }]
+  const deployment = await deploy(platform, "live", repository.url, secrets, "installed")
   const client = clientOf(platform, deployment)
   const threads = await Promise.all(Array.from({ length: streamCount + 1 }, () => client.threads.create()))
   const ids = threads.map(({ thread_id }) => thread_id)

@@ -1,4 +1,4 @@
-/** docs/settings.md is printed from the definitions that the processes read: it cannot go stale. */
+/** docs/settings.md is generated from the definitions that the processes use, so it is always up to date. */
 import assert from "node:assert/strict"
 import { readFile, writeFile } from "node:fs/promises"
 import { test } from "node:test"
@@ -19,17 +19,17 @@ const section = (title: string, words: string, settings: Settings): string =>
 
 const reference = `${[
   "# Settings",
-  "Every process reads its settings once, from its environment, and reports all problems together. This page is printed " +
-    "from the definitions in each `config.ts`: `UPDATE_DOCS=1 npm test -- settings-reference` writes it anew.",
-  section("Control plane", "What `superstep up` passes on to the control plane.", control),
+  "Every process reads its settings once, from its environment, and reports all problems together. This page is generated " +
+    "from the definitions in each `config.ts`: `UPDATE_DOCS=1 npm test -- settings-reference` updates it.",
+  section("Control plane", "`superstep up` passes its environment on to the control plane.", control),
   section(
     "Agent server",
-    "`superstep dev` and `superstep serve` set the first ones; a deployment's secrets may set those that LangGraph " +
-      "Platform knows too, such as `N_JOBS_PER_WORKER`.",
+    "`superstep dev` and `superstep serve` set the first ones. Secrets of a deployment may set those that LangGraph " +
+      "Platform has too, such as `N_JOBS_PER_WORKER`.",
     server,
   ),
   section("Edge", "Set by the control plane for the edge that it starts.", edge),
-  section("Command line", "Read by every command of `superstep`; options go before them.", cli),
+  section("Command line", "Read by every command of `superstep`. Options of a command take precedence.", cli),
 ].join("\n\n")}\n`
 
 test("the settings reference says what the processes read", async () => {

@@ -14,7 +14,11 @@ test("Ctrl-C in the middle of a build leaves no process, and the next start ends
   const home = temporaryFolder()
   const repository = await createRepository()
   const first = await startPlatform({ home })
-  const created = await first.api<Deployment>("POST", "/v2/deployments", deploymentOf("halfway", repository.url))
+  const created = await first.api<Deployment>(
+    "POST",
+    "/v2/deployments",
+    deploymentOf("halfway", repository.url, "installed"),
+  )
   const { id, latest_revision_id: revisionId } = created.body
   const isBuilding = async () => {
     const { body } = await first.api<Revision>("GET", `/v2/deployments/${id}/revisions/${revisionId}`)

@@ -30,7 +30,7 @@ const ask = (client: Client, threadId: string | null, options: object) =>
 test("the official SDK streams through a deployment's address", async (t) => {
   await using platform = await startPlatform()
   const repository = await createRepository()
-  const client = clientOf(platform, await deploy(platform, "streams", repository.url))
+  const client = clientOf(platform, await deploy(platform, "streams", repository.url, [], "installed"))
 
   const expected: [string, string][] = [
     ["values", "values"],

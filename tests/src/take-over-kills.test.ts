@@ -80,7 +80,7 @@ test("a take-over that fails or is killed leaves the former program serving; of 
     assert.equal(await program.ended, 1)
     await untilTakenBack(platform, ++takenBack)
     assert.match(program.output(), reason)
-    assert.match(program.output(), /agents go on, and process \d+ \(Superstep 0\.1\.0\) looks after them again/)
+    assert.match(program.output(), /agents keep running, and process \d+ \(Superstep 0\.1\.0\) supervises them again/)
   }
   blocker.close()
 
@@ -112,7 +112,7 @@ test("a take-over that fails or is killed leaves the former program serving; of 
   const [winner, loser] = two.toSorted((a, b) => Number(a.child.exitCode ?? -1) - Number(b.child.exitCode ?? -1))
   assert.ok(winner && loser)
   assert.equal(await loser.ended, 1)
-  assert.match(loser.output(), /process \d+ takes .* over already/)
+  assert.match(loser.output(), /process \d+ is already taking over/)
   assert.equal(await platform.ended, 0)
 
   // The former one is killed while it is asked.
@@ -148,20 +148,23 @@ test("what a removed release started goes on, and is deployed anew without a cut
 
   await rm(former.folder, { recursive: true })
   const doctor = await runCommand({
-    argv: [process.execPath, join(next.folder, "cli/dist/main.js"), "doctor", "--home", platform.home],
+    argv: [process.execPath, join(next.folder, "cli/programs/main.js"), "doctor", "--home", platform.home],
     cwd: next.folder,
     env: { PATH: process.env.PATH ?? "" },
     timeoutMs: 60_000,
   }).catch((error: CommandFailed) => error)
   await using last = startTakeOver(next, platform)
   await untilUp(last)
-  await until(() => last.output().includes("live ran files that were replaced or removed"), {
+  await until(() => last.output().includes("live used program files that were replaced or removed"), {
     what: `the agent is deployed anew: ${last.output()}`,
     timeoutMs: 120_000,
   })
   await Promise.all([requests.stop(), conversations.stop()])
 
-  assert.match(String(doctor instanceof Error && doctor.lastLines), /1 agents run files that were replaced or removed/)
+  assert.match(
+    String(doctor instanceof Error && doctor.lastLines),
+    /1 agents use program files that were replaced or removed/,
+  )
   assert.equal(await first.ended, 0)
   assert.deepEqual([...new Set(requests.answers.map(({ failure }) => failure))], [""])
   assert.deepEqual([...new Set(conversations.ended.map(({ problem }) => problem))], [""])

@@ -41,7 +41,7 @@ test("a newer release takes over: no request fails, no stream is cut, and the fo
   await Promise.all([requests.stop(), conversations.stop()])
 
   assert.equal(await platform.ended, 0)
-  assert.match(platform.output(), /process \d+ \(Superstep 0\.9\.0\) runs it from now on; agents went on/)
+  assert.match(platform.output(), /process \d+ \(Superstep 0\.9\.0\) has taken over; agents kept running/)
   assert.deepEqual([...new Set(requests.answers.map(({ failure }) => failure))], [""])
   assert.deepEqual([...new Set(conversations.ended.map(({ problem }) => problem))], [""])
   assert.equal(status, 200)

@@ -46,7 +46,9 @@ test("a path is a route of the project's own app, and never one of the server's"
     { what: "the route has the run" },
   )
   await client.runs.create(null, "echo", { input, webhook: "/threads" })
-  await until(() => server.log().includes('"failure":"it answered 404"'), { what: "the call of the API is refused" })
+  await until(() => server.log().includes('"failure":"the answer had the status 404"'), {
+    what: "the call of the API is refused",
+  })
 
   assert.equal(delivered.status, "success")
   assert.deepEqual(await client.threads.search(), [])

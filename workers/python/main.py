@@ -1,5 +1,5 @@
-"""Starts the worker: `python <this file>`. Beside it lies nothing but the package, so its folder on `sys.path` hides no
-module of the user's."""
+"""Starts the worker: `python <this file>`. Its folder contains only the package, so the folder on `sys.path` hides no
+module of the user."""
 
 import sys
 

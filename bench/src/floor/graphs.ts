@@ -1,8 +1,8 @@
-/** The benchmark's graphs as the floor runs them: in its own process, each thread with a MemorySaver of its own. */
+/** The benchmark's graphs in the floor: in the same process, with one MemorySaver per thread. */
 import { readFile } from "node:fs/promises"
 import { MemorySaver } from "@langchain/langgraph"
 
-/** What we use of a compiled graph; the benchmark's graphs are plain JavaScript, as a user's may be. */
+/** The methods of a compiled graph that the floor uses. The benchmark's graphs are plain JavaScript without types. */
 export interface Graph {
   checkpointer: unknown
   stream(input: unknown, options: object): Promise<AsyncIterable<[mode: string, chunk: unknown]>>
@@ -13,7 +13,7 @@ export interface Graph {
 
 export type Graphs = ReadonlyMap<string, Graph>
 
-/** Loads what `langgraph.json` names. */
+/** Loads the graphs of `langgraph.json`. */
 export async function loadGraphs(folder: URL): Promise<Graphs> {
   const config = JSON.parse(await readFile(new URL("langgraph.json", folder), "utf8")) as {
     graphs: Record<string, string>
@@ -28,6 +28,6 @@ export async function loadGraphs(folder: URL): Promise<Graphs> {
   return new Map(await Promise.all(loaded))
 }
 
-/** A saver for one thread only: what a stateless run leaves is garbage as soon as nobody holds its graph. */
+/** A graph with its own saver, so that the state of a stateless run is garbage-collected with the graph. */
 export const withOwnSaver = (graph: Graph): Graph =>
   Object.assign(Object.create(Object.getPrototypeOf(graph)), graph, { checkpointer: new MemorySaver() })

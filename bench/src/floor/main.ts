@@ -1,7 +1,7 @@
 /**
- * The floor: the same graphs behind a bare `node:http` server, in one process, with LangGraph's MemorySaver. No queue,
- * no database, no worker, nothing that survives. What anybody's server adds is measured against this.
- * Started as `node floor/main.js <socket path>`; ends when its standard input does.
+ * The floor: the same graphs behind a bare `node:http` server, in one process, with LangGraph's MemorySaver. It has no
+ * queue, no database, no worker and no persistence. The cost of other servers is measured relative to it.
+ * Started as `node floor/main.js <socket path>`; exits when its standard input closes.
  */
 import { randomUUID } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -11,13 +11,13 @@ import { execute, optionsOf, type Run, type RunRequest, startedRun, wireForm } f
 
 const graphs = await loadGraphs(new URL("../../graphs/", import.meta.url))
 const runs = new Map<string, Run>()
-// A thread's state is read by the graph that wrote it.
+// The graph that wrote a thread's state, which is needed to read it.
 const graphOfThread = new Map<string, Graph>()
 
 interface Call {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** The parts of the path that the route leaves open. */
+  /** The path parameters of the route. */
   readonly ids: readonly string[]
 }
 
@@ -91,7 +91,7 @@ async function getHistory({ request, response, ids: [thread_id = ""] }: Call): P
   reply(response, states)
 }
 
-/** What is not there is a 404. */
+/** Replies with JSON, or with 404 if the body is undefined. */
 function reply(response: ServerResponse, body: unknown): void {
   const status = body === undefined ? 404 : 200
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body ?? {}, wireForm))
@@ -105,7 +105,7 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
   reply(response, undefined)
 }
 
-// As long as our server keeps a connection: a client must not write to one that is just being closed.
+// The same as in the agent server. Long, so that clients do not write to a connection that is being closed.
 const keepAliveTimeout = 75_000
 
 createServer({ keepAliveTimeout }, (request, response) => {

@@ -1,4 +1,4 @@
-/** Executes runs at once, in this process, and tells everyone who listens. */
+/** Executes runs immediately in this process, and sends their events to all listeners. */
 import { randomUUID } from "node:crypto"
 import type { ServerResponse } from "node:http"
 import { isBaseMessage } from "@langchain/core/messages"
@@ -28,7 +28,7 @@ export const startedRun = (threadId: string): Run => ({
   listeners: new Set(),
 })
 
-/** Streams a run to its listeners, whoever they are at the moment, until it has ended. */
+/** Executes a run and streams it to its current listeners until it has ended. */
 export async function execute(run: Run, graph: Graph, request: RunRequest): Promise<void> {
   const { stream_mode = "values" } = request
   const streamMode = [stream_mode === "messages-tuple" ? "messages" : stream_mode]
@@ -58,7 +58,7 @@ function tell({ listeners }: Run, name: string, data: unknown): void {
   for (const listener of listeners) listener.write(bytes)
 }
 
-/** Messages go over the wire as their fields and a `type`, not in LangChain's constructor form. */
+/** Serializes messages as their fields and a `type` instead of LangChain's constructor format. */
 export function wireForm(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const message = this[key]
   return isBaseMessage(message) ? { type: message.type, id: message.id, content: message.content } : value

@@ -1,4 +1,4 @@
-/** Whether a server answers while user code holds every event loop it may hold. */
+/** Whether a server responds while user code blocks the event loops of all workers. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { timeCall } from "../http-client.js"
 import type { Options } from "../options.js"
@@ -23,7 +23,8 @@ export const burningScenarios = ({ isQuick }: Options): Scenario[] => [
       { key: "processes", label: "processes that burn", unit: "", better: "high" },
     ],
     systems: withoutEdge,
-    warmUps: 0,
+    // After it the server has started its second worker.
+    warmUps: 1,
     requests: 1,
     run: (system) => burn(system, isQuick ? 300 : 2000),
   },
@@ -35,10 +36,10 @@ interface Burnt {
   readonly endedAt: number
 }
 
-// Asked at a steady pace whether the last answer has come or not, as a load balancer does.
+// Requests are sent at a steady pace without waiting for responses, like those of a load balancer.
 const paceMs = 10
 
-/** The clock of the machine, in milliseconds: the same in every process. */
+/** The machine's monotonic clock in milliseconds, which all processes share. */
 const now = (): number => Number(process.hrtime.bigint()) / 1e6
 
 async function burn(system: System, ms: number): Promise<Sample> {
@@ -61,7 +62,7 @@ async function burn(system: System, ms: number): Promise<Sample> {
     while (!over.signal.aborted) {
       const at = now()
       const probe = timeCall(target, "GET", "/ok").then((answer) => ({ at, ms: answer.ms }))
-      // It is awaited when the graphs have burnt: a failure is told then, so that the benchmark still cleans up.
+      // It is awaited after the graphs, and a failure is reported then, so that the benchmark still cleans up.
       probe.catch(() => undefined)
       probes.push(probe)
       await sleep(paceMs)
@@ -74,6 +75,6 @@ async function burnOn({ target }: System, threadId: string, ms: number): Promise
   const { status } = await untilEnded(target, { threadId, runId })
   check(status === "success", `the burning run ended in ${status}`)
   const burnt = await stateOf<Burnt>(target, threadId)
-  check(burnt.endedAt - burnt.beganAt >= ms, "the graph did not burn")
+  check(burnt.endedAt - burnt.beganAt >= ms, "the graph did not block its event loop")
   return burnt
 }

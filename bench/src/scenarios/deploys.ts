@@ -1,4 +1,4 @@
-/** From a push to an agent that answers, and back again; beside the same work done by hand. */
+/** From a push to a responding agent, and a rollback, compared with the same work by hand. */
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import { signedPush } from "@superstep/control/pushes/testing/deliveries"
@@ -39,7 +39,7 @@ export const deployScenarios = ({ isQuick }: Options): Scenario[] => {
   ]
 }
 
-/** One push and one way back. */
+/** Measures one push and one rollback. */
 type Deployer = () => Promise<Sample>
 
 const question = { path: "/runs/wait", body: { assistant_id: "chat", input: userSays("hello") } }
@@ -71,8 +71,8 @@ async function handDeployer(cleanup: Cleanup): Promise<Deployer> {
   }
 }
 
-const secret = "what the git host signs with"
-// Only webhooks count: a look at the repository would tell of the same push.
+const secret = "signing secret of the git host"
+// Polling is disabled, so that only the webhook reports the push.
 const settings = { SUPERSTEP_WEBHOOK_SECRET: secret, SUPERSTEP_POLL_INTERVAL: "0" }
 
 async function platformDeployer(cleanup: Cleanup): Promise<Deployer> {
@@ -103,7 +103,7 @@ async function tellOfPush({ api }: Platform, { url }: AgentRepository, after: st
   const { path, headers, text } = signedPush("github", secret, { after, repoUrl, files: ["src/version.ts"] })
   const reply = await callJson({ ...api, headers: { ...api.headers, ...headers } }, "POST", path, JSON.parse(text))
   const revisionId = (reply as { deployments: { revision_id?: string }[] }).deployments[0]?.revision_id
-  check(revisionId !== undefined, `the push was left alone: ${JSON.stringify(reply)}`)
+  check(revisionId !== undefined, `the push was ignored: ${JSON.stringify(reply)}`)
   return revisionId
 }
 
@@ -119,7 +119,7 @@ async function timeRollback(platform: Platform, id: string, to: string): Promise
 const ask = async (agent: Target) => (await timeCall(agent, "POST", question.path, question.body)).answer
 
 function assertAnswers(answer: string, version: string): void {
-  check(answer.includes(`hello from ${version}`), `the answer is not of ${version}: ${answer.slice(0, 500)}`)
+  check(answer.includes(`hello from ${version}`), `the response is not from ${version}: ${answer.slice(0, 500)}`)
 }
 
 async function newFolder(name: string): Promise<string> {

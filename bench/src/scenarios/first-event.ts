@@ -1,4 +1,4 @@
-/** One request after the other on a server that has nothing else to do. */
+/** Sequential requests on an otherwise idle server. */
 import { type StreamedRun, streamRun } from "../http-client.js"
 import type { Options } from "../options.js"
 import type { System } from "../systems/system.js"
@@ -45,7 +45,7 @@ async function echoOnThread(system: System): Promise<Sample> {
   return { firstEventMs: run.firstEventMs, endMs: run.endMs }
 }
 
-/** In `values` mode the state comes once before the node and once after it. */
+/** In `values` mode the state is sent once before and once after the node. */
 function checkEcho(system: System, run: StreamedRun): void {
   checkFrame(system, run)
   const values = run.events.filter(({ name }) => name === "values")

@@ -1,4 +1,4 @@
-/** What a machine full of agents that nobody calls costs. */
+/** The cost of many deployments without requests. */
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -12,7 +12,7 @@ import { startPlatform } from "../systems/platform.js"
 import type { Sample, Scenario } from "./scenario.js"
 
 const isUnit = /superstep-unit-/
-// The old unit of a switch and a machine that is busy take their time.
+// Long, because stopping the old unit of a switch takes time, more so on a busy machine.
 const sleepMs = 300_000
 
 export const idleScenarios = ({ isQuick }: Options): Scenario[] => {
@@ -29,10 +29,10 @@ export const idleScenarios = ({ isQuick }: Options): Scenario[] => {
     systems: ["server"],
     warmUps: 0,
     requests: 1,
-    mostRounds: 1,
+    maxRounds: 1,
     run: (_, cleanup) => restTogether(cleanup, { deployments, maySleep, seconds, settleSeconds }),
   })
-  // Awake, each has a server and its workers; asleep, none.
+  // An idle deployment has a server and workers, a sleeping one has no process.
   return [scenario("idle", false), scenario("sleeping", true)]
 }
 
@@ -40,11 +40,11 @@ interface Rest {
   readonly deployments: number
   readonly maySleep: boolean
   readonly seconds: number
-  /** What starting them left to do, such as writing a database's pages, is over by then. */
+  /** Time for background work after the start, such as writing database pages. */
   readonly settleSeconds: number
 }
 
-/** All processes of an installation of its own: control plane, edge, units with their workers, Postgres. */
+/** Measures all processes of a separate installation: control plane, edge, units with their workers, Postgres. */
 async function restTogether(
   cleanup: Cleanup,
   { deployments, maySleep, seconds, settleSeconds }: Rest,
@@ -62,7 +62,7 @@ async function restTogether(
   if (maySleep) await until(isAsleep, { what: "all sleep", timeoutMs: sleepMs })
   await sleep(settleSeconds * 1000, undefined, { ref: false })
   const all = await processesOf(platform.home)
-  const groups = [/^/, /postgres/, /control\/dist\/main\.js/, /edge\/main\.js/].map((pattern) =>
+  const groups = [/^/, /postgres/, /^superstep control plane/, /^superstep edge/].map((pattern) =>
     all.filter(({ command }) => pattern.test(command)).map(({ pid }) => pid),
   )
   const usage = () => Promise.all(groups.map(cpuOf))

@@ -1,4 +1,4 @@
-/** One run with very many listeners. */
+/** One run with many listeners. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -20,19 +20,19 @@ export const joinerScenarios = ({ isQuick }: Options): Scenario[] => {
       systems: withoutEdge,
       warmUps: 1,
       requests: 1,
-      mostRounds: 3,
+      maxRounds: 3,
       run: (system) => joinOneRun(system, joiners, events),
     },
   ]
 }
 
-// A system that sends the head with the first event only: its joiners are there after this time, or never.
+// Some systems send the headers only with the first event. After this time all joiners are assumed to be connected.
 const joinMs = 2_000
-// What has not come by then does not come.
+// Time after which missing events are considered lost.
 const limitMs = 20_000
 
 /**
- * The run's first node waits for a file, which is made when every joiner has the head of its answer; the clock starts
+ * The run's first node waits for a file, which is created when every joiner has received response headers. The clock starts
  * then and stops with the last byte. A joiner is complete when it has all events in order.
  */
 async function joinOneRun(system: System, joiners: number, events: number): Promise<Sample> {

@@ -1,4 +1,4 @@
-/** What a conversation costs as it grows, and what it costs to read it back. */
+/** The cost of a turn in a growing conversation, and of reading its history. */
 import { timeCall } from "../http-client.js"
 import type { Options } from "../options.js"
 import { median } from "../statistics.js"
@@ -18,13 +18,13 @@ export const longThreadScenarios = ({ isQuick }: Options): Scenario[] => {
       systems: withoutEdge,
       warmUps: 0,
       requests: 1,
-      mostRounds: 3,
+      maxRounds: 3,
       run: (system) => converse(system, turns),
     },
   ]
 }
 
-// A paragraph, as people and models write them.
+// A paragraph of typical length.
 const text = "What is said in one turn of a conversation. ".repeat(5)
 
 async function converse({ target }: System, turns: number): Promise<Sample> {

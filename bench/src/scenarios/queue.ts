@@ -1,4 +1,4 @@
-/** Background runs: very many at once, and one on a server that sleeps. */
+/** Background runs: many at once, and one on an idle server. */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Options } from "../options.js"
 import type { System } from "../systems/system.js"
@@ -25,7 +25,7 @@ export const queueScenarios = ({ isQuick }: Options): Scenario[] => {
       systems: withoutEdge,
       warmUps: isQuick ? 0 : 1,
       requests: 1,
-      mostRounds: 3,
+      maxRounds: 3,
       run: (system) => manyRuns(system, count),
     },
     {
@@ -42,7 +42,7 @@ export const queueScenarios = ({ isQuick }: Options): Scenario[] => {
 const clients = 32
 const pollMs = 20
 
-/** From the first create to the last end, by `updated_at`; meanwhile one client asks for the newest run every 20 ms. */
+/** From the first create to the last end, by `updated_at`; at the same time one client requests the newest run every 20 ms. */
 async function manyRuns({ target }: System, count: number): Promise<Sample> {
   const threadIds = await inParallel(clients, count, () => createThread(target))
   const begin = Date.now()
@@ -61,7 +61,7 @@ async function manyRuns({ target }: System, count: number): Promise<Sample> {
   return { runsPerSecond: (count / (end - begin)) * 1000 }
 }
 
-// Long enough for whatever the last run left to be written down.
+// Long enough for the last run's remaining writes.
 const idleMs = 30
 
 async function pickUp({ target }: System): Promise<Sample> {

@@ -1,4 +1,4 @@
-/** What a scenario is, and what several of them ask of a system. */
+/** The type of a scenario, and requests that several scenarios share. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { BenchFailed, callJson, type StreamedRun, type Target } from "../http-client.js"
 import type { Cleanup } from "../processes.js"
@@ -10,32 +10,32 @@ export interface Metric {
   readonly label: string
   readonly unit: "ms" | "/s" | "MB" | "%" | ""
   readonly better: "low" | "high"
-  /** Of a round's samples; p50 when not given. */
+  /** Computed from the samples of a round; p50 by default. */
   readonly statistic?: "p50" | "p99"
 }
 
-/** What one call of `run` found, by the metrics' keys. */
+/** The result of one call of `run`, by metric key. */
 export type Sample = Readonly<Record<string, number>>
 
 export interface Scenario {
   readonly name: string
   readonly metrics: readonly Metric[]
   readonly systems: readonly SystemName[]
-  /** Calls before anything is measured. */
+  /** Calls before the measurement. */
   readonly warmUps: number
-  /** Calls in one round, one after the other. */
+  /** Sequential calls in one round. */
   readonly requests: number
-  /** At most so many rounds, where one takes long. */
-  readonly mostRounds?: number
+  /** Maximum number of rounds, for scenarios that take long. */
+  readonly maxRounds?: number
   /**
-   * From the preparation to the checks.
-   * @param cleanup  takes what must end with the scenario, should it be interrupted
-   * @throws BenchFailed  when an answer is wrong
+   * Prepares, measures and checks the result.
+   * @param cleanup  stops what the scenario starts, also when it is interrupted
+   * @throws BenchFailed  when a result is wrong
    */
   run(system: System, cleanup: Cleanup): Promise<Sample>
 }
 
-export const everywhere: readonly SystemName[] = ["floor", "server", "edge", "peer"]
+export const everywhere: readonly SystemName[] = ["floor", "server", "proxy", "edge", "peer"]
 export const withoutEdge: readonly SystemName[] = ["floor", "server", "peer"]
 
 export const userSays = (content: string) => ({ messages: [{ role: "user", content }] })
@@ -60,7 +60,7 @@ export const getRun = async (target: Target, threadId: string, runId: string): P
 
 export const isFinal = ({ status }: RunRow): boolean => status !== "pending" && status !== "running"
 
-// Often enough for what waits here, which is never on the clock.
+// No measured time depends on this interval.
 const pollMs = 20
 
 export async function untilEnded(target: Target, run: { threadId: string; runId: string }): Promise<RunRow> {
@@ -71,23 +71,23 @@ export async function untilEnded(target: Target, run: { threadId: string; runId:
   }
 }
 
-/** The values of a thread's newest state. */
+/** The values of a thread's current state. */
 export async function stateOf<T>(target: Target, threadId: string): Promise<T> {
   return ((await callJson(target, "GET", `/threads/${threadId}/state`)) as { values: T }).values
 }
 
-/** A stream begins with `metadata`, holds no error, and ends as the system's streams do. */
+/** Checks that a stream starts with `metadata`, contains no error, and ends correctly. */
 export function checkFrame({ saysEnd }: System, { events, isWhole }: StreamedRun): void {
   const names = events.map(({ name }) => name)
   const isFramed = isWhole && names[0] === "metadata" && (!saysEnd || names.at(-1) === "end")
-  check(isFramed, `the stream is ${names.slice(0, 3)} … ${names.slice(-3)}`)
+  check(isFramed, `unexpected events: ${names.slice(0, 3)} … ${names.slice(-3)}`)
   const error = events.find(({ name }) => name === "error")
   check(error === undefined, `the run failed: ${error?.data}`)
 }
 
 export function checkLast(messages: readonly unknown[] | undefined, content: string, count = 2): void {
   check(messages?.length === count, `the state has ${messages?.length} messages instead of ${count}`)
-  check(contentOf(messages?.at(-1)) === content, "the last message is not the graph's answer")
+  check(contentOf(messages?.at(-1)) === content, "the last message is not the graph's output")
 }
 
 export function contentOf(message: unknown): string {
@@ -99,13 +99,17 @@ export function check(isTrue: boolean, problem: string): asserts isTrue {
   if (!isTrue) throw new BenchFailed(problem)
 }
 
-/** Does all the work with so many hands at a time. @returns  the results in the order of the work */
-export async function inParallel<T>(hands: number, count: number, work: (index: number) => Promise<T>): Promise<T[]> {
+/** Runs `work` for each index, at most `concurrency` at a time. @returns  the results in the order of the indexes */
+export async function inParallel<T>(
+  concurrency: number,
+  count: number,
+  work: (index: number) => Promise<T>,
+): Promise<T[]> {
   const results: T[] = new Array(count)
   let next = 0
-  const hand = async () => {
+  const worker = async () => {
     for (let index = next++; index < count; index = next++) results[index] = await work(index)
   }
-  await Promise.all(Array.from({ length: Math.min(hands, count) }, hand))
+  await Promise.all(Array.from({ length: Math.min(concurrency, count) }, worker))
   return results
 }

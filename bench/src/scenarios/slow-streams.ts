@@ -1,4 +1,4 @@
-/** Very many streams that hardly say anything, and what they cost in memory. */
+/** Many slow streams, and their memory. */
 import { setMaxListeners } from "node:events"
 import { setTimeout as sleep } from "node:timers/promises"
 import { BenchFailed, parseRun, type Recording, recordRun } from "../http-client.js"
@@ -20,14 +20,14 @@ export const slowStreamScenarios = ({ isQuick }: Options): Scenario[] => {
       systems: withoutEdge,
       warmUps: 0,
       requests: 1,
-      // A process that has once grown does not shrink again: a second round would find less.
-      mostRounds: 1,
+      // A process does not return memory, so a second round would measure less.
+      maxRounds: 1,
       run: (system) => openStreams(system, streams, tokens),
     },
   ]
 }
 
-// Opened one by one, since a thousand at once overflow the backlog of any listening socket.
+// Pause between opening two streams. A thousand at once would overflow the backlog of a listening socket.
 const pauseMs = 1
 const sampleMs = 1_000
 const limitMs = 60_000
@@ -52,7 +52,7 @@ async function openStreams(system: System, streams: number, tokens: number): Pro
   }
 }
 
-/** A stream that breaks is not complete; the others are measured all the same. */
+/** A failed stream is incomplete, and does not affect the measurement of the others. */
 const slowStream = (system: System, tokens: number, signal: AbortSignal): Promise<Recording | undefined> =>
   recordRun(system.target, "/runs/stream", tokensRequest(`${tokens} every 1000`), signal).catch(() => undefined)
 

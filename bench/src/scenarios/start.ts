@@ -1,7 +1,7 @@
 import type { System } from "../systems/system.js"
 import { type Sample, type Scenario, withoutEdge } from "./scenario.js"
 
-/** How long a process takes to serve, with its database and the disk's cache warm. */
+/** The start time of a process, with an existing database and a warm disk cache. */
 export const startScenarios = (): Scenario[] => [
   {
     name: "start of the server",

@@ -1,4 +1,4 @@
-/** What a super-step costs: a long loop with a checkpoint after each step, and one step with very many branches. */
+/** The cost of super-steps: a long loop with a checkpoint after each step, and one step with many branches. */
 import { streamRun } from "../http-client.js"
 import type { Options } from "../options.js"
 import type { System } from "../systems/system.js"
@@ -6,17 +6,18 @@ import { check, checkFrame, createThread, type Sample, type Scenario, stateOf, w
 
 export const superStepScenarios = ({ isQuick }: Options): Scenario[] => {
   const [steps, branches] = isQuick ? [20, 50] : [200, 500]
-  const loop = (durability: string): Scenario => ({
-    name: `${steps} super-steps, 4 KB state, ${durability}`,
+  const loop = (durability: string, kilobytes: number): Scenario => ({
+    name: `${steps} super-steps, ${kilobytes} KB state, ${durability}`,
     metrics: [{ key: "stepsPerSecond", label: "super-steps", unit: "/s", better: "high" }],
     systems: withoutEdge,
     warmUps: 1,
     requests: isQuick ? 1 : 3,
-    run: (system) => runLoop(system, steps, durability),
+    run: (system) => runLoop(system, { steps, durability, size: kilobytes * 1024 }),
   })
   return [
-    loop("async"),
-    loop("sync"),
+    loop("async", 4),
+    loop("sync", 4),
+    loop("async", 64),
     {
       name: `fan-out over ${branches} branches`,
       metrics: [{ key: "ms", label: "request p50", unit: "ms", better: "low" }],
@@ -28,21 +29,28 @@ export const superStepScenarios = ({ isQuick }: Options): Scenario[] => {
   ]
 }
 
-// Only what is needed to know that it ended well: the state is read afterwards.
+// A mode without events: the result is read from the state afterwards.
 const streamMode = "custom"
 
-async function runLoop(system: System, steps: number, durability: string): Promise<Sample> {
+interface Loop {
+  readonly steps: number
+  readonly durability: string
+  /** Size of the state in bytes. */
+  readonly size: number
+}
+
+async function runLoop(system: System, { steps, durability, size }: Loop): Promise<Sample> {
   const threadId = await createThread(system.target)
   const run = await streamRun(system.target, `/threads/${threadId}/runs/stream`, {
     assistant_id: "steps",
-    input: { steps },
+    input: { steps, size },
     stream_mode: streamMode,
     durability,
     config: { recursion_limit: steps + 10 },
   })
   checkFrame(system, run)
   const { step, text } = await stateOf<{ step: number; text: string }>(system.target, threadId)
-  check(step === steps && text.length === 4096, `the loop ended after ${step} of ${steps} steps`)
+  check(step === steps && text.length === size, `the loop ended after ${step} of ${steps} steps`)
   return { stepsPerSecond: (steps / run.endMs) * 1000 }
 }
 
@@ -57,6 +65,6 @@ async function fanOut(system: System, branches: number): Promise<Sample> {
   const { results } = await stateOf<{ results: number[] }>(system.target, threadId)
   const sum = results.reduce((total, result) => total + result, 0)
   check(results.length === branches, `${results.length} of ${branches} branches have a result`)
-  check(sum === branches * (branches - 1), "the branches' results are not theirs")
+  check(sum === branches * (branches - 1), "the branches' results are wrong")
   return { ms: run.endMs }
 }

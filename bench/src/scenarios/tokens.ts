@@ -1,4 +1,4 @@
-/** Runs that stream a model's tokens: a few, very many, and many streams at once. */
+/** Runs that stream a model's tokens: a few, many, and many streams at once. */
 import { parseRun, recordRun, type StreamedRun, streamRun } from "../http-client.js"
 import type { Options } from "../options.js"
 import { percentile } from "../statistics.js"
@@ -48,7 +48,7 @@ export const tokenScenarios = ({ requests, tokens, isQuick }: Options): Scenario
       systems: withoutEdge,
       warmUps: isQuick ? 0 : 1,
       requests: 1,
-      mostRounds: 3,
+      maxRounds: 3,
       run: (system) => manyStreams(system, streams, each),
     },
   ]
@@ -95,10 +95,10 @@ async function manyStreams(system: System, streams: number, tokens: number): Pro
 
 const textOf = (tokens: number): string => Array.from({ length: tokens }, (_, index) => `t${index} `).join("")
 
-/** Every token came once, in order, in an event of its own. */
+/** Checks that every token was received once, in order, in a separate event. */
 export function checkTokens(system: System, run: StreamedRun, tokens: number): void {
   checkFrame(system, run)
   const got = run.events.filter(({ name }) => name === "messages").map(({ data }) => contentOf(JSON.parse(data)[0]))
-  check(got.join("") === textOf(tokens), `the stream's tokens are not the model's: ${got.length} of ${tokens} came`)
+  check(got.join("") === textOf(tokens), `the stream's tokens are wrong: received ${got.length} of ${tokens}`)
   check(got.length === tokens, `${got.length} events for ${tokens} tokens`)
 }

@@ -1,4 +1,4 @@
-/** Requests that wait for a run's result: alone, and with many clients at once. */
+/** Requests that wait for a run's result: one client, and many clients at once. */
 import { callJson } from "../http-client.js"
 import type { Options } from "../options.js"
 import type { System } from "../systems/system.js"

@@ -1,15 +1,15 @@
-/** The end-to-end tests' agent in a bare repository, as a git host has it. */
+/** The agent of the end-to-end tests in a bare git repository. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { type BareRepository, bareRepository } from "@superstep/control/sources/testing/bare-repository"
 import { pathTo } from "../paths.js"
 
 export interface AgentRepository extends Pick<BareRepository, "url"> {
-  /** Commits another version, which the agent's answers name. @returns  the commit's id */
+  /** Commits a new version of the agent, which its responses contain. @returns  the commit's id */
   commit(version: string): string
 }
 
-/** @param folder  takes the repository, whose first commit is the agent as it is */
+/** @param folder  where to create the repository; its first commit is the unchanged agent */
 export function agentRepository(folder: string): AgentRepository {
   const repository = bareRepository(folder)
   const root = pathTo("../tests/agent")

@@ -1,4 +1,4 @@
-/** A deployment without a platform: clone, install from npm's cache, start, each when the one before has ended. */
+/** A deployment without a platform: clone, install from npm's cache, start, one after another. */
 import { join } from "node:path"
 import { createDatabase } from "@superstep/toolkit/db/provision"
 import { runCommand } from "@superstep/toolkit/exec/run-command"
@@ -10,23 +10,23 @@ import { onSocket, untilAnswers } from "./system.js"
 export interface HandTimes {
   readonly fetchMs: number
   readonly buildMs: number
-  /** Until `/ok` answers. */
+  /** Time until `/ok` responds. */
   readonly startMs: number
-  /** Until a run has ended, with all before it: the graphs are loaded after `/ok` answers. */
+  /** Total time until a run has ended. The graphs are loaded only after `/ok` responds. */
   readonly answerMs: number
   readonly answer: string
 }
 
 export interface ByHand {
-  /** Deploys what `main` is now. */
+  /** Deploys the current commit of `main`. */
   deploy(): Promise<HandTimes>
-  /** Starts again what was deployed before the last. */
+  /** Starts the previously deployed version again. */
   goBack(): Promise<Pick<HandTimes, "startMs" | "answer">>
 }
 
 const commandMs = 300_000
 
-/** @param ask  the run that proves which version answers */
+/** @param ask  starts the run that shows which version is deployed */
 export async function byHand(
   folder: string,
   { repository, ask }: { repository: string; ask: { path: string; body: unknown } },
@@ -45,7 +45,7 @@ export async function byHand(
   }
   let starts = 0
   const start = async (tree: string) => {
-    // One takes the place of the other, as a deployment's units do; its end is no part of the next one's start.
+    // The new process replaces the old one. Stopping the old one is not part of the measured start.
     await running[Symbol.asyncDispose]()
     running = new Cleanup()
     const target = onSocket(join(folder, `agent-${++starts}.sock`))
@@ -59,7 +59,7 @@ export async function byHand(
     }
     const begin = performance.now()
     startProgram(
-      { argv: [process.execPath, pathTo("../server/dist/main.js")], env, logFile: join(folder, "agent.log") },
+      { argv: [process.execPath, pathTo("../server/programs/main.js")], env, logFile: join(folder, "agent.log") },
       running,
     )
     await untilAnswers(target, "GET", "/ok")
@@ -70,7 +70,7 @@ export async function byHand(
   return {
     deploy: async () => {
       const tree = join(folder, `tree-${trees.length}`)
-      // npm's cache is warm once the first install has filled it, from whichever registry the machine uses.
+      // The first install fills npm's cache; later ones work offline.
       const offline = trees.length === 0 ? [] : ["--offline"]
       const fetchMs = await command(folder, "git", "clone", "--quiet", "--depth", "1", repository, tree)
       const buildMs = await command(tree, "npm", "ci", "--prefer-offline", "--no-audit", "--no-fund", ...offline)

@@ -1,7 +1,9 @@
-/** The edge before a system that answers on a Unix socket, reached over TCP as the world does. */
+/** The edge in front of a system on a Unix socket. Clients connect over TCP. */
+
 import { createHash, randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { edgeProcess, pushTable } from "@superstep/control/edge/client"
+import { unixAddress } from "@superstep/protocol/http/address"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { bindTcpSocket } from "@superstep/toolkit/http/bound-socket"
 import { until } from "@superstep/toolkit/testing/until"
@@ -10,15 +12,15 @@ import { lastLines, startProgram } from "../processes.js"
 import type { Place, System } from "./system.js"
 
 export async function startEdge({ folder, cleanup }: Place, behind: System): Promise<System> {
-  if (!("socketPath" in behind.target.address)) throw new TypeError("the edge speaks to Unix sockets only")
+  if (!("socketPath" in behind.target.address)) throw new TypeError("the edge connects only to Unix sockets")
   const key = randomBytes(16).toString("hex")
-  const adminSocket = join(folder, "admin.sock")
+  const adminAddress = unixAddress(join(folder, "admin.sock"))
   const logFile = join(folder, "edge.log")
   const token = new Secret(randomBytes(32).toString("hex"))
   const files = {
-    adminSocket,
+    adminAddress,
     tablePath: join(folder, "routes.json"),
-    wakeSocket: join(folder, "wake.sock"),
+    wakeAddress: unixAddress(join(folder, "wake.sock")),
     successorFile: join(folder, "successor.json"),
   }
   using socket = await bindTcpSocket({ host: "127.0.0.1", port: 0 })
@@ -26,7 +28,7 @@ export async function startEdge({ folder, cleanup }: Place, behind: System): Pro
   const child = startProgram({ ...command, logFile, descriptors: [socket.descriptor] }, cleanup)
   const { port } = await until(() => findLogLine(logFile, "edge listens"), { what: "the edge listens" })
   await pushTable(
-    { socketPath: adminSocket, token },
+    { address: adminAddress, token },
     {
       generation: 1,
       routes: [
@@ -37,7 +39,7 @@ export async function startEdge({ folder, cleanup }: Place, behind: System): Pro
           state: "serving",
           keys: [createHash("sha256").update(key).digest("hex")],
           read_keys: [],
-          units: [{ unit_id: "bench", socket_path: behind.target.address.socketPath, token: "none" }],
+          units: [{ unit_id: "bench", address: unixAddress(behind.target.address.socketPath), token: "none" }],
           standby: [],
         },
       ],

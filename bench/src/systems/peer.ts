@@ -1,6 +1,6 @@
 /**
  * The peer: the public JavaScript dev server, in memory, installed from npm into a folder that git ignores. It runs the
- * same graphs from a folder of its own, since it keeps its state beside them.
+ * same graphs from a separate folder, because it writes its state next to them.
  */
 import { execFile } from "node:child_process"
 import { cp, mkdir, readFile, symlink } from "node:fs/promises"
@@ -40,14 +40,14 @@ export function peer({ folder }: Place): Kind {
   }
 }
 
-/** Does nothing when the versions that `peer/package.json` names are there. */
+/** Installs the versions of `peer/package.json`, unless they are installed already. */
 export async function installPeer(): Promise<void> {
   const wanted = await readFile(pathTo("peer/package.json"), "utf8")
   const installed = await readFile(join(installation, "installed.json"), "utf8").catch(ifCode(["ENOENT"]))
   if (installed === wanted) return
   await mkdir(installation, { recursive: true })
   await cp(pathTo("peer/package.json"), join(installation, "package.json"))
-  // Its packages name versions of each other that npm alone cannot reconcile in reasonable time.
+  // npm cannot resolve the peer dependencies of its packages in reasonable time.
   const args = ["install", "--legacy-peer-deps", "--no-fund", "--no-audit", "--loglevel=error"]
   await promisify(execFile)("npm", args, { cwd: installation })
   await cp(pathTo("peer/package.json"), join(installation, "installed.json"))

@@ -1,4 +1,4 @@
-/** A whole installation: `superstep up` with a home and ports of its own, and deployments of one repository. */
+/** A complete installation: `superstep up` with its own home folder and ports, and deployments of one repository. */
 import { once } from "node:events"
 import { mkdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -13,31 +13,31 @@ export interface Platform {
   readonly home: string
   /** The control plane's API, with the first workspace's key. */
   readonly api: Target
-  /** A deployment as the world reaches it. */
+  /** The public address of a deployment. */
   agent(name: string): Target
   /** Creates a deployment. @returns  its id */
   deploy(name: string, options?: DeployOptions): Promise<string>
   /**
-   * Waits until a revision serves, its first one unless told.
-   * @throws BenchFailed  when it ends in another way
+   * Waits until a revision is deployed, by default the first one.
+   * @throws BenchFailed  when it ends with another status
    */
   untilDeployed(deploymentId: string, revisionId?: string): Promise<RevisionTimes>
 }
 
 export interface DeployOptions {
   readonly buildOnPush?: boolean
-  /** It falls asleep when nobody uses it. */
+  /** Whether it falls asleep when it is not used. */
   readonly maySleep?: boolean
 }
 
 export interface PlatformSource {
-  /** Address of a git repository, whose branch is `main`. */
+  /** URL of a git repository with the branch `main`. */
   readonly repository: string
-  /** Settings of the control plane beside the usual ones. */
+  /** Additional settings of the control plane. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
-/** What a revision's reply says of its times. */
+/** The times in the API's representation of a revision. */
 export interface RevisionTimes {
   readonly id: string
   readonly status: string
@@ -50,9 +50,9 @@ interface Credentials {
   readonly api_key: string
 }
 
-// A build installs packages, and twenty deployments start one after the other.
+// Long, because a build installs packages, and twenty deployments start one after another.
 const deployMs = 900_000
-// The control plane ends its agents in order.
+// Long, because the control plane stops its agents one after another.
 const stopMs = 120_000
 
 export async function startPlatform(
@@ -65,16 +65,16 @@ export async function startPlatform(
   const [port, agentsPort] = [await freePort(), await freePort()]
   const options = ["--home", home, "--port", `${port}`, "--agents-port", `${agentsPort}`, "--no-example"]
   const logFile = join(folder, "up.log")
-  const argv = [process.execPath, pathTo("../cli/dist/main.js"), "up", ...options] as const
+  const argv = [process.execPath, pathTo("../cli/programs/main.js"), "up", ...options] as const
   const child = startProgram(
     { argv, env: settings, logFile, cwd: home, stop: { signal: "SIGINT", graceMs: stopMs } },
     cleanup,
   )
   const ended = once(child, "exit").then(() => Promise.reject(new BenchFailed(`superstep up: ${lastLines(logFile)}`)))
-  // It is also awaited below; after that its end is ours.
+  // It is awaited below. After that, the cleanup stops the process, so a rejection is expected.
   ended.catch(() => undefined)
   const isUp = () => findCredentials(home)
-  const credentials = await Promise.race([ended, until(isUp, { what: "superstep up answers", timeoutMs: 120_000 })])
+  const credentials = await Promise.race([ended, until(isUp, { what: "superstep up to respond", timeoutMs: 120_000 })])
   const headers = { "x-api-key": credentials.api_key, "x-tenant-id": credentials.tenant_id }
   const at = (port: number, prefix: string): Target => ({ address: { host: "127.0.0.1", port }, prefix, headers })
   const api = at(port, "")
@@ -94,7 +94,7 @@ async function findCredentials(home: string): Promise<Credentials | undefined> {
   const text = await readFile(join(home, "credentials.json"), "utf8").catch(ifCode(["ENOENT"]))
   if (text === undefined) return undefined
   const credentials = JSON.parse(text) as Credentials
-  // Not up yet: who waits asks again.
+  // Not started yet: the caller polls.
   const health = await fetch(`${credentials.url}/health`).catch(() => undefined)
   return health?.ok ? credentials : undefined
 }
@@ -109,7 +109,7 @@ async function untilDeployed(api: Target, id: string, revisionId: string | undef
     const revision = await look()
     return revision && /DEPLOYED|FAILED|SKIPPED|INTERRUPTED/.test(revision.status) && revision
   }
-  const revision = await until(ended, { what: "the revision has ended", timeoutMs: deployMs })
+  const revision = await until(ended, { what: "the revision to be deployed or to fail", timeoutMs: deployMs })
   if (revision.status !== "DEPLOYED") throw new BenchFailed(`a revision ended in ${revision.status}`)
   return revision
 }

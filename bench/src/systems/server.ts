@@ -1,4 +1,4 @@
-/** The agent server as `superstep serve` runs it, on a Unix socket and an embedded Postgres with a database of its own. */
+/** The agent server as `superstep serve` runs it, on a Unix socket, with its own database on an embedded Postgres. */
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { createDatabase } from "@superstep/toolkit/db/provision"
@@ -6,39 +6,52 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { type RunningPostgres, startPostgres } from "@superstep/toolkit/postgres/start-postgres"
 import { pathTo } from "../paths.js"
 import type { Cleanup } from "../processes.js"
-import { type Kind, onSocket, type Place } from "./system.js"
+import { type Kind, type Launch, onSocket, type Place } from "./system.js"
 
-const workers = 2
+const defaultWorkers = 2
 
-/** @param postgres  may serve several servers, one after the other */
-export async function server({ folder }: Place, postgres: RunningPostgres): Promise<Kind> {
+/** @param postgres  may be used by several servers, one after another */
+export async function server({ folder }: Pick<Place, "folder">, postgres: RunningPostgres): Promise<Kind> {
   const newDatabase = () =>
     createDatabase({ adminUri: postgres.superuserUri, name: `bench_${randomBytes(4).toString("hex")}` })
-  // Those that are started to see how long it takes must not share the runs of the one that goes on.
+  // Servers that are started to measure the start use another database, so that they do not execute the main server's runs.
   const [databaseUri, startUri] = [await newDatabase(), await newDatabase()]
   let count = 0
   return {
     name: "server",
     saysEnd: true,
     pids: [postgres.pid],
-    prepare: async () => {
-      const socketPath = join(folder, `server-${++count}.sock`)
-      const env = {
-        SUPERSTEP_CONFIG: pathTo("graphs/langgraph.json"),
-        DATABASE_URI: count === 1 ? databaseUri : startUri,
-        SUPERSTEP_LISTEN: `unix:${socketPath}`,
-        SUPERSTEP_WORKERS: `${workers}`,
-        // What is left of a scenario that failed need not be finished.
-        BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "0",
-        LOG_LEVEL: "warn",
-      }
-      const argv = [process.execPath, pathTo("../server/dist/main.js")] as const
-      return { program: { argv, env, logFile: join(folder, "server.log") }, target: onSocket(socketPath) }
-    },
+    prepare: async () => launchOn(folder, { number: ++count, databaseUri: count === 1 ? databaseUri : startUri }),
   }
 }
 
-/** The Postgres of a whole benchmark, as an installation has it: durable, fsync on. */
+export interface ServerOn {
+  /** Distinguishes servers in one folder. */
+  readonly number: number
+  readonly databaseUri: string
+  readonly workers?: number
+  /** Overrides the default environment. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** How to start a server on a given database. */
+export function launchOn(folder: string, { number, databaseUri, workers = defaultWorkers, env }: ServerOn): Launch {
+  const socketPath = join(folder, `server-${number}.sock`)
+  const settings = {
+    SUPERSTEP_CONFIG: pathTo("graphs/langgraph.json"),
+    DATABASE_URI: databaseUri,
+    SUPERSTEP_LISTEN: `unix:${socketPath}`,
+    SUPERSTEP_WORKERS: `${workers}`,
+    // Runs of a failed scenario need not finish.
+    BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "0",
+    LOG_LEVEL: "warn",
+    ...env,
+  }
+  const argv = [process.execPath, pathTo("../server/programs/main.js")] as const
+  return { program: { argv, env: settings, logFile: join(folder, "server.log") }, target: onSocket(socketPath) }
+}
+
+/** Starts the Postgres of a benchmark with the settings of an installation: durable, fsync on. */
 export async function startDatabases(folder: string, cleanup: Cleanup): Promise<RunningPostgres> {
   const log = createLog({ process: "bench", level: "warn" })
   const postgres = await startPostgres({ folder: join(folder, "postgres"), log, stopWithParent: true })

@@ -3,34 +3,34 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { BenchFailed, type Target, timeCall } from "../http-client.js"
 import { Cleanup, lastLines, type Program, startProgram } from "../processes.js"
 
-export type SystemName = "floor" | "server" | "edge" | "peer"
+export type SystemName = "floor" | "server" | "proxy" | "edge" | "peer"
 
 export interface System {
   readonly name: SystemName
   readonly target: Target
-  /** False where a stream just stops instead of saying `end`. */
+  /** False if streams end without an `end` event. */
   readonly saysEnd: boolean
-  /** The processes that the system consists of, without what they started. */
+  /** The main processes of the system, without their child processes. */
   readonly pids: readonly number[]
-  /** Starts another one of its kind, with everything warm, and stops it again. */
+  /** Starts another instance with warm caches, and stops it. */
   timeStart(): Promise<StartTimes>
 }
 
-/** Milliseconds since the process was asked for. */
+/** Times in milliseconds since the process was spawned. */
 export interface StartTimes {
   /** Until `/ok` answers 200. */
   readonly okMs: number
-  /** Until a run has ended well. */
+  /** Until a run has succeeded. */
   readonly firstRunMs: number
 }
 
-/** Where a scenario's systems live. All of it is gone when the scenario is over. */
+/** The folder of a scenario's systems, which is deleted after the scenario. */
 export interface Place {
   readonly folder: string
   readonly cleanup: Cleanup
 }
 
-/** How to start a process that serves. */
+/** How to start a server process. */
 export interface Launch {
   readonly program: Program
   readonly target: Target
@@ -39,9 +39,9 @@ export interface Launch {
 export interface Kind {
   readonly name: SystemName
   readonly saysEnd: boolean
-  /** Other processes that belong to it. */
+  /** Other processes that belong to the system. */
   readonly pids: readonly number[]
-  /** A launch at a new address each time. */
+  /** A launch with a new address at each call. */
   prepare(): Promise<Launch>
 }
 
@@ -49,6 +49,11 @@ export async function startSystem({ name, saysEnd, pids, prepare }: Kind, cleanu
   const launch = await prepare()
   const pid = await start(name, launch, cleanup)
   return { name, saysEnd, target: launch.target, pids: [pid, ...pids], timeStart: () => timeStart(name, prepare) }
+}
+
+/** Starts an additional server for a scenario. */
+export async function startServer(launch: Launch, cleanup: Cleanup): Promise<{ target: Target; pid: number }> {
+  return { target: launch.target, pid: await start("server", launch, cleanup) }
 }
 
 async function timeStart(name: SystemName, prepare: Kind["prepare"]): Promise<StartTimes> {
@@ -60,35 +65,35 @@ async function timeStart(name: SystemName, prepare: Kind["prepare"]): Promise<St
   return { firstRunMs: performance.now() - begin, okMs: await ok }
 }
 
-/** @throws BenchFailed  with the program's last words when it ends, or never answers */
+/** @throws BenchFailed  with the program's last output when it exits or does not respond */
 async function start(name: SystemName, { program, target }: Launch, cleanup: Cleanup): Promise<number> {
   const child = startProgram(program, cleanup)
   const ended = new Promise<never>((_, reject) => {
     child.once("error", reject)
-    child.once("exit", () => reject(new BenchFailed(`${name} ended: ${lastLines(program.logFile)}`)))
+    child.once("exit", () => reject(new BenchFailed(`${name} exited: ${lastLines(program.logFile)}`)))
   })
-  // Whoever stops it later has no use for its end.
+  // Its exit is expected once the cleanup stops it.
   ended.catch(() => undefined)
   const input = { messages: [{ role: "user", content: "hello" }] }
-  // One that has executed a run is ready, whatever its health check promises.
+  // A system is ready when it has executed a run; health checks may respond earlier.
   await Promise.race([ended, untilAnswers(target, "POST", "/runs/stream", { assistant_id: "echo", input })])
   return child.pid ?? Number.NaN
 }
 
 const [pollMs, patienceMs] = [5, 60_000]
 
-/** @returns  the first good answer's text  @throws BenchFailed  when none comes */
+/** @returns  the text of the first successful response  @throws BenchFailed  after the deadline */
 export async function untilAnswers(target: Target, method: string, path: string, body?: unknown): Promise<string> {
   const deadline = performance.now() + patienceMs
   for (;;) {
     try {
       return (await timeCall(target, method, path, body)).answer
     } catch (cause) {
-      if (performance.now() > deadline) throw new BenchFailed(`${path} does not answer`, { cause })
+      if (performance.now() > deadline) throw new BenchFailed(`${path} does not respond`, { cause })
       await sleep(pollMs)
     }
   }
 }
 
-/** A system that answers on a Unix socket. */
+/** The target of a system on a Unix socket. */
 export const onSocket = (socketPath: string): Target => ({ address: { socketPath }, prefix: "", headers: {} })

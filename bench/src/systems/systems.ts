@@ -1,4 +1,4 @@
-/** Starts the systems that a scenario is measured on. */
+/** Starts the systems of a scenario. */
 import { mkdtemp } from "node:fs/promises"
 import { join } from "node:path"
 import type { RunningPostgres } from "@superstep/toolkit/postgres/start-postgres"
@@ -7,6 +7,7 @@ import type { Scenario } from "../scenarios/scenario.js"
 import { startEdge } from "./edge.js"
 import { floor } from "./floor.js"
 import { installPeer, peer } from "./peer.js"
+import { startProxy } from "./proxy.js"
 import { server, startDatabases } from "./server.js"
 import { type Place, type System, type SystemName, startSystem } from "./system.js"
 
@@ -21,25 +22,28 @@ export class Systems {
     this.#postgres = postgres
   }
 
-  /** Makes ready what takes long: Postgres, and the peer's packages. */
+  /** Does the slow preparation: starts Postgres, and installs the peer's packages. */
   static async prepare(names: readonly SystemName[], folder: string, cleanup: Cleanup): Promise<Systems> {
     if (names.includes("peer")) await installPeer()
     const postgres = names.includes("server") ? await startDatabases(folder, cleanup) : undefined
     return new Systems(names, folder, postgres)
   }
 
-  /** Fresh processes for one scenario; they stop with the cleanup. */
+  /** Starts new processes for one scenario. The cleanup stops them. */
   async start({ systems }: Pick<Scenario, "systems">, cleanup: Cleanup): Promise<System[]> {
     const place: Place = { folder: await mkdtemp(join(this.#folder, "scenario-")), cleanup }
     const started: System[] = []
     for (const name of this.#names.filter((name) => systems.includes(name))) {
       const behind = started.find((system) => system.name === "server")
-      started.push(name === "edge" && behind ? await startEdge(place, behind) : await this.#start(name, place))
+      started.push(await this.#start(name, place, behind))
     }
     return started
   }
 
-  async #start(name: SystemName, place: Place): Promise<System> {
+  /** @param behind  the system behind a proxy */
+  async #start(name: SystemName, place: Place, behind: System | undefined): Promise<System> {
+    if (name === "edge" && behind) return startEdge(place, behind)
+    if (name === "proxy" && behind) return startProxy(place, behind)
     if (name === "peer") return startSystem(peer(place), place.cleanup)
     if (name === "server" && this.#postgres) return startSystem(await server(place, this.#postgres), place.cleanup)
     return startSystem(floor(place), place.cleanup)

@@ -1,10 +1,10 @@
-/** Packs a project into a file that the platform takes. */
+/** Packs a project into an archive for the platform. */
 import { stat } from "node:fs/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { create } from "tar"
 import { findProjectFiles } from "./project-files.js"
 
-// What the platform takes (control-plane §1.4).
+// The platform's limit (control-plane §1.4).
 const mostBytes = 200 * 1024 * 1024
 
 export class ArchiveTooLarge extends KnownError {
@@ -13,25 +13,25 @@ export class ArchiveTooLarge extends KnownError {
 
 export interface Packed {
   readonly files: number
-  /** Of the archive. */
+  /** Size of the archive. */
   readonly bytes: number
   /** Links that were left out. */
   readonly links: readonly string[]
 }
 
 /**
- * Writes a `.tar.gz` that is the same for the same files, whoever packs them and when.
+ * Writes a `.tar.gz` that is identical for the same files, whoever packs them and when.
  * @throws ArchiveTooLarge  with what to do
  */
 export async function packProject(folder: string, file: string): Promise<Packed> {
   const { paths, links } = findProjectFiles(folder)
-  // Names with an @ in front would be archives to be added.
+  // Names that start with @ would be archives to be added.
   const names = paths.map((path) => `./${path}`)
   await create({ cwd: folder, file, gzip: { level: 6 }, portable: true, noMtime: true, follow: false, jobs: 1 }, names)
   const { size: bytes } = await stat(file)
   if (bytes > mostBytes)
     throw new ArchiveTooLarge(
-      `the archive has ${mb(bytes)}, and the platform takes ${mb(mostBytes)}: leave files out with .gitignore or .dockerignore`,
+      `the archive has ${mb(bytes)}, but the platform accepts at most ${mb(mostBytes)}: exclude files with .gitignore or .dockerignore`,
     )
   return { files: paths.length, bytes, links }
 }

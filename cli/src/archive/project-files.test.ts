@@ -14,7 +14,7 @@ function projectOf(files: Readonly<Record<string, string>>): string {
   return folder
 }
 
-test("what git or Docker ignore, what can be made again, and .env stay behind", () => {
+test("files that git or Docker ignore, generated files and .env are excluded", () => {
   const folder = projectOf({
     ".gitignore": "*.log\n/dist\n!keep.log\n",
     ".dockerignore": "docs\n",
@@ -44,13 +44,13 @@ test("what git or Docker ignore, what can be made again, and .env stay behind", 
   assert.equal(bytes, 5 + "{}".length + "docs\n".length + "KEY=".length + "*.log\n/dist\n!keep.log\n".length)
 })
 
-test("a folder's own rules count from that folder", () => {
+test("ignore rules in a folder apply below that folder", () => {
   const folder = projectOf({ "a/.gitignore": "/out\n", "a/out/x": "", "a/b/out/x": "", "out/x": "" })
 
   assert.deepEqual(findProjectFiles(folder).paths, ["a/.gitignore", "a/b/out/x", "out/x"])
 })
 
-test("links are named and not followed", () => {
+test("links are listed and not followed", () => {
   const folder = projectOf({ "a.ts": "" })
   symlinkSync("/etc", join(folder, "etc"))
   symlinkSync("a.ts", join(folder, "b.ts"))

@@ -1,6 +1,6 @@
 /**
- * Which files of a folder travel in an archive: all but what git or Docker are told to ignore, what can be made again,
- * and `.env`, whose values are sent as secrets. The same rules as the official CLI's (control-plane §2.2).
+ * Selects the files of a folder for an archive: all but those that git or Docker ignore, generated ones, and `.env`, whose
+ * values are sent as secrets. The same rules as the official CLI's (control-plane §2.2).
  */
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -23,10 +23,10 @@ const always = [
 const ignoreFiles = [".gitignore", ".dockerignore"]
 
 export interface ProjectFiles {
-  /** Relative to the folder, with slashes, in order. */
+  /** Relative to the folder, with slashes, sorted. */
   readonly paths: readonly string[]
   readonly bytes: number
-  /** Links are not followed and not sent: what they point at may lie anywhere. */
+  /** Links are neither followed nor sent: their targets may be anywhere. */
   readonly links: readonly string[]
 }
 

@@ -2,10 +2,12 @@
 import { resolve } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { startPostgres } from "@superstep/toolkit/postgres/start-postgres"
-import type { CliCommand } from "../command.js"
+import { Option } from "commander"
+import { restoreDeployment } from "../backups/restore-deployment.js"
+import type { CliCommand, Context } from "../command.js"
 import type { Config } from "../config.js"
 import { backUp, NoBackup, restore } from "../home/archive.js"
-import { homeAt, openHome } from "../home/home.js"
+import { type Home, homeAt, openHome } from "../home/home.js"
 import { isOwned, takeOwnership } from "../home/owner.js"
 import { homeOption } from "../options.js"
 import { withProgress } from "../output/progress.js"
@@ -18,23 +20,26 @@ export class DatabaseElsewhere extends KnownError {
   readonly code = "database_elsewhere"
 }
 
-/** @throws DatabaseElsewhere  when the databases are on a server of the user's own */
-function assertOwnDatabase({ databaseUri }: Config): void {
+/**
+ * @param instead  what to do first, as the start of a sentence
+ * @throws DatabaseElsewhere  when the databases are on a server of the user's own
+ */
+export function assertOwnDatabase({ databaseUri }: Config, instead = ""): void {
   if (databaseUri)
     throw new DatabaseElsewhere(
-      "the databases are on the server that DATABASE_URI names: back it up with pg_dumpall, and copy the data folder",
+      `the databases are on the server of DATABASE_URI: ${instead}back it up with pg_dumpall, and copy the data folder`,
     )
 }
 
 export const backup: CliCommand<HomeOptions> = {
   words: "backup <file>",
-  summary: "write everything into one file (.tar.gz), while it runs",
+  summary: "back up the installation into one file (.tar.gz); it may be running",
   options: [homeOption()],
   async run({ args, options, config, out, err }) {
     assertOwnDatabase(config)
     const home = await openHome(options.home ?? config.home)
     const file = resolve(args[0] ?? "")
-    // A running installation keeps its Postgres; otherwise one is started for the moment, and nobody else may start.
+    // A running installation keeps its Postgres; otherwise one is started temporarily, and nobody else may start meanwhile.
     await using _ownership = (await isOwned(home)) ? undefined : await takeOwnership(home, "superstep backup")
     const postgres = await startPostgres({ folder: home.postgres, log: home.log })
     try {
@@ -44,20 +49,52 @@ export const backup: CliCommand<HomeOptions> = {
       if (!postgres.adopted) await postgres.stop()
     }
     out.line(file)
-    err.line("  It holds the keys to your secrets: keep it as you keep those.")
+    err.line("  It contains the key of your secrets: protect it like them.")
   },
 }
 
-export const restoreCommand: CliCommand<HomeOptions> = {
+interface RestoreOptions extends HomeOptions {
+  readonly deployment?: string
+  readonly name?: string
+  readonly workspace?: string
+  readonly replace?: boolean
+}
+
+export const restoreCommand: CliCommand<RestoreOptions> = {
   words: "restore <file>",
-  summary: "make a data folder of such a file; superstep up then goes on from there",
-  options: [homeOption()],
+  summary: "create a data folder from a backup, for superstep up, or restore one deployment",
+  options: [
+    new Option(
+      "--deployment <name>",
+      "restore only this deployment, by name or id, into the data folder's installation",
+    ),
+    new Option("--name <name>", "with --deployment: its name from now on"),
+    new Option("--workspace <id>", "with --deployment: where it belongs, if its workspace is not there"),
+    new Option("--replace", "with --deployment: delete the present one first"),
+    homeOption(),
+  ],
   async run({ args, options, config, out, err }) {
     assertOwnDatabase(config)
     const home = homeAt(options.home ?? config.home)
+    const file = resolve(args[0] ?? "")
+    if (options.deployment !== undefined)
+      return restoreOne({ file, home, config, out, err }, options.deployment, options)
+    const stray = (["name", "workspace", "replace"] as const).find((name) => options[name] !== undefined)
+    if (stray) throw new NoBackup(`--${stray} is only for a single deployment: name it with --deployment`)
     if (await isOwned(home))
-      throw new NoBackup(`Superstep runs on ${home.folder}: stop it, or choose another with --home`)
-    await withProgress(err, "restoring", () => restore({ home, file: resolve(args[0] ?? "") }))
+      throw new NoBackup(`Superstep is running on ${home.folder}: stop it, or choose another folder with --home`)
+    await withProgress(err, "restoring", () => restore({ home, file }))
     out.line(home.folder)
   },
+}
+
+async function restoreOne(
+  { file, home, config, out, err }: Context & { readonly file: string; readonly home: Home },
+  wanted: string,
+  { name, workspace: workspaceId = config.workspace, replace: isReplacing = false }: RestoreOptions,
+): Promise<void> {
+  const request = { home, config, file, wanted, name, workspaceId, isReplacing }
+  const restored = await withProgress(err, `restoring ${wanted}`, () => restoreDeployment(request))
+  const starts = (await isOwned(home)) ? "it starts now" : "it starts with superstep up"
+  out.line(`${out.style("green", "✔")} ${restored.name} (${restored.deploymentId}) is restored, and ${starts}`)
 }

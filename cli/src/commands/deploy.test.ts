@@ -70,11 +70,14 @@ after(() => stop(up))
 
 let threadId = ""
 
-test("an empty list says so where a person reads, and is empty where a program does", async () => {
+test("an empty list prints a message for people and nothing for scripts", async () => {
   const [all, some] = [await cli("list"), await cli("list", "--name-contains", "chat")]
 
-  assert.deepEqual([all.code, all.stdout, all.stderr], [0, "", "no deployments yet: superstep deploy makes one\n"])
-  assert.equal(some.stderr, "no deployment has chat in its name\n")
+  assert.deepEqual(
+    [all.code, all.stdout, all.stderr],
+    [0, "", "no deployments yet: create one with superstep deploy\n"],
+  )
+  assert.equal(some.stderr, "no deployment name contains chat\n")
   assert.deepEqual(await json("list"), [])
 })
 
@@ -82,11 +85,11 @@ test("a folder is deployed: its address answers, its .env became secrets", async
   const deployed = await cli("deploy", "my-agent", "--json")
 
   assert.equal(deployed.code, 0, deployed.stderr + deployed.stdout)
-  const told = events(deployed)
-  assert.equal(told.at(-1)?.event, "result")
-  assert.equal(told.at(-1)?.status, "DEPLOYED")
-  assert.ok(told.some(({ event, status }) => event === "status_change" && status === "BUILDING"))
-  assert.ok(told.some(({ event, message }) => event === "warn" && message?.includes("DATABASE_URI")))
+  const reported = events(deployed)
+  assert.equal(reported.at(-1)?.event, "result")
+  assert.equal(reported.at(-1)?.status, "DEPLOYED")
+  assert.ok(reported.some(({ event, status }) => event === "status_change" && status === "BUILDING"))
+  assert.ok(reported.some(({ event, message }) => event === "warn" && message?.includes("DATABASE_URI")))
   assert.deepEqual(await json<string[]>("secrets", "list", "my-agent"), ["GREETING"])
   const thread = (await ask("/threads", {})) as { thread_id: string }
   threadId = thread.thread_id
@@ -94,7 +97,7 @@ test("a folder is deployed: its address answers, its .env became secrets", async
   await ask(`/threads/${threadId}/runs/wait`, { assistant_id: "chat", input })
 })
 
-test("what is deployed is listed, with its revisions and what it says", async () => {
+test("deployments are listed, with their revisions and logs", async () => {
   const [deployment] = await json<Deployment[]>("list")
   const revisions = await json<Revision[]>("revisions", "my-agent")
   const [inWords, unknown] = [await cli("list"), await cli("revisions", "nobody")]
@@ -108,12 +111,12 @@ test("what is deployed is listed, with its revisions and what it says", async ()
   )
   assert.match(inWords.stdout, /^name +status[^\n]*\nmy-agent +healthy/)
   assert.equal(unknown.code, 1)
-  assert.match(unknown.stderr, /no deployment is called nobody; there are my-agent/)
+  assert.match(unknown.stderr, /there is no deployment nobody; there are my-agent/)
   assert.match(log.stdout, /server ready/)
   assert.match(build.stdout, /npm ci/)
 })
 
-test("a broken change fails with the reason and the end of the log, and the one before serves on", async () => {
+test("a broken change fails with the reason and the end of the log, and the former revision keeps serving", async () => {
   writeFileSync(join(project, "src/chat.ts"), "export const graph = (")
 
   const failed = await cli("deploy", "my-agent")
@@ -132,7 +135,7 @@ test("a broken change fails with the reason and the end of the log, and the one 
   await ask("/info")
 })
 
-test("a path in place of a repository's address is refused with the address that it has", async () => {
+test("a path instead of a repository's address is refused with the right address", async () => {
   for (const path of [project, "./my-agent", "my-agent"]) {
     const refused = await cli("deploy", "--repo", path)
     assert.equal(refused.code, 1)
@@ -140,7 +143,7 @@ test("a path in place of a repository's address is refused with the address that
   }
 })
 
-test("a secret is piped in and never shown, and rollback goes back to what served before", async () => {
+test("a secret is read from standard input and never shown, and rollback restores the former revision", async () => {
   cpSync(join(agent, "src/chat.ts"), join(project, "src/chat.ts"))
   const redeployed = await cli("deploy", "my-agent", "--json")
   assert.equal(redeployed.code, 0, redeployed.stderr)
@@ -168,7 +171,7 @@ test("a restart replaces the agent server and returns when the new one answers",
   assert.ok((await startedAt()) > before)
 })
 
-test("a backup of the running installation becomes another one, which goes on with the same threads", {
+test("a backup of a running installation is restored as another one with the same threads", {
   skip: unlessWide("starts a second installation"),
 }, async () => {
   const file = join(cwd, "all.tar.gz")
@@ -184,15 +187,15 @@ test("a backup of the running installation becomes another one, which goes on wi
 
   assert.equal(written.code, 0, written.stderr)
   assert.equal(refused.code, 1)
-  assert.match(refused.stderr, /Superstep runs on/)
+  assert.match(refused.stderr, /Superstep is running on/)
   assert.match(JSON.stringify(state), /remember this/)
 })
 
-test("a deployment is deleted only when it is said twice", async () => {
+test("a deployment is deleted only with --yes", async () => {
   const [asked, done] = [await cli("delete", "my-agent"), await cli("delete", "my-agent", "--yes")]
 
   assert.equal(asked.code, 1)
-  assert.match(asked.stderr, /say --yes/)
+  assert.match(asked.stderr, /confirm with --yes/)
   assert.equal(done.code, 0, done.stderr)
 })
 

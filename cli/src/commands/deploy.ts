@@ -1,4 +1,4 @@
-/** `superstep deploy`: the project in a folder, or a git repository, onto a platform. */
+/** `superstep deploy`: deploys the project in a folder, or a git repository, to a platform. */
 import { existsSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { homedir, tmpdir } from "node:os"
@@ -17,6 +17,7 @@ import { followToEnd } from "../platform/follow.js"
 import { uploadArchive } from "../platform/upload.js"
 import { readProject } from "../project/project.js"
 import { type ProjectSecrets, readProjectSecrets } from "../project/project-secrets.js"
+import { parseWeight } from "./traffic.js"
 
 interface DeployOptions extends ConnectionOptions {
   readonly name?: string
@@ -28,6 +29,8 @@ interface DeployOptions extends ConnectionOptions {
   readonly installCommand?: string
   readonly buildCommand?: string
   readonly type: string
+  /** False: `--no-canary`. */
+  readonly canary?: number | false
   readonly wait: boolean
   readonly verbose?: boolean
 }
@@ -40,15 +43,19 @@ export const deploy: CliCommand<DeployOptions> = {
   words: "deploy [folder]",
   summary: "deploy the project in a folder (default: this one), or a git repository",
   options: [
-    new Option("--name <name>", "name of the deployment (default: that of the folder)"),
-    new Option("--config <path>", "langgraph.json, from the folder").default("langgraph.json"),
-    new Option("--env-file <file>", "secrets, in place of `env` of langgraph.json"),
+    new Option("--name <name>", "name of the deployment (default: the folder's name)"),
+    new Option("--config <path>", "path of langgraph.json in the folder").default("langgraph.json"),
+    new Option("--env-file <file>", "file with secrets, instead of `env` in langgraph.json"),
     new Option("--repo <url>", "deploy this git repository instead of the folder"),
     new Option("--ref <ref>", "branch, refs/tags/<tag> or commit, with --repo").default("main"),
     new Option("--integration <id>", "credentials for the repository, with --repo"),
-    new Option("--install-command <command>", "in place of the lock file's own"),
-    new Option("--build-command <command>", "in place of the script `build`"),
+    new Option("--install-command <command>", "instead of the one for the lock file"),
+    new Option("--build-command <command>", "instead of the script `build`"),
     new Option("--type <type>", "deployment type of a new deployment").default("dev"),
+    new Option("--canary <percent>", "this and later revisions get this percentage of the threads first").argParser(
+      parseWeight,
+    ),
+    new Option("--no-canary", "this and later revisions take over at once"),
     new Option("--no-wait", "do not wait until it is deployed"),
     new Option("-v, --verbose", "show the build's log"),
     ...connectionOptions(),
@@ -72,14 +79,12 @@ export const deploy: CliCommand<DeployOptions> = {
   },
 }
 
-/** The platform may be on another machine, so a path is one only where it is said to be. */
+/** The platform may be on another machine, so a path is accepted only where it is marked as one. */
 function refusePath(repo: string): void {
   const isPath = /^(\.{0,2}\/|\.{1,2}$|~)/.test(repo) || (!/[:@]/.test(repo) && existsSync(repo))
   if (!isPath) return
   const { href } = pathToFileURL(resolve(repo.replace(/^~(?=\/|$)/, homedir())))
-  throw new CannotDeploy(
-    `${repo} is a path: if the platform runs on this machine, name the repository as --repo ${href}`,
-  )
+  throw new CannotDeploy(`${repo} is a path: if the platform runs on this machine, use --repo ${href}`)
 }
 
 interface Deploy {
@@ -89,7 +94,7 @@ interface Deploy {
   readonly config: Config
 }
 
-/** @returns the deployment with the revision that was made */
+/** @returns  the deployment with the revision that was created */
 async function deployFolder(
   api: PlatformApi,
   { name, options, folder, report, config }: Deploy & { folder: string },
@@ -102,7 +107,7 @@ async function deployFolder(
   try {
     const archive = join(temporary, "project.tar.gz")
     const { files, bytes, links } = await packProject(folder, archive)
-    if (links.length > 0) report.warn(`links are left out: ${links.join(", ")}`)
+    if (links.length > 0) report.warn(`symbolic links are not deployed: ${links.join(", ")}`)
     report.step(`packed ${files} files, ${mb(bytes)}`)
     const deployment = (await lookUpDeployment(api, name)) ?? (await createEmpty(api, { name, options, report }))
     const source_tarball_path = await uploadArchive(api, deployment.id, archive)
@@ -111,7 +116,7 @@ async function deployFolder(
     return await api.send<Deployment>("PATCH", `/v2/deployments/${deployment.id}`, {
       body: {
         revision_source: "internal_source",
-        source_config: commandsOf(options),
+        ...settingsOf(options),
         source_revision_config: { source_tarball_path, langgraph_config_path },
         ...sent(secrets),
       },
@@ -121,7 +126,7 @@ async function deployFolder(
   }
 }
 
-/** Of an uploaded source there is nothing to build before the upload, so this makes no revision yet. */
+/** An uploaded source has nothing to build before the upload, so this creates no revision yet. */
 async function createEmpty(api: PlatformApi, { name, options, report }: Omit<Deploy, "config">): Promise<Deployment> {
   const body = {
     name,
@@ -131,7 +136,7 @@ async function createEmpty(api: PlatformApi, { name, options, report }: Omit<Dep
     secrets: [],
   }
   const deployment = await api.send<Deployment>("POST", "/v2/deployments", { body })
-  report.step(`made the deployment ${name}`)
+  report.step(`created the deployment ${name}`)
   return deployment
 }
 
@@ -147,9 +152,9 @@ async function deployRepository(
   if (known) {
     if (known.source_config.repo_url !== repoUrl)
       throw new CannotDeploy(
-        `${name} is deployed from ${known.source_config.repo_url ?? known.source}, which cannot change: choose another --name`,
+        `${name} is deployed from ${known.source_config.repo_url ?? known.source}, which cannot be changed: choose another --name`,
       )
-    const body = { source_config: commandsOf(options), source_revision_config, ...sent(secrets) }
+    const body = { ...settingsOf(options), source_revision_config, ...sent(secrets) }
     return api.send<Deployment>("PATCH", `/v2/deployments/${known.id}`, { body })
   }
   const source_config = {
@@ -157,30 +162,35 @@ async function deployRepository(
     repo_url: repoUrl,
     deployment_type: options.type,
     build_on_push: false,
-    ...commandsOf(options),
+    ...settingsOf(options).source_config,
   }
   const body = { name, source: "github", source_config, source_revision_config, secrets: secrets.secrets }
   const deployment = await api.send<Deployment>("POST", "/v2/deployments", { body })
-  report.step(`made the deployment ${name}`)
+  report.step(`created the deployment ${name}`)
   return deployment
 }
 
-/** What is not named stays as it is. */
-const commandsOf = ({ installCommand, buildCommand }: DeployOptions) => ({
-  ...(installCommand !== undefined && { install_command: installCommand }),
-  ...(buildCommand !== undefined && { build_command: buildCommand }),
+/** Settings that are not given stay as they are. */
+const settingsOf = ({ installCommand, buildCommand, canary }: DeployOptions) => ({
+  source_config: {
+    ...(installCommand !== undefined && { install_command: installCommand }),
+    ...(buildCommand !== undefined && { build_command: buildCommand }),
+    ...(typeof canary === "number" && { canary_weight: canary }),
+  },
+  ...(canary === false && { unset: ["source_config.canary_weight"] }),
 })
 
-/** Without any, those that the deployment has stay. */
+/** Without secrets, the deployment keeps its present ones. */
 const sent = ({ secrets }: ProjectSecrets) => (secrets.length === 0 ? {} : { secrets })
 
 function tellReserved({ reserved }: ProjectSecrets, report: DeployReport): void {
-  if (reserved.length > 0) report.warn(`the platform sets these itself, they are left out: ${reserved.join(", ")}`)
+  if (reserved.length > 0)
+    report.warn(`these variables are not sent, since the platform sets them itself: ${reserved.join(", ")}`)
 }
 
 const longestName = 63
 
-/** A name that the platform takes: lower-case letters, digits and `-`, a letter first. */
+/** A name that the platform accepts: lower-case letters, digits and `-`, starting with a letter. */
 function nameOf(place: string): string {
   const last = basename(place.replace(/\.git$/, "").replace(/[/\\]+$/, ""))
   const slug = last

@@ -7,12 +7,18 @@ import { parseCount } from "../options.js"
 import { table } from "../output/table.js"
 import { platformApi } from "../platform/api.js"
 import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
-import { type Deployment, findDeployment, listDeployments, listRevisions } from "../platform/deployments.js"
+import {
+  type Deployment,
+  findDeployment,
+  listDeployments,
+  listRevisions,
+  type Revision,
+} from "../platform/deployments.js"
 
 export const list: CliCommand<ConnectionOptions & { readonly nameContains?: string }> = {
   words: "list",
-  summary: "show the deployments",
-  options: [new Option("--name-contains <text>", "only those whose name has this"), ...connectionOptions()],
+  summary: "list deployments",
+  options: [new Option("--name-contains <text>", "only names that contain this text"), ...connectionOptions()],
   async run({ options, config, out, err }) {
     const api = platformApi(await connect(options, config))
     const deployments = await listDeployments(api, options.nameContains)
@@ -21,7 +27,7 @@ export const list: CliCommand<ConnectionOptions & { readonly nameContains?: stri
       one.name,
       shownStatus(one),
       one.updated_at,
-      // Before the first revision serves, nobody answers there.
+      // Before the first revision serves, the address does not answer.
       one.active_revision_id === null ? "none yet" : (one.source_config.custom_url ?? ""),
       one.id,
     ])
@@ -32,16 +38,26 @@ export const list: CliCommand<ConnectionOptions & { readonly nameContains?: stri
 
 const nothingListed = (nameContains: string | undefined): string =>
   nameContains === undefined
-    ? "no deployments yet: superstep deploy makes one"
-    : `no deployment has ${nameContains} in its name`
+    ? "no deployments yet: create one with superstep deploy"
+    : `no deployment name contains ${nameContains}`
 
-/** READY says no more than that the deployment's database is there: what callers see of it is its health. */
+/** READY only means that the deployment's database exists: the status for callers is its health. */
 const shownStatus = ({ status, health }: Deployment): string =>
   status === "READY" ? (health ?? "nothing serves") : status
 
+/** The present role of the revision, besides its status. */
+const noteOf = (
+  { id, pinned_threads, traffic }: Revision,
+  { active_revision_id }: Pick<Deployment, "active_revision_id">,
+): string => {
+  if (id === active_revision_id) return " (serves)"
+  if (traffic) return ` (canary: ${traffic.weight} % of the threads)`
+  return pinned_threads > 0 ? ` (keeps ${pinned_threads} ${pinned_threads === 1 ? "thread" : "threads"})` : ""
+}
+
 export const revisions: CliCommand<ConnectionOptions & { readonly limit: number }> = {
   words: "revisions <deployment>",
-  summary: "show a deployment's revisions, the newest first",
+  summary: "list a deployment's revisions, newest first",
   options: [new Option("--limit <n>", "how many").argParser(parseCount).default(10), ...connectionOptions()],
   async run({ args, options, config, out, err }) {
     const api = platformApi(await connect(options, config))
@@ -50,13 +66,13 @@ export const revisions: CliCommand<ConnectionOptions & { readonly limit: number 
     if (options.json) return out.line(JSON.stringify(all))
     const rows = all.map((one) => [
       one.id,
-      one.id === deployment.active_revision_id ? `${one.status} (serves)` : one.status,
+      one.status + noteOf(one, deployment),
       one.created_at,
       one.trigger,
       one.source_revision_config.repo_commit_sha?.slice(0, 10) ?? "",
       one.error_code ?? "",
     ])
-    if (rows.length === 0) return err.line(`no revisions of ${deployment.name} yet: superstep deploy makes one`)
+    if (rows.length === 0) return err.line(`no revisions of ${deployment.name} yet: create one with superstep deploy`)
     for (const line of table(["id", "status", "created", "by", "commit", "error"], rows)) out.line(line)
   },
 }
@@ -67,25 +83,25 @@ export class NotConfirmed extends KnownError {
 
 export const deleteDeployment: CliCommand<ConnectionOptions & { readonly yes?: boolean }> = {
   words: "delete <deployment>",
-  summary: "remove a deployment with its database",
-  options: [new Option("--yes", "really: its threads and its store are gone then"), ...connectionOptions()],
+  summary: "delete a deployment and its database",
+  options: [new Option("--yes", "confirm: its threads and its store are deleted"), ...connectionOptions()],
   async run({ args, options, config, out }) {
     const api = platformApi(await connect(options, config))
     const { id, name } = await findDeployment(api, args[0] ?? "")
     if (!options.yes)
-      throw new NotConfirmed(`this removes ${name}, its threads and its store for ever: say --yes if you mean it`)
+      throw new NotConfirmed(`this permanently deletes ${name}, its threads and its store: confirm with --yes`)
     await api.send("DELETE", `/v2/deployments/${id}`)
     out.line(
       options.json
         ? JSON.stringify({ id, name, deleted: true })
-        : `${out.style("green", "✔")} ${name} is being removed`,
+        : `${out.style("green", "✔")} ${name} is being deleted`,
     )
   },
 }
 
 export const open: CliCommand<ConnectionOptions> = {
   words: "open <deployment>",
-  summary: "show where a deployment answers, and its reference in the browser",
+  summary: "show a deployment's address, and open its API reference in the browser",
   options: connectionOptions(),
   async run({ args, options, config, out }) {
     const api = platformApi(await connect(options, config))
@@ -95,7 +111,7 @@ export const open: CliCommand<ConnectionOptions> = {
       throw new NoAddress(`${name} has no address yet: no revision of it serves`)
     if (options.json) return out.line(JSON.stringify({ id, name, url }))
     out.line(url)
-    // Only where somebody looks: a script wants the address.
+    // Only in a terminal: a script only needs the address.
     if (out.isTerminal) showInBrowser(`${url}/docs`)
   },
 }
@@ -104,7 +120,7 @@ export class NoAddress extends KnownError {
   readonly code = "no_address"
 }
 
-/** A machine without a desktop has no such program; the address was printed. */
+/** A machine without a desktop lacks the program; the address was printed already. */
 function showInBrowser(url: string): void {
   const program = process.platform === "darwin" ? "open" : "xdg-open"
   spawn(program, [url], { stdio: "ignore", detached: true })

@@ -16,13 +16,13 @@ export const configOption = (): Option =>
 
 export const dev: CliCommand<DevOptions> = {
   words: "dev",
-  summary: "run the project in this folder and load its changes",
+  summary: "run the project in this folder, and reload it when files change",
   options: [
     configOption(),
     portOption("-p, --port <port>", "port of the API", 2024),
     hostOption(),
     homeOption(),
-    new Option("--no-reload", "do not load changed sources"),
+    new Option("--no-reload", "do not reload changed files"),
   ],
   run: ({ options, ...context }) => serveProject({ ...options, isDev: true }, context),
 }

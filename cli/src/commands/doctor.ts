@@ -2,8 +2,8 @@ import { execFile } from "node:child_process"
 import { statfs } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { decideIsolation } from "@superstep/control/runtimes/isolation"
-import { openPortsWarning } from "@superstep/control/runtimes/open-ports"
+import { decideIsolation } from "@superstep/control/machines/process/isolation"
+import { openPortsWarning } from "@superstep/control/machines/process/open-ports"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { CliCommand } from "../command.js"
 import type { Config } from "../config.js"
@@ -11,9 +11,9 @@ import { agentsOf } from "../home/agents.js"
 import { readCredentials } from "../home/credentials.js"
 import { startHomeDatabase } from "../home/database.js"
 import { type Home, openHome } from "../home/home.js"
-import { deploymentsOnLostPrograms } from "../home/lost-programs.js"
 import { isOwned, takeOwnership } from "../home/owner.js"
 import { readEntry } from "../home/owner-file.js"
+import { deploymentsOnReplacedPrograms } from "../home/replaced-programs.js"
 import { homeOption } from "../options.js"
 import { defaultPlace } from "../processes/default-place.js"
 import { assertPortFree } from "../processes/ports.js"
@@ -23,14 +23,14 @@ interface Finding {
   readonly words: string
 }
 
-/** Something that an installation needs is not there; the findings say what. */
+/** A requirement of an installation is missing; the findings say which. */
 export class NotReady extends KnownError {
   readonly code = "not_ready"
 }
 
 export const doctor: CliCommand<{ readonly home?: string }> = {
   words: "doctor",
-  summary: "look whether this machine has what Superstep needs",
+  summary: "check that this machine has everything that Superstep needs",
   options: [homeOption()],
   async run({ options, config, out }) {
     const home = await openHome(options.home ?? config.home)
@@ -42,7 +42,7 @@ export const doctor: CliCommand<{ readonly home?: string }> = {
     ]
     for (const { ok, words } of findings) out.line(`${ok ? out.style("green", "✔") : out.style("red", "✖")} ${words}`)
     const missing = findings.filter(({ ok }) => !ok).length
-    if (missing > 0) throw new NotReady(`${missing} of ${findings.length} things need attention`)
+    if (missing > 0) throw new NotReady(`${missing} of ${findings.length} checks failed`)
   },
 }
 
@@ -53,21 +53,21 @@ async function gitFinding(): Promise<Finding> {
     const { stdout } = await promisify(execFile)("git", ["--version"])
     return { ok: true, words: stdout.trim() }
   } catch {
-    // Any failure means the same to the reader.
-    return { ok: false, words: "git is not installed: deployments from a repository need it" }
+    // Every failure has the same meaning for the reader.
+    return { ok: false, words: "git is not installed: deployments from repositories require it" }
   }
 }
 
-/** A running installation has its ports and its Postgres already. */
+/** A running installation uses its ports and its Postgres already. */
 async function installationFindings(home: Home, config: Config): Promise<Finding[]> {
   const writable = { ok: true, words: `data folder ${home.folder}` }
   const space = await spaceFinding(home)
   if (await isOwned(home)) {
-    const runs = { ok: true, words: "Superstep runs on it" }
+    const runs = { ok: true, words: "Superstep is running on it" }
     return [writable, space, runs, await apiFinding(home), ...(await programsFinding(home))]
   }
   const { port, agentsPort } = { ...defaultPlace, ...(await readEntry(home.owner))?.place }
-  // Nothing more is tried: Postgres outlived the program too, and a start of it here would end in a stop.
+  // No further checks: Postgres outlived the program too, and a check that started it would stop it at the end.
   if (await agentsOf(home).anyRuns()) return [writable, space, unattended(port, agentsPort)]
   const ports = await Promise.all([portFinding(port, "--port"), portFinding(agentsPort, "--agents-port")])
   return [writable, space, ...ports, await databaseFinding(home, config)]
@@ -76,7 +76,7 @@ async function installationFindings(home: Home, config: Config): Promise<Finding
 /** After a kill of `superstep up`. */
 const unattended = (port: number, agentsPort: number): Finding => ({
   ok: false,
-  words: `agents run, and no superstep up looks after them: superstep up --port ${port} --agents-port ${agentsPort} goes on with them`,
+  words: `agents are running, but no superstep up supervises them: start superstep up --port ${port} --agents-port ${agentsPort}`,
 })
 
 // An agent with its packages takes about 200 MB, and Postgres needs room to work.
@@ -84,24 +84,24 @@ const leastBytes = 2 * 1024 ** 3
 
 async function spaceFinding({ folder }: Home): Promise<Finding> {
   const { bavail, bsize } = await statfs(folder)
-  const words = `${(Number(bavail * bsize) / 1024 ** 3).toFixed(1)} GB free below it`
-  return bavail * bsize >= leastBytes ? { ok: true, words } : { ok: false, words: `only ${words}: make room` }
+  const words = `${(Number(bavail * bsize) / 1024 ** 3).toFixed(1)} GB free on its disk`
+  return bavail * bsize >= leastBytes ? { ok: true, words } : { ok: false, words: `only ${words}: free some space` }
 }
 
-/** An upgrade that was installed, and not taken over yet. */
+/** An upgrade was installed, and has not taken over yet. */
 async function programsFinding(home: Home): Promise<Finding[]> {
-  const { length } = await deploymentsOnLostPrograms(home)
+  const { length } = await deploymentsOnReplacedPrograms(home)
   if (length === 0) return []
-  const toDo = "superstep up --take-over, or a restart of the service, deploys them anew"
-  return [{ ok: false, words: `${length} agents run files that were replaced or removed: ${toDo}` }]
+  const toDo = "redeploy them by superstep up --take-over, or by a restart of the service"
+  return [{ ok: false, words: `${length} agents use program files that were replaced or removed: ${toDo}` }]
 }
 
 const patienceMs = 5000
 
-/** A control plane that does not answer although its program runs is being restarted, or stands still. */
+/** A control plane that does not answer although its program runs is restarting, or hangs. */
 async function apiFinding(home: Home): Promise<Finding> {
   const credentials = await readCredentials(home)
-  if (!credentials) return { ok: false, words: "it is not up yet: it has made no credentials" }
+  if (!credentials) return { ok: false, words: "it has not finished its first start: there are no credentials yet" }
   const { url } = credentials
   try {
     const { status } = await fetch(`${url}/health`, { signal: AbortSignal.timeout(patienceMs) })
@@ -132,7 +132,7 @@ async function databaseFinding(home: Home, config: Config): Promise<Finding> {
   }
 }
 
-/** What keeps deployments apart depends on who starts us, and from where (architecture D12). */
+/** The isolation of deployments depends on the user who starts us, and on the place (architecture D12). */
 async function userFindings(home: Home): Promise<Finding[]> {
   if (process.getuid?.() !== 0)
     return [{ ok: true, words: "not root: deployments share this user and can read each other's files" }]

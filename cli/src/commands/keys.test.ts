@@ -14,7 +14,7 @@ import { runCli } from "../testing/run-cli.js"
 
 const json = <T>(text: string): T => JSON.parse(text) as T
 
-test("a workspace and its keys are made in the database that DATABASE_URI names", async () => {
+test("a workspace and its keys are created in the database of DATABASE_URI", async () => {
   await using db = await freshDatabase()
   const run = (...args: string[]) => runCli(args, { cwd: temporaryFolder(), env: { DATABASE_URI: db.uri } })
 
@@ -45,7 +45,7 @@ test("a workspace and its keys are made in the database that DATABASE_URI names"
   await assert.rejects(findCaller(db, own.key, undefined), /Invalid API key/)
 })
 
-test("a command ends with its work while an installation runs, and leaves that its Postgres", async () => {
+test("a command exits after its work and does not stop the Postgres of a running installation", async () => {
   const home = await openHome(join(temporaryFolder(), "home"))
   await using _ownership = await takeOwnership(home, "superstep up")
   const postgres = await startPostgres({
@@ -70,11 +70,11 @@ test("a key belongs to exactly one of a workspace and the installation", async (
 
   for (const { code, stderr } of [neither, both]) {
     assert.equal(code, 1)
-    assert.match(stderr, /whose key\? name one of --workspace <id> and --org/)
+    assert.match(stderr, /give either --workspace <id> or --org/)
   }
 })
 
-test("without a running installation Postgres is started for the moment, and nothing of it stays", async () => {
+test("without a running installation Postgres is started temporarily and stopped again", async () => {
   const cwd = temporaryFolder()
 
   const first = await runCli(["workspaces", "create", "acme"], { cwd })

@@ -16,22 +16,22 @@ interface KeyOptions {
   readonly scope?: readonly Scope[]
 }
 
-export class WhoseKey extends KnownError {
+export class MissingKeyOwner extends KnownError {
   readonly code = "whose_key"
   constructor() {
-    super("whose key? name one of --workspace <id> and --org (superstep workspaces list shows the ids)")
+    super("give either --workspace <id> or --org (superstep workspaces list shows the ids)")
   }
 }
 
 const command = "superstep keys"
 const whose = () => [
-  new Option("--workspace <id>", "the workspace it belongs to"),
-  new Option("--org", "a key of the whole installation; its callers name a workspace with X-Tenant-Id"),
+  new Option("--workspace <id>", "the workspace of the key"),
+  new Option("--org", "a key of the whole installation; requests with it select a workspace by X-Tenant-Id"),
 ]
 
-/** @throws WhoseKey  unless exactly one of the two is there */
+/** @throws MissingKeyOwner  unless exactly one of the two is given */
 function ownerOf({ workspace, org }: KeyOptions): string | null {
-  if ((workspace !== undefined) === (org === true)) throw new WhoseKey()
+  if ((workspace !== undefined) === (org === true)) throw new MissingKeyOwner()
   return workspace ?? null
 }
 
@@ -47,14 +47,13 @@ const shown = ({ api_key_id, workspace_id, name, prefix, scopes, created_at, rev
 
 export const createKey: CliCommand<KeyOptions> = {
   words: "keys create",
-  summary: "make an API key; it is shown once",
+  summary: "create an API key, which is shown only once",
   options: [
     ...whose(),
-    new Option("--name <name>", "what it is for").default("cli"),
-    new Option(
-      "--scope <scopes...>",
-      "what it may do: run calls agents and no more (default: admin, everything)",
-    ).choices(scopes),
+    new Option("--name <name>", "a name that describes its use").default("cli"),
+    new Option("--scope <scopes...>", "rights of the key; run: only call agents (default: admin, everything)").choices(
+      scopes,
+    ),
     jsonOption(),
     homeOption(),
   ],
@@ -71,7 +70,7 @@ export const createKey: CliCommand<KeyOptions> = {
 
 export const listKeys: CliCommand<KeyOptions> = {
   words: "keys list",
-  summary: "show keys by their first characters",
+  summary: "list keys with their first characters",
   options: [...whose(), jsonOption(), homeOption()],
   async run({ options, config, out }) {
     const workspaceId = ownerOf(options)
@@ -86,7 +85,7 @@ export const listKeys: CliCommand<KeyOptions> = {
 
 export const revokeKey: CliCommand<KeyOptions> = {
   words: "keys revoke <id>",
-  summary: "end a key: requests from now on get a 401",
+  summary: "revoke a key: later requests with it get 401",
   options: [homeOption()],
   async run({ args, options, config, out }) {
     const home = await openHome(options.home ?? config.home)

@@ -1,4 +1,4 @@
-/** `superstep logs`: what builds and agent servers said, and with `-f` what they say. */
+/** `superstep logs`: the output of builds and agent servers, and with `-f` new output. */
 import { pause } from "@superstep/toolkit/exec/pause"
 import { Option } from "commander"
 import type { CliCommand } from "../command.js"
@@ -24,16 +24,16 @@ interface LogOptions extends ConnectionOptions {
 
 export const logs: CliCommand<LogOptions> = {
   words: "logs <deployment>",
-  summary: "show what a deployment's agent servers or builds said",
+  summary: "show the log of a deployment's agent servers or builds",
   options: [
-    new Option("-f, --follow", "go on with what is said from now on"),
-    new Option("--type <type>", "of the agent servers or of the builds").choices(["deploy", "build"]).default("deploy"),
-    new Option("--revision <id>", "of this revision only (with build: the latest unless named)"),
-    new Option("--level <level>", "of this level only").choices(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]),
-    new Option("-q, --query <text>", "lines with this text only"),
-    new Option("--run <id>", "lines of this run only"),
-    new Option("--since <time>", "not before this ISO time"),
-    new Option("--limit <n>", "how many of the last lines").argParser(parseCount).default(100),
+    new Option("-f, --follow", "also show new lines until Ctrl-C"),
+    new Option("--type <type>", "log of the agent servers or of builds").choices(["deploy", "build"]).default("deploy"),
+    new Option("--revision <id>", "only of this revision (with build: default the latest)"),
+    new Option("--level <level>", "only this level").choices(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]),
+    new Option("-q, --query <text>", "only lines that contain this text"),
+    new Option("--run <id>", "only lines of this run"),
+    new Option("--since <time>", "only lines since this ISO time"),
+    new Option("--limit <n>", "number of lines, the newest ones").argParser(parseCount).default(100),
     ...connectionOptions(),
   ],
   async run({ args, options, config, out }) {
@@ -48,13 +48,14 @@ export const logs: CliCommand<LogOptions> = {
   },
 }
 
-/** A line of our own processes is JSON; anything else is shown as it was printed. */
-function readable({ timestamp, level, message }: LogLine, out: Output): string {
+/** Lines of our own processes are JSON; all others are shown as they were printed. */
+function readable({ timestamp, level, message, run_id: runId }: LogLine, out: Output): string {
   const text = formatLogLine(message, out.style)
   if (text !== message) return text
   const head = out.style("dim", timestamp.slice(11, 19))
   const name = level === "ERROR" || level === "CRITICAL" ? out.style("red", level) : out.style("dim", level)
-  return `${head}  ${name}  ${message}`
+  const run = runId ? [out.style("dim", `run_id=${runId}`)] : []
+  return [head, name, message, ...run].join("  ")
 }
 
 async function readLast(
@@ -88,7 +89,7 @@ interface Followed {
 
 const reconnectMs = 1000
 
-/** Until Ctrl-C. A platform that restarts is asked again, for what came after the last line. */
+/** Runs until Ctrl-C. After a restart of the platform it continues after the last line. */
 async function followLog(
   api: PlatformApi,
   { deployment, revisionId, options, show, ...begin }: Followed,
@@ -120,5 +121,5 @@ async function followLog(
   }
 }
 
-/** A connection that ended, and not an answer. */
+/** The connection was lost; an error reply does not count. */
 const isBroken = (error: unknown): boolean => error instanceof PlatformAway || error instanceof TypeError

@@ -5,7 +5,7 @@ import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { runCli } from "../testing/run-cli.js"
 
-test("a new project is complete, has its own name, and the next steps are told", async () => {
+test("a new project is complete, has its own name, and the next steps are printed", async () => {
   const cwd = temporaryFolder()
 
   const { code, stdout, stderr } = await runCli(["new", "my-agent"], { cwd })
@@ -19,8 +19,20 @@ test("a new project is complete, has its own name, and the next steps are told",
   assert.match(stdout, /cd my-agent\n {2}npm install\n {2}node \S+main\.js dev\n$/)
 })
 
+test("a new project in Python is complete, and the next steps are printed", async () => {
+  const cwd = temporaryFolder()
+
+  const { code, stdout, stderr } = await runCli(["new", "my-agent", "--python"], { cwd })
+
+  assert.equal(code, 0, stderr)
+  const names = ["langgraph.json", "requirements.txt", "chat.py", "script.py", "scripted_model.py", ".gitignore"]
+  for (const name of names) assert.ok(existsSync(join(cwd, "my-agent", name)), name)
+  assert.equal(existsSync(join(cwd, "my-agent/package.json")), false)
+  assert.match(stdout, /cd my-agent\n {2}node \S+main\.js dev\n$/)
+})
+
 // langgraph-cli of PyPI takes a bare major version there and nothing else, where langgraph.json names a Node as well.
-test("a new project asks for its Node in langgraph.json alone, so that every CLI deploys it", async () => {
+test("a new project requests its Node only in langgraph.json, so that every CLI deploys it", async () => {
   const cwd = temporaryFolder()
   await runCli(["new", "my-agent"], { cwd })
   const read = (name: string) => JSON.parse(readFileSync(join(cwd, "my-agent", name), "utf8"))
@@ -29,7 +41,7 @@ test("a new project asks for its Node in langgraph.json alone, so that every CLI
   assert.match(read("langgraph.json").node_version, /^\d+$/)
 })
 
-test("an empty folder may be used, one with something in it may not", async () => {
+test("an empty folder may be used, a non-empty one may not", async () => {
   const cwd = temporaryFolder()
   mkdirSync(join(cwd, "empty"))
   mkdirSync(join(cwd, "full"))
@@ -44,14 +56,14 @@ test("an empty folder may be used, one with something in it may not", async () =
   assert.equal(readFileSync(join(cwd, "full/notes.txt"), "utf8"), "mine")
 })
 
-test("a name that npm would not take is refused before anything is made", async () => {
+test("a name that npm does not accept is refused before anything is created", async () => {
   const cwd = temporaryFolder()
 
   for (const name of ["My Agent", "-x", "ünï", "a".repeat(65)]) {
     const { code, stderr } = await runCli(["new", "--", name], { cwd })
 
     assert.equal(code, 1)
-    assert.match(stderr, /cannot be a project's name/)
+    assert.match(stderr, /is not a valid project name/)
     assert.equal(existsSync(join(cwd, name)), false)
   }
 })

@@ -1,18 +1,24 @@
+import { Option } from "commander"
 import type { CliCommand } from "../command.js"
 import { nearPath } from "../output/near-path.js"
 import { howToCall } from "../project/how-to-call.js"
 import { createProject } from "../project/template.js"
 
-export const newProject: CliCommand = {
+interface NewOptions {
+  readonly python?: true
+}
+
+export const newProject: CliCommand<NewOptions> = {
   words: "new <name>",
-  summary: "make a folder with a first agent (TypeScript, needs no key)",
-  options: [],
-  async run({ args, out }) {
-    const { folder, name } = await createProject(args[0] ?? "", "chat")
+  summary: "create a project with an example agent that needs no API key, in TypeScript or Python",
+  options: [new Option("--python", "an agent in Python")],
+  async run({ args, options, out }) {
+    const { folder, name } = await createProject(args[0] ?? "", options.python ? "python-chat" : "chat")
     out.line(`${out.style("green", "✔")} ${name} is ready. Next:`)
     out.line()
     out.line(`  cd ${nearPath(folder)}`)
-    out.line("  npm install")
+    // `dev` installs the packages of a project in Python.
+    if (!options.python) out.line("  npm install")
     out.line(`  ${howToCall(folder, process.argv[1] ?? "")} dev`)
   },
 }

@@ -36,16 +36,16 @@ test("the master key is changed while nothing runs on the folder, and is in no o
 
   assert.equal(first.code, 0, first.stderr)
   assert.equal(second.code, 0, second.stderr)
-  assert.match(second.stdout, /0 values are sealed under the master key [0-9a-f]{8} \(it was [0-9a-f]{8}\)/)
+  assert.match(second.stdout, /0 values are encrypted with the master key [0-9a-f]{8} \(before: [0-9a-f]{8}\)/)
   assert.notEqual(key, former)
   for (const { stdout, stderr } of [first, second])
     assert.ok(![former, key].some((it) => (stdout + stderr).includes(it)))
   assert.equal(refused.code, 1)
-  assert.match(refused.stderr, /superstep up already runs on .*: stop it first/)
+  assert.match(refused.stderr, /superstep up is already running on .*: stop it first/)
   assert.equal(keyNow(), key)
 })
 
-test("a key from a file of one's own is changed, the start wants the new one in that file, and no other folder works on it", {
+test("a key from a file is changed, the next start requires the new one in that file, and no other folder can use the database", {
   skip: unlessWide("starts four installations"),
 }, async () => {
   await using db = await freshDatabase()
@@ -88,17 +88,14 @@ test("a key from a file of one's own is changed, the start wants the new one in 
   assert.equal((await last.ended).code, 0)
   for (const { code, stderr } of [foreign, busy]) {
     assert.equal(code, 1)
-    assert.match(stderr, /control plane of another data folder works on this database/)
+    assert.match(stderr, /control plane of another data folder uses this database/)
   }
-  assert.match(
-    unasked.stderr,
-    new RegExp(`the key comes from ${file}: put the next one into SUPERSTEP_NEXT_MASTER_KEY`),
-  )
+  assert.match(unasked.stderr, new RegExp(`the key comes from ${file}: set the next key in SUPERSTEP_NEXT_MASTER_KEY`))
   assert.equal(done.code, 0, done.stderr)
-  assert.match(done.stdout, /1 values are sealed/)
-  assert.match(done.stderr, new RegExp(`into ${file} now`))
+  assert.match(done.stdout, /1 values are encrypted/)
+  assert.match(done.stderr, new RegExp(`set ${file} to the value of SUPERSTEP_NEXT_MASTER_KEY`))
   assert.equal(refused.code, 1)
-  assert.match(refused.stderr, new RegExp(`${file} is the master key [0-9a-f]{8}, but the database is sealed under`))
+  assert.match(refused.stderr, new RegExp(`${file} is the master key [0-9a-f]{8}, but the database is encrypted with`))
   assert.equal(await seal.openedWith(next), "the-git-token")
 })
 

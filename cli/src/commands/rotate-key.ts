@@ -1,9 +1,9 @@
-/** `superstep secrets rotate-key`: seals all secrets of the installation under another master key. */
+/** `superstep secrets rotate-key`: encrypts all secrets of the installation with another master key. */
 import { readConfig as readControlConfig } from "@superstep/control/config"
+import { foldersOf } from "@superstep/control/folders"
 import { openHome as lockHome } from "@superstep/control/home"
 import { stayInCharge, takeDatabase } from "@superstep/control/home-in-charge"
 import { rotateMasterKey } from "@superstep/control/master-key"
-import { foldersOf } from "@superstep/control/pipeline/folders"
 import type { CliCommand } from "../command.js"
 import { withControlDatabase } from "../home/control-database.js"
 import { openHome } from "../home/home.js"
@@ -16,7 +16,7 @@ interface RotateOptions {
 
 export const rotateKey: CliCommand<RotateOptions> = {
   words: "secrets rotate-key",
-  summary: "seal all of them under a new master key, while the platform is stopped",
+  summary: "encrypt all secrets with a new master key, while the platform is stopped",
   options: [jsonOption(), homeOption()],
   async run({ options, config, out, err }) {
     const home = await openHome(options.home ?? config.home)
@@ -25,7 +25,7 @@ export const rotateKey: CliCommand<RotateOptions> = {
       const folders = foldersOf(home.folder)
       // A control plane that was started without this command line has a lock of its own.
       const homeId = await lockHome(folders)
-      // So has one of another folder, on a database that both name.
+      // So has a control plane with another data folder on the same database.
       await takeDatabase(db, homeId)
       const leaveDatabase = stayInCharge({ db, log: home.log }, homeId)
       try {
@@ -37,8 +37,9 @@ export const rotateKey: CliCommand<RotateOptions> = {
     })
     const { from, to, values, toDo } = rotation
     if (options.json) out.line(JSON.stringify({ from, to, values, to_do: toDo ?? null }))
-    else out.line(`${out.style("green", "✔")} ${values} values are sealed under the master key ${to} (it was ${from})`)
+    else
+      out.line(`${out.style("green", "✔")} ${values} values are encrypted with the master key ${to} (before: ${from})`)
     if (toDo) err.line(`  ${toDo}`)
-    err.line("  Backups made before keep the former key. Make a new one.")
+    err.line("  Earlier backups contain the former key. Create a new backup.")
   },
 }

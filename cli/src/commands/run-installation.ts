@@ -1,6 +1,9 @@
-/** The installation of one `superstep up`: brought up part by part, and ended in one of three ways. */
+/** The installation of one `superstep up`: starts it part by part, and ends it in one of three ways. */
+import { join } from "node:path"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { isAlive } from "@superstep/toolkit/exec/process-identity"
+import { makeBackup } from "../backups/make.js"
+import { startScheduledBackups } from "../backups/schedule.js"
 import type { Context } from "../command.js"
 import { ensureExample, untilAgentAnswers } from "../first-start/example-deployment.js"
 import { requireGit } from "../first-start/example-repository.js"
@@ -13,14 +16,14 @@ import { startControl, untilControlReady } from "../home/control-process.js"
 import type { Credentials } from "../home/credentials.js"
 import { startHomeDatabase } from "../home/database.js"
 import type { Home } from "../home/home.js"
-import { renewPrograms } from "../home/lost-programs.js"
 import type { Ownership } from "../home/owner.js"
 import { livingEntry, type Place, type Program } from "../home/owner-file.js"
+import { renewPrograms } from "../home/replaced-programs.js"
 import { successorOf, takeOverSignal } from "../home/take-over.js"
 import { withProgress } from "../output/progress.js"
 import { platformApi } from "../platform/api.js"
 import { urlOf } from "../processes/address.js"
-import { createParts, type Parts } from "../processes/parts.js"
+import { createParts, type Part, type Parts } from "../processes/parts.js"
 import { assertPortFree } from "../processes/ports.js"
 import { listenForStop, type StopSignals } from "../processes/stop-signals.js"
 
@@ -31,15 +34,15 @@ export interface InstallationOptions {
   readonly place: Place
   /** Whether a first start deploys the example. */
   readonly example: boolean
-  /** From whom it was taken over. */
+  /** The program that it was taken over from. */
   readonly former?: Program | undefined
 }
 
-/** `stop`: nothing is left. `leave`: the control plane alone ends. `given up`: the same, for a program that takes over. */
-export type End = "stop" | "leave" | "given up"
+/** `stop`: nothing keeps running. `leave`: only the control plane stops. `handed over`: the same, for a program that takes over. */
+export type End = "stop" | "leave" | "handed over"
 
 /**
- * Runs until a signal comes. What cannot be brought up stops what was started for it; where agents ran before, they go on.
+ * Runs until a signal arrives. If a part fails to start, the parts started before it are stopped; agents that ran before keep running.
  * @throws KnownError  a part cannot be started
  */
 export async function runInstallation(options: InstallationOptions): Promise<End> {
@@ -51,22 +54,22 @@ export async function runInstallation(options: InstallationOptions): Promise<End
   const parts = createParts()
   let end: End = (await agentsOf(home).anyRuns()) ? "leave" : "stop"
   stop.onSecond(() => end === "stop" && parts.kill())
-  const startup = bringUp({ ...options, parts, stop })
+  const startup = startParts({ ...options, parts, stop })
   try {
     await Promise.race([startup, stop.requested])
     const signal = await stop.requested
-    end = (await isOnTrial(options)) ? "leave" : endFor(signal, context.config.stopAllOnExit)
+    end = (await isTakeOverPending(options)) ? "leave" : endFor(signal, context.config.stopAllOnExit)
     const successor = await successorOf(home)
     err.line(
-      err.style("dim", `\n  ${end === "given up" && successor ? `${nameOf(successor)} takes over` : "stopping"} …`),
+      err.style("dim", `\n  ${end === "handed over" && successor ? `${nameOf(successor)} takes over` : "stopping"} …`),
     )
   } finally {
-    const stopTelling = end === "stop" ? tellWhatIsWaitedFor(options) : undefined
+    const stopAnnouncing = end === "stop" ? announceWait(options) : undefined
     await (end === "stop" ? parts.stop() : parts.leave())
-    stopTelling?.()
+    stopAnnouncing?.()
     if (end === "leave") err.line(`  ${await left(options)}`)
     else if (end === "stop" && stop.first.aborted) err.line(err.style("dim", "  stopped"))
-    // What was half started when the stop came found its part stopped; that is no news.
+    // A start that was interrupted by the stop fails because its parts were stopped; that error is expected.
     if (stop.first.aborted) await startup.catch(() => undefined)
     process.off(takeOverSignal, askedFor)
     stop.release()
@@ -77,47 +80,47 @@ export async function runInstallation(options: InstallationOptions): Promise<End
 // Without runs a stop takes about a second.
 const quietMs = 1500
 
-/** Says what a stop that lasts waits for, once. @returns ends that */
-function tellWhatIsWaitedFor({ home, context: { err } }: InstallationOptions): () => void {
-  const tell = (agents: number) => {
+/** Prints once what a long stop waits for. @returns  a function that ends this */
+function announceWait({ home, context: { err } }: InstallationOptions): () => void {
+  const print = (agents: number) => {
     const who = agents === 1 ? "an agent server finishes its runs" : `${agents} agent servers finish their runs`
-    if (agents > 0) err.line(err.style("dim", `  waiting until ${who}; Ctrl-C again stops everything now`))
+    if (agents > 0) err.line(err.style("dim", `  waiting until ${who}; press Ctrl-C again to stop everything now`))
   }
-  const look = async () => tell((await agentsOf(home).running()).length)
-  const failed = (error: unknown) => home.log.error({ err: error }, "the agents that still run cannot be listed")
+  const look = async () => print((await agentsOf(home).running()).length)
+  const failed = (error: unknown) => home.log.error({ err: error }, "the running agents could not be listed")
   const timer = setTimeout(() => void look().catch(failed), quietMs)
   return () => clearTimeout(timer)
 }
 
-/** Whom it was taken over from waits to have it back, with all that runs, until it is up (take-over.ts, H3). */
-async function isOnTrial({ former, home }: InstallationOptions): Promise<boolean> {
+/** The former program waits to get the installation back, with everything that runs, until this one is up (take-over.ts, H3). */
+async function isTakeOverPending({ former, home }: InstallationOptions): Promise<boolean> {
   return former !== undefined && !(await livingEntry(home.owner))?.isUp && (await isAlive(former.owner))
 }
 
 async function left({ former }: InstallationOptions): Promise<string> {
-  if (former && (await isAlive(former.owner))) return `agents go on, and ${nameOf(former)} looks after them again`
-  return "agents go on unattended: superstep up looks after them again"
+  if (former && (await isAlive(former.owner))) return `agents keep running, and ${nameOf(former)} supervises them again`
+  return "agents keep running unsupervised: start superstep up to supervise them"
 }
 
-/** Pure. Ctrl-C and a closed terminal are a person's, SIGTERM may be a service manager's. */
+/** Pure. Ctrl-C and a closed terminal come from a person, SIGTERM possibly from a service manager. */
 function endFor(signal: NodeJS.Signals, stopAllOnExit: boolean): End {
-  if (signal === takeOverSignal) return "given up"
+  if (signal === takeOverSignal) return "handed over"
   return signal === "SIGTERM" && !stopAllOnExit ? "leave" : "stop"
 }
 
-/** How a person finds it. */
+/** Describes a program so that a person can find it. */
 export const nameOf = ({ owner, release }: Program): string => `process ${owner.pid} (Superstep ${release ?? "?"})`
 
 type Start = InstallationOptions & { readonly parts: Parts; readonly stop: StopSignals }
 
-// The control plane ends its agents in order: SUPERSTEP_STOP_GRACE (30 s) for units that have runs, and the edge's own.
+// The control plane stops its agents in order: SUPERSTEP_STOP_GRACE (30 s) for units with runs, and the edge's own grace period.
 const controlStopMs = 90_000
-// Who takes over waits for it, and the API is away; what it does is taken up by the next one.
+// The successor waits for it, and the API is down; the next control plane continues its work.
 const controlLeaveMs = 10_000
-// What the control plane left, because it was not there to end it, has had its chance.
+// For processes that the control plane left because it was killed before it could stop them.
 const agentsStopMs = 5000
 
-async function bringUp(start: Start): Promise<void> {
+async function startParts(start: Start): Promise<void> {
   const { context, home, ownership, parts, place, stop } = start
   const startedAt = performance.now()
   const agents = agentsOf(home)
@@ -139,7 +142,7 @@ async function bringUp(start: Start): Promise<void> {
     kill: () => database.kill(),
   })
   const killAgents = () =>
-    void agents.stop(0).catch((err: unknown) => home.log.error({ err }, "agents cannot be ended"))
+    void agents.stop(0).catch((err: unknown) => home.log.error({ err }, "agents could not be killed"))
   await parts.add({
     name: "agents",
     stop: () => agents.stop(agentsStopMs),
@@ -153,7 +156,7 @@ async function bringUp(start: Start): Promise<void> {
     ownership,
     config: context.config,
     databaseUri: database.uri,
-    // An end before it was ready ends the whole start, with its reason.
+    // An exit before it was ready fails the whole start, with its reason.
     onEnd: (exit, delayMs) => {
       if (isReady) showRestart(context.err, exit, delayMs)
     },
@@ -176,13 +179,28 @@ async function bringUp(start: Start): Promise<void> {
   const nearAgents = urlOf(place.host, place.agentsPort, scheme)
   const agentsUrl = toldAgentsUrl ?? nearAgents
   if (stop.first.aborted) return
+  await parts.add(await scheduledBackups(start, database.uri))
   await ownership.noteUp()
   showInstallation(context.err, { credentials, home, agentsUrl, ms: performance.now() - startedAt })
-  // Asked at near addresses: the public ones may need a proxy that is not up yet, or a certificate that we cannot check.
-  // The API answers plain HTTP to this machine whatever it speaks to others.
-  const tell = (words: string) => context.err.line(`  ${context.err.style("yellow", "!")} ${words}`)
-  await renewPrograms({ home, db, url, apiKey: credentials.org_api_key, signal: stop.first, tell })
+  // Uses local addresses: the public ones may need a proxy that is not up yet, or a certificate that we cannot verify. The API
+  // answers plain HTTP to this machine, whatever it speaks to others.
+  const warn = (words: string) => context.err.line(`  ${context.err.style("yellow", "!")} ${words}`)
+  await renewPrograms({ home, db, url, apiKey: credentials.org_api_key, signal: stop.first, warn })
   await deployExample(start, { ...credentials, url }, { agentsUrl, nearAgents })
+}
+
+/** A stop ends a backup under way, whose leftovers are removed; the next start makes it again. */
+async function scheduledBackups({ context, home }: Start, databaseUri: string): Promise<Part> {
+  const { config, err } = context
+  const { backupSchedule: schedule, backupFolder: folder = join(home.folder, "backups"), backupKeep: keep } = config
+  const backups = await startScheduledBackups({
+    home,
+    databaseUri,
+    plan: schedule === undefined ? undefined : { schedule, folder, keep },
+    make: (file, signal) => makeBackup({ home, config }, file, signal),
+    tell: (words) => err.line(`  ${err.style("yellow", "!")} ${words}`),
+  })
+  return { name: "backups", stop: () => backups.stop(), kill: () => undefined }
 }
 
 async function deployExample(
@@ -205,5 +223,5 @@ async function deployExample(
   const answers = await withProgress(err, "starting the example", () => untilAgentAnswers(near, stop.requested))
   if (answers) showTryIt(context, target)
   else if (!stop.first.aborted)
-    err.line(`  ${err.style("yellow", "!")} ${url} does not answer yet: its log is in the control plane`)
+    err.line(`  ${err.style("yellow", "!")} ${url} does not answer yet: see its log with superstep logs`)
 }

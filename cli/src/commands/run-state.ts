@@ -1,4 +1,4 @@
-/** `rollback`, `interrupt`, `pause`, `resume`, `restart`: what an operator does to a deployment that runs. */
+/** `rollback`, `interrupt`, `pause`, `resume`, `restart`: an operator's actions on a running deployment. */
 import { Option } from "commander"
 import type { CliCommand } from "../command.js"
 import { jsonReport, wordsReport } from "../output/deploy-report.js"
@@ -11,9 +11,9 @@ import { NotRestarted, untilRestarted } from "../platform/restart.js"
 
 export const rollback: CliCommand<ConnectionOptions & { readonly to?: string; readonly wait: boolean }> = {
   words: "rollback <deployment>",
-  summary: "go back to the revision that served before; nothing is built",
+  summary: "roll back to the previous revision, without a build",
   options: [
-    new Option("--to <revision>", "to this one (superstep revisions shows the ids)"),
+    new Option("--to <revision>", "the revision to restore (superstep revisions shows the ids)"),
     new Option("--no-wait", "do not wait until it serves"),
     ...connectionOptions(),
   ],
@@ -34,7 +34,7 @@ export const rollback: CliCommand<ConnectionOptions & { readonly to?: string; re
 
 export const interrupt: CliCommand<ConnectionOptions> = {
   words: "interrupt <deployment>",
-  summary: "stop the revision that is being built or started",
+  summary: "interrupt the revision that is being built or started",
   options: connectionOptions(),
   async run({ args, options, config, out }) {
     const api = platformApi(await connect(options, config))
@@ -44,7 +44,7 @@ export const interrupt: CliCommand<ConnectionOptions> = {
   },
 }
 
-/** The two differ in a word only. */
+/** The two commands differ only in one word. */
 const toRunState = (word: "pause" | "resume", summary: string, done: string): CliCommand<ConnectionOptions> => ({
   words: `${word} <deployment>`,
   summary,
@@ -58,17 +58,17 @@ const toRunState = (word: "pause" | "resume", summary: string, done: string): Cl
 })
 
 export const pause = toRunState("pause", "stop a deployment's agent servers; its data stays", "is being paused")
-export const resume = toRunState("resume", "start them again", "is being started")
+export const resume = toRunState("resume", "start a paused deployment", "is being started")
 
 export const restart: CliCommand<ConnectionOptions & { readonly wait: boolean }> = {
   words: "restart <deployment>",
-  summary: "replace a deployment's agent servers now, without a lost request",
+  summary: "replace a deployment's agent servers with new ones, without losing requests",
   options: [new Option("--no-wait", "do not wait until it answers"), ...connectionOptions()],
   async run({ args, options, config, out, err }) {
     const api = platformApi(await connect(options, config))
     const { id, name, active_revision_id } = await findDeployment(api, args[0] ?? "")
     if (active_revision_id === null)
-      throw new NotRestarted(`no revision of ${name} serves: there is nothing to restart`)
+      throw new NotRestarted(`no revision of ${name} is serving: there is nothing to restart`)
     const asked = await api.send<Deployment>("POST", `/v2/deployments/${id}/restart`)
     const waiting = () => withProgress(err, `waiting until ${name} answers`, () => untilRestarted(api, asked))
     const deployment = options.wait ? await waiting() : asked

@@ -15,11 +15,11 @@ export class NoValue extends KnownError {
   readonly code = "no_value"
 }
 
-const noDeploy = () => new Option("--no-deploy", "let it count from the next revision on")
+const noDeploy = () => new Option("--no-deploy", "create no revision: the change applies from the next one on")
 
 export const listSecrets: CliCommand<ConnectionOptions> = {
   words: "secrets list <deployment>",
-  summary: "show their names",
+  summary: "list the names of secrets",
   options: connectionOptions(),
   async run({ args, options, config, out, err }) {
     const api = platformApi(await connect(options, config))
@@ -34,28 +34,29 @@ export const listSecrets: CliCommand<ConnectionOptions> = {
 
 export const setSecret: CliCommand<SecretOptions> = {
   words: "secrets set <deployment> <name>",
-  summary: "set one to what standard input says, and deploy it",
+  summary: "set a secret to the text on standard input, and deploy it",
   options: [noDeploy(), ...connectionOptions()],
   async run({ args, options, config, out }) {
     const api = platformApi(await connect(options, config))
     const { id } = await findDeployment(api, args[0] ?? "")
-    // A value among the words of a command would be in the shell's history and in everybody's list of processes.
-    if (process.stdin.isTTY) throw new NoValue("pipe the value in: superstep secrets set DEPLOYMENT NAME < file")
+    // A value on the command line would be in the shell's history and in the list of processes, which everybody can read.
+    if (process.stdin.isTTY)
+      throw new NoValue("provide the value on standard input: superstep secrets set DEPLOYMENT NAME < file")
     const value = (await text(process.stdin)).replace(/\r?\n$/, "")
     await change(api, "PUT", { id, name: args[1] ?? "", options, body: { value } })
-    told(out.line, options, { name: args[1], set: true }, `${args[1]} is set`)
+    report(out.line, options, { name: args[1], set: true }, `${args[1]} is set`)
   },
 }
 
 export const unsetSecret: CliCommand<SecretOptions> = {
   words: "secrets unset <deployment> <name>",
-  summary: "remove one, and deploy without it",
+  summary: "remove a secret, and deploy without it",
   options: [noDeploy(), ...connectionOptions()],
   async run({ args, options, config, out }) {
     const api = platformApi(await connect(options, config))
     const { id } = await findDeployment(api, args[0] ?? "")
     await change(api, "DELETE", { id, name: args[1] ?? "", options })
-    told(out.line, options, { name: args[1], set: false }, `${args[1]} is removed`)
+    report(out.line, options, { name: args[1], set: false }, `${args[1]} is removed`)
   },
 }
 
@@ -69,5 +70,5 @@ function change(
   return api.send(method, path, body ? { body } : {})
 }
 
-const told = (line: (text: string) => void, { json }: SecretOptions, result: object, words: string): void =>
+const report = (line: (text: string) => void, { json }: SecretOptions, result: object, words: string): void =>
   line(json ? JSON.stringify(result) : words)

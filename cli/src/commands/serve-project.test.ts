@@ -22,7 +22,7 @@ after(async () => {
   }
 })
 
-/** @param given  the folder of a project; that of one with a Postgres unless told */
+/** @param given  the folder of a project; that of one with a Postgres by default */
 async function startServer(command: "dev" | "serve", given?: string, env: NodeJS.ProcessEnv = {}) {
   const cwd = given ?? (await preparedFolder(makeProject()))
   const port = await freePort()
@@ -57,7 +57,18 @@ test("the command that dev prints streams an answer when it is pasted", async ()
   assert.equal(code, 0, stderr)
 })
 
-test("Ctrl-C on dev ends the server and its Postgres, and threads are there at the next start", async () => {
+test("the printed example has a key if one is required, but not in a log", async () => {
+  const { running } = await startServer("serve", undefined, { SUPERSTEP_API_KEYS: "secret-key" })
+
+  const printed = printedCurl(running.lines)
+  running.signal("SIGINT")
+  await running.ended
+
+  assert.match(printed, /-H 'x-api-key: <one of SUPERSTEP_API_KEYS>'/)
+  assert.doesNotMatch(running.lines.join("\n"), /secret-key/)
+})
+
+test("Ctrl-C on dev stops the server and its Postgres, and threads exist at the next start", async () => {
   const first = await startServer("dev")
   const reply = await fetch(`${first.url}/threads`, { method: "POST", body: "{}" })
   const { thread_id } = (await reply.json()) as { thread_id: string }
@@ -75,10 +86,10 @@ test("Ctrl-C on dev ends the server and its Postgres, and threads are there at t
   assert.equal(found.status, 200)
 })
 
-test("a dev that is killed with its server leaves nothing in the way of the next one, which goes on with its runs at once", async () => {
+test("after dev and its server are killed, the next dev starts and continues their runs at once", async () => {
   // Whoever does not know the runs for its own would have to wait so long.
   const env = { SUPERSTEP_LEASE_SECONDS: "3600" }
-  const cwd = makeProject(waitingGraph)
+  const cwd = await preparedFolder(makeProject(waitingGraph))
   const first = await startServer("dev", cwd, env)
   const server = childOf(cwd)
   const { thread_id } = await post<{ thread_id: string }>(`${first.url}/threads`, {})
@@ -103,7 +114,7 @@ test("a dev that is killed with its server leaves nothing in the way of the next
   assert.equal((await second.running.ended).code, 0)
 })
 
-test("serve into a pipe keeps the log's JSON lines, dev makes them readable", async () => {
+test("serve writes JSON log lines to a pipe, dev formats them", async () => {
   const [serve, dev] = [await startServer("serve"), await startServer("dev")]
   const isLogged = (running: Running) => () => running.lines.some((line) => line.includes("server ready"))
   for (const { running } of [serve, dev]) await until(isLogged(running), { what: "the server says that it is ready" })
@@ -115,7 +126,7 @@ test("serve into a pipe keeps the log's JSON lines, dev makes them readable", as
   assert.match(readable.stdout, /^\d\d:\d\d:\d\d {2}info {3}server ready/m)
 })
 
-test("a second dev on the same folder is told who has it", async () => {
+test("a second dev on the same folder gets an error that names the first one", async () => {
   const { running, cwd } = await startServer("dev")
 
   const { code, stderr } = await runCli(["dev", "--port", String(await freePort())], { cwd })
@@ -123,6 +134,6 @@ test("a second dev on the same folder is told who has it", async () => {
   await running.ended
 
   assert.equal(code, 1)
-  assert.match(stderr, /superstep dev already runs on .* \(process \d+\)/)
+  assert.match(stderr, /superstep dev is already running on .* \(process \d+\)/)
   assert.equal(existsSync(join(cwd, ".superstep/running.json")), false)
 })

@@ -1,4 +1,4 @@
-/** `dev` and `serve`: one agent server for a project folder, in the foreground, with its own Postgres unless told. */
+/** `dev` and `serve`: one agent server for a project folder, in the foreground, by default with its own Postgres. */
 import { resolve } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { Context } from "../command.js"
@@ -9,7 +9,7 @@ import { serverIdOf } from "../home/server-id.js"
 import { formatLogLine } from "../output/log-lines.js"
 import { nearPath } from "../output/near-path.js"
 import { withProgress } from "../output/progress.js"
-import { curlCommand, indented } from "../output/try-it.js"
+import { curlCommand, exampleKey, indented } from "../output/try-it.js"
 import { urlOf } from "../processes/address.js"
 import { type Child, startChild } from "../processes/child.js"
 import { createParts, type Parts } from "../processes/parts.js"
@@ -28,12 +28,12 @@ export class ServerFailed extends KnownError {
   readonly code = "server_failed"
 }
 
-// The server's own limit (BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS, at most an hour) comes first; this one is for a stuck one.
+// The server's own limit (BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS, at most an hour) comes first; this one is for a server that hangs.
 const stopMs = 3_700_000
 
 /**
- * Runs until a signal comes or the server ends.
- * @throws ServerFailed  when the server ended by itself
+ * Runs until a signal arrives or the server exits.
+ * @throws ServerFailed  when the server exited unexpectedly
  */
 export async function serveProject(options: ServeOptions, context: Context): Promise<void> {
   const project = await readProject(options.config)
@@ -42,14 +42,14 @@ export async function serveProject(options: ServeOptions, context: Context): Pro
   const stop = listenForStop()
   const parts = createParts()
   stop.onSecond(() => parts.kill())
-  const startup = bringUp({ project, options, context, home, ownership, parts, stop })
+  const startup = startParts({ project, options, context, home, ownership, parts, stop })
   try {
     const child = await Promise.race([startup, stop.requested.then(() => undefined)])
     const exit = child && (await Promise.race([child.exited, stop.requested.then(() => undefined)]))
     if (exit) throw new ServerFailed(`the server ${exit.words}`)
   } finally {
     await parts.stop()
-    // What was half started when the stop came has been told to end by its part.
+    // The parts have already stopped what an interrupted start left half started.
     if (stop.first.aborted) await startup.catch(() => undefined)
     stop.release()
   }
@@ -65,7 +65,7 @@ interface Start {
   readonly stop: StopSignals
 }
 
-async function bringUp({ project, options, context, home, ownership, parts, stop }: Start): Promise<Child> {
+async function startParts({ project, options, context, home, ownership, parts, stop }: Start): Promise<Child> {
   const startedAt = performance.now()
   await assertPortFree({ ...options, option: "--port" })
   const database = await withProgress(context.err, "starting Postgres", () =>
@@ -73,6 +73,15 @@ async function bringUp({ project, options, context, home, ownership, parts, stop
   )
   await parts.add({ name: "Postgres", stop: () => database.stop(), kill: () => database.kill() })
   const { environment } = context.config
+  if (options.isDev) {
+    // Loaded here: most projects need none of it.
+    const { preparePython } = await import("../project/python-environment.js")
+    await preparePython(project, {
+      environment,
+      signal: stop.first,
+      whileInstalling: (words, work) => withProgress(context.err, words, work),
+    })
+  }
   const serverId = await serverIdOf(home)
   const child = await startChild({
     script: serverScript(),
@@ -98,7 +107,7 @@ async function bringUp({ project, options, context, home, ownership, parts, stop
   return child
 }
 
-/** `serve` into a file or a collector keeps the JSON lines as they are. */
+/** When `serve` writes to a file or a collector, the JSON lines stay unchanged. */
 function printer({ isDev }: ServeOptions, { out }: Context): (line: string) => void {
   if (!isDev && !out.isTerminal) return (line) => out.line(line)
   return (line) => out.line(formatLogLine(line, out.style))
@@ -112,9 +121,10 @@ interface Greeting {
   readonly ms: number
 }
 
-async function greet({ url, project, context: { err }, data, ms }: Greeting): Promise<void> {
+async function greet({ url, project, context: { err, config }, data, ms }: Greeting): Promise<void> {
   const label = (text: string) => err.style("dim", text.padEnd(7))
-  const curl = curlCommand({ url, graph: project.graphs[0] ?? "" })
+  const apiKey = exampleKey(config.environment.SUPERSTEP_API_KEYS, err.isTerminal)
+  const curl = curlCommand({ url, graph: project.graphs[0] ?? "", ...(apiKey !== undefined && { apiKey }) })
   err.line()
   err.line(`  ${label("API")}${err.style("bold", url)}${err.style("dim", `   ready in ${Math.round(ms)} ms`)}`)
   if (await answers({ url: `${url}/docs` })) err.line(`  ${label("Docs")}${url}/docs`)

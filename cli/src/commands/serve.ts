@@ -12,7 +12,7 @@ interface ServeCommandOptions {
 
 export const serve: CliCommand<ServeCommandOptions> = {
   words: "serve",
-  summary: "run the project in this folder as in production, without a control plane",
+  summary: "run the project in this folder for production, without a control plane",
   options: [configOption(), portOption("-p, --port <port>", "port of the API", 2024), hostOption(), homeOption()],
   run: ({ options, ...context }) => serveProject({ ...options, isDev: false, reload: false }, context),
 }

@@ -12,7 +12,7 @@ import { startCli } from "../testing/run-cli.js"
 
 const skip = unlessWide("takes minutes")
 
-test("the first start deploys the example and the second one finds it: what is printed works both times", {
+test("the first start deploys the example, the second one finds it, and the printed commands work both times", {
   skip,
 }, async (t) => {
   const cwd = temporaryFolder()

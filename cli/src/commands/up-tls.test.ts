@@ -37,7 +37,7 @@ const ask = (url: string, headers: Record<string, string> = {}): Promise<string>
     asked.once("error", reject).end()
   })
 
-/** The files are named as a person would, from where the command is started; `up` itself is told of no CA. */
+/** The files are named as a person would, from where the command is started; `up` itself gets no CA. */
 async function startUp(folder: string, ...options: string[]): Promise<Running> {
   ports = [await freePort(), await freePort()]
   const args = ["up", "--port", String(ports[0]), "--agents-port", String(ports[1]), ...options]
@@ -62,7 +62,7 @@ before(async () => {
 })
 after(() => (up ? stop(up) : undefined))
 
-test("what is printed and kept are https addresses, and they answer", { skip }, async () => {
+test("printed and stored addresses are https, and they answer", { skip }, async () => {
   const [api, agents] = ports.map((port) => `https://127.0.0.1:${port}`)
 
   assert.ok(up?.lines.some((line) => line.includes(`Control plane  ${api}`)))
@@ -87,14 +87,14 @@ test("a project is deployed, listed, read and called over HTTPS", { skip: skip |
   assert.match(await ask(`${url}/info`, { "x-api-key": apiKey() }), /version/)
 })
 
-test("who does not trust the certificate is told what to do", { skip }, async () => {
+test("an untrusted certificate causes an error that says what to do", { skip }, async () => {
   const { code, stderr } = await runCli(["list"], { cwd })
 
   assert.equal(code, 1)
-  assert.match(stderr, /its certificate is not trusted here\. Name the file .* in NODE_EXTRA_CA_CERTS/)
+  assert.match(stderr, /its certificate is not trusted here\. Set NODE_EXTRA_CA_CERTS to the file of its CA/)
 })
 
-test("the example answers over HTTPS, by the command that is printed", {
+test("the example answers over HTTPS by the printed command", {
   skip: skip || unlessWide("takes minutes"),
 }, async () => {
   const folder = temporaryFolder()

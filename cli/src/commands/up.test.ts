@@ -18,7 +18,7 @@ interface Installation {
   readonly url: string
 }
 
-/** @param cwd  where it is started; a folder with a Postgres unless told */
+/** @param cwd  where it is started; a folder with a Postgres by default */
 async function installation(cwd?: string): Promise<Installation> {
   const [port, agentsPort] = [await freePort(), await freePort()]
   const args = ["up", "--no-example", "--port", String(port), "--agents-port", String(agentsPort)]
@@ -56,7 +56,7 @@ const isHealthy = (url: string): Promise<boolean> =>
     () => false,
   )
 
-test("the first start makes credentials for its owner alone, and they open the API", async () => {
+test("the first start creates credentials that only the owner can read, and they are valid", async () => {
   const place = await installation(temporaryFolder())
 
   const running = await startUp(place)
@@ -74,7 +74,7 @@ test("the first start makes credentials for its owner alone, and they open the A
   assert.equal(code, 0)
 })
 
-test("Ctrl-C leaves nothing running, and the next start finds the same installation", async () => {
+test("Ctrl-C stops everything, and the next start continues the same installation", async () => {
   const place = await installation()
   const first = await startUp(place)
   const before = file<Credentials>(place.cwd, "credentials.json")
@@ -94,7 +94,7 @@ test("Ctrl-C leaves nothing running, and the next start finds the same installat
   assert.deepEqual(after, before)
 })
 
-test("a control plane that is killed comes back, and the edge goes on meanwhile", async () => {
+test("a killed control plane is restarted, and the edge keeps running", async () => {
   const place = await installation()
   const running = await startUp(place)
   const [edge, control] = [edgeOf(place.cwd), controlOf(place.cwd)]
@@ -106,13 +106,13 @@ test("a control plane that is killed comes back, and the edge goes on meanwhile"
 
   assert.deepEqual(edgeOf(place.cwd), edge)
   assert.equal(await isAlive(edge), true)
-  assert.ok(running.lines.some((line) => /control plane was ended by SIGKILL; starting it again/.test(line)))
+  assert.ok(running.lines.some((line) => /control plane was killed by SIGKILL; restarting it/.test(line)))
   running.signal("SIGINT")
   await running.ended
   assert.equal(await isAlive(edge), false)
 })
 
-test("a Postgres that is killed comes back, with everything it had acknowledged", async () => {
+test("a killed Postgres is restarted with all acknowledged data", async () => {
   const place = await installation()
   const running = await startUp(place)
   const postgres = await postgresOf(place.cwd)
@@ -123,7 +123,7 @@ test("a Postgres that is killed comes back, with everything it had acknowledged"
     })
 
   process.kill(postgres?.pid ?? 0, "SIGKILL")
-  await until(() => running.lines.some((line) => /Postgres ended by itself/.test(line)), { what: "it is noticed" })
+  await until(() => running.lines.some((line) => /Postgres exited unexpectedly/.test(line)), { what: "it is noticed" })
   // A control plane that was still starting ends without its database, and is started again too.
   const answers = () =>
     list().then(
@@ -137,7 +137,7 @@ test("a Postgres that is killed comes back, with everything it had acknowledged"
   await running.ended
 })
 
-test("when the program itself is killed the agents go on, and the next start takes all of it over", async () => {
+test("when the program itself is killed agents keep running, and the next start adopts everything", async () => {
   const place = await installation()
   const first = await startUp(place)
   const [edge, control, postgres] = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]
@@ -149,7 +149,7 @@ test("when the program itself is killed the agents go on, and the next start tak
   const second = await startUp(place)
 
   assert.equal(doctor.code, 1)
-  assert.match(doctor.stdout, /no superstep up looks after them: superstep up --port \d+ --agents-port \d+ goes on/)
+  assert.match(doctor.stdout, /no superstep up supervises them: start superstep up --port \d+ --agents-port \d+/)
   assert.equal(await isAlive(control), false)
   assert.deepEqual(edgeOf(place.cwd), edge)
   assert.deepEqual(await postgresOf(place.cwd), postgres)
@@ -158,7 +158,7 @@ test("when the program itself is killed the agents go on, and the next start tak
   assert.equal(await isAlive(edge), false)
 })
 
-test("a service manager's restart leaves agents and Postgres, and so does a start that fails", async () => {
+test("a restart by a service manager keeps agents and Postgres running, and so does a failed start", async () => {
   const place = await installation()
   const first = await startUp(place, { SUPERSTEP_STOP_ALL_ON_EXIT: "0" })
   const [edge, control, postgres] = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]
@@ -168,7 +168,7 @@ test("a service manager's restart leaves agents and Postgres, and so does a star
   const failed = await runCli(place.args, { cwd: place.cwd, env: { SUPERSTEP_WATCH: "soon" } })
 
   assert.equal(code, 0)
-  assert.match(stderr, /agents go on unattended: superstep up looks after them again/)
+  assert.match(stderr, /agents keep running unsupervised: start superstep up/)
   assert.equal(await isAlive(control), false)
   assert.equal(failed.code, 1)
   assert.match(failed.stderr, /SUPERSTEP_WATCH/)
@@ -180,7 +180,7 @@ test("a service manager's restart leaves agents and Postgres, and so does a star
   assert.deepEqual([await isAlive(edge), postgres && (await isAlive(postgres))], [false, false])
 })
 
-test("a second Ctrl-C ends everything at once", async () => {
+test("a second Ctrl-C kills everything at once", async () => {
   const place = await installation()
   const running = await startUp(place)
   const processes = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]
@@ -192,7 +192,7 @@ test("a second Ctrl-C ends everything at once", async () => {
   for (const identity of processes) assert.equal(identity && (await isAlive(identity)), false)
 })
 
-test("a port in use is one sentence with the option that chooses another", async () => {
+test("a port in use is an error of one sentence that names the option for another", async () => {
   const place = await installation()
   const blocker = createServer()
   await new Promise<void>((resolve) => blocker.listen(Number(new URL(place.url).port), "127.0.0.1", resolve))

@@ -2,8 +2,9 @@
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { isAlive } from "@superstep/toolkit/exec/process-identity"
 import { Option } from "commander"
+import { removeKilledRestore } from "../backups/restore-deployment.js"
 import type { CliCommand, Context } from "../command.js"
-import { forgetKilledBackup } from "../home/archive.js"
+import { removeKilledBackup } from "../home/archive.js"
 import { openHome } from "../home/home.js"
 import { type About, type Ownership, takeOwnership } from "../home/owner.js"
 import { type Place, readEntry } from "../home/owner-file.js"
@@ -11,6 +12,7 @@ import { handOver, successorOf, takeOver } from "../home/take-over.js"
 import { homeOption, portOption } from "../options.js"
 import { defaultPlace } from "../processes/default-place.js"
 import { release } from "../release.js"
+import { assertOwnDatabase } from "./backup.js"
 import { type InstallationOptions, nameOf, runInstallation } from "./run-installation.js"
 
 interface UpOptions {
@@ -24,47 +26,49 @@ interface UpOptions {
 
 export const up: CliCommand<UpOptions> = {
   words: "up",
-  summary: "start the control plane, the agents and Postgres",
+  summary: "start the control plane, agents and Postgres",
   options: [
     homeOption(),
-    portOption("-p, --port <port>", `port of the control plane (default: ${defaultPlace.port})`),
-    portOption("--agents-port <port>", `port that agents are reached at (default: ${defaultPlace.agentsPort})`),
-    new Option("--host <address>", `address to listen on (default: ${defaultPlace.host})`),
-    new Option("--no-example", "do not deploy the example on the first start"),
-    new Option(
-      "--take-over",
-      "go on with what another superstep up runs on the folder, which then ends: for an upgrade",
+    portOption("-p, --port <port>", `port of the control plane (default: ${defaultPlace.port})`).env("SUPERSTEP_PORT"),
+    portOption("--agents-port <port>", `port of the agents (default: ${defaultPlace.agentsPort})`).env(
+      "SUPERSTEP_AGENTS_PORT",
     ),
+    new Option("--host <address>", `address to listen on (default: ${defaultPlace.host})`).env("SUPERSTEP_HOST"),
+    new Option("--no-example", "do not deploy the example on the first start"),
+    new Option("--take-over", "replace the superstep up that runs on the folder; agents keep running: for upgrades"),
   ],
   async run({ options, ...context }) {
+    if (context.config.backupSchedule !== undefined)
+      assertOwnDatabase(context.config, "unset SUPERSTEP_BACKUP_SCHEDULE, ")
     const home = await openHome(options.home ?? context.config.home)
-    await forgetKilledBackup(home)
+    await removeKilledBackup(home)
+    await removeKilledRestore(home)
     const entry = options.takeOver ? await readEntry(home.owner) : undefined
     const former = entry && (await isAlive(entry.owner)) ? entry : undefined
-    // Of a former one that was killed, too: agents and their edge are still where it had them.
+    // Also the place of a former program that was killed: agents and their edge still run where it had them.
     const place = placeFor(options, context, entry?.place)
     const about: About = { command: "superstep up", release: release(), place }
     const own = () => takeOwnership(home, about.command, about)
     const start = { context, home, place, example: options.example && !former, former }
     if (await run(start, options.takeOver ? await takeOver(home, about) : await own())) return
     do {
-      // Given away, and nobody has it: everything is taken up again, as after a kill.
-      context.err.line(`  ${context.err.style("yellow", "!")} it did not come up: this program goes on`)
+      // The successor failed, and no program has the folder: adopt everything again, as after a kill.
+      context.err.line(`  ${context.err.style("yellow", "!")} it did not start: this program continues`)
     } while (!(await run({ ...start, example: false, former: undefined }, await own())))
   },
 }
 
-/** What runs under other settings than ours would be moved or, on another database, taken for strangers and ended. */
+/** Agents that run under other settings would be moved or, with another database, treated as orphans and stopped. */
 export class OtherSettings extends KnownError {
   readonly code = "other_settings"
 }
 
-/** Options of our own go first, then what runs. Pure. @throws OtherSettings  they are of another database */
+/** Our own options take precedence over the running place. Pure. @throws OtherSettings  they name another database */
 function placeFor(options: UpOptions, { config }: Context, former: Place | undefined): Place {
   const database = config.databaseUri ? "DATABASE_URI" : "embedded"
   if (former && former.database !== database) {
-    const toDo = former.database === "embedded" ? "unset DATABASE_URI" : "set DATABASE_URI as it has it"
-    throw new OtherSettings(`what runs has another database: ${toDo}`)
+    const toDo = former.database === "embedded" ? "unset DATABASE_URI" : "set DATABASE_URI to the same address"
+    throw new OtherSettings(`the running installation uses another database: ${toDo}`)
   }
   const { host, port, agentsPort } = { ...defaultPlace, ...former }
   return {
@@ -75,14 +79,14 @@ function placeFor(options: UpOptions, { config }: Context, former: Place | undef
   }
 }
 
-/** @returns whether this program is done; false when it gave the installation away, and nobody has it */
+/** @returns  whether this program is done; false when it gave the installation away and the successor failed */
 async function run(start: Omit<InstallationOptions, "ownership">, owned: Ownership): Promise<boolean> {
   await using ownership = owned
   const { context, home } = start
-  if ((await runInstallation({ ...start, ownership })) !== "given up") return true
+  if ((await runInstallation({ ...start, ownership })) !== "handed over") return true
   const successor = await successorOf(home)
   if (!successor) return false
   const settled = await handOver(home, ownership, successor)
-  if (settled) context.err.line(`  ${nameOf(settled)} runs it from now on; agents went on`)
+  if (settled) context.err.line(`  ${nameOf(settled)} has taken over; agents kept running`)
   return settled !== undefined
 }

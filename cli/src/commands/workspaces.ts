@@ -10,12 +10,12 @@ interface WorkspaceOptions {
   readonly json?: boolean
 }
 
-/** The fields of the HTTP API, by which scripts know a workspace: its id is the `X-Tenant-Id` of requests. */
+/** The fields of the HTTP API, for scripts: the id of a workspace is the `X-Tenant-Id` of requests. */
 const shown = ({ workspace_id, name, created_at }: Workspace) => ({ id: workspace_id, name, created_at })
 
 export const createWorkspaceCommand: CliCommand<WorkspaceOptions> = {
   words: "workspaces create <name>",
-  summary: "make a workspace",
+  summary: "create a workspace",
   options: [jsonOption(), homeOption()],
   async run({ args, options, config, out }) {
     const home = await openHome(options.home ?? config.home)
@@ -24,13 +24,13 @@ export const createWorkspaceCommand: CliCommand<WorkspaceOptions> = {
     )
     if (options.json) return out.line(JSON.stringify(shown(workspace)))
     out.line(`${out.style("green", "✔")} workspace ${workspace.name}: ${workspace.workspace_id}`)
-    out.line(`  a key for it: superstep keys create --workspace ${workspace.workspace_id}`)
+    out.line(`  create a key for it: superstep keys create --workspace ${workspace.workspace_id}`)
   },
 }
 
 export const listWorkspacesCommand: CliCommand<WorkspaceOptions> = {
   words: "workspaces list",
-  summary: "show all workspaces",
+  summary: "list all workspaces",
   options: [jsonOption(), homeOption()],
   async run({ options, config, out }) {
     const home = await openHome(options.home ?? config.home)

@@ -1,4 +1,4 @@
-/** Deploys the example once in the life of an installation. Who deletes it does not get it back. */
+/** Deploys the example once in the life of an installation. If it is deleted, it is not deployed again. */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { pause } from "@superstep/toolkit/exec/pause"
@@ -11,7 +11,7 @@ import { ensureExampleRepository, exampleName } from "./example-repository.js"
 
 const markerFile = (home: Home): string => join(home.folder, "example.json")
 
-/** @returns the example's deployment; undefined when it was deleted since */
+/** @returns  the example's deployment; undefined when it has been deleted */
 export async function ensureExample({
   home,
   api,
@@ -24,7 +24,7 @@ export async function ensureExample({
   const deployed = await readMarker(home)
   if (deployed) return orNone(api.send<Deployment>("GET", `/v2/deployments/${deployed}`))
   const repoUrl = await ensureExampleRepository(home, searchPath)
-  // The key makes a second attempt after a kill find the deployment of the first.
+  // With the idempotency key, a second attempt after a kill finds the deployment of the first.
   const deployment = await api.send<Deployment>("POST", "/v2/deployments", {
     body: exampleRequest(repoUrl),
     headers: { "idempotency-key": "first-start-example" },
@@ -50,10 +50,10 @@ async function readMarker(home: Home): Promise<string | undefined> {
   }
 }
 
-// A unit is up in seconds; one that is not by now keeps crashing, and the rest of the installation is fine.
+// A unit is up in seconds; one that is not up by now keeps crashing, while the rest of the installation is fine.
 const agentMs = 60_000
 
-/** A unit that was stopped with the installation is started again with it, which takes longer than the control plane. */
+/** A unit that was stopped with the installation is restarted with it, which takes longer than the control plane's start. */
 export async function untilAgentAnswers(
   { url, apiKey }: Pick<Target, "url" | "apiKey">,
   stopped: Promise<unknown>,

@@ -16,10 +16,10 @@ export class GitFailed extends KnownError {
 export const exampleName = "chat"
 
 /**
- * Makes `<home>/git/chat.git` with one commit on `main`, unless it is there.
- * @param searchPath  where git is looked for, as in PATH
- * @returns its address for `repo_url`
- * @throws GitFailed  when git is missing or refuses
+ * Creates `<home>/git/chat.git` with one commit on `main`, unless it exists.
+ * @param searchPath  where git is searched, as in PATH
+ * @returns  its address for `repo_url`
+ * @throws GitFailed  when git is missing or fails
  */
 export async function ensureExampleRepository(home: Home, searchPath: string): Promise<string> {
   const repository = join(home.git, `${exampleName}.git`)
@@ -28,14 +28,14 @@ export async function ensureExampleRepository(home: Home, searchPath: string): P
 }
 
 /**
- * Looks for git before anything is started: without it the example, and all deployments from a repository, would fail.
+ * Checks for git before anything is started: without it the example, and all deployments from a repository, would fail.
  * @throws GitFailed
  */
 export async function requireGit(folder: string, searchPath: string): Promise<void> {
   await runGit({ cwd: folder, args: ["--version"], searchPath })
 }
 
-/** Made under another name and then renamed: a kill leaves no half repository. */
+/** Created under another name and then renamed: a kill leaves no partial repository. */
 async function makeRepository(home: Home, repository: string, searchPath: string): Promise<void> {
   await mkdir(home.git, { recursive: true })
   const draft = await mkdtemp(join(home.git, "draft-"))
@@ -53,7 +53,7 @@ async function makeRepository(home: Home, repository: string, searchPath: string
   }
 }
 
-/** The user's own git settings (signing, hooks, templates) have no say here. */
+/** Excludes the user's own git settings (signing, hooks, templates). */
 const cleanEnvironment = (home: string, searchPath: string): Record<string, string> => ({
   PATH: searchPath,
   HOME: home,

@@ -1,12 +1,12 @@
-/** Makes the first workspace and its keys, once, and keeps them in `credentials.json`. */
+/** Creates the first workspace and its keys, once, and stores them in `credentials.json`. */
 import { createApiKey, ensureDefaultWorkspace, listWorkspaces } from "@superstep/control/workspaces/operations"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Credentials, CredentialsLost, readCredentials, writeCredentials } from "../home/credentials.js"
 import type { Home } from "../home/home.js"
 
 /**
- * @param url  the control plane's public address; a changed one is written down
- * @returns    the credentials: those of the first start, or new keys when the file was lost
+ * @param url  the control plane's public address; a changed one is stored
+ * @returns    the credentials of the first start, or new keys when the file was lost
  */
 export async function ensureCredentials({
   db,
@@ -18,17 +18,18 @@ export async function ensureCredentials({
   url: string
 }): Promise<Credentials> {
   const made = await ensureDefaultWorkspace(db)
-  // Keys of another database are of no use, so what was made now goes before the file.
+  // Keys of another database are useless, so newly created ones take precedence over the file.
   const known = made ?? (await readCredentials(home)) ?? (await newKeys(db))
   const credentials = { url, tenant_id: known.tenant_id, api_key: known.api_key, org_api_key: known.org_api_key }
   await writeCredentials(home, credentials)
   return credentials
 }
 
-/** A kill may come between the database and the file, and a file can be lost: then there are new keys to know. */
+/** After a kill between the database and the file, or a lost file, new keys are created. */
 async function newKeys(db: Database): Promise<Omit<Credentials, "url">> {
   const workspace = (await listWorkspaces(db)).find(({ name }) => name === "default")
-  if (!workspace) throw new CredentialsLost("there is no workspace named default: make keys with superstep keys create")
+  if (!workspace)
+    throw new CredentialsLost("there is no workspace named default: create keys with superstep keys create")
   const name = "credentials.json was missing"
   const own = await createApiKey(db, { workspaceId: workspace.workspace_id, name })
   const org = await createApiKey(db, { workspaceId: null, name })

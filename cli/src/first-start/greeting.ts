@@ -1,4 +1,4 @@
-/** What `superstep up` says: where everything is, and commands to paste. */
+/** The output of `superstep up`: where everything is, and commands to paste. */
 import type { Context } from "../command.js"
 import type { Credentials } from "../home/credentials.js"
 import type { Home } from "../home/home.js"
@@ -37,15 +37,15 @@ export function showTryIt({ out, err }: Context, target: Target): void {
   code(javascriptSnippet(target))
   title("Python", "   pip install langgraph-sdk")
   code(pythonSnippet(target))
-  err.line(err.style("dim", "  Ctrl-C stops everything; the next start finds it again."))
+  err.line(err.style("dim", "  Ctrl-C stops everything; the next start continues with the same data."))
 }
 
-/** The control plane restarts by itself: agents went on meanwhile. */
+/** The control plane is restarted automatically: agents keep running meanwhile. */
 export function showRestart(err: Output, exit: Exit, delayMs: number): void {
-  err.line(`  ${err.style("yellow", "!")} the control plane ${exit.words}; starting it again in ${seconds(delayMs)}`)
+  err.line(`  ${err.style("yellow", "!")} the control plane ${exit.words}; restarting it in ${seconds(delayMs)}`)
 }
 
-/** Requests are answered with 503 until it is back; what was acknowledged is there. */
+/** Requests get 503 until it is back; acknowledged data is kept. */
 export function showPostgresRestart(err: Output): void {
-  err.line(`  ${err.style("yellow", "!")} Postgres ended by itself; starting it again`)
+  err.line(`  ${err.style("yellow", "!")} Postgres exited unexpectedly; restarting it`)
 }

@@ -1,4 +1,4 @@
-/** Shows a revision's way to its end: each status as it changes, one line on a terminal. */
+/** Shows a revision's progress: each status as it changes, one line on a terminal. */
 import type { Output } from "../output/output.js"
 import { seconds } from "../output/progress.js"
 import type { PlatformApi } from "../platform/api.js"
@@ -10,12 +10,12 @@ interface Shown {
   readonly signal: AbortSignal
 }
 
-/** @returns the revision as it ended; undefined when the signal came first */
+/** @returns  the revision when it has ended; undefined when the signal came first */
 export async function showRevision(err: Output, { api, deployment, signal }: Shown): Promise<Revision | undefined> {
   const startedAt = performance.now()
   let isFirst = true
   const onStatus = ({ status }: Revision) => {
-    // Deployed long ago: nothing to tell but that it is there.
+    // Deployed before: there is no progress to show.
     if (isFirst && status === "DEPLOYED") return
     err.write(isFirst ? `  deploying the example ${err.style("bold", deployment.name)}: ` : err.style("dim", " → "))
     err.write(colored(err, status))

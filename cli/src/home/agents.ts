@@ -1,57 +1,53 @@
 /**
- * The agents of an installation: its units, the edge in front of them and the builds of new ones. The control plane starts and stops them; when
- * it is not there to do so, because it was killed or cannot start, this does.
+ * The agents of an installation: its units, the edge in front of them and the builds of new ones. The control plane starts
+ * and stops them; when it cannot, because it was killed or fails to start, this module stops them.
  */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { readJson } from "@superstep/control/files/json-file"
 import { homeIdOf } from "@superstep/control/home"
-import { foldersOf } from "@superstep/control/pipeline/folders"
-import { retiredEdges } from "@superstep/control/pipeline/retired-edges"
-import { stopBuilds } from "@superstep/control/pipeline/stop-builds"
-import { type Cgroups, existingCgroups } from "@superstep/control/runtimes/cgroups"
-import { processRuntime } from "@superstep/control/runtimes/process"
+import { stopBuilds } from "@superstep/control/machines/process/builds/builds"
+import { installedNodes } from "@superstep/control/machines/process/builds/installed-nodes"
+import { type Cgroups, existingCgroups } from "@superstep/control/machines/process/cgroups/cgroups"
+import { retiredEdges } from "@superstep/control/machines/process/edge/retired-edges"
+import { machineFolders } from "@superstep/control/machines/process/folders"
+import { processUnits } from "@superstep/control/machines/process/units/units"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import type { Home } from "./home.js"
 
 export interface Agents {
-  /** Whether an edge of this installation lives: then the agents' port is in use by ourselves. */
+  /** Whether an edge of this installation runs: then the agents' port is in use by ourselves. */
   edgeRuns(): Promise<boolean>
   /** Ids of the units that run. */
   running(): Promise<string[]>
-  /** Whether anything runs that requests may be under way to. */
+  /** Whether a process runs that may have requests under way. */
   anyRuns(): Promise<boolean>
-  /** Ends what runs, the edge first, so that nobody is sent to a unit that stops. Each has `graceMs` for its own end. */
+  /** Stops everything that runs, the edge first, so that no request is sent to a stopping unit. Each gets `graceMs`. */
   stop(graceMs: number): Promise<void>
 }
 
 export function agentsOf(home: Home): Agents {
-  const folders = foldersOf(home.folder)
-  // Only for finding and ending units: what is needed to start one stays empty.
-  const runtimeIn = (cgroups: Cgroups | undefined) =>
-    processRuntime({
-      unitsFolder: folders.units,
-      socketsFolder: folders.unitSockets,
-      serverEntry: "",
-      isolation: { user: () => undefined, warning: undefined },
-      cgroups,
-      environment: {},
-    })
-  const runtime = runtimeIn(undefined)
+  const folders = machineFolders(home.folder)
+  // Only for finding and stopping units: values that only a start needs stay empty.
+  const user = () => undefined
+  const nodes = installedNodes([], {})
+  const shared = { folders, serverEntry: "", isolation: { user }, nodes, environment: {}, log: home.log }
+  const unitsIn = (cgroups: Cgroups | undefined) => processUnits({ ...shared, cgroups })
+  const ungrouped = unitsIn(undefined)
   const edge = () => readJson<ProcessIdentity>(join(folders.edge, "pid.json"))
   const edgeRuns = async () => {
     const identity = await edge()
     return identity !== undefined && isAlive(identity)
   }
-  // Listing makes the folder, whose permissions are the control plane's to choose.
-  const units = async () => (existsSync(folders.units) ? await runtime.list() : [])
-  // Where a control plane has been; else the folder is not ours to make.
+  // Listing creates the folder, whose permissions the control plane must choose.
+  const units = async () => (existsSync(folders.units) ? await ungrouped.list() : [])
+  // Only where a control plane has run; else this must not create the folder.
   const groups = async () =>
     existsSync(folders.units) ? existingCgroups({ homeId: await homeIdOf(folders), home: folders.home }) : undefined
   const running = async () => {
-    const looked = (await units()).map(async (unitId) => ({ unitId, ...(await runtime.status(unitId)) }))
+    const looked = (await units()).map(async (unitId) => ({ unitId, ...(await ungrouped.status(unitId)) }))
     return (await Promise.all(looked)).filter(({ state }) => state === "running").map(({ unitId }) => unitId)
   }
   return {
@@ -63,7 +59,7 @@ export function agentsOf(home: Home): Agents {
       if (identity) await stopProcess(identity, { graceMs })
       await retiredEdges({ folders, token: new Secret(""), drainMs: 0, log: home.log }).stop(graceMs)
       const [unitIds, cgroups] = [await units(), await groups()]
-      const ending = runtimeIn(cgroups)
+      const ending = unitsIn(cgroups)
       await Promise.all([...unitIds.map((unitId) => ending.stop(unitId, { graceMs })), stopBuilds(folders)])
       await cgroups?.close()
     },

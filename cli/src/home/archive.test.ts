@@ -5,11 +5,11 @@ import { test } from "node:test"
 import { identify } from "@superstep/toolkit/exec/process-identity"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { list } from "tar"
-import { backUp, forgetKilledBackup, NoBackup, packFolders, restore } from "./archive.js"
+import { backUp, NoBackup, packFolders, removeKilledBackup, restore, verify } from "./archive.js"
 import { homeAt, openHome } from "./home.js"
 import { AlreadyRunning, takeOwnership } from "./owner.js"
 
-test("files that share their content with files outside are packed to the last", async () => {
+test("files with hard links outside the folder are packed completely", async () => {
   const folder = temporaryFolder()
   for (const name of ["artifacts", "cache"]) mkdirSync(join(folder, name))
   for (let index = 0; index < 200; index++) {
@@ -27,7 +27,7 @@ test("files that share their content with files outside are packed to the last",
   assert.equal(packed.filter((path) => /\/f\d+$/.test(path)).length, 200)
 })
 
-test("of a backup that is cut off nothing is restored, and nothing stays", async () => {
+test("a truncated backup restores nothing and leaves nothing", async () => {
   const folder = temporaryFolder()
   for (let index = 0; index < 2000; index++) {
     const inside = join(folder, "artifacts", String(index), "src")
@@ -47,7 +47,7 @@ test("of a backup that is cut off nothing is restored, and nothing stays", async
   assert.deepEqual(readdirSync(parent), [])
 })
 
-test("a backup into a folder that is not there, or beside another one, says so and leaves nothing", async () => {
+test("a backup into a missing folder, or while another one runs, is an error and leaves nothing", async () => {
   const home = await openHome(join(temporaryFolder(), "home"))
   const folder = temporaryFolder()
   const nowhere = { home, superuserUri: "postgres://nobody@127.0.0.1:1/none" }
@@ -61,7 +61,7 @@ test("a backup into a folder that is not there, or beside another one, says so a
   assert.equal(existsSync(join(folder, "backup.tar.gz")), false)
 })
 
-test("what a backup that was killed has left is removed by the next start or backup, and not while one is made", async () => {
+test("leftovers of a killed backup are removed by the next start or backup, but not while one runs", async () => {
   const home = await openHome(join(temporaryFolder(), "home"))
   const folder = temporaryFolder()
   const [staging, draft] = [join(home.folder, "postgres-backup"), join(folder, "first.tar.gz.partial")]
@@ -77,7 +77,7 @@ test("what a backup that was killed has left is removed by the next start or bac
   const left = () => [staging, draft, lock, join(home.folder, "backing-up.draft")].filter((path) => existsSync(path))
 
   leave()
-  await forgetKilledBackup(home)
+  await removeKilledBackup(home)
   assert.deepEqual(left(), [], "by a start")
   leave()
   const other = { home, superuserUri: "postgres://nobody@127.0.0.1:1/none", file: join(folder, "second.tar.gz") }
@@ -86,6 +86,30 @@ test("what a backup that was killed has left is removed by the next start or bac
 
   leave()
   writeFileSync(lock, JSON.stringify({ command: "superstep backup", owner: await identify(process.pid) }))
-  await forgetKilledBackup(home)
+  await removeKilledBackup(home)
   assert.equal(left().length, 4)
+})
+
+test("a backup that lacks a part, or has a changed byte, is found when it is read back", async () => {
+  const folder = temporaryFolder()
+  const cluster = join(folder, "postgres-backup")
+  mkdirSync(join(cluster, "data", "global"), { recursive: true })
+  for (const name of ["backup.json", "password", "data/PG_VERSION", "data/global/pg_control"])
+    writeFileSync(join(cluster, name), name.repeat(1000))
+  const [lacking, whole, changed] = ["lacking", "whole", "changed"].map((name) => join(folder, `${name}.tar.gz`)) as [
+    string,
+    string,
+    string,
+  ]
+  await packFolders({ folder, names: ["postgres-backup"], file: lacking })
+  writeFileSync(join(cluster, "data", "backup_label"), "label")
+  await packFolders({ folder, names: ["postgres-backup"], file: whole })
+  const bytes = readFileSync(whole)
+  const middle = Math.floor(bytes.length / 2)
+  bytes[middle] = (bytes[middle] ?? 0) ^ 0xff
+  writeFileSync(changed, bytes)
+
+  await verify(whole)
+  await assert.rejects(verify(lacking), /the backup lacks data\/backup_label/)
+  await assert.rejects(verify(changed), NoBackup)
 })

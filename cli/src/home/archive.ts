@@ -1,19 +1,18 @@
 /**
- * A data folder as one file: its databases, what its deployments were built into, and the keys that open its secrets.
- * The databases are copied while they work; what comes from files is copied after them, so everything that a row names is
- * there.
+ * A data folder as one file: its databases, the artefacts of its deployments, and the keys of its secrets. The databases are
+ * copied while they are in use; files are copied after them, so that everything a row refers to is included.
  */
 import { existsSync } from "node:fs"
-import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { chmod, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { copyCluster, placeCluster } from "@superstep/toolkit/postgres/base-backup"
-import { create, extract } from "tar"
+import { create, extract, list } from "tar"
 import type { Home } from "./home.js"
-import { AlreadyRunning, takeOwnership } from "./owner.js"
+import { AlreadyRunning, isOwned, takeOwnership } from "./owner.js"
 
-// What `up` does not find again by itself. Units, sockets and logs are of the machine that made them.
+// What `up` does not create again. Units, sockets and logs belong to the machine that created them.
 const kept = ["artifacts", "uploads", "git", "id", "master.key", "master.key.next", "credentials.json", "example.json"]
 const stagingName = "postgres-backup"
 const manifestName = "backup.json"
@@ -24,8 +23,8 @@ export class NoBackup extends KnownError {
 }
 
 /**
- * @param file  where to write; it must not be there yet
- * @throws NoBackup  when it is, or when its folder is missing; AlreadyRunning  while another backup is made
+ * @param file  where to write; it must not exist yet
+ * @throws NoBackup  when it exists, or when its folder is missing; AlreadyRunning  while another backup runs
  */
 export async function backUp({
   home,
@@ -36,8 +35,8 @@ export async function backUp({
   superuserUri: string
   file: string
 }): Promise<void> {
-  if (existsSync(file)) throw new NoBackup(`${file} is there already: name another`)
-  if (!existsSync(dirname(file))) throw new NoBackup(`there is no folder ${dirname(file)}: make it first`)
+  if (existsSync(file)) throw new NoBackup(`${file} exists already: choose another name`)
+  if (!existsSync(dirname(file))) throw new NoBackup(`the folder ${dirname(file)} does not exist: create it first`)
   await using _turn = await takeTurn(home)
   await removeLeftovers(home)
   const staging = join(home.folder, stagingName)
@@ -50,17 +49,49 @@ export async function backUp({
     const there = kept.filter((name) => existsSync(join(home.folder, name)))
     await packFolders({ folder: home.folder, names: [stagingName, ...there], file: draft })
     await chmod(draft, 0o600)
+    await verify(draft)
+    await flush(draft)
     await rename(draft, file)
   } finally {
     await removeLeftovers(home)
   }
 }
 
-/** Two would copy the databases into the same folder. */
-const takeTurn = (home: Home) =>
-  takeOwnership({ ...home, owner: join(home.folder, "backing-up.json") }, "superstep backup")
+const needed = [manifestName, "password", "data/PG_VERSION", "data/backup_label", "data/global/pg_control"]
 
-/** Names the draft of the backup that is being made, which may be anywhere. */
+/**
+ * Reads a whole backup, as a restore does: every block has its checksum, and what a restore needs is there.
+ * @throws NoBackup  naming what is wrong
+ */
+export async function verify(file: string): Promise<void> {
+  const missingFiles = new Set(needed)
+  const below = `${stagingName}/`
+  try {
+    const onReadEntry = ({ path }: { path: string }) => {
+      if (path.startsWith(below)) missingFiles.delete(path.slice(below.length))
+    }
+    await list({ file, strict: true, onReadEntry })
+  } catch (cause) {
+    throw new NoBackup(`the backup cannot be read back: ${(cause as Error).message}`, { cause })
+  }
+  if (missingFiles.size > 0) throw new NoBackup(`the backup lacks ${[...missingFiles].join(", ")}`)
+}
+
+/** A backup is there only when its bytes are on the disk. */
+async function flush(file: string): Promise<void> {
+  await using handle = await open(file, "r+")
+  await handle.sync()
+}
+
+/** Two backups at once would copy the databases into the same folder. */
+const takeTurn = (home: Home) => takeOwnership({ ...home, owner: turnFile(home) }, "superstep backup")
+
+/** Whether a backup is being made at this moment. */
+export const isBackingUp = (home: Home): Promise<boolean> => isOwned({ ...home, owner: turnFile(home) })
+
+const turnFile = ({ folder }: Home): string => join(folder, "backing-up.json")
+
+/** Names the draft of the backup under way, which may be in any folder. */
 const draftNote = ({ folder }: Home): string => join(folder, "backing-up.draft")
 
 async function removeLeftovers(home: Home): Promise<void> {
@@ -68,12 +99,12 @@ async function removeLeftovers(home: Home): Promise<void> {
   const draft = await readFile(draftNote(home), "utf8").catch(undefinedIfMissing)
   if (draft === undefined) return
   if (draft.endsWith(".partial")) await rm(draft, { force: true })
-  // Last: as long as it is there, somebody comes back to this.
+  // Last: while it exists, the next start repeats this cleanup.
   await rm(draftNote(home))
 }
 
-/** Removes what a backup that was killed has left, which may be as large as the databases; none while one is made. */
-export async function forgetKilledBackup(home: Home): Promise<void> {
+/** Removes leftovers of a killed backup, which may be as large as the databases; nothing while a backup runs. */
+export async function removeKilledBackup(home: Home): Promise<void> {
   try {
     await using _turn = await takeTurn(home)
     await removeLeftovers(home)
@@ -88,7 +119,7 @@ function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
 
 /**
  * Packs one file after the other (`jobs: 1`): artefacts share packages by hard links with the cache, and with more jobs
- * `tar` waits for ever as soon as all of them hold files behind a link that waits for its turn.
+ * `tar` waits forever when all of them hold files behind a link that waits for its turn.
  */
 export async function packFolders({
   folder,
@@ -103,8 +134,8 @@ export async function packFolders({
 }
 
 /**
- * Makes a data folder of a file. It appears whole, or not at all.
- * @throws NoBackup  when the file is none, or the folder has something in it
+ * Creates a data folder from a backup. It appears complete, or not at all.
+ * @throws NoBackup  when the file is no backup, or the folder is not empty
  */
 export async function restore({ home, file }: { home: Home; file: string }): Promise<void> {
   const { folder } = home
@@ -113,13 +144,13 @@ export async function restore({ home, file }: { home: Home; file: string }): Pro
     .catch((cause: Error) => {
       throw new NoBackup(`${folder} cannot be used: ${cause.message}`, { cause })
     })
-  if (there.length > 0) throw new NoBackup(`${folder} is not empty: choose another with --home, or remove it first`)
+  if (there.length > 0)
+    throw new NoBackup(`${folder} is not empty: choose another folder with --home, or remove it first`)
   const draft = join(dirname(folder), `.${basename(folder)}.restoring`)
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true, mode: 0o755 })
   try {
-    // At once (`sync`): else files are still written when the first error comes, into the draft that is being removed.
-    extract({ cwd: draft, file, preserveOwner: process.getuid?.() === 0, strict: true, sync: true })
+    unpack({ file, to: draft, wants: () => true })
     await checkManifest(join(draft, stagingName, manifestName), file)
     await placeCluster(join(draft, stagingName), join(draft, basename(home.postgres)))
     await rm(join(draft, stagingName), { recursive: true })
@@ -133,9 +164,34 @@ export async function restore({ home, file }: { home: Home; file: string }): Pro
   }
 }
 
+/**
+ * Unpacks parts of a backup into a folder.
+ * @param wants  gets the path of each entry, such as `artifacts/<id>/package.json`
+ * @throws NoBackup  the file is no backup, or cannot be read
+ */
+export function unpack({ file, to, wants }: { file: string; to: string; wants: (path: string) => boolean }): void {
+  try {
+    // Synchronous: else files would still be written after the first error, into the folder that is being removed.
+    extract({ cwd: to, file, preserveOwner: process.getuid?.() === 0, strict: true, sync: true, filter: wants })
+  } catch (cause) {
+    throw new NoBackup(`${file} cannot be restored: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/**
+ * Unpacks the databases of a backup and the keys of its secrets.
+ * @param to  an empty folder; it gets `postgres`, for `startPostgres`, and the files of the keys
+ * @throws NoBackup  the file is no backup, or cannot be read
+ */
+export async function unpackCluster(file: string, to: string): Promise<void> {
+  unpack({ file, to, wants: (path) => path.startsWith(`${stagingName}/`) || path.startsWith("master.key") })
+  await checkManifest(join(to, stagingName, manifestName), file)
+  await placeCluster(join(to, stagingName), join(to, "postgres"))
+}
+
 async function checkManifest(path: string, file: string): Promise<void> {
   const text = await readFile(path, "utf8").catch(ifCode(missing))
-  if (text === undefined) throw new NoBackup(`${file} is no backup of Superstep`)
+  if (text === undefined) throw new NoBackup(`${file} is not a Superstep backup`)
   if ((JSON.parse(text) as { format: number }).format !== format)
-    throw new NoBackup(`${file} was made by a newer Superstep: restore it with that one`)
+    throw new NoBackup(`${file} was created by a newer version of Superstep: restore it with that version`)
 }

@@ -1,4 +1,4 @@
-/** Gives a command the control plane's database, whether the installation runs or not. */
+/** Opens the control plane's database for a command, whether the installation runs or not. */
 import { fileURLToPath } from "node:url"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { migrate } from "@superstep/toolkit/db/migrate"
@@ -10,14 +10,14 @@ import { isOwned, takeOwnership } from "./owner.js"
 /** The control plane's database in the embedded cluster. */
 export const controlDatabaseName = "superstep"
 
-const migrations = (): string =>
+export const controlMigrations = (): string =>
   fileURLToPath(new URL("../src/migrations", import.meta.resolve("@superstep/control/main")))
 
 /**
- * Runs some work on the database. While an installation runs, its Postgres is used; otherwise one is started for the
- * moment, and nobody else can start on the folder meanwhile.
- * @param alone  for what must not happen while an installation runs: then it is refused
- * @throws AlreadyRunning  it is to be alone, and is not
+ * Runs `work` with the database. Uses the Postgres of a running installation; otherwise one is started temporarily, and
+ * nobody else can start on the folder meanwhile.
+ * @param alone  refuse while an installation runs
+ * @throws AlreadyRunning  `alone` is set, and an installation runs
  */
 export async function withControlDatabase<T>(
   { home, config, command, alone = false }: { home: Home; config: Config; command: string; alone?: boolean },
@@ -31,7 +31,7 @@ export async function withControlDatabase<T>(
 async function runOn<T>(home: Home, config: Config, work: (db: Database) => Promise<T>): Promise<T> {
   const database = await startHomeDatabase({ home, config, name: controlDatabaseName })
   try {
-    await migrate({ uri: database.uri, folder: migrations(), log: home.log })
+    await migrate({ uri: database.uri, folder: controlMigrations(), log: home.log })
     await using db = openDatabase({ uri: database.uri, poolSize: 2, log: home.log })
     return await work(db)
   } finally {

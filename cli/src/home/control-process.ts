@@ -1,8 +1,9 @@
-/** Runs the control plane for a data folder, watches over it, and knows when it is ready. */
-import { readFile, rename, stat } from "node:fs/promises"
+/** Runs the control plane for a data folder, restarts it when it exits, and knows when it is ready. */
+import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { rotateLog } from "@superstep/toolkit/log/rotate-log"
 import type { Config } from "../config.js"
 import { formatLogLine } from "../output/log-lines.js"
 import type { Exit } from "../processes/child.js"
@@ -20,18 +21,18 @@ export interface ControlOptions {
   readonly host: string
   readonly port: number
   readonly agentsPort: number
-  /** Told when it ended by itself and is started again. */
+  /** Called when it exited unexpectedly and will be restarted. */
   readonly onEnd: (exit: Exit, delayMs: number) => void
 }
 
-/** The control plane ended before it was ready. */
+/** The control plane exited before it was ready. */
 export class ControlPlaneFailed extends KnownError {
   readonly code = "control_plane_failed"
 }
 
 const controlScript = (): string => fileURLToPath(import.meta.resolve("@superstep/control/main"))
 
-/** The variables that control/src/config.ts reads; all others of the shell go along, such as SUPERSTEP_PUBLIC_URL. */
+/** The variables that control/src/config.ts reads; all others of the shell are passed on, such as SUPERSTEP_PUBLIC_URL. */
 const controlEnvironment = ({
   home,
   config,
@@ -48,7 +49,7 @@ const controlEnvironment = ({
   SUPERSTEP_AGENTS_PORT: String(agentsPort),
   ...(config.tlsCert !== undefined && { SUPERSTEP_TLS_CERT: config.tlsCert }),
   ...(config.tlsKey !== undefined && { SUPERSTEP_TLS_KEY: config.tlsKey }),
-  // A signal of ours means Ctrl-C on the whole; a control plane that dies by itself leaves its agents alone.
+  // A signal from us means Ctrl-C for everything; a control plane that crashes leaves its agents running.
   SUPERSTEP_STOP_ALL_ON_EXIT: "1",
 })
 
@@ -56,7 +57,7 @@ const logFile = (home: Home): string => join(home.logs, "control.log")
 
 export async function startControl(options: ControlOptions): Promise<Supervised> {
   const { home, ownership } = options
-  await keepLogSmall(logFile(home))
+  await rotateLog(logFile(home))
   const start = async () => {
     const child = await startChild({
       script: controlScript(),
@@ -71,8 +72,8 @@ export async function startControl(options: ControlOptions): Promise<Supervised>
 }
 
 /**
- * Waits until the API answers and agents are looked after.
- * @returns whether it does; false when the stop came first
+ * Waits until the API answers and the control plane supervises agents.
+ * @returns  whether it is ready; false when the stop came first
  * @throws ControlPlaneFailed  with the last lines of its log
  */
 export async function untilControlReady({
@@ -98,15 +99,4 @@ const shownLines = 5
 async function lastLines(file: string): Promise<string> {
   const lines = (await readFile(file, "utf8")).trim().split("\n").slice(-shownLines)
   return lines.map((line) => `  ${formatLogLine(line, (_, text) => text)}`).join("\n")
-}
-
-const largestLogBytes = 10 * 1024 * 1024
-
-/** One older part is kept. The file is open for as long as the process runs, so this is the moment. */
-async function keepLogSmall(file: string): Promise<void> {
-  const size = await stat(file).then(
-    (found) => found.size,
-    () => 0,
-  )
-  if (size > largestLogBytes) await rename(file, `${file}.1`)
 }

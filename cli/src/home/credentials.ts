@@ -9,7 +9,7 @@ export interface Credentials {
   /** The workspace `default`. */
   readonly tenant_id: string
   readonly api_key: string
-  /** A key of the whole installation; its callers name a workspace with each request. */
+  /** A key of the whole installation; its callers name a workspace in each request. */
   readonly org_api_key: string
 }
 
@@ -17,7 +17,7 @@ export class CredentialsLost extends KnownError {
   readonly code = "credentials_lost"
 }
 
-/** @returns undefined when there is no such file yet */
+/** @returns  undefined when there is no such file yet */
 export async function readCredentials(home: Home): Promise<Credentials | undefined> {
   try {
     return JSON.parse(await readFile(home.credentials, "utf8")) as Credentials
@@ -31,7 +31,7 @@ export async function readCredentials(home: Home): Promise<Credentials | undefin
   }
 }
 
-/** Written whole or not at all: a kill leaves no half file. */
+/** Writes atomically: a kill leaves no partial file. */
 export async function writeCredentials(home: Home, credentials: Credentials): Promise<void> {
   const draft = `${home.credentials}.${process.pid}`
   await rm(draft, { force: true })

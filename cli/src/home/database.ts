@@ -6,21 +6,21 @@ import { keepPostgres } from "./keep-postgres.js"
 
 export interface HomeDatabase {
   readonly uri: string
-  /** False when the server is the user's own, or was already running for somebody else. */
+  /** False when the server is the user's own, or another program had started it. */
   readonly isOurs: boolean
-  /** How a person calls it. */
+  /** Its description for messages. */
   readonly words: string
   /** Stops the embedded Postgres; does nothing for a server of the user's own. */
   stop(): Promise<void>
-  /** Looks after it no more; it goes on. */
+  /** Stops supervising it; it keeps running. */
   leave(): Promise<void>
-  /** Ends the embedded Postgres at once; what it has acknowledged is there at the next start. */
+  /** Kills the embedded Postgres at once; acknowledged data is there at the next start. */
   kill(): void
 }
 
 /**
- * @param name          database to make if it is missing; the user's own server is used as its address says
- * @param stopWithParent  whether a kill of this program should take Postgres along (Linux)
+ * @param name          database to create if it is missing; the user's own server is used as its address says
+ * @param stopWithParent  whether a kill of this program also stops Postgres (Linux)
  */
 export async function startHomeDatabase({
   home,
@@ -33,7 +33,7 @@ export async function startHomeDatabase({
   config: Config
   name: string
   stopWithParent?: boolean
-  /** Told when Postgres ended by itself; it is being started again. */
+  /** Called when Postgres exited unexpectedly; it is being restarted. */
   onEnd?: () => void
 }): Promise<HomeDatabase> {
   if (config.databaseUri) {

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { readCredentials } from "./credentials.js"
-import { HomeNotWritable, HomeOfAnother, homeAt, openHome } from "./home.js"
+import { HomeNotWritable, HomeOfAnotherUser, homeAt, openHome } from "./home.js"
 
 const skip = process.geteuid?.() === 0 ? false : "only root can act as another user"
 const someone = 65_534
@@ -28,10 +28,10 @@ function usedHome(): string {
   return folder
 }
 
-test("a data folder that root has used is told whose it is, and what to do", { skip }, async () => {
+test("a data folder of root causes an error with its owner and what to do", { skip }, async () => {
   const folder = usedHome()
   const isTold = (error: unknown) =>
-    error instanceof HomeOfAnother && /belongs to root.*as root \(sudo\).*chown -R.*--home/.test(error.message)
+    error instanceof HomeOfAnotherUser && /belongs to root.*as root \(sudo\).*chown -R.*--home/.test(error.message)
 
   await assert.rejects(
     asSomeone(() => openHome(folder)),
@@ -43,7 +43,7 @@ test("a data folder that root has used is told whose it is, and what to do", { s
   )
 })
 
-test("one's own folder that may not be used, and a place where none can be made, are told as such", {
+test("an unwritable folder, and one that cannot be created, are errors", {
   skip,
 }, async () => {
   const folder = usedHome()
@@ -60,7 +60,7 @@ test("one's own folder that may not be used, and a place where none can be made,
   }
 })
 
-test("a data folder that may be used is opened, as often as one likes", async () => {
+test("a usable data folder can be opened repeatedly", async () => {
   const folder = join(temporaryFolder(), "home")
 
   await openHome(folder)

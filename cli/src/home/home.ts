@@ -1,4 +1,4 @@
-/** The data folder: where everything of an installation lies. */
+/** The data folder, which contains everything of an installation. */
 import { appendFileSync, existsSync } from "node:fs"
 import { appendFile, mkdir, stat } from "node:fs/promises"
 import { join, resolve } from "node:path"
@@ -13,9 +13,9 @@ export interface Home {
   readonly credentials: string
   /** The id of the agent server that `dev` and `serve` run. */
   readonly serverId: string
-  /** Who runs on this folder at the moment. */
+  /** The file that names the program on this folder. */
   readonly owner: string
-  /** What is told of Postgres and of this program goes into `logs/cli.log`. */
+  /** Logs about Postgres and about this program go to `logs/cli.log`. */
   readonly log: Log
 }
 
@@ -23,14 +23,14 @@ export class HomeNotWritable extends KnownError {
   readonly code = "home_not_writable"
 }
 
-/** The data folder is another user's, such as root's after a start with sudo. */
-export class HomeOfAnother extends KnownError {
+/** The data folder belongs to another user, such as root after a start with sudo. */
+export class HomeOfAnotherUser extends KnownError {
   readonly code = "home_of_another"
 }
 
 const logFileIn = (logs: string): string => join(logs, "cli.log")
 
-/** Where everything of a data folder lies; nothing is looked at and nothing made. */
+/** The paths of a data folder; reads nothing and creates nothing. */
 export function homeAt(path: string): Home {
   const folder = resolve(path)
   const logs = join(folder, "logs")
@@ -48,27 +48,27 @@ export function homeAt(path: string): Home {
 }
 
 /**
- * @param path  a file or folder of it that may not be used
- * @returns undefined when it is this user's own
+ * @param path  a file or folder in it that may not be used
+ * @returns  undefined when it belongs to this user
  */
-export async function ownedByAnother({ folder }: Home, path: string): Promise<HomeOfAnother | undefined> {
+export async function ownedByAnother({ folder }: Home, path: string): Promise<HomeOfAnotherUser | undefined> {
   const { uid } = await stat(path)
   if (uid === process.geteuid?.()) return undefined
   const owner = uid === 0 ? "root" : `the user with the id ${uid}`
-  const ways = `go on as ${owner}${uid === 0 ? " (sudo)" : ""}, give the folder to yourself (chown -R), or choose another one with --home`
-  return new HomeOfAnother(`the data folder ${folder} belongs to ${owner}, who started Superstep on it: ${ways}`)
+  const ways = `run it as ${owner}${uid === 0 ? " (sudo)" : ""}, change the owner of the folder (chown -R), or choose another folder with --home`
+  return new HomeOfAnotherUser(`the data folder ${folder} belongs to ${owner}, who started Superstep on it: ${ways}`)
 }
 
 /**
- * Makes the folder when it is missing.
- * @throws HomeNotWritable  naming the folder and the option that chooses another
- * @throws HomeOfAnother    another user made it
+ * Creates the folder when it is missing.
+ * @throws HomeNotWritable  naming the folder and the option for another one
+ * @throws HomeOfAnotherUser    it belongs to another user
  */
 export async function openHome(path: string): Promise<Home> {
   const home = homeAt(path)
   const { folder, logs } = home
   try {
-    // Postgres and deployments of a root process pass through the folder as other users; logs are for its owner.
+    // Postgres and deployments of a root process pass through the folder as other users; logs are only for its owner.
     await mkdir(folder, { recursive: true, mode: 0o755 })
     await mkdir(logs, { recursive: true, mode: 0o700 })
     await appendFile(logFileIn(logs), "")
@@ -78,9 +78,12 @@ export async function openHome(path: string): Promise<Home> {
       if (another) throw another
     }
     const reason = (cause as Error).message
-    throw new HomeNotWritable(`the data folder ${folder} cannot be used (${reason}): choose another with --home`, {
-      cause,
-    })
+    throw new HomeNotWritable(
+      `the data folder ${folder} cannot be used (${reason}): choose another folder with --home`,
+      {
+        cause,
+      },
+    )
   }
   return home
 }

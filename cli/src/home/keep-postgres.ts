@@ -1,6 +1,6 @@
 /**
- * Keeps the embedded Postgres running: when it ends by itself it is started again, and what it had acknowledged is there.
- * It is no child of ours (it may have been adopted), so its process is looked at, twice a second.
+ * Keeps the embedded Postgres running: when it exits unexpectedly it is restarted, with all acknowledged data. It is no
+ * child of ours (it may have been adopted), so its process is polled, twice a second.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { identify, isAlive } from "@superstep/toolkit/exec/process-identity"
@@ -11,12 +11,12 @@ const lookMs = 500
 const retryMs = 2_000
 
 export interface KeptPostgres {
-  /** The one that runs at this moment. */
+  /** The present one. */
   readonly postgres: () => RunningPostgres
   stop(): Promise<void>
-  /** Looks after it no more. It goes on, for the next program on the folder. */
+  /** Stops supervising it. It keeps running, for the next program on the folder. */
   leave(): Promise<void>
-  /** Ends it at once, and does not start it again. */
+  /** Kills it at once, and does not restart it. */
   kill(): void
 }
 
@@ -24,7 +24,7 @@ export interface KeepOptions {
   readonly folder: string
   readonly stopWithParent: boolean
   readonly log: Log
-  /** Told each time that it ended by itself. */
+  /** Called each time that it exited unexpectedly. */
   readonly onEnd: () => void
 }
 
@@ -36,24 +36,24 @@ export async function keepPostgres({ onEnd, ...options }: KeepOptions): Promise<
 
   const untilEnded = async () => {
     const identity = await identify(postgres.pid)
-    // The look holds no program back: a command that used the Postgres of a running installation ends with its work.
+    // The poll keeps no program alive: a command that used the Postgres of a running installation exits after its work.
     while (identity && (await isAlive(identity))) await sleep(lookMs, undefined, { signal, ref: false })
   }
   const keep = async () => {
     while (!signal.aborted) {
       await untilEnded()
-      log.warn({ pid: postgres.pid }, "Postgres ended and is started again")
+      log.warn({ pid: postgres.pid }, "Postgres exited unexpectedly and is being restarted")
       onEnd()
       try {
         postgres = await startPostgres(options)
       } catch (err) {
-        log.error({ err }, "Postgres cannot be started again yet")
+        log.error({ err }, "Postgres could not be restarted; retrying")
         await sleep(retryMs, undefined, { signal })
       }
     }
   }
   const kept = keep().catch((error: unknown) => {
-    // The stop ends the sleep that it was in.
+    // The stop aborts the sleep that it was in.
     if (!signal.aborted) throw error
   })
   const leave = async () => {
@@ -74,7 +74,7 @@ export async function keepPostgres({ onEnd, ...options }: KeepOptions): Promise<
   }
 }
 
-/** SIGQUIT is Postgres' immediate shutdown: it ends its sessions too, which SIGKILL would leave behind. */
+/** SIGQUIT is Postgres' immediate shutdown: it also ends its sessions, which SIGKILL would leave behind. */
 function killPostgres(pid: number): void {
   try {
     process.kill(pid, "SIGQUIT")

@@ -1,24 +1,24 @@
-/** The file that names a program: who has the data folder, and who is about to take it over. */
+/** The file that names a program: the owner of the data folder, or the one that is taking it over. */
 import { randomUUID } from "node:crypto"
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 
 export interface Program {
-  /** As a person types it: `superstep up`. */
+  /** The command, as typed: `superstep up`. */
   readonly command: string
   readonly owner: ProcessIdentity
-  /** The version that it is of; entries of `superstep dev` and the like have none. */
+  /** Its version; entries of `superstep dev` and the like have none. */
   readonly release?: string
-  /** Where `superstep up` listens, for who takes over. */
+  /** Where `superstep up` listens, for a program that takes over. */
   readonly place?: Place
-  /** The process that the owner runs: the control plane or an agent server. */
+  /** The child process of the owner: the control plane or an agent server. */
   readonly child?: ProcessIdentity
-  /** The API answers and agents are reached. */
+  /** The API answers and agents can be reached. */
   readonly isUp?: boolean
 }
 
-/** What agents and their clients rely on, so another program on the same folder has it the same. */
+/** Settings that agents and their clients rely on, so that another program on the same folder uses the same. */
 export interface Place {
   readonly host: string
   readonly port: number
@@ -26,7 +26,7 @@ export interface Place {
   readonly database: "embedded" | "DATABASE_URI"
 }
 
-/** Writes a draft and links it to the name, so that the file is whole from its first moment. @returns false if it is there */
+/** Writes a draft and links it to the name, so that the file is complete from the start. @returns  false if it exists */
 export async function createEntry(file: string, entry: Program): Promise<boolean> {
   const draft = `${file}.${randomUUID()}`
   try {
@@ -56,18 +56,18 @@ export async function readEntry(file: string): Promise<Program | undefined> {
   }
 }
 
-/** @returns the program that the file names, if it lives */
+/** @returns  the program in the file, if it runs */
 export async function livingEntry(file: string): Promise<Program | undefined> {
   const entry = await readEntry(file)
   return entry && (await isAlive(entry.owner)) ? entry : undefined
 }
 
-// How often a starter looks whether another one, who takes the folder over, is done: it removes a file.
+// How often a starter checks whether another one, which is taking the folder over, is done: it removes a file.
 const pollMs = 20
 
 /**
- * Removes the entry of a program that has ended. Between a look and a removal another starter could have put its own
- * there, so only who holds the claim removes, and looks again first; a claim whose holder was killed is removed likewise.
+ * Removes the entry of a program that has ended. Between a check and a removal another starter could have put its own
+ * there, so only the holder of the claim removes, and checks again first; the claim of a killed holder is removed likewise.
  */
 export async function removeDeadEntry(file: string, self: Program): Promise<void> {
   const claim = `${file}.takeover`

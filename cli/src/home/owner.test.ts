@@ -15,7 +15,7 @@ async function idleProcess(): Promise<ProcessIdentity> {
   return until(async () => (pid === undefined ? undefined : await identify(pid)), { what: "the process runs" })
 }
 
-test("a folder that another program has is not used twice", async () => {
+test("a folder that another program uses is refused", async () => {
   const home = await openHome(join(temporaryFolder(), "home"))
   const ownership = await takeOwnership(home, "superstep up")
 
@@ -23,11 +23,14 @@ test("a folder that another program has is not used twice", async () => {
   await ownership[Symbol.asyncDispose]()
 
   assert.equal(second.code, 1)
-  assert.match(second.stderr, new RegExp(`superstep up already runs on .* \\(process ${process.pid}\\): stop it first`))
+  assert.match(
+    second.stderr,
+    new RegExp(`superstep up is already running on .* \\(process ${process.pid}\\): stop it first`),
+  )
   assert.equal(await isOwned(home), false)
 })
 
-test("of many that find a killed owner at once, one gets the folder", async () => {
+test("of many starters that find a killed owner at the same time, one gets the folder", async () => {
   const home = await openHome(join(temporaryFolder(), "home"))
   const dead = await idleProcess()
   process.kill(dead.pid, "SIGKILL")
@@ -44,7 +47,7 @@ test("of many that find a killed owner at once, one gets the folder", async () =
   assert.equal(existsSync(`${home.owner}.takeover`), false)
 })
 
-test("the child of a killed owner is ended when the folder is taken over", async () => {
+test("the child of a killed owner is killed when the folder is taken over", async () => {
   const home = await openHome(join(temporaryFolder(), "home"))
   const child = await idleProcess()
   const owner = await idleProcess()

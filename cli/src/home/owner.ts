@@ -1,6 +1,6 @@
 /**
- * One program at a time runs on a data folder. `running.json` says who; a killed program's entry is taken over, along
- * with the child it left behind. A living one may pass the folder on (take-over.ts).
+ * One program at a time runs on a data folder. `running.json` names it; a killed program's entry is taken over, along
+ * with the child it left behind. A running one may pass the folder on (take-over.ts).
  */
 import { rm } from "node:fs/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
@@ -14,27 +14,27 @@ export class AlreadyRunning extends KnownError {
 }
 
 export interface Ownership extends AsyncDisposable {
-  /** Notes the child, so that the next start can end it should this program be killed. */
+  /** Stores the child, so that the next start can stop it if this program is killed. */
   noteChild(child: ProcessIdentity): Promise<void>
-  /** Notes that the installation is up. */
+  /** Records that the installation is up. */
   noteUp(): Promise<void>
-  /** Passes the folder on in one step: at no moment may a third program have it. */
+  /** Passes the folder on atomically: no third program can take it in between. */
   giveTo(successor: Program): Promise<void>
 }
 
-/** What a program tells of itself beside its process. */
+/** A program's entry, without its process. */
 export type About = Omit<Program, "owner" | "child" | "isUp">
 
 /** @returns the entry of this process */
 export async function thisProgram(about: About): Promise<Program> {
   const owner = await identify(process.pid)
-  if (!owner) throw new Error("this process cannot be identified")
+  if (!owner) throw new Error("the identity of this process cannot be read")
   return { ...about, owner }
 }
 
 /**
- * Takes the folder. A child of a killed owner is ended first, by a kill too: a control plane that is told to end may take
- * its agents along, and they are to go on. All our processes are made to be killed.
+ * Takes the folder. First kills a child of a killed owner: a control plane that is stopped in order might stop its agents,
+ * and they must keep running. All our processes survive kills.
  * @throws AlreadyRunning  naming the program that has the folder
  */
 export async function takeOwnership(home: Home, command: string, about?: Omit<About, "command">): Promise<Ownership> {
@@ -48,7 +48,7 @@ export async function takeOwnership(home: Home, command: string, about?: Omit<Ab
   return ownershipOf(home, self)
 }
 
-/** Of who is in the file by now. */
+/** The ownership of the program that is in the file already. */
 export function ownershipOf(home: Home, self: Program): Ownership {
   let entry = self
   let isOurs = true
@@ -69,11 +69,11 @@ export function ownershipOf(home: Home, self: Program): Ownership {
   }
 }
 
-/** Tells whether a living program has the folder. */
+/** Returns whether a running program has the folder. */
 export const isOwned = async (home: Home): Promise<boolean> => (await livingEntry(home.owner)) !== undefined
 
 async function occupied(home: Home): Promise<string> {
   const { command, owner } = (await readEntry(home.owner)) ?? { command: "another program", owner: { pid: "?" } }
-  const other = command === "superstep up" ? ", go on with it by superstep up --take-over" : ""
-  return `${command} already runs on ${home.folder} (process ${owner.pid}): stop it first${other}, or choose another folder with --home`
+  const other = command === "superstep up" ? ", replace it with superstep up --take-over" : ""
+  return `${command} is already running on ${home.folder} (process ${owner.pid}): stop it first${other}, or choose another folder with --home`
 }

@@ -1,6 +1,6 @@
 /**
- * `server-id`: the id of the agent server that `dev` and `serve` run on a data folder. With it a server that comes back
- * takes its own runs at once (docs/durability.md). Only the program that owns the folder reads or writes it.
+ * `server-id`: the id of the agent server that `dev` and `serve` run on a data folder. With it a restarted server takes its own
+ * runs back at once (docs/durability.md). Only the program that owns the folder reads or writes it.
  */
 import { randomUUID } from "node:crypto"
 import { readFile, rename, writeFile } from "node:fs/promises"
@@ -9,12 +9,12 @@ import type { Home } from "./home.js"
 
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 
-/** The folder's id, which is made when there is none that can be read. */
+/** The folder's id, generated when there is no readable one. */
 export async function serverIdOf({ serverId: file }: Home): Promise<string> {
   const kept = (await readFile(file, "utf8").catch(ifCode(missing)))?.trim()
   if (kept !== undefined && uuid.test(kept)) return kept
   const id = randomUUID()
-  // Written whole or not at all: a kill leaves no half file.
+  // Written atomically: a kill leaves no partial file.
   const draft = `${file}.${process.pid}`
   await writeFile(draft, `${id}\n`)
   await rename(draft, file)

@@ -15,13 +15,13 @@ const refusals = [
   {
     what: "a superstep dev is not taken over",
     command: "superstep dev",
-    says: /superstep dev runs on .* \(process \d+\), which cannot be taken over/,
+    says: /superstep dev is running on .* \(process \d+\) and cannot be taken over/,
   },
   {
     what: "a superstep up with another database is not taken over",
     command: "superstep up",
     env: { DATABASE_URI: "postgres://127.0.0.1/elsewhere" },
-    says: /what runs has another database: unset DATABASE_URI/,
+    says: /the running installation uses another database: unset DATABASE_URI/,
   },
 ]
 
@@ -38,7 +38,7 @@ for (const { what, command, env = {}, says } of refusals) {
   })
 }
 
-test("who comes while another program takes over is told, and asks nobody (H1)", async () => {
+test("a second take-over is refused while one is under way (H1)", async () => {
   const home = await openHome(join(temporaryFolder(), "home"))
   await using _ownership = await takeOwnership(home, "superstep up", { place })
   await createEntry(`${home.owner}.next`, await thisProgram({ command: "superstep up" }))
@@ -46,6 +46,6 @@ test("who comes while another program takes over is told, and asks nobody (H1)",
   const { code, stderr } = await runCli(["up", "--take-over", "--home", home.folder], { cwd: temporaryFolder() })
 
   assert.equal(code, 1)
-  assert.match(stderr, new RegExp(`process ${process.pid} takes .* over already: let it come up`))
+  assert.match(stderr, new RegExp(`process ${process.pid} is already taking over .*: wait until it has started`))
   assert.equal(existsSync(`${home.owner}.next`), true)
 })

@@ -1,12 +1,12 @@
-/** How a deploy tells what it does: sentences for a person, or one JSON object a line for a program. */
+/** The progress of a deploy: sentences for a person, or one JSON object per line for a program. */
 import type { Revision } from "../platform/deployments.js"
 import type { Output } from "./output.js"
 import { seconds } from "./progress.js"
 
 export interface DeployReport {
-  /** Something is done. */
+  /** A step is done. */
   step(message: string): void
-  /** Something that whoever deploys should know. */
+  /** A warning for the person who deploys. */
   warn(message: string): void
   status(revision: Revision): void
   /** A line of the build's log. */
@@ -19,6 +19,8 @@ export interface LogLine {
   readonly timestamp: string
   readonly level: string
   readonly message: string
+  /** The run that the line belongs to. */
+  readonly run_id?: string | null
 }
 
 export interface Outcome {
@@ -30,14 +32,14 @@ export interface Outcome {
 
 /** Events have the names that the official CLI prints with `--json` (control-plane §2.2). */
 export const jsonReport = (out: Output): DeployReport => {
-  const tell = (event: string, fields: object) => out.line(JSON.stringify({ event, ...fields }))
+  const emit = (event: string, fields: object) => out.line(JSON.stringify({ event, ...fields }))
   return {
-    step: (message) => tell("step", { message }),
-    warn: (message) => tell("warn", { message }),
+    step: (message) => emit("step", { message }),
+    warn: (message) => emit("warn", { message }),
     status: ({ id, status, error_code, status_message }) =>
-      tell("status_change", { revision_id: id, status, error_code, status_message }),
-    log: (line) => tell("log", line),
-    result: (outcome) => tell("result", outcome),
+      emit("status_change", { revision_id: id, status, error_code, status_message }),
+    log: (line) => emit("log", line),
+    result: (outcome) => emit("result", outcome),
   }
 }
 

@@ -6,14 +6,14 @@ const plain = (_: unknown, text: string): string => text
 const format = (line: string): string => formatLogLine(line, plain)
 const localTime = (iso: string): string => new Date(iso).toTimeString().slice(0, 8)
 
-test("a line of ours becomes time, level, phrase and fields", () => {
+test("a line of our log is formatted as time, level, message and fields", () => {
   const time = "2026-11-20T12:03:04.000Z"
   const line = { level: "info", time, process: "server", pid: 7, run_id: "r1", duration_ms: 3, msg: "run finished" }
 
   assert.equal(format(JSON.stringify(line)), `${localTime(time)}  info   run finished  run_id=r1  duration_ms=3`)
 })
 
-test("a text of several lines stands below, as it is", () => {
+test("a text of several lines is shown below, unchanged", () => {
   const frame = "> 3 | const x =\n    |          ^"
 
   const lines = format(JSON.stringify({ level: "error", msg: "graph does not load", code_frame: frame })).split("\n")
@@ -22,7 +22,7 @@ test("a text of several lines stands below, as it is", () => {
   assert.deepEqual(lines.slice(1), ["    > 3 | const x =", "        |          ^"])
 })
 
-test("an error shows its reason, and its stack only when it is one", () => {
+test("a warning shows the message of its error, and an error also the stack", () => {
   const err = { message: "connection lost", stack: "Error: connection lost\n    at connect (a.ts:1:1)" }
 
   const warning = format(JSON.stringify({ level: "warn", msg: "trying again", err }))
@@ -32,11 +32,11 @@ test("an error shows its reason, and its stack only when it is one", () => {
   assert.match(error, /request failed {2}connection lost\n {8}at connect \(a\.ts:1:1\)$/)
 })
 
-test("what is no line of ours stays as it is", () => {
+test("other text is returned unchanged", () => {
   for (const text of ["plain words", "{ not: json", '{"a":1}', ""]) assert.equal(format(text), text)
 })
 
-test("lines are told whole, however their bytes arrive", () => {
+test("lines are complete, however their bytes arrive", () => {
   const lines: string[] = []
   const reader = lineReader((line) => lines.push(line))
 

@@ -1,12 +1,12 @@
-/** Makes the JSON lines of our processes readable: time, level, phrase, fields; longer texts below as they are. */
+/** Formats the JSON lines of our processes: time, level, message, fields; longer texts below, unchanged. */
 import type { Output } from "./output.js"
 
 type Fields = Readonly<Record<string, unknown>>
 
-// Told by the line's place already, or of no use to a reader.
+// Shown elsewhere in the line, or useless for a reader.
 const hidden = new Set(["level", "time", "msg", "pid", "hostname", "process", "err"])
 
-/** @returns one or more lines without the last line end; text that is no line of our log stays as it is */
+/** @returns  one or more lines without the last line end; text that is no line of our log is returned unchanged */
 export function formatLogLine(line: string, style: Output["style"]): string {
   const fields = parse(line)
   if (!fields) return line
@@ -29,7 +29,7 @@ function parse(line: string): Fields | undefined {
     const value: unknown = JSON.parse(line)
     return typeof value === "object" && value !== null && "level" in value && "msg" in value ? { ...value } : undefined
   } catch {
-    // A user's own output may begin with a brace.
+    // A user's own output may start with a brace.
     return undefined
   }
 }
@@ -69,7 +69,7 @@ function stackOf(err: unknown, level: unknown): string[] {
 
 const indent = (block: string): string => block.replace(/\s+$/, "").replaceAll(/^/gm, "    ")
 
-/** Splits chunks of a stream into lines. `end` gives what came after the last line end. */
+/** Splits chunks of a stream into lines. `end` passes on what came after the last line end. */
 export function lineReader(onLine: (line: string) => void): { push(chunk: string): void; end(): void } {
   let rest = ""
   return {

@@ -1,4 +1,4 @@
-/** A path as short as it can be pasted: relative when it is below the folder where the reader is. */
+/** The shortest path that can be pasted: relative when it is below the reader's folder. */
 import { relative } from "node:path"
 
 export function nearPath(path: string, from = process.cwd()): string {

@@ -1,4 +1,4 @@
-/** Where a command writes: a stream and the styles it can show. Colours only on a terminal that wants them. */
+/** The output of a command: a stream and its styles. Colours only on a terminal that supports them. */
 import { styleText } from "node:util"
 
 type Format = Parameters<typeof styleText>[0]
@@ -7,9 +7,9 @@ export interface Output {
   readonly isTerminal: boolean
   /** Writes one line. */
   line(text?: string): void
-  /** Writes text as it is. */
+  /** Writes text unchanged. */
   write(text: string): void
-  /** The text in a style, or as it is where there are no colours. */
+  /** The text in a style, or unchanged without colours. */
   style(format: Format, text: string): string
 }
 

@@ -1,12 +1,12 @@
-/** Tells what takes its time, and keeps quiet about what does not. */
+/** Shows steps that take long, and hides short ones. */
 import type { Output } from "./output.js"
 
-// Below this nobody wonders.
+// Nobody notices a shorter wait.
 const patienceMs = 1000
 
 /**
- * Runs a step. When it takes longer than a second its name is shown, and how long it took at its end.
- * @param name  what is being done: "starting Postgres"
+ * Runs a step. When it takes longer than a second its name is shown, and at its end the duration.
+ * @param name  names the step: "starting Postgres"
  */
 export async function withProgress<T>(err: Output, name: string, work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now()

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
 import { test } from "node:test"
-import { curlCommand, javascriptSnippet, pythonSnippet } from "./try-it.js"
+import { curlCommand, exampleKey, javascriptSnippet, pythonSnippet } from "./try-it.js"
 
 const target = { url: "http://127.0.0.1:8901/d/chat", graph: "chat", apiKey: "ssk_abc" }
 
-test("the curl command is one that a shell reads as meant", () => {
+test("the curl command is quoted correctly for a shell", () => {
   // `printf` in place of `curl` prints each argument on a line of its own.
   const printed = execFileSync("sh", ["-c", curlCommand(target).replace("curl", "printf '%s\\n'")])
     .toString()
@@ -32,10 +32,17 @@ test("a quote in a graph's name does not break the command", () => {
   assert.match(printed, /"assistant_id":"it's"/)
 })
 
-test("without a key none is mentioned", () => {
+test("without a key the examples contain none", () => {
   for (const text of [curlCommand, javascriptSnippet, pythonSnippet].map((make) =>
     make({ url: "http://a", graph: "g" }),
   )) {
     assert.doesNotMatch(text, /key/i)
   }
+})
+
+test("an example has the server's first key on a terminal, and says where it is in a log", () => {
+  assert.equal(exampleKey("first, second", true), "first")
+  assert.equal(exampleKey(" first , second", true), "first")
+  assert.equal(exampleKey("first, second", false), "<one of SUPERSTEP_API_KEYS>")
+  assert.equal(exampleKey(undefined, true), undefined)
 })

@@ -4,15 +4,25 @@ export interface Target {
   /** Base address of the agent server. */
   readonly url: string
   readonly graph: string
-  /** Left out where no key is asked for. */
+  /** Absent when no key is needed. */
   readonly apiKey?: string
+}
+
+/**
+ * For examples, the first key in `SUPERSTEP_API_KEYS`, but only on a terminal. Elsewhere the output may be kept as a log, which
+ * must not contain a key. Pure.
+ * @param keys  separated by commas, as in the setting
+ */
+export function exampleKey(keys: string | undefined, isTerminal: boolean): string | undefined {
+  if (keys === undefined) return undefined
+  return isTerminal ? keys.split(",")[0]?.trim() : "<one of SUPERSTEP_API_KEYS>"
 }
 
 const question = { messages: [{ role: "user", content: "Hello! What can you do?" }] }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** Streams one answer; `-N` shows it as it comes. */
+/** Streams one answer; `-N` shows it as it arrives. */
 export function curlCommand({ url, graph, apiKey }: Target): string {
   const body = { assistant_id: graph, input: question, stream_mode: ["messages-tuple"] }
   return [

@@ -1,4 +1,4 @@
-/** The control plane's HTTP API as commands use it: any CI job could make the same requests. */
+/** Client of the control plane's HTTP API: any CI job could send the same requests. */
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { createParser } from "eventsource-parser"
 import type { Connection } from "./connection.js"
@@ -30,8 +30,8 @@ export interface ServerEvent {
 export interface PlatformApi {
   readonly url: string
   /**
-   * @returns the reply's JSON; undefined for an empty one
-   * @throws PlatformRefused  with the platform's own sentence; PlatformAway  when nobody answers
+   * @returns  the reply's JSON; undefined for an empty one
+   * @throws PlatformRefused  with the platform's own message; PlatformAway  when there is no answer
    */
   send<T>(method: string, path: string, sent?: Sent): Promise<T>
   /** Server-sent events from now on, until the signal or the platform ends them. */
@@ -76,11 +76,11 @@ export function platformApi({ url, apiKey, workspaceId }: Connection): PlatformA
   }
 }
 
-/** The platform's own words where it has some (`detail`, in FastAPI's two forms). */
+/** The platform's own message where there is one (`detail`, in FastAPI's two forms). */
 async function sentenceOf(response: Response, url: string): Promise<string> {
   const text = await response.text()
   if (response.status === 401)
-    return `${url} does not know this API key: put one into SUPERSTEP_API_KEY, or run the command where the platform's data folder is`
+    return `${url} rejects this API key: set a valid one in SUPERSTEP_API_KEY, or run the command where the platform's data folder is`
   const detail = detailOf(text)
   if (typeof detail === "string") return `${detail} (${response.status})`
   if (Array.isArray(detail)) {
@@ -89,22 +89,22 @@ async function sentenceOf(response: Response, url: string): Promise<string> {
     )
     return `${problems.join("; ")} (${response.status})`
   }
-  return `${new URL(response.url).pathname} answered ${response.status}: ${text.slice(0, 500)}`
+  return `${new URL(response.url).pathname} was answered with ${response.status}: ${text.slice(0, 500)}`
 }
 
 function detailOf(text: string): unknown {
   try {
     return (JSON.parse(text) as { detail?: unknown }).detail
   } catch {
-    // A proxy in between answers in its own words, which are shown as they are.
+    // A proxy in between has its own error format, which is shown unchanged.
     return undefined
   }
 }
 
 const hintFor = (reason: string): string =>
   /CERT|SIGN|UNABLE_TO_/.test(reason)
-    ? "its certificate is not trusted here. Name the file of who vouches for it in NODE_EXTRA_CA_CERTS"
-    : "start it with superstep up, or name another with --url"
+    ? "its certificate is not trusted here. Set NODE_EXTRA_CA_CERTS to the file of its CA"
+    : "start it with superstep up, or give another address with --url"
 
 const reasonOf = (error: unknown): string => {
   const { cause, message } = error as Error

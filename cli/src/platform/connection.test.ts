@@ -2,13 +2,13 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { unknownPlatform } from "./connection.js"
 
-test("where no platform is known, the ways to name one are told, and one that answers here", () => {
+test("without a known platform the error lists the ways to name one, and one that answers on this machine", () => {
   const none = unknownPlatform("/project/.superstep/credentials.json", undefined)
   const found = unknownPlatform("/project/.superstep/credentials.json", "http://127.0.0.1:8900")
 
   assert.match(
     none,
-    /no \/project\/\.superstep\/credentials\.json, and none answers.*--url.*SUPERSTEP_API_KEY.*superstep up/,
+    /\/project\/\.superstep\/credentials\.json does not exist, and none answers.*--url.*SUPERSTEP_API_KEY.*superstep up/,
   )
   assert.match(
     found,

@@ -1,4 +1,4 @@
-/** Deployments and revisions by the names that people use for them. */
+/** Finds deployments and revisions by their names. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { type PlatformApi, PlatformAway, PlatformRefused } from "./api.js"
@@ -11,11 +11,11 @@ export interface Deployment {
   readonly updated_at: string
   readonly latest_revision_id: string | null
   readonly active_revision_id: string | null
-  /** What a caller would see now, such as `healthy` or `down`; null when no revision serves. */
+  /** What a caller would get now, such as `healthy` or `down`; null when no revision serves. */
   readonly health: string | null
-  /** A restart is still to replace agent servers. */
+  /** A restart has not replaced all agent servers yet. */
   readonly is_restarting: boolean
-  /** The public address of the agent server is in it (decisions, "Names and settings"). */
+  /** Contains the public address of the agent server (decisions, "Names and settings"). */
   readonly source_config: { readonly custom_url: string | null; readonly repo_url?: string | null }
 }
 
@@ -28,6 +28,10 @@ export interface Revision {
   readonly created_at: string
   readonly finished_at: string | null
   readonly source_revision_config: { readonly repo_ref: string | null; readonly repo_commit_sha: string | null }
+  /** Number of threads that it keeps after another revision took over. */
+  readonly pinned_threads: number
+  /** What it gets of the threads; null when it gets none but those. */
+  readonly traffic: { readonly weight: number } | null
 }
 
 interface Page<T> {
@@ -42,7 +46,7 @@ export class NoSuchDeployment extends KnownError {
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const largestPage = 100
 
-/** @returns undefined when the workspace has none of that name */
+/** @returns  undefined when the workspace has none of that name */
 export async function lookUpDeployment(api: PlatformApi, name: string): Promise<Deployment | undefined> {
   const query = new URLSearchParams({ name_contains: name, limit: "20" })
   // Exact matches come first (decisions, "Control plane" 6).
@@ -50,15 +54,16 @@ export async function lookUpDeployment(api: PlatformApi, name: string): Promise<
   return resources.find((deployment) => deployment.name === name)
 }
 
-/** @throws NoSuchDeployment  naming those there are */
+/** @throws NoSuchDeployment  listing the existing ones */
 export async function findDeployment(api: PlatformApi, nameOrId: string): Promise<Deployment> {
   const found = uuid.test(nameOrId)
     ? await orNone(api.send<Deployment>("GET", `/v2/deployments/${nameOrId}`))
     : await lookUpDeployment(api, nameOrId)
   if (found) return found
   const names = (await listDeployments(api)).map(({ name }) => name)
-  const there = names.length === 0 ? "there are none yet: superstep deploy makes one" : `there are ${names.join(", ")}`
-  throw new NoSuchDeployment(`no deployment is called ${nameOrId}; ${there}`)
+  const there =
+    names.length === 0 ? "there are none yet: create one with superstep deploy" : `there are ${names.join(", ")}`
+  throw new NoSuchDeployment(`there is no deployment ${nameOrId}; ${there}`)
 }
 
 /** All deployments of the workspace, newest first. */
@@ -109,16 +114,16 @@ const awayMs = 60_000
 
 export interface Following {
   readonly signal?: AbortSignal
-  /** Told each new status, the first one too. */
+  /** Called with each new status, including the first. */
   readonly onStatus: (revision: Revision) => void
-  /** Told each look, for whoever shows more than statuses. */
+  /** Called at each poll, for callers that show more than statuses. */
   readonly onLook?: (revision: Revision) => Promise<void>
 }
 
 /**
- * Follows a revision to its end, through a restart of the platform too.
- * @returns the revision as it ended; undefined when the signal came first
- * @throws PlatformAway  when nobody has answered for a minute
+ * Follows a revision to its end, also through a restart of the platform.
+ * @returns  the revision when it has ended; undefined when the signal came first
+ * @throws PlatformAway  when there was no answer for a minute
  */
 export async function followRevision(
   api: PlatformApi,

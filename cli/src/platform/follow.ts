@@ -1,10 +1,10 @@
-/** Waits for a revision and tells of it, whichever command made it. */
+/** Waits for a revision and reports its progress, for all commands that create one. */
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { DeployReport, LogLine } from "../output/deploy-report.js"
 import type { PlatformApi } from "./api.js"
 import { type Deployment, followRevision, type Revision } from "./deployments.js"
 
-/** A revision that did not become what serves; the message has the platform's reason and hint. */
+/** A revision that did not get deployed; the message has the platform's reason and hint. */
 export class NotDeployed extends KnownError {
   readonly code = "not_deployed"
 }
@@ -20,7 +20,7 @@ const linesAtOnce = 500
 const lastLines = 30
 
 /**
- * Follows the latest revision of a deployment to its end, and tells the address.
+ * Follows the latest revision of a deployment to its end, and reports the address.
  * @throws NotDeployed  unless it is deployed, or a newer one took its place
  */
 export async function followToEnd(api: PlatformApi, { deployment, report, verbose = false }: Followed): Promise<void> {
@@ -34,7 +34,7 @@ export async function followToEnd(api: PlatformApi, { deployment, report, verbos
   }
   const showLog = async ({ id, status }: Revision) => {
     if (!verbose || status === "CREATING" || status === "QUEUED") return
-    // To the end each time: after the last status nobody looks again.
+    // Always reads to the end: after the last status there is no further poll.
     for (let isMore = true; isMore; ) {
       const page = await readBuildLog(api, { deploymentId, revisionId: id, order: "asc", limit: linesAtOnce, offset })
       for (const line of page.logs) show(line)
@@ -55,7 +55,7 @@ export async function followToEnd(api: PlatformApi, { deployment, report, verbos
   throw new NotDeployed(withoutEnd(revision?.status_message ?? `the revision ended as ${status}`, shown))
 }
 
-/** A reason without the log's last lines at its end (`  <line>`), of which the reader has seen more already. */
+/** A reason without the log's last lines at its end (`  <line>`), which the reader has already seen. */
 function withoutEnd(reason: string, shown: readonly string[]): string {
   const seen = new Set(shown.map((line) => `  ${line}`))
   const lines = reason.split("\n")

@@ -42,16 +42,20 @@ test("a restart has ended when every agent server was replaced and the deploymen
   assert.deepEqual([health, platform.looked()], ["healthy", 3])
 })
 
-test("a deployment that sleeps is not waited for: its next request starts it", async () => {
+test("a sleeping deployment is not waited for, since its next request starts it", async () => {
   using platform = await platformThatShows({ is_restarting: false, health: "asleep" })
 
   assert.equal((await untilRestarted(platform.api, deployment)).health, "asleep")
 })
 
 const failures: readonly (readonly [string, Look, RegExp])[] = [
-  ["crashes", { is_restarting: false, health: "crashing" }, /restarted and crashes: superstep logs my-agent shows why/],
+  [
+    "crashes",
+    { is_restarting: false, health: "crashing" },
+    /crashes after its restart: superstep logs my-agent shows why/,
+  ],
   ["does not answer in time", { is_restarting: false, health: "down" }, /does not answer .* after its restart/],
-  ["is paused meanwhile", { is_restarting: false, health: "paused" }, /does not serve any more/],
+  ["is paused meanwhile", { is_restarting: false, health: "paused" }, /is not serving any more/],
 ]
 for (const [what, look, words] of failures) {
   test(`a restart after which the deployment ${what} has failed`, async () => {

@@ -10,14 +10,14 @@ export class NotRestarted extends KnownError {
 }
 
 const pollMs = 200
-// Most graphs load within seconds, those of large projects within half a minute, and replicas are restarted one after the other.
+// Most graphs load within seconds, those of large projects within half a minute, and replicas restart one after the other.
 const defaultPatienceMs = 120_000
 
 /**
  * Waits until all agent servers of a deployment were replaced and it answers.
- * @returns the deployment as it is then: `health` is `healthy`, or `asleep` when the next request starts it
+ * @returns  the deployment: `health` is `healthy`, or `asleep` when the next request starts it
  * @throws NotRestarted  it does not answer in time, or its new agent servers crash
- * @throws PlatformAway  the platform did not answer for as long
+ * @throws PlatformAway  the platform did not answer for that time
  */
 export async function untilRestarted(
   api: PlatformApi,
@@ -32,18 +32,18 @@ export async function untilRestarted(
     if (deployment && !deployment.is_restarting) {
       const { health } = deployment
       if (health === "healthy" || health === "asleep") return deployment
-      if (health === "crashing") throw new NotRestarted(`${name} was restarted and crashes: ${hint}`)
-      if (health === "paused" || health === null) throw new NotRestarted(`${name} does not serve any more`)
+      if (health === "crashing") throw new NotRestarted(`${name} crashes after its restart: ${hint}`)
+      if (health === "paused" || health === null) throw new NotRestarted(`${name} is not serving any more`)
     }
     if (isLate) {
-      const words = `${name} does not answer ${patienceMs / 1000} s after its restart; it is still being started`
+      const words = `${name} does not answer ${patienceMs / 1000} s after its restart; the platform keeps trying`
       throw new NotRestarted(`${words}. ${hint}`)
     }
     await sleep(pollMs)
   }
 }
 
-/** A control plane that restarts is away for a moment. */
+/** A restarting control plane is down for a moment. */
 async function readUnlessAway(api: PlatformApi, id: string, isLate: boolean): Promise<Deployment | undefined> {
   try {
     return await api.send<Deployment>("GET", `/v2/deployments/${id}`)

@@ -1,6 +1,6 @@
-/** Addresses as a client on this machine calls them. */
+/** Addresses for a client on this machine. */
 
-// "Every address" can be listened on, but not be called.
+// "All addresses" can be listened on, but not be called.
 const everywhere = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["::", "[::1]"],

@@ -1,16 +1,16 @@
 /** Starts one of our programs as a child in its own session: a terminal's Ctrl-C reaches only the CLI, which decides. */
 import { type ChildProcess, spawn } from "node:child_process"
-import { constants } from "node:fs"
-import { access, open } from "node:fs/promises"
+import { open } from "node:fs/promises"
+import { endWithParent } from "@superstep/toolkit/exec/end-with-parent"
 import { identifyNewChild, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import { lineReader } from "../output/log-lines.js"
 
 export interface Child {
   readonly identity: ProcessIdentity
-  /** How it ended: in words, and 0 only for an orderly end. */
+  /** How it exited: a text, and code 0 only for an orderly exit. */
   readonly exited: Promise<Exit>
-  /** Asks it to end, and kills it when `graceMs` are over. */
+  /** Asks it to exit, and kills it after `graceMs`. */
   stop(graceMs: number, signal?: NodeJS.Signals): Promise<void>
   kill(): void
 }
@@ -23,17 +23,25 @@ export interface Exit {
 export interface ChildCommand {
   /** Absolute path of the script that our Node runs. */
   readonly script: string
+  readonly args?: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  /** A file that its output is appended to: it goes on when this program is killed. */
+  /** A file that its output is appended to: then it survives a kill of this program. */
   readonly logFile?: string
-  /** Gets its output instead; then it ends with this program, whose pipe it would lose. */
+  /** Receives its output instead; then it exits with this program, since it would lose its pipe. */
   readonly onLine?: (line: string) => void
 }
 
-export async function startChild({ script, cwd, env, logFile, onLine }: ChildCommand): Promise<Child> {
-  const node = [process.execPath, "--enable-source-maps", script]
-  const [program = "", ...args] = onLine ? [...(await endWithParent()), ...node] : node
+export async function startChild({
+  script,
+  args: given = [],
+  cwd,
+  env,
+  logFile,
+  onLine,
+}: ChildCommand): Promise<Child> {
+  const node = [process.execPath, "--enable-source-maps", script, ...given] as const
+  const [program, ...args] = onLine ? endWithParent(node, "TERM") : node
   const log = logFile === undefined ? undefined : await open(logFile, "a")
   const output = log ? log.fd : "pipe"
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", output, output] })
@@ -59,7 +67,7 @@ function exitOf(child: ChildProcess): Promise<Exit> {
     // `close` comes after its last output, `exit` may come before it.
     child.once("close", (code, signal) =>
       resolve(
-        signal ? { code: 1, words: `was ended by ${signal}` } : { code: code ?? 1, words: `ended with code ${code}` },
+        signal ? { code: 1, words: `was killed by ${signal}` } : { code: code ?? 1, words: `exited with code ${code}` },
       ),
     )
   })
@@ -70,15 +78,4 @@ function readLines(stream: NodeJS.ReadableStream, onLine: (line: string) => void
   stream.setEncoding("utf8")
   stream.on("data", (chunk: string) => reader.push(chunk))
   stream.once("end", () => reader.end())
-}
-
-/** On Linux the kernel can tell a child that its parent has died, even by `kill -9`. */
-async function endWithParent(): Promise<string[]> {
-  const setpriv = "/usr/bin/setpriv"
-  if (process.platform !== "linux") return []
-  const isThere = await access(setpriv, constants.X_OK).then(
-    () => true,
-    () => false,
-  )
-  return isThere ? [setpriv, "--pdeathsig=TERM", "--"] : []
 }

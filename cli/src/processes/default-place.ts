@@ -1,2 +1,2 @@
-/** Where `superstep up` listens unless it is told otherwise. */
+/** Default addresses of `superstep up`. */
 export const defaultPlace = { host: "127.0.0.1", port: 8900, agentsPort: 8901 } as const

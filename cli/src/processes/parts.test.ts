@@ -2,42 +2,42 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { createParts, type Part } from "./parts.js"
 
-const part = (name: string, told: string[], stop = async () => undefined): Part => ({
+const part = (name: string, reported: string[], stop = async () => undefined): Part => ({
   name,
   stop: async () => {
-    told.push(`stop ${name}`)
+    reported.push(`stop ${name}`)
     await stop()
   },
-  kill: () => told.push(`kill ${name}`),
+  kill: () => reported.push(`kill ${name}`),
 })
 
 test("parts stop in the reverse order of their start", async () => {
-  const told: string[] = []
+  const reported: string[] = []
   const parts = createParts()
-  for (const name of ["postgres", "control"]) await parts.add(part(name, told))
+  for (const name of ["postgres", "control"]) await parts.add(part(name, reported))
 
   await parts.stop()
 
-  assert.deepEqual(told, ["stop control", "stop postgres"])
+  assert.deepEqual(reported, ["stop control", "stop postgres"])
 })
 
-test("a part that arrives during the stop is stopped too", async () => {
-  const told: string[] = []
+test("a part that is added during the stop is stopped too", async () => {
+  const reported: string[] = []
   const parts = createParts()
   await parts.stop()
 
-  await parts.add(part("late", told))
+  await parts.add(part("late", reported))
 
-  assert.deepEqual(told, ["stop late"])
+  assert.deepEqual(reported, ["stop late"])
 })
 
-test("a part that cannot stop does not keep the others from it", async () => {
-  const told: string[] = []
+test("a part that fails to stop does not prevent the others from stopping", async () => {
+  const reported: string[] = []
   const parts = createParts()
-  await parts.add(part("postgres", told))
-  await parts.add(part("control", told, () => Promise.reject(new Error("stuck"))))
+  await parts.add(part("postgres", reported))
+  await parts.add(part("control", reported, () => Promise.reject(new Error("stuck"))))
 
   await assert.rejects(parts.stop(), /stuck/)
 
-  assert.deepEqual(told, ["stop control", "stop postgres"])
+  assert.deepEqual(reported, ["stop control", "stop postgres"])
 })

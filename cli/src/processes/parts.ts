@@ -1,14 +1,14 @@
 /**
- * The parts of a running installation, stopped in the reverse order of their start. A part that arrives while the
+ * The parts of a running installation, stopped in the reverse order of their start. A part that is added while the
  * others are being stopped is stopped at once, so that nothing stays behind whenever the stop comes.
  */
 export interface Part {
   readonly name: string
-  /** Ends it in order and returns when it is gone. */
+  /** Stops it in order and returns when it is gone. */
   stop(): Promise<void>
-  /** Ends what nobody can take up, and lets all else go on. As `stop` unless told. */
+  /** Stops what no other program can adopt, and leaves the rest running. Default: `stop`. */
   leave?(): Promise<void>
-  /** Ends it at once; what it was doing is taken up at the next start. */
+  /** Kills it at once; the next start continues its work. */
   kill(): void
 }
 
@@ -16,7 +16,7 @@ export interface Parts {
   add(part: Part): Promise<void>
   /** Stops everything. @throws the first error, after every part had its turn */
   stop(): Promise<void>
-  /** The same, but what the next start takes up goes on. */
+  /** The same, but leaves running what the next start can adopt. */
   leave(): Promise<void>
   kill(): void
 }

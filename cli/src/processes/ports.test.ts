@@ -4,7 +4,7 @@ import { createServer } from "node:net"
 import { test } from "node:test"
 import { assertPortFree, PortInUse } from "./ports.js"
 
-test("a port in use is told with the option that chooses another", async () => {
+test("a port in use is an error with the option for another", async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const { port } = server.address() as AddressInfo
@@ -16,9 +16,9 @@ test("a port in use is told with the option that chooses another", async () => {
   await assertPortFree({ host: "127.0.0.1", port, option: "--port" })
 })
 
-test("an address of another machine is told", async () => {
+test("an address of another machine is an error", async () => {
   await assert.rejects(
     assertPortFree({ host: "192.0.2.1", port: 8900, option: "--port" }),
-    /no address of this machine/,
+    /not an address of this machine/,
   )
 })

@@ -1,4 +1,4 @@
-/** Looks whether a port is free before anything is started, so that the answer is one sentence. */
+/** Checks that a port is free before anything is started, so that the error is one clear message. */
 import { createServer } from "node:net"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 
@@ -8,7 +8,7 @@ export class PortInUse extends KnownError {
 
 /**
  * @param option  the option that chooses another: `--port`
- * @throws PortInUse  when another program has it, or when it may not be used
+ * @throws PortInUse  when another program uses it, or when it may not be used
  */
 export async function assertPortFree({
   host,
@@ -33,9 +33,8 @@ function sentence(
   { host, port, option }: { host: string; port: number; option: string },
 ): string {
   if (code === "EADDRINUSE") return `port ${port} is in use: choose another with ${option}`
-  if (code === "EACCES")
-    return `port ${port} needs more rights than this user has: choose one above 1023 with ${option}`
+  if (code === "EACCES") return `this user may not listen on port ${port}: choose one above 1023 with ${option}`
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
-    return `${host} is no address of this machine: choose another with --host`
+    return `${host} is not an address of this machine: choose another with --host`
   return `cannot listen on ${host}:${port} (${code}): choose another with ${option}`
 }

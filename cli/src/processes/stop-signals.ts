@@ -1,4 +1,4 @@
-/** Turns Ctrl-C and its relatives into a promise: the first asks for an orderly end, the second for a quick one. */
+/** Turns Ctrl-C and similar signals into a promise: the first asks for an orderly stop, the second for a quick one. */
 
 export interface StopSignals {
   /** Aborted by the first signal, with its name as the reason. */
@@ -7,9 +7,9 @@ export interface StopSignals {
   readonly requested: Promise<NodeJS.Signals>
   /** Calls back once, at the second signal. */
   onSecond(callback: () => void): void
-  /** Ends the program as a first signal does. */
+  /** Has the same effect as a first signal. */
   ask(signal: NodeJS.Signals): void
-  /** Gives the signals back to Node. */
+  /** Restores Node's default handling of the signals. */
   release(): void
 }
 

@@ -19,7 +19,7 @@ test("the delay grows with each failure, up to ten seconds", () => {
   assert.deepEqual([1, 2, 3, 7, 50].map(restartDelayMs), [200, 400, 800, 10_000, 10_000])
 })
 
-test("a process that is killed is started again, and its end is told", async () => {
+test("a killed process is restarted, and its exit is reported", async () => {
   const started: Child[] = []
   const ends: string[] = []
   const command = script("setInterval(() => undefined, 1000)")
@@ -34,12 +34,12 @@ test("a process that is killed is started again, and its end is told", async () 
   const second = await until(() => started[1], { what: "a second process runs" })
   await supervised.stop(5000)
 
-  assert.deepEqual(ends, ["was ended by SIGKILL"])
+  assert.deepEqual(ends, ["was killed by SIGKILL"])
   assert.equal(await isAlive(second.identity), false)
   assert.equal(started.length, 2)
 })
 
-test("a process that does not want to end is killed when its time is over", async () => {
+test("a process that does not exit is killed after its grace period", async () => {
   const command = script(
     "process.on('SIGTERM', () => undefined); setInterval(() => undefined, 1000); console.log('up')",
   )
@@ -54,5 +54,5 @@ test("a process that does not want to end is killed when its time is over", asyn
 
   await child.stop(50)
 
-  assert.equal((await child.exited).words, "was ended by SIGKILL")
+  assert.equal((await child.exited).words, "was killed by SIGKILL")
 })

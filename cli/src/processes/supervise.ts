@@ -1,20 +1,20 @@
 /**
- * Keeps a process running: when it ends by itself it is started again, sooner when it had run well, later when it keeps
- * ending. Stops for good by `stop`. What the process itself started is none of its business.
+ * Keeps a process running: when it exits unexpectedly it is restarted, soon if it had run well, later if it keeps failing.
+ * `stop` stops it for good. Processes that it started itself are not supervised.
  */
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Child, Exit } from "./child.js"
 
 const firstDelayMs = 200
 const longestDelayMs = 10_000
-// Who ran this long was well; its next end is a new story.
+// A process that ran this long was healthy; its next exit counts as the first.
 const settledMs = 30_000
 
-/** How long to wait before the next start. `failures` counts ends in a row without a settled run, from 1. */
+/** How long to wait before the next start. `failures` counts consecutive exits without a settled run, from 1. */
 export const restartDelayMs = (failures: number): number => Math.min(longestDelayMs, firstDelayMs * 2 ** (failures - 1))
 
 export interface Supervised {
-  /** How the first process ended: for who waits for it to become ready, a failed start. */
+  /** How the first process exited: for a caller that waits until it is ready, a failed start. */
   readonly first: Promise<Exit>
   stop(graceMs: number, signal?: NodeJS.Signals): Promise<void>
   kill(): void
@@ -24,7 +24,7 @@ interface Supervision {
   /** Starts the process; called again for each restart. */
   readonly start: () => Promise<Child>
   readonly log: Log
-  /** Told each time that it ended by itself. */
+  /** Called each time that it exited unexpectedly. */
   readonly onEnd: (exit: Exit, delayMs: number) => void
 }
 
@@ -38,8 +38,8 @@ export async function supervise({ start, log, onEnd }: Supervision): Promise<Sup
     try {
       child = await start()
     } catch (err) {
-      // No memory or no disk: the ended child stays in place, so the next round waits longer and tries again.
-      log.error({ err }, "a process cannot be started again")
+      // No memory or no disk space: the ended child stays in place, so the next round waits longer and retries.
+      log.error({ err }, "a process could not be restarted")
     }
   }
   const loop = async (): Promise<void> => {
@@ -49,7 +49,7 @@ export async function supervise({ start, log, onEnd }: Supervision): Promise<Sup
       if (stopping.signal.aborted) return
       if (performance.now() - startedAt > settledMs) failures = 1
       const delayMs = restartDelayMs(failures)
-      log.warn({ exit: exit.words, delay_ms: delayMs }, "a process ended and is started again")
+      log.warn({ exit: exit.words, delay_ms: delayMs }, "a process exited and is being restarted")
       onEnd(exit, delayMs)
       await delayUnlessStopped(delayMs, stopping.signal)
       if (stopping.signal.aborted) return

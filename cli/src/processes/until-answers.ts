@@ -1,5 +1,5 @@
 /**
- * Waits until a server that we started answers. It asks often, since a start takes about a second. The server is on this
+ * Waits until a server that we started answers. It polls often, since a start takes about a second. The server is on this
  * machine, at an address that its certificate need not name, so certificates are not verified.
  */
 import { get as getPlainly, type IncomingMessage } from "node:http"
@@ -40,7 +40,7 @@ export function answers({ url, headers = {} }: Question): Promise<boolean> {
       resolve(isSuccess(response.statusCode ?? 0))
     }
     const asked = url.startsWith("https:") ? getSecurely(url, options, hear) : getPlainly(url, options, hear)
-    // Not there yet, or gone again; the next look tells.
+    // Not up yet, or gone again; the next poll shows.
     asked.on("error", () => resolve(false))
   })
 }

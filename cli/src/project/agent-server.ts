@@ -1,4 +1,4 @@
-/** How the agent server is started for a project folder (protocol/unit names the variables). */
+/** How to start the agent server for a project folder (protocol/unit defines the variables). */
 import { fileURLToPath } from "node:url"
 import type { Config } from "../config.js"
 import type { Project } from "./project.js"
@@ -12,20 +12,20 @@ export interface AgentServerOptions {
 
 export const serverScript = (): string => fileURLToPath(import.meta.resolve("@superstep/server/main"))
 
-/** Variables of ours; the project's code has no use for them, and must not see the database's password. */
+/** Our own variables; the project's code does not need them, and must not see the database's password. */
 const ours = /^(SUPERSTEP_|DATABASE_URI$|npm_)/
 
-/** The shell's variables are the project's environment, as under any dev server: that is where keys of models are. */
-function agentEnvironment(environment: Config["environment"]): Record<string, string> {
+/** The shell's variables are the project's environment, as with any dev server: they contain the keys of models. */
+export function agentEnvironment(environment: Config["environment"]): Record<string, string> {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !ours.test(name)))
 }
 
-// Ctrl-C during development hands runs back at once: the next start goes on with them.
+// Ctrl-C during development hands runs back at once: the next start resumes them.
 const devDefaults = { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "0" }
 
 export interface ServerPlace {
   readonly databaseUri: string
-  /** That of the data folder; the environment's own goes before it. */
+  /** The data folder's id; the environment's own takes precedence. */
   readonly serverId: string
   readonly environment: Config["environment"]
 }

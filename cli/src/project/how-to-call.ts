@@ -1,4 +1,4 @@
-/** The words that start this command line from a folder, so that what we print can be pasted. */
+/** The command that starts this command line in a folder, so that printed commands can be pasted. */
 import { existsSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 

@@ -1,4 +1,4 @@
-/** The environment that a project's langgraph.json names, as secrets of its deployment. */
+/** The environment in a project's langgraph.json, as secrets of its deployment. */
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseEnv } from "node:util"
@@ -7,7 +7,7 @@ import { KnownError } from "@superstep/toolkit/errors/errors"
 
 export interface ProjectSecrets {
   readonly secrets: readonly { readonly name: string; readonly value: string }[]
-  /** Names that the platform sets itself, which were left out. */
+  /** Names that the platform sets itself, and that were left out. */
   readonly reserved: readonly string[]
 }
 
@@ -16,10 +16,10 @@ export class EnvFileMissing extends KnownError {
 }
 
 /**
- * Reads `env` of langgraph.json, a mapping or a file, or the file that is named instead.
- * @param env      what langgraph.json says; a list names variables of the caller's own environment
- * @param envFile  the file that is named instead, from the caller's folder
- * @throws EnvFileMissing  when a file that is named is not there
+ * Reads `env` of langgraph.json, a mapping or a file, or the file that is given instead.
+ * @param env      from langgraph.json; a list names variables of the caller's own environment
+ * @param envFile  the file to use instead, relative to the caller's folder
+ * @throws EnvFileMissing  when a named file does not exist
  */
 export function readProjectSecrets(
   { folder, env, environment }: { folder: string; env: unknown; environment: Readonly<Record<string, string>> },
@@ -41,6 +41,7 @@ function valuesOf(folder: string, env: unknown, environment: Readonly<Record<str
 }
 
 function readEnvFile(file: string): Record<string, string> {
-  if (!existsSync(file)) throw new EnvFileMissing(`${file} is not there: make it, or name another with --env-file`)
+  if (!existsSync(file))
+    throw new EnvFileMissing(`${file} does not exist: create it, or give another file with --env-file`)
   return parseEnv(readFileSync(file, "utf8")) as Record<string, string>
 }

@@ -1,4 +1,4 @@
-/** The folder of a project: where its `langgraph.json` is, and which graphs it names. The server checks the rest. */
+/** The folder of a project: its `langgraph.json`, and the graphs that it names. The server checks the rest. */
 import { readFile } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
@@ -8,7 +8,7 @@ export interface Project {
   readonly folder: string
   /** In the order of the file. */
   readonly graphs: readonly string[]
-  /** `env` as the file has it; the server says what it may be. */
+  /** `env` as in the file; the server validates it. */
   readonly env: unknown
 }
 
@@ -27,10 +27,10 @@ async function readConfigFile(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8")
   } catch (cause) {
-    // ENOTDIR: the folder that was named is a file.
+    // ENOTDIR: the given folder is a file.
     if (!["ENOENT", "ENOTDIR"].includes((cause as NodeJS.ErrnoException).code ?? "")) throw cause
-    const advice = "name it with --config, or begin a project with: superstep new my-agent"
-    throw new NoProject(`there is no ${path}: ${advice}`, { cause })
+    const advice = "give its path with --config, or create a project with: superstep new my-agent"
+    throw new NoProject(`${path} does not exist: ${advice}`, { cause })
   }
 }
 
@@ -41,7 +41,7 @@ function graphsOf(path: string, config: unknown): string[] {
   const graphs = field(config, "graphs")
   const names = typeof graphs === "object" && graphs !== null ? Object.keys(graphs) : []
   if (names.length === 0)
-    throw new NoProject(`${path} names no graph: it needs "graphs": {"chat": "./src/graph.ts:graph"}`)
+    throw new NoProject(`${path} defines no graph: add "graphs": {"chat": "./src/graph.ts:graph"}`)
   return names
 }
 

@@ -1,4 +1,4 @@
-/** Makes a project out of a template: the folders below `examples/`, which the published package carries along. */
+/** Creates a project from a template: the folders below `examples/`, which the published package contains. */
 import { existsSync } from "node:fs"
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { basename, join, resolve } from "node:path"
@@ -14,33 +14,36 @@ export class FolderNotEmpty extends KnownError {
 }
 
 /**
- * What npm takes as a package's name, without a scope. The last part of the path is the name.
+ * A valid npm package name, without a scope. The last part of the path is the name.
  * @throws BadProjectName
  */
 function projectName(path: string): string {
   const name = basename(resolve(path))
   if (/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name)) return name
   throw new BadProjectName(
-    `"${name}" cannot be a project's name: it is up to 64 of a-z, 0-9, dot, dash and underscore, and begins with a letter or digit`,
+    `"${name}" is not a valid project name: use up to 64 of a-z, 0-9, dot, dash and underscore, starting with a letter or digit`,
   )
 }
 
-/** npm leaves some dotfiles out of a package, so the package carries them under another name. */
+/** npm leaves some dotfiles out of a package, so the package contains them under another name. */
 const carried = "dot-"
 
-/** In the published package `templates` is beside `dist`; in the repository the examples themselves are used. */
+/** In the published package `templates` is beside `programs`; in the repository the examples themselves are used. */
 function templateFolder(name: string): string {
-  const places = [`../../templates/${name}`, `../../../examples/${name}`]
-  const folders = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))
+  const places = [`../templates/${name}`, `../../examples/${name}`]
+  const folders = places.map((place) => fileURLToPath(new URL(place, import.meta.resolve("superstep/main"))))
   const found = folders.find((folder) => existsSync(join(folder, "langgraph.json")))
   if (!found) throw new Error(`the template ${name} is missing from this installation`)
   return found
 }
 
-// What running an example leaves in its folder.
-const leftovers = new Set(["node_modules", ".superstep", "dist", "package-lock.json", ".langgraph_api"])
+// Files that running an example creates in its folder.
+const leftovers = new Set([
+  ...["node_modules", ".superstep", "dist", "package-lock.json", ".langgraph_api"],
+  ...[".venv", "__pycache__"],
+])
 
-/** Copies a template; its leftovers stay behind. `target` must be missing or empty. */
+/** Copies a template without generated files. `target` must be missing or empty. */
 export async function copyTemplate(name: string, target: string): Promise<void> {
   const source = templateFolder(name)
   await mkdir(target, { recursive: true })
@@ -52,7 +55,7 @@ export async function copyTemplate(name: string, target: string): Promise<void> 
 }
 
 /**
- * Makes the folder of a new project.
+ * Creates the folder of a new project.
  * @returns  its absolute path and name
  * @throws BadProjectName, FolderNotEmpty
  */
@@ -70,11 +73,13 @@ export async function createProject(path: string, template: string): Promise<{ f
 
 async function nameProject(folder: string, name: string): Promise<void> {
   const file = join(folder, "package.json")
+  // A project in Python has none.
+  if (!existsSync(file)) return
   const manifest = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>
   await writeFile(file, `${JSON.stringify({ ...manifest, name }, null, 2)}\n`)
 }
 
-/** Secrets and data do not belong into anybody's repository. */
+/** Secrets and data must not be committed. */
 async function ignoreGenerated(folder: string): Promise<void> {
   const file = join(folder, ".gitignore")
   if (!existsSync(file)) await writeFile(file, "node_modules/\n.superstep/\n.env\n")

@@ -1,4 +1,4 @@
-/** The command that was printed, as a person copies it: from `curl` to the last line that goes on. */
+/** The printed command, as a person copies it: from `curl` to the last continued line. */
 export function printedCurl(lines: readonly string[]): string {
   const first = lines.findIndex((line) => line.includes("curl -N"))
   const last = lines.findIndex((line, index) => index > first && !line.endsWith("\\"))

@@ -1,4 +1,4 @@
-/** A project as a user has it, in a folder of its own, with the repository's copy of LangGraph. */
+/** A user project in a folder of its own, with the repository's copy of LangGraph. */
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -13,7 +13,7 @@ export const graph = new StateGraph(MessagesAnnotation)
   .compile()
 `
 
-/** A graph that ends once there is a file `gate` in the project's folder. */
+/** A graph that ends when there is a file `gate` in the project's folder. */
 export const waitingGraph = `
 import { existsSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { lineReader } from "../output/log-lines.js"
 
-export const mainScript = fileURLToPath(new URL("../main.js", import.meta.url))
+export const mainScript = fileURLToPath(import.meta.resolve("superstep/main"))
 
 export interface Ended {
   readonly code: number | null
@@ -19,7 +19,7 @@ export interface Running {
   signal(name: NodeJS.Signals): void
 }
 
-/** Settings of whoever runs the tests must not reach the command. */
+/** Settings of the user who runs the tests must not reach the command. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const ours = /^(SUPERSTEP_|DATABASE_URI$|FORCE_COLOR$|NODE_TEST_CONTEXT$)/
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name)))
@@ -61,7 +61,7 @@ function signalGroup(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(-pid, name)
   } catch (error) {
-    // It has ended by itself.
+    // It has already exited.
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
   }
 }

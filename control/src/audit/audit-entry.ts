@@ -1,4 +1,4 @@
-/** What an entry of the audit log is: who changed what, when, from where. Pure. */
+/** Defines an entry of the audit log: who changed what, when, from where. Pure. */
 
 export interface AuditEntry {
   readonly audit_id: string
@@ -14,7 +14,7 @@ export interface AuditEntry {
   readonly path: string
   readonly resource_type: string | null
   readonly resource_id: string | null
-  /** Of the resource's row before and after; null where there was none. */
+  /** Hashes of the resource's row before and after; null where there was none. */
   readonly before_hash: string | null
   readonly after_hash: string | null
   readonly request_id: string | null
@@ -22,7 +22,7 @@ export interface AuditEntry {
   readonly hash: string
 }
 
-/** What an entry begins with; its number and its hashes come with the commit. */
+/** The first part of an entry; its number and its hashes are added at the commit. */
 export interface NewAuditEntry {
   readonly workspaceId: string
   readonly actor: string
@@ -37,7 +37,7 @@ export interface NewAuditEntry {
   readonly requestId: string | undefined
 }
 
-/** A kind of thing that people change, and the table that keeps it. */
+/** A kind of resource, and its table. */
 export interface AuditedKind {
   readonly type: string
   readonly table: string
@@ -51,6 +51,7 @@ const kinds: readonly (AuditedKind & { readonly path: RegExp })[] = [
   { path: /^\/v2\/listeners(\/|$)/, type: "listener", table: "listeners", key: "listener_id" },
   { path: /^\/v2\/webhooks(\/|$)/, type: "webhook", table: "webhooks", key: "webhook_id" },
   { path: /^\/v2\/api-keys(\/|$)/, type: "api_key", table: "api_keys", key: "api_key_id" },
+  { path: /^\/v2\/quotas$/, type: "quotas", table: "workspace_quotas", key: "workspace_id" },
 ]
 
 /** @param path  a route's pattern */

@@ -17,7 +17,7 @@ async function deployed(api: TestApi, name?: string): Promise<string> {
   return body.id
 }
 
-test("each write leaves one entry: who, what, which, before and after (A1)", async () => {
+test("each write creates one entry with caller, action, resource and hashes (A1)", async () => {
   await using api = await startApi()
 
   const id = await deployed(api)
@@ -46,7 +46,7 @@ test("each write leaves one entry: who, what, which, before and after (A1)", asy
   assert.equal(JSON.stringify(found).includes(made.key), false)
 })
 
-test("whatever the API changes is of a kind that entries name (A1)", async () => {
+test("every resource that the API changes has a kind that entries can name (A1)", async () => {
   await using api = await startApi()
   const { body: document } = await api.call("GET", "/openapi.json")
 
@@ -61,7 +61,7 @@ test("whatever the API changes is of a kind that entries name (A1)", async () =>
   assert.deepEqual(nameless, [])
 })
 
-test("what was refused, only read or repeated leaves no entry (A1)", async () => {
+test("refused, reading and repeated requests create no entry (A1)", async () => {
   await using api = await startApi()
   const withKey = { body: exampleDeployment(), headers: { "idempotency-key": "k" } }
 
@@ -76,7 +76,7 @@ test("what was refused, only read or repeated leaves no entry (A1)", async () =>
   assert.equal((await entries(api)).length, 1)
 })
 
-test("of several deployments that are deleted at once each has an entry, and what was refused has none (A1)", async () => {
+test("a bulk deletion creates an entry for each deployment, and none for refused ones (A1)", async () => {
   await using api = await startApi()
   const ids = [await deployed(api, "a"), await deployed(api, "b")]
   const foreign = (await api.callAsOther("POST", "/v2/deployments", { body: exampleDeployment() })).body.id
@@ -97,7 +97,7 @@ test("of several deployments that are deleted at once each has an entry, and wha
   )
 })
 
-test("entries are found by actor, action, resource and time, page by page, in their workspace only", async () => {
+test("entries are filtered by actor, action, resource and time, paged, within their workspace", async () => {
   await using api = await startApi()
   const ids = [await deployed(api, "a"), await deployed(api, "b"), await deployed(api, "c")]
   await api.call("DELETE", `/v2/deployments/${ids[0]}`)
@@ -118,7 +118,7 @@ test("entries are found by actor, action, resource and time, page by page, in th
   assert.deepEqual([foreign.resources, malformed.status], [[], 422])
 })
 
-test("an entry that is changed or taken out breaks the chain, and neither is allowed (A2, A3)", async () => {
+test("a changed or removed entry breaks the chain, and the database allows neither (A2, A3)", async () => {
   await using api = await startApi()
   for (const name of ["a", "b", "c"]) await deployed(api, name)
   const whole = await verification(api)
@@ -139,7 +139,7 @@ test("an entry that is changed or taken out breaks the chain, and neither is all
   assert.deepEqual([removed.valid, removed.broken_seq], [false, 3])
 })
 
-test("many writes at once make one chain (A2)", async () => {
+test("concurrent writes form one chain (A2)", async () => {
   await using api = await startApi()
 
   await Promise.all(Array.from({ length: 12 }, (_, n) => deployed(api, `shop-${n}`)))

@@ -1,6 +1,6 @@
 /**
- * The write that is being made for the request of this moment, wherever in its code one looks. Handlers know nothing of it:
- * so a route that is added later is audited without anybody's care.
+ * The write of the current request, available anywhere in its code. Handlers do not know it, so routes that are added later
+ * are audited automatically.
  */
 import { AsyncLocalStorage } from "node:async_hooks"
 import type { AuditedKind } from "./audit-entry.js"
@@ -14,9 +14,9 @@ export interface CurrentWrite {
   readonly path: string
   readonly requestId: string | undefined
   readonly kind: AuditedKind | undefined
-  /** Known from the address, or once it was made. */
+  /** Known from the address, or after its creation. */
   resourceId: string | undefined
-  /** A transaction that holds its entry has been committed. */
+  /** A transaction with its entry has been committed. */
   isRecorded: boolean
   /** It only repeats an earlier reply, or changed nothing. */
   hasNoEffect: boolean
@@ -26,23 +26,23 @@ const writes = new AsyncLocalStorage<CurrentWrite>()
 
 export const currentWrite = (): CurrentWrite | undefined => writes.getStore()
 
-/** Runs what a request does as one write. */
+/** Runs the work of a request as one write. */
 export const asWrite = <T>(write: CurrentWrite, work: () => Promise<T>): Promise<T> => writes.run(write, work)
 
-/** Tells which resource the write has made. */
-export function noteCreated(body: object): void {
+/** Records the id of the resource that the write has created. */
+export function recordCreated(body: object): void {
   const write = currentWrite()
   if (write && "id" in body && typeof body.id === "string") write.resourceId ??= body.id
 }
 
-/** Tells which resource the next transaction changes, where a request changes several. */
-export function noteResource(id: string): void {
+/** Records which resource the next transaction changes, in a request that changes several. */
+export function recordResource(id: string): void {
   const write = currentWrite()
   if (write) write.resourceId = id
 }
 
-/** Tells that the request has no effect: it repeats a reply, or all that it asked for was refused. */
-export function noteNoEffect(): void {
+/** Records that the request has no effect: it repeats a reply, or everything in it was refused. */
+export function recordNoEffect(): void {
   const write = currentWrite()
   if (write) write.hasNoEffect = true
 }

@@ -1,4 +1,4 @@
-/** Writes the audit log along with what it tells, reads it, and proves that it was not changed. */
+/** Writes the audit log together with the changes, reads it, and verifies that it was not altered. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { isUuid } from "../workspaces/workspace.js"
 import type { AuditEntry } from "./audit-entry.js"
@@ -6,8 +6,7 @@ import { type CurrentWrite, currentWrite } from "./current-write.js"
 import { type AuditFilter, type ChainState, chainState, findEntries, insertEntry, stateHash } from "./queries.js"
 
 /**
- * The database as routes get it: a transaction of a request that writes also holds the entry about it (A1). What is
- * rolled back leaves none.
+ * The database for routes: a transaction of a writing request also writes its entry (A1). A rollback leaves none.
  */
 export function auditedDatabase(db: Database): Database {
   const transaction: Database["transaction"] = async (work) => {
@@ -25,15 +24,15 @@ export function auditedDatabase(db: Database): Database {
   return { ...db, transaction }
 }
 
-/** For a write that had no transaction: its entry follows it. */
+/** For a write without a transaction: its entry is written after it. */
 export const recordAfterwards = async (db: Db, write: CurrentWrite): Promise<void> => {
   if (!write.isRecorded && !write.hasNoEffect) await record(db, write, undefined)
 }
 
-/** For what has to be in the log before it happens: its entry is there when this returns. */
+/** For an action that must be in the log before it happens: the entry exists when this returns. */
 export async function recordNow(db: Db): Promise<void> {
   const write = currentWrite()
-  if (!write) throw new Error("this request is not one that is audited")
+  if (!write) throw new Error("this request is not audited")
   await record(db, write, undefined)
   write.isRecorded = true
 }
@@ -48,7 +47,7 @@ const stateOf = async (tx: Db, { workspaceId, kind, resourceId }: CurrentWrite):
 
 export interface AuditPage {
   readonly entries: readonly AuditEntry[]
-  /** What the next, older page begins with; null at the end. */
+  /** Cursor of the next, older page; null at the end. */
   readonly nextCursor: string | null
 }
 
@@ -64,7 +63,7 @@ export async function listAudit(
 }
 
 /**
- * Goes along the chain of a workspace (A2). What was cut off its end leaves a chain that is whole: compare the count and
- * the head with those of an earlier time.
+ * Verifies the hash chain of a workspace (A2). If entries were cut off its end, the rest is still a valid chain: compare the
+ * count and the head with earlier ones.
  */
 export const verifyAudit = (db: Db, workspaceId: string): Promise<ChainState> => chainState(db, workspaceId)

@@ -1,4 +1,4 @@
-/** The table `audit_log`, each statement confined to a workspace, and the state of what is audited. */
+/** The table `audit_log`, each statement confined to a workspace, and the hashes of audited rows. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { identifier, joinSql, sql } from "@superstep/toolkit/db/sql"
 import type { AuditEntry, AuditedKind, NewAuditEntry } from "./audit-entry.js"
@@ -11,7 +11,7 @@ export const insertEntry = (tx: Db, it: NewAuditEntry): Promise<number> =>
       ${it.resourceType ?? null}, ${it.resourceId ?? null}, ${it.beforeHash ?? null}, ${it.afterHash ?? null},
       ${it.requestId ?? null})`)
 
-/** @returns a hash of a resource's whole row; undefined when the workspace has no such row */
+/** @returns  a hash of a resource's whole row; undefined when the workspace has no such row */
 export const stateHash = async (
   db: Db,
   workspaceId: string,
@@ -34,7 +34,7 @@ export interface AuditFilter {
   readonly until?: Date | undefined
 }
 
-/** Newest first. @param before  a number; undefined: from the newest on */
+/** Newest first. @param before  the number of an entry; undefined: from the newest on */
 export const findEntries = (
   db: Db,
   filter: AuditFilter,
@@ -55,11 +55,11 @@ export interface ChainState {
   readonly entries: number
   /** The hash of the newest entry; null when there is none. */
   readonly head: string | null
-  /** The first entry that is not what it was, or does not follow the one before it; null when all do. */
+  /** The first entry that was altered, or does not follow the one before it; null when the chain is valid. */
   readonly broken_seq: number | null
 }
 
-/** Goes along a workspace's whole chain. */
+/** Verifies a workspace's whole chain. */
 export const chainState = async (db: Db, workspaceId: string): Promise<ChainState> => {
   const row = await db.row<ChainState>(sql`
     with chain as (

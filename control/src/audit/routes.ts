@@ -1,4 +1,4 @@
-/** HTTP for the audit log, which is only read: entries come with the writes they tell of. */
+/** HTTP that reads the audit log. Entries are written together with the changes they record. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { listAudit, verifyAudit } from "./operations.js"
@@ -33,8 +33,8 @@ export function addAuditRoutes(api: Api, { db }: { db: Db }): void {
     {
       method: "get",
       path: "/v2/audit-log/verification",
-      summary: "Goes along the chain of hashes and tells whether an entry was changed or taken out.",
-      responses: { 200: { description: "what the chain says", schema: verificationReply } },
+      summary: "Verifies the chain of hashes: reports whether an entry was changed or removed.",
+      responses: { 200: { description: "the result of the verification", schema: verificationReply } },
     },
     async ({ c }) => {
       const state = await verifyAudit(db, c.get("caller").workspaceId)

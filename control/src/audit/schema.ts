@@ -1,4 +1,4 @@
-/** What requests for the audit log and its replies look like. */
+/** The format of requests for the audit log and of their replies. */
 import { z } from "@hono/zod-openapi"
 import { optionalParameter, text, wholeNumber } from "../http/fields.js"
 import type { AuditEntry } from "./audit-entry.js"
@@ -32,25 +32,28 @@ export const auditReply = z.object({
         path: z.string(),
         resource_type: nullableText,
         resource_id: nullableText,
-        before_hash: nullableText.openapi({ description: "of the resource's row before; null when there was none" }),
+        before_hash: nullableText.openapi({
+          description: "hash of the resource's row before the change; null when there was none",
+        }),
         after_hash: nullableText,
         request_id: nullableText,
         prev_hash: nullableText,
-        hash: z.string().openapi({ description: "of all the others, the previous entry's hash among them" }),
+        hash: z.string().openapi({ description: "hash of all other fields and of the previous entry's hash" }),
       })
       .openapi("AuditEntry"),
   ),
-  next_cursor: nullableText.openapi({ description: "of the next, older page; null at the end" }),
+  next_cursor: nullableText.openapi({ description: "cursor of the next, older page; null on the last page" }),
 })
 
 export const verificationReply = z.object({
   valid: z.boolean(),
   entries: z.int(),
-  head: nullableText.openapi({ description: "the newest entry's hash: keep it, to notice an end that was cut off" }),
-  broken_seq: z
-    .int()
-    .nullable()
-    .openapi({ description: "the first entry that was changed, or whose neighbour is gone" }),
+  head: nullableText.openapi({
+    description: "the newest entry's hash: store it to detect later whether the newest entries were removed",
+  }),
+  broken_seq: z.int().nullable().openapi({
+    description: "the first entry that was changed, or whose predecessor is missing; null when the chain is valid",
+  }),
 })
 
 export const renderEntry = ({ audit_id, ...entry }: AuditEntry) => ({

@@ -1,10 +1,10 @@
-/** HTTP for what is done to a deployment beyond a PATCH: tiers, rollback, pause, resume, restart, push tokens. */
+/** HTTP for actions on a deployment beyond a PATCH: tiers, rollback, pause, resume, restart, push tokens. */
 import { z } from "@hono/zod-openapi"
 import type { Db } from "@superstep/toolkit/db/database"
 import { Refused } from "@superstep/toolkit/errors/errors"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { actorOf } from "../http/authenticate.js"
-import { ignoredFieldsOf, tellIgnored } from "../http/ignored-fields.js"
+import { ignoredFieldsOf, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
 import {
   answerWithDeployment,
   changeRefusals,
@@ -44,18 +44,18 @@ interface Asked {
 
 interface Action<B extends z.ZodType> {
   readonly method: "post" | "patch"
-  /** What follows the deployment's own address. */
+  /** The path after the deployment's own address. */
   readonly name: string
   readonly summary: string
   readonly refusals?: Readonly<Record<number, { description: string }>>
   readonly body: B
   readonly fields: z.ZodRawShape
-  /** For the log. */
+  /** The log message. */
   readonly done: string
   readonly act: (tx: Db, body: z.output<B>, asked: Asked) => Promise<DeploymentRow>
 }
 
-/** Each is one operation of the deployment, answered with what became of it. */
+/** Each action is one operation on the deployment; the answer is its new state. */
 function addAction<B extends z.ZodType>(api: Api, options: DeploymentRoutes, action: Action<B>): void {
   addRoute(
     api,
@@ -71,7 +71,7 @@ function addAction<B extends z.ZodType>(api: Api, options: DeploymentRoutes, act
       const caller = c.get("caller")
       const ids = { workspaceId: caller.workspaceId, deploymentId: params.deployment_id }
       const asked = { ids, expectedVersions: ifMatch(c), actor: actorOf(caller) }
-      tellIgnored(c, ignoredFieldsOf(bodyText, action.fields))
+      setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, action.fields))
       return answerWithDeployment(options, { c, bodyText, status: 200, done: action.done }, (tx) =>
         action.act(tx, body as z.output<B>, asked),
       )
@@ -83,7 +83,7 @@ function addTiers(api: Api, options: DeploymentRoutes): void {
   addAction(api, options, {
     method: "patch",
     name: "resource-tiers",
-    summary: "Gives a deployment resources by name; a revision carries them out.",
+    summary: "Sets a deployment's resources by tier name; creates a revision with them.",
     body: resourceTiersBody,
     fields: resourceTiersFields,
     done: "resource tiers changed",
@@ -95,7 +95,7 @@ function addTiers(api: Api, options: DeploymentRoutes): void {
   addAction(api, options, {
     method: "patch",
     name: "deployment-tier",
-    summary: "Moves a deployment to another deployment_type; no revision comes of it.",
+    summary: "Changes the deployment_type of a deployment; creates no revision.",
     refusals: { 400: { description: "a ready-made image has no type" } },
     body: deploymentTierBody,
     fields: deploymentTierFields,
@@ -108,11 +108,16 @@ function addRollback(api: Api, options: DeploymentRoutes): void {
   addAction(api, options, {
     method: "post",
     name: "rollback",
-    summary: "Goes back to the last good revision, or the one that is named, by a new revision that builds nothing.",
-    refusals: { 409: { description: "there is nothing to go back to, its secrets are gone, or it is being deleted" } },
+    summary: "Rolls back to the last good revision or to a given one, by a new revision that reuses the artefact.",
+    refusals: {
+      409: {
+        description:
+          "there is no revision to roll back to, its secrets are deleted, or the deployment is being deleted",
+      },
+    },
     body: rollbackBody,
     fields: rollbackFields,
-    done: "rollback asked for",
+    done: "rollback requested",
     act: (tx, body, { ids, ...asked }) =>
       rollBack(tx, options, ids, { revisionId: body.revision_id ?? undefined, ...asked }),
   })
@@ -122,7 +127,7 @@ const nothing = z.object({})
 
 function addRunStates(api: Api, options: DeploymentRoutes): void {
   for (const [name, runState, summary] of [
-    ["pause", "paused", "Ends the deployment's processes until it is resumed; its address answers 503."],
+    ["pause", "paused", "Stops the deployment's processes until it is resumed; its address answers 503."],
     ["resume", "running", "Starts a paused deployment again."],
   ] as const) {
     addAction(api, options, {
@@ -138,16 +143,16 @@ function addRunStates(api: Api, options: DeploymentRoutes): void {
   addAction(api, options, {
     method: "post",
     name: "restart",
-    summary: "Replaces the deployment's processes by new ones of the same revision.",
+    summary: "Replaces the deployment's processes with new ones of the same revision.",
     refusals: { 409: { description: "it is paused, or being deleted" } },
     body: nothing,
     fields: {},
-    done: "restart asked for",
+    done: "restart requested",
     act: (tx, _, { ids, expectedVersions }) => restart(tx, ids, { expectedVersions }),
   })
 }
 
-/** The CLI asks for a token before it pushes an image; there is no registry to push to yet. */
+/** The CLI requests a token before it pushes an image; there is no registry to push to yet. */
 function addPushToken(api: Api, { db }: DeploymentRoutes): void {
   addRoute(
     api,
@@ -155,14 +160,19 @@ function addPushToken(api: Api, { db }: DeploymentRoutes): void {
       method: "post",
       path: `${onePath.path}/push-token`,
       params: onePath.params,
-      summary: "Would give a token for an image registry; this release has none, and says so.",
+      summary: "Answers 400: this release has no image registry to issue push tokens for.",
       body: nothing,
-      responses: { 400: { description: "there is no registry here, or the source is no image" }, ...notFound },
+      responses: {
+        400: { description: "this installation has no image registry, or the source is not an image" },
+        ...notFound,
+      },
     },
     async ({ c, params }) => {
       const { source } = await findDeployment(db, c.get("caller").workspaceId, params.deployment_id)
       if (source !== "internal_docker") {
-        throw new Refused("push tokens are only for internal_docker deployments", "not_internal_docker")
+        // The text that the Python CLI searches for (PyPI 0.4.40), to advise its user.
+        const words = "push tokens are only available for 'internal_docker' source deployments"
+        throw new Refused(words, "not_internal_docker")
       }
       const words = "this installation has no image registry: deploy with --remote, or from a git repository"
       throw new Refused(words, "no_registry")

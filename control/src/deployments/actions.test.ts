@@ -1,4 +1,4 @@
-/** What is done to deployments beyond a PATCH. Each test has deployments of its own in one installation. */
+/** Actions on deployments beyond a PATCH. Each test has its own deployments in one installation. */
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -28,9 +28,58 @@ const end = (revisionId: string, status: string, { sha = "a".repeat(40), code = 
 const serve = (deploymentId: string, revisionId: string) =>
   api.db.run(sql`update deployments set active_revision_id = ${revisionId} where deployment_id = ${deploymentId}`)
 
+const setRole = (revisionId: string, role: string) =>
+  api.db.run(sql`update revisions set role = ${role} where revision_id = ${revisionId}`)
+
+test("a canary's weight is changed, promoted and aborted; any other revision refuses it", async () => {
+  const body = exampleDeployment("canaries")
+  const {
+    id,
+    path,
+    revision: first,
+  } = await created({ ...body, source_config: { ...body.source_config, canary_weight: 10 } })
+  const act = (revisionId: string, action: string, request: object = {}) =>
+    api.call("POST", `${path}/revisions/${revisionId}/${action}`, { body: request })
+  const statusOf = async (...asked: Parameters<typeof act>) => (await act(...asked)).status
+
+  const early = await act(first, "traffic", { weight: 20 })
+  assert.deepEqual([early.status, early.body.traffic], [200, null], "it is to become one")
+  assert.deepEqual([await statusOf(first, "abort"), await statusOf(first, "promote")], [409, 200])
+  assert.equal(await statusOf(first, "traffic", { weight: 20 }), 409, "it takes over at its switch")
+  await end(first, "DEPLOYED")
+  await setRole(first, "serving")
+  await serve(id, first)
+  assert.deepEqual([await statusOf(first, "promote"), await statusOf(first, "abort")], [200, 409])
+
+  const { body: changed } = await api.call("PATCH", path, { body: { source_revision_config: { repo_ref: "next" } } })
+  const canary = changed.latest_revision_id
+  await end(canary, "DEPLOYED")
+  await setRole(canary, "canary")
+  const weights = async () => {
+    const { body: list } = await api.call("GET", `${path}/revisions`)
+    return list.resources.map(({ traffic }: { traffic: { weight: number } | null }) => traffic?.weight ?? null)
+  }
+  assert.deepEqual(await weights(), [10, 90])
+  for (const weight of [0, 100, 1.5, "10"]) assert.equal(await statusOf(canary, "traffic", { weight }), 422)
+  assert.equal(await statusOf(canary, "traffic", { weight: 30 }), 200)
+  assert.deepEqual(await weights(), [30, 70])
+  assert.equal(await statusOf(unknownId, "promote"), 404)
+  assert.equal(await statusOf(canary, "promote"), 200)
+  assert.deepEqual([await statusOf(canary, "abort"), await statusOf(canary, "abort")], [200, 200], "not promoted yet")
+  assert.deepEqual([await statusOf(canary, "promote"), await statusOf(canary, "traffic", { weight: 1 })], [409, 409])
+
+  const { body: repeated } = await api.call("POST", `${path}/revisions/${first}/redeploy`, { body: {} })
+  const row = await api.db.row(sql`select weight from revisions where revision_id = ${repeated.latest_revision_id}`)
+  assert.deepEqual(row, { weight: null }, "what served before is not tried out again")
+  const unset = { unset: ["source_config.canary_weight"] }
+  const cleared = await api.call("PATCH", path, { body: unset })
+  const both = await api.call("PATCH", path, { body: { ...unset, source_config: { canary_weight: 5 } } })
+  assert.deepEqual([cleared.body.source_config.canary_weight, both.status], [null, 422])
+})
+
 const versionOf = async (path: string) => (await api.call("GET", path)).headers.get("etag")
 
-test("a revision that is asked for is refused while one is in progress, unless it may queue or supersede (CP-D8)", async () => {
+test("a requested revision is refused while one is in progress, unless it may queue or supersede (CP-D8)", async () => {
   const { path, revision } = await created(exampleDeployment("conflicts"))
   const body = { source_revision_config: { repo_ref: "next" } }
 
@@ -59,7 +108,7 @@ test("a revision that is asked for is refused while one is in progress, unless i
   )
 })
 
-test("an empty POST makes a revision too, and looks at the branch anew", async () => {
+test("an empty POST creates a revision too, and resolves the branch again", async () => {
   const { path, revision } = await created(exampleDeployment("anew"))
   await end(revision, "DEPLOYED")
 
@@ -69,7 +118,7 @@ test("an empty POST makes a revision too, and looks at the branch anew", async (
   assert.equal(reply.body.source_revision_config.repo_commit_sha, null)
 })
 
-test("of revisions that are asked for at once, one is made", async () => {
+test("of concurrent requests for a revision, one succeeds", async () => {
   const { path, revision } = await created(exampleDeployment("at-once"))
   await end(revision, "DEPLOYED")
 
@@ -78,7 +127,7 @@ test("of revisions that are asked for at once, one is made", async () => {
   assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 409, 409, 409])
 })
 
-test("a revision of nothing is refused", async () => {
+test("a revision without anything to build is refused", async () => {
   const { path } = await created({ name: "empty", source: "internal_source", source_config: {} })
 
   const reply = await api.call("POST", `${path}/revisions`, { body: {} })
@@ -86,7 +135,7 @@ test("a revision of nothing is refused", async () => {
   assert.deepEqual([reply.status, reply.body.code], [400, "nothing_to_build"])
 })
 
-test("a redeploy has the old revision's commit, secrets and resources", async () => {
+test("a redeploy uses the old revision's commit, secrets and resources", async () => {
   const { id, path, revision } = await created(exampleDeployment("again"))
   await end(revision, "DEPLOYED", { sha: "1".repeat(40) })
   await api.call("PATCH", path, {
@@ -119,7 +168,7 @@ test("a redeploy has the old revision's commit, secrets and resources", async ()
   assert.equal(moved.body.source_revision_config.repo_commit_sha, null)
 })
 
-test("a rollback goes to the last good revision, again and again until there is none", async () => {
+test("repeated rollbacks go back to the previous good revision, until there is none", async () => {
   const { id, path, revision: first } = await created(exampleDeployment("back"))
   const next = async (status: string, code: string | null = null) => {
     const { body } = await api.call("POST", `${path}/revisions?on_conflict=queue`, { body: {} })
@@ -169,7 +218,7 @@ test("a revision is interrupted while it is in progress, and not after", async (
   assert.match(switching.body.detail, /roll back/)
 })
 
-test("pause, resume and restart say what is wanted of the machines", async () => {
+test("pause, resume and restart store the wanted run state", async () => {
   const { id, path } = await created(exampleDeployment("rest"))
   const act = (name: string) => api.call("POST", `${path}/${name}`)
   const wanted = () =>
@@ -189,7 +238,7 @@ test("pause, resume and restart say what is wanted of the machines", async () =>
   assert.equal((await api.call("GET", `${path}/revisions`)).body.resources.length, 1, "no revision comes of it")
 })
 
-test("one that sleeps says so, and one that is paused in its sleep is paused", async () => {
+test("a sleeping deployment is shown as asleep, and can be paused", async () => {
   const { id, path } = await created(exampleDeployment("sleeper"))
   const runState = async () => (await api.call("GET", path)).body.run_state
 
@@ -203,7 +252,7 @@ test("one that sleeps says so, and one that is paused in its sleep is paused", a
   assert.deepEqual([asleep, waking, await runState()], ["asleep", "running", "paused"])
 })
 
-test("tiers become resources and a revision; what they do not say stays", async () => {
+test("tiers become resources and a revision; fields that they do not set stay", async () => {
   const { path } = await created({
     ...exampleDeployment("sized"),
     source_config: { repo_url: "https://github.com/acme/shop", resource_spec: { cpu: 8, labels: { team: "a" } } },
@@ -222,7 +271,7 @@ test("tiers become resources and a revision; what they do not say stays", async 
   assert.deepEqual([neither.status, unknown.status], [422, 422])
 })
 
-test("a deployment moves to another type, without a revision", async () => {
+test("the type of a deployment can be changed without a revision", async () => {
   const { path, revision } = await created(exampleDeployment("typed"))
   const image = await created({
     name: "an-image",
@@ -242,15 +291,16 @@ test("a push token is refused with the reason", async () => {
   const { path } = await created({ name: "pushed", source: "internal_docker", source_config: {} })
   const other = await created(exampleDeployment("not-pushed"))
 
-  const reply = await api.call("POST", `${path}/push-token`)
+  const reply = await api.call("POST", `${path}/push-token`, { body: { supports_registry_username: true } })
   const wrong = await api.call("POST", `${other.path}/push-token`)
 
   assert.deepEqual([reply.status, reply.body.code], [400, "no_registry"])
   assert.match(reply.body.detail, /--remote/)
   assert.deepEqual([wrong.status, wrong.body.code], [400, "not_internal_docker"])
+  assert.match(wrong.body.detail, /only available for 'internal_docker' source deployments/)
 })
 
-test("several are deleted at once: 200 when all are, 207 with the reasons when not", async () => {
+test("a bulk deletion is 200 if all are deleted, otherwise 207 with the reasons", async () => {
   const [one, two, three] = await Promise.all(["b1", "b2", "b3"].map((name) => created(exampleDeployment(name))))
   const ids = (...list: (string | undefined)[]) => `/v2/deployments?deployment_ids=${list.join(",")}`
 
@@ -289,7 +339,7 @@ test("free deployments are counted", async () => {
   assert.deepEqual([reply.status, reply.body.count], [200, before + 1])
 })
 
-test("clients of the first version make and list revisions of a project", async () => {
+test("clients of the first API version create and list revisions of a project", async () => {
   const { id, revision } = await created(exampleDeployment("project"))
   const path = `/v1/projects/${id}/revisions`
   const body = { repo_path: "apps/agent/langgraph.json", env_vars: [{ name: "A", value: "1", type: "secret" }] }
@@ -309,7 +359,7 @@ test("clients of the first version make and list revisions of a project", async 
   assert.deepEqual(deployment.secrets, [{ name: "A", value: "********" }])
 })
 
-test("whoever asks with an old ETag is refused, whatever they ask", async () => {
+test("every change with an old ETag is refused", async () => {
   const { path, revision } = await created(exampleDeployment("tagged"))
   const stale = { headers: { "if-match": '"1"' } }
   const requests: [string, string, object?][] = [
@@ -329,7 +379,7 @@ test("whoever asks with an old ETag is refused, whatever they ask", async () => 
   }
 })
 
-test("one that is being deleted takes no more", async () => {
+test("a deployment that is being deleted cannot be changed", async () => {
   const { path, revision } = await created(exampleDeployment("leaving"))
   await api.call("DELETE", path)
 

@@ -9,7 +9,7 @@ before(async () => {
 })
 after(() => api[Symbol.asyncDispose]())
 
-test("an agent's environment has one deployment, which may come without a name", async () => {
+test("an agent's environment has one deployment, whose name is optional", async () => {
   const { name: _, ...nameless } = exampleDeployment()
   const agent = { agent_id: "7F3A_x", agent_environment: "staging" }
 
@@ -58,7 +58,7 @@ test("both spellings of an agent name the same one, and they must not contradict
   assert.equal(found.body.resources.length, 2)
 })
 
-test("agents whose ids look alike have names of their own", async () => {
+test("agents with similar ids get different names", async () => {
   const { name: _, ...nameless } = exampleDeployment()
   const names = new Set<string>()
   const ids = [

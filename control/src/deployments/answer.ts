@@ -1,4 +1,4 @@
-/** What the routes of deployments have in common: the address, the reply, its ETag. */
+/** The common parts of the routes of deployments: the address, the reply, its ETag. */
 import { z } from "@hono/zod-openapi"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -15,7 +15,7 @@ import { deploymentReply } from "./schema.js"
 export interface DeploymentRoutes extends DeploymentRules {
   readonly db: Database
   readonly log: Log
-  /** Where the edge is reached from outside, without a path. */
+  /** The public address of the edge, without a path. */
   readonly agentsUrl: string
   readonly resourceTiers: ResourceTiers
 }
@@ -26,12 +26,14 @@ export const onePath = {
 } as const
 export const notFound = { 404: { description: "the workspace has no such deployment" } } as const
 export const oneReply = { description: "the deployment", schema: deploymentReply } as const
-/** Of bodies that may have secrets. */
-export const noScopeOfSecrets = { 403: { description: "it has secrets, and the key has not their scope" } } as const
-/** What every change of a deployment may be refused with. */
+/** For bodies that may contain secrets. */
+export const noScopeOfSecrets = {
+  403: { description: "the body contains secrets, and the key lacks the scope secrets" },
+} as const
+/** The refusals that every change of a deployment shares. */
 export const changeRefusals = {
   ...notFound,
-  409: { description: "it is being deleted, or the workspace has no room for more units" },
+  409: { description: "the deployment is being deleted, or a quota of the workspace is exceeded" },
   412: { description: "`If-Match` names another version" },
 } as const
 
@@ -40,7 +42,7 @@ export function show(c: Context, row: DeploymentRow, agentsUrl: string) {
   return renderDeployment(row, agentsUrl)
 }
 
-/** The versions that `If-Match` names; undefined for `*` or no header. What is no version of ours matches nothing. */
+/** The versions in `If-Match`; undefined for `*` or no header. An ETag that is not one of ours matches nothing. */
 export function ifMatch(c: Context): number[] | undefined {
   const header = c.req.header("if-match")?.trim()
   if (!header || header === "*") return undefined
@@ -51,7 +53,7 @@ export function ifMatch(c: Context): number[] | undefined {
 }
 
 /**
- * A body that changes secrets takes the scope of those, whichever route it comes by (K5). An empty list changes nothing.
+ * A body that changes secrets needs their scope, on every route (K5). An empty list changes nothing.
  * @throws Forbidden
  */
 export function requireScopeOfSecrets(
@@ -61,7 +63,7 @@ export function requireScopeOfSecrets(
   if (secrets?.length || mode) requireScope(c, "secrets")
 }
 
-/** Does something to a deployment, once for an idempotency key, and answers with what became of it. */
+/** Does something to a deployment, once for an idempotency key, and answers with its new state. */
 export function answerWithDeployment(
   { db, log, agentsUrl }: Pick<DeploymentRoutes, "db" | "log" | "agentsUrl">,
   { c, bodyText, status, done }: { c: Context; bodyText: string; status: 200 | 201; done: string },

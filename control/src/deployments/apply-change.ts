@@ -1,4 +1,4 @@
-/** The one way in which a deployment's wanted state changes and a revision comes of it. */
+/** The only place where a deployment's wanted state changes and a revision is created for it. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { addRevision } from "../revisions/operations.js"
 import type { SourceRevisionConfig, Trigger } from "../revisions/revision.js"
@@ -11,24 +11,24 @@ import { type DeploymentRow, deploymentById, updateDesired } from "./queries.js"
 export interface Change {
   readonly sourceConfig?: SourceConfig
   readonly sourceRevisionConfig?: SourceRevisionConfig
-  /** Null takes it away. */
+  /** Null removes it. */
   readonly displayName?: string | null
-  /** The whole set, in which the mask keeps a value; an empty one takes all away. */
+  /** The whole set, in which the mask keeps a value; an empty one removes all. */
   readonly secrets?: readonly SecretValue[]
-  /** A version of the secrets that an earlier revision pins, in place of `secrets`. */
+  /** A version of the secrets that an earlier revision pins; replaces `secrets`. */
   readonly secretsVersion?: number
   readonly source?: Source
-  /** Why a revision is made; none is without it. */
+  /** Why a revision is created; without it, none is. */
   readonly trigger?: Trigger
-  /** Who asks for it, such as `api_key:<id>`; the platform itself when nobody is named. */
+  /** The caller, such as `api_key:<id>`; undefined for the platform itself. */
   readonly actor?: string
   /** The revision that the new one repeats. */
   readonly repeats?: string
 }
 
 /**
- * Writes what is wanted from now on and, if there is a trigger, the revision that carries it out, in one transaction
- * whose caller holds the row (D4). Redeploys, rollbacks and pushes come in here too.
+ * Stores the new wanted state and, if there is a trigger, the revision that carries it out, in one transaction. The caller
+ * holds the row (D4). Redeploys, rollbacks and pushes use it too.
  */
 export async function applyChange(tx: Db, key: MasterKey, row: DeploymentRow, change: Change): Promise<DeploymentRow> {
   const { workspace_id: workspaceId, deployment_id: deploymentId } = row
@@ -39,18 +39,21 @@ export async function applyChange(tx: Db, key: MasterKey, row: DeploymentRow, ch
   }
   const source = change.source ?? row.latest_source ?? row.source
   const { trigger, actor, repeats } = change
-  const revision = trigger && (await addRevision(tx, { deploymentId, trigger, actor, repeats, source, ...desired }))
+  // What served before is not tried out again.
+  const weight = repeats === undefined ? (desired.sourceConfig.canary_weight ?? null) : null
+  const revision =
+    trigger && (await addRevision(tx, { deploymentId, trigger, actor, repeats, weight, source, ...desired }))
   await updateDesired(tx, deploymentId, {
     ...desired,
     displayName: change.displayName === undefined ? row.display_name : change.displayName,
     latestRevisionId: revision?.revision_id ?? row.latest_revision_id,
   })
   const changed = await deploymentById(tx, workspaceId, deploymentId)
-  if (!changed) throw new Error(`deployment ${deploymentId} went away while it was held`)
+  if (!changed) throw new Error(`deployment ${deploymentId} was deleted although its row is locked`)
   return changed
 }
 
-/** The version 0 has no secrets, and never will. */
+/** Version 0 has no secrets, and never will. */
 async function secretsVersionOf(tx: Db, key: MasterKey, row: DeploymentRow, change: Change): Promise<number> {
   const current = row.secrets_version
   const { secrets, secretsVersion = current } = change

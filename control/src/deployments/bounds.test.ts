@@ -1,4 +1,4 @@
-/** How much a caller may ask for: bounds of `resource_spec`, of a workspace, and of what is stored already. */
+/** Limits of requests: of `resource_spec`, of a workspace, and of stored data. */
 import assert from "node:assert/strict"
 import { cpSync, readdirSync } from "node:fs"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { v7 as newId } from "uuid"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
-import { exampleDeployment, migrations, startApi, type TestApi } from "../testing/api.js"
+import { exampleDeployment, migrations, startApi, type TestApi, testQuotas } from "../testing/api.js"
 
 const withResources = (resource_spec: object, name?: string) => {
   const example = exampleDeployment(name)
@@ -22,7 +22,7 @@ const patch = (api: TestApi, id: string, resource_spec: object) =>
   api.call("PATCH", `/v2/deployments/${id}`, { body: { source_config: { resource_spec } } })
 const at = (field: string) => ["body", "source_config", "resource_spec", field]
 
-test("no number of a resource_spec is without a bound", async () => {
+test("every number of a resource_spec has a bound", async () => {
   await using api = await startApi()
   const { body: stored } = await create(api, { min_scale: 1 })
   const fields = Object.keys((await api.call("GET", "/openapi.json")).body.components.schemas.ResourceSpec.properties)
@@ -58,7 +58,7 @@ test("min_scale above max_scale is 422, also when one of the two is stored", asy
   assert.equal(other.status, 200)
 })
 
-test("an image that asks for more units than one gets a max_scale that allows them", async () => {
+test("an image with several units gets a max_scale that allows them", async () => {
   await using api = await startApi()
 
   const reply = await api.call("POST", "/v2/deployments", {
@@ -74,8 +74,8 @@ test("an image that asks for more units than one gets a max_scale that allows th
   assert.deepEqual(reply.body.source_config.resource_spec, { min_scale: 3, max_scale: 3, cpu: 1, memory_mb: 2048 })
 })
 
-test("a workspace has a number of units for all its deployments, and what asks for more changes nothing", async () => {
-  await using api = await startApi({ unitsPerWorkspace: 4 })
+test("the units of all deployments of a workspace are limited, and a request for more changes nothing", async () => {
+  await using api = await startApi({ defaultQuotas: { ...testQuotas, units: 4 } })
   const { body: first } = await create(api, { min_scale: 2 }, "first")
   const { body: second } = await create(api, {}, "second")
   const path = `/v2/deployments/${second.id}`
@@ -92,8 +92,8 @@ test("a workspace has a number of units for all its deployments, and what asks f
   const asleep = await create(api, { min_scale: 0 }, "third")
   const elsewhere = await api.callAsOther("POST", "/v2/deployments", { body: withResources({ min_scale: 4 }) })
 
-  assert.deepEqual([tooMany.status, tooMany.body.code], [409, "workspace_full"])
-  assert.match(tooMany.body.detail, /3 of 4 units.*SUPERSTEP_WORKSPACE_UNITS/)
+  assert.deepEqual([tooMany.status, tooMany.body.code], [409, "quota_exceeded"])
+  assert.match(tooMany.body.detail, /quota units of this workspace is 4: 3 are in use, and this request adds 2/)
   assert.equal(grown.status, 409)
   assert.equal(revision.status, 409)
   assert.equal(sized.status, 200, "two units, as before")
@@ -104,8 +104,8 @@ test("a workspace has a number of units for all its deployments, and what asks f
   assert.equal((await patch(api, second.id, { min_scale: 3 })).status, 200)
 })
 
-test("of many that ask at once for the last units, none gets more than there are", async () => {
-  await using api = await startApi({ unitsPerWorkspace: 5 })
+test("concurrent requests never exceed the quota of units", async () => {
+  await using api = await startApi({ defaultQuotas: { ...testQuotas, units: 5 } })
   const names = ["a", "b", "c", "d"]
 
   const replies = await Promise.all(names.map((name) => create(api, { min_scale: 2 }, name)))
@@ -113,7 +113,7 @@ test("of many that ask at once for the last units, none gets more than there are
   assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 201, 409, 409])
 })
 
-test("the database refuses rows beyond the bounds, whoever writes them", async () => {
+test("the database itself refuses rows beyond the bounds", async () => {
   await using db = await freshDatabase({ migrations })
   const deploymentId = await addDeployment(db)
   const revisionId = await addRevision(db, deploymentId)
@@ -128,20 +128,20 @@ test("the database refuses rows beyond the bounds, whoever writes them", async (
     for (const statement of statements) await assert.rejects(db.run(statement), /violates check constraint/, config)
   }
   const unit = sql`
-    insert into units (unit_id, deployment_id, revision_id, ordinal, state, token_sealed)
-    values (${newId()}, ${deploymentId}, ${revisionId}, 100, 'starting', '')`
+    insert into units (unit_id, deployment_id, revision_id, ordinal, token_sealed)
+    values (${newId()}, ${deploymentId}, ${revisionId}, 100, '')`
   await assert.rejects(db.run(unit), /violates check constraint/)
 })
 
-test("what an earlier release stored beyond the bounds is brought down to them", async () => {
+test("stored values of earlier releases beyond the bounds are reduced to them", async () => {
   await using db = await freshDatabase()
   const log = createLog({ process: "test", level: "silent" })
   const former = join(temporaryFolder(), "migrations")
   cpSync(migrations, former, {
     recursive: true,
-    filter: (path) => !(/\d{6}_.*sql$/.exec(path)?.[0] ?? "").startsWith("000011"),
+    filter: (path) => (/\d{6}_.*sql$/.exec(path)?.[0] ?? "") < "000011",
   })
-  assert.equal(readdirSync(former).filter((name) => name.startsWith("000011")).length, 0)
+  assert.equal(readdirSync(former).filter((name) => name >= "000011" && name < "1").length, 0)
   await migrate({ uri: db.uri, folder: former, log })
   const deploymentId = await addDeployment(db)
   const revisionId = await addRevision(db, deploymentId)

@@ -1,4 +1,4 @@
-/** Changes a deployment's secrets by themselves; each change is a new version of them and, as a rule, a revision. */
+/** Changes only a deployment's secrets; each change is a new version of them and, by default, a revision. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { applyChange } from "./apply-change.js"
@@ -11,13 +11,13 @@ import { nextSecrets, type SecretChange, type SecretsMode } from "./secret-chang
 export interface WantedSecrets {
   readonly secrets: readonly SecretChange[]
   readonly mode: SecretsMode
-  /** False: the change counts from the next revision on. */
+  /** False: the change applies from the next revision on. */
   readonly deploy: boolean
   readonly actor: string
 }
 
 /**
- * @throws NotFound  the deployment, or a secret that should be taken away
+ * @throws NotFound  the deployment, or a secret to be removed, does not exist
  * @throws Conflict | InvalidInput | Refused  as a PATCH does
  */
 export async function changeSecrets(

@@ -1,4 +1,4 @@
-/** Changes deployments on the wish of a caller; each is one transaction that holds the row (D4). */
+/** Changes deployments as callers request; each change is one transaction that holds the row (D4). */
 import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput, Refused } from "@superstep/toolkit/errors/errors"
 import { interruptRevision } from "../revisions/claims.js"
@@ -14,7 +14,7 @@ import {
   type Partially,
   type Source,
   type SourceConfig,
-  saysSomething,
+  setsAnyField,
   settled,
   startsWithARevision,
 } from "./deployment.js"
@@ -26,22 +26,27 @@ import { requireRoom } from "./room.js"
 import { checkScale, checkSource, checkUnchanged } from "./rules.js"
 import { nextSecrets, type SecretChange, type SecretsMode } from "./secret-changes.js"
 
-/** What nulls cannot clear can be named for it (CP-D7). */
-export const unsettable = ["display_name", "source_config.custom_url"] as const
+/** Fields that can be cleared by name, since null does not clear them (CP-D7). */
+export const unsettable = [
+  "display_name",
+  "source_config.custom_url",
+  "source_config.canary_weight",
+  "source_config.rollback_on",
+] as const
 export type Unsettable = (typeof unsettable)[number]
 
-/** What every change may bring. */
+/** The fields that every change may have. */
 interface WantedState {
   readonly sourceConfig: Partially<SourceConfig>
   readonly sourceRevisionConfig: Partially<SourceRevisionConfig>
   /** Absent: they stay as they are. */
   readonly secrets?: readonly SecretChange[] | undefined
   readonly secretsMode?: SecretsMode | undefined
-  /** How the revision's code got here, when not by the deployment's own source. */
+  /** The source of this revision's code, when it is not the deployment's own source. */
   readonly revisionSource?: Source | undefined
   /** The `If-Match` header's versions; undefined when any will do. */
   readonly expectedVersions?: readonly number[] | undefined
-  /** Who asks, such as `api_key:<id>`. */
+  /** The caller, such as `api_key:<id>`. */
   readonly actor?: string
 }
 
@@ -51,8 +56,8 @@ export interface PatchDeployment extends WantedState {
 }
 
 /**
- * Changes a deployment. A revision follows when its code, secrets or resources change (D2), and exists before this
- * returns: the example client takes the newest revision right after (control-plane §2.1, trap a).
+ * Changes a deployment. A revision is created when its code, secrets or resources change (D2), and exists before this
+ * returns: the example client reads the newest revision right after (control-plane §2.1, trap a).
  * @throws NotFound | Conflict | PreconditionFailed | InvalidInput | Refused
  */
 export async function patchDeployment(
@@ -63,10 +68,10 @@ export async function patchDeployment(
 ): Promise<DeploymentRow> {
   const deployment = await holdForChange(tx, ids, patch.expectedVersions)
   await useNamedArchive(tx, ids, patch)
-  const namesCode = saysSomething(patch.sourceRevisionConfig)
+  const namesCode = setsAnyField(patch.sourceRevisionConfig)
   const next = await nextState(tx, deployment, rules, patch, namesCode)
   const asksForRevision =
-    namesCode || next.secrets !== undefined || saysSomething({ resource_spec: patch.sourceConfig.resource_spec })
+    namesCode || next.secrets !== undefined || setsAnyField({ resource_spec: patch.sourceConfig.resource_spec })
   return applyChange(tx, rules.key, deployment, {
     ...next,
     ...cleared(next, patch),
@@ -74,11 +79,16 @@ export async function patchDeployment(
   })
 }
 
-/** @throws InvalidInput  a field is set and unset at once */
+const unsettableConfig = unsettable.filter((field) => field !== "display_name")
+
+const keyOf = (field: (typeof unsettableConfig)[number]) =>
+  field.slice("source_config.".length) as "custom_url" | "canary_weight" | "rollback_on"
+
+/** @throws InvalidInput  a field is both set and unset */
 function cleared(next: { sourceConfig: SourceConfig }, { displayName, unset = [], sourceConfig }: PatchDeployment) {
   const given: readonly Unsettable[] = [
     ...(displayName === undefined ? [] : (["display_name"] as const)),
-    ...(saysSomething({ url: sourceConfig.custom_url }) ? (["source_config.custom_url"] as const) : []),
+    ...unsettableConfig.filter((field) => setsAnyField({ field: sourceConfig[keyOf(field)] })),
   ]
   const both = unset.filter((field) => given.includes(field))
   if (both.length > 0) {
@@ -88,18 +98,23 @@ function cleared(next: { sourceConfig: SourceConfig }, { displayName, unset = []
   const name = unset.includes("display_name") ? null : displayName
   return {
     ...(name !== undefined && { displayName: name }),
-    ...(unset.includes("source_config.custom_url") && { sourceConfig: { ...next.sourceConfig, custom_url: null } }),
+    sourceConfig: {
+      ...next.sourceConfig,
+      ...Object.fromEntries(
+        unsettableConfig.filter((field) => unset.includes(field)).map((field) => [keyOf(field), null]),
+      ),
+    },
   }
 }
 
-/** What to do about a revision that is in progress: refuse as the original does, or (CP-D8). */
+/** What to do about a revision that is in progress: the original refuses; these are the alternatives (CP-D8). */
 export const onConflicts = ["queue", "supersede"] as const
 export type OnConflict = (typeof onConflicts)[number]
 
 /**
- * Makes a revision, always: what is not named is as before, and the branch is looked at anew.
+ * Always creates a revision: fields that are not given stay as before, and the branch is resolved again.
  * @throws NotFound | PreconditionFailed | InvalidInput
- * @throws Conflict  one is in progress, whose id `conflicting_id` has, and nothing is said about that
+ * @throws Conflict  one is in progress, whose id is in `conflicting_id`, and the request does not say what to do about it
  * @throws Refused   there is nothing to build yet
  */
 export async function createRevision(
@@ -110,7 +125,7 @@ export async function createRevision(
 ): Promise<SeenRevision> {
   const deployment = await holdForChange(tx, ids, wanted.expectedVersions)
   await useNamedArchive(tx, ids, wanted)
-  await makeWay(tx, ids, wanted.onConflict)
+  await resolveConflict(tx, ids, wanted.onConflict)
   const next = await nextState(tx, deployment, rules, wanted, true)
   if (!startsWithARevision(next.source, next.sourceRevisionConfig)) {
     const words = "there is nothing to build yet: send an image_uri or a source_tarball_path"
@@ -120,7 +135,7 @@ export async function createRevision(
   return findRevision(tx, { ...ids, revisionId: changed.latest_revision_id ?? "" })
 }
 
-async function makeWay(tx: Db, ids: DeploymentIds, onConflict: OnConflict | undefined): Promise<void> {
+async function resolveConflict(tx: Db, ids: DeploymentIds, onConflict: OnConflict | undefined): Promise<void> {
   const unfinished = await unfinishedRevisions(tx, ids.workspaceId, ids.deploymentId)
   const [newest] = unfinished
   if (newest && onConflict === undefined) {
@@ -128,7 +143,7 @@ async function makeWay(tx: Db, ids: DeploymentIds, onConflict: OnConflict | unde
     throw new Conflict(words, "revision_in_progress", { conflicting_id: newest.revision_id })
   }
   if (onConflict !== "supersede") return
-  // One that is past the point of no return finishes, and the new one comes after it.
+  // A revision past the point of no return finishes, and the new one comes after it.
   for (const { revision_id } of unfinished) await interruptRevision(tx, revision_id)
 }
 
@@ -140,7 +155,7 @@ async function useNamedArchive(tx: Db, { deploymentId }: DeploymentIds, wanted: 
 
 type NextState = Required<Pick<Change, "source" | "sourceConfig" | "sourceRevisionConfig">> & Change
 
-/** @param namesCode  the branch is looked at anew */
+/** @param namesCode  resolve the branch again */
 async function nextState(
   tx: Db,
   deployment: DeploymentRow,
@@ -174,16 +189,18 @@ function checkNext(
   { gitProtocols }: DeploymentRules,
 ): void {
   if (next.source === deployment.source) {
-    // `deployment_type` cannot change any more; only a new deployment is refused for it.
+    // `deployment_type` cannot change here; only a new deployment can be refused for it.
     const sourceConfig = { ...next.sourceConfig, deployment_type: null }
     checkSource(next.source, sourceConfig, next.sourceRevisionConfig, gitProtocols)
   } else if (!startsWithARevision(next.source, next.sourceRevisionConfig)) {
-    const message = "needs what it was made of: an image_uri or a source_tarball_path"
+    const message = "requires an image_uri or a source_tarball_path"
     throw new InvalidInput([{ path: ["body", "revision_source"], message, type: "value_error" }])
   }
 }
 
-/** An archive is built; a new ref goes back to the deployment's repository; anything else stays with what the latest revision was made of. */
+/**
+ * An archive is built; a new ref returns to the deployment's repository; anything else keeps the source of the latest revision.
+ */
 function sourceOfNext(deployment: DeploymentRow, wanted: WantedState): Source {
   if (wanted.revisionSource) return wanted.revisionSource
   if (wanted.sourceRevisionConfig.source_tarball_path) return "internal_source"
@@ -191,7 +208,7 @@ function sourceOfNext(deployment: DeploymentRow, wanted: WantedState): Source {
 }
 
 /**
- * Lays the presets of a tier over the resources; a revision carries them out.
+ * Merges the presets of a tier into the resources; a revision carries them out.
  * @throws NotFound | Conflict | PreconditionFailed
  */
 export async function setResourceTiers(
@@ -215,7 +232,7 @@ export async function setResourceTiers(
 }
 
 /**
- * Moves a deployment to another type; it makes no revision.
+ * Changes the type of a deployment; it creates no revision.
  * @throws NotFound | Conflict | PreconditionFailed
  * @throws Refused  images have no type
  */

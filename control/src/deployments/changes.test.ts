@@ -14,7 +14,7 @@ const revisionIds = async (api: TestApi, id: string): Promise<string[]> => {
   return body.resources.map((revision: { id: string }) => revision.id)
 }
 
-test("only what a revision is made of makes a revision (D2)", async () => {
+test("only changes of code, secrets or resources create a revision (D2)", async () => {
   await using api = await startApi()
   const { id } = await created(api)
   const makes: Record<string, { body: object; revisions: number }> = {
@@ -38,7 +38,7 @@ test("only what a revision is made of makes a revision (D2)", async () => {
   }
 })
 
-test("a revision is the whole specification: the one before it as requested, and the change (D4)", async () => {
+test("a revision is the complete specification: the previous one as requested, plus the change (D4)", async () => {
   await using api = await startApi()
   const { id } = await created(api)
   const patch = (body: object) => api.call("PATCH", `/v2/deployments/${id}`, { body })
@@ -71,10 +71,15 @@ test("a revision is the whole specification: the one before it as requested, and
     build_command: null,
     template_id: null,
     watch_paths: null,
+    thread_pinning: null,
+    max_pin_age_days: null,
+    on_orphaned_threads: null,
+    canary_weight: null,
+    rollback_on: null,
   })
 })
 
-test("patches at once each make their revision, with numbers that do not tie", async () => {
+test("concurrent patches each create a revision with a number of its own", async () => {
   await using api = await startApi()
   const { id } = await created(api)
 
@@ -88,7 +93,7 @@ test("patches at once each make their revision, with numbers that do not tie", a
   assert.equal((await revisionIds(api, id)).length, 5)
 })
 
-test("a change made on an old version is refused, and changes nothing (D6)", async () => {
+test("a change of an old version is refused and changes nothing (D6)", async () => {
   await using api = await startApi()
   const { id } = await created(api)
   const path = `/v2/deployments/${id}`
@@ -110,7 +115,7 @@ test("a change made on an old version is refused, and changes nothing (D6)", asy
   assert.equal((await api.call("GET", path)).body.display_name, "four")
 })
 
-test("what is fixed at creation cannot be changed, and may be sent again as it is", async () => {
+test("fields that are fixed at creation cannot be changed, but their present values are accepted", async () => {
   await using api = await startApi()
   const { id, source_config } = await created(api)
   const path = `/v2/deployments/${id}`

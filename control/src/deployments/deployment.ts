@@ -1,4 +1,4 @@
-/** What a deployment is: its sources, statuses and settings, and how a change is laid over them. Pure. */
+/** Defines a deployment: its sources, statuses and settings, and how a change is merged into them. Pure. */
 import { createHash } from "node:crypto"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
 
@@ -8,7 +8,7 @@ export type Source = (typeof sources)[number]
 export const deploymentTypes = ["dev_free", "dev", "prod", "dev_zero", "dev_free_zero"] as const
 export type DeploymentType = (typeof deploymentTypes)[number]
 
-/** READY speaks of the deployment's database, not of its revisions (control-plane §1.5). */
+/** READY means that the deployment's database is ready; it says nothing of its revisions (control-plane §1.5). */
 export const deploymentStatuses = [
   "AWAITING_DATABASE",
   "READY",
@@ -19,16 +19,32 @@ export const deploymentStatuses = [
 ] as const
 export type DeploymentStatus = (typeof deploymentStatuses)[number]
 
-/** Keys that we do not know are kept: Terraform merges what it reads into what it writes (control-plane §1.3). */
+/**
+ * Which threads stay on their revision after a switch. `none`: none. `paused`: those that are busy or interrupted at the
+ * switch, until they are idle. `always`: each thread stays on the revision of its first run.
+ */
+export const threadPinnings = ["none", "paused", "always"] as const
+export type ThreadPinning = (typeof threadPinnings)[number]
+export const usualThreadPinning: ThreadPinning = "paused"
+export const usualPinDays = 30
+
+/**
+ * What to do when a new revision could not go on with threads that are paused. `warn`: say how many. `pin`: they stay on the revision
+ * before, also where `thread_pinning` is `none`. `fail`: the new revision fails, and nothing changes.
+ */
+export const orphanRules = ["warn", "pin", "fail"] as const
+export type OrphanRule = (typeof orphanRules)[number]
+
+/** Unknown keys are kept: Terraform merges what it reads into what it writes (control-plane §1.3). */
 export type ResourceSpec = Readonly<Record<string, unknown>>
 
-/** `source_config` on the wire and in the table: settings of the whole deployment. */
+/** `source_config` in the API and in the table: settings of the whole deployment. */
 export interface SourceConfig {
   readonly integration_id: string | null
   readonly repo_url: string | null
   readonly deployment_type: DeploymentType | null
   readonly build_on_push: boolean | null
-  /** As set by the user; what readers get is the address that works (D3). */
+  /** As set by the user; replies show the address that works (D3). */
   readonly custom_url: string | null
   readonly resource_spec: ResourceSpec | null
   readonly listener_id: string | null
@@ -36,11 +52,21 @@ export interface SourceConfig {
   readonly install_command: string | null
   readonly build_command: string | null
   readonly template_id: string | null
-  /** Ours: files and folders whose change makes a push a revision; null or empty means all. */
+  /** Our extension: a push that changes one of these files and folders creates a revision; null or empty means all. */
   readonly watch_paths: readonly string[] | null
+  /** Our extension: which threads stay on their revision when another one takes over; null: `usualThreadPinning`. */
+  readonly thread_pinning: ThreadPinning | null
+  /** Our extension: for at most how many days; null: `usualPinDays`. */
+  readonly max_pin_age_days: number | null
+  /** Our extension: what to do about paused threads that a new revision could not go on with; null: `warn`. */
+  readonly on_orphaned_threads: OrphanRule | null
+  /** Our extension: the percentage of the threads that a new revision gets before it is promoted; null: all of them at once. */
+  readonly canary_weight: number | null
+  /** Our extension: a canary whose runs fail more often is aborted once it has ended so many; null: none is. */
+  readonly rollback_on: { readonly min_runs: number } | null
 }
 
-/** What a caller may send of a config: every field may be absent, and null says the same as absent. */
+/** A config as a caller may send it: every field may be absent, and null means the same as absent. */
 export type Partially<T> = { readonly [K in keyof T]?: T[K] | undefined }
 
 export const emptySourceConfig: SourceConfig = {
@@ -56,6 +82,11 @@ export const emptySourceConfig: SourceConfig = {
   build_command: null,
   template_id: null,
   watch_paths: null,
+  thread_pinning: null,
+  max_pin_age_days: null,
+  on_orphaned_threads: null,
+  canary_weight: null,
+  rollback_on: null,
 }
 
 export const emptySourceRevisionConfig: SourceRevisionConfig = {
@@ -66,19 +97,20 @@ export const emptySourceRevisionConfig: SourceRevisionConfig = {
   repo_commit_sha: null,
 }
 
-/** Lays a change over a config: null and absent fields stay as they are, so nothing is cleared by null (§1.4). */
+/** Merges a change into a config: null and absent fields stay as they are, so null clears nothing (§1.4). */
 export function overlay<T extends object>(current: T, change: Partially<T>): T {
   const given = Object.entries(change).filter(([, value]) => value !== null && value !== undefined)
   return { ...current, ...Object.fromEntries(given) }
 }
 
-/** Tells whether a change says anything at all. */
-export const saysSomething = (change: object | undefined): boolean =>
+/** Returns whether a change sets any field. */
+export const setsAnyField = (change: object | undefined): boolean =>
   Object.values(change ?? {}).some((value) => value !== null && value !== undefined)
 
 /**
- * The revision config that a PATCH asks for. What pinned the code before is let go: the commit of an earlier push, else
- * a new branch would build the old commit; and, when a ref is named, an image or an archive that was sent in between.
+ * The revision config that a PATCH asks for. Drops what pinned the code before: the commit of an earlier push, since
+ * otherwise a new branch would build the old commit; and, when a ref is given, an image or an archive that was sent in
+ * between.
  */
 export function nextRevisionConfig(
   current: SourceRevisionConfig,
@@ -90,8 +122,8 @@ export function nextRevisionConfig(
 }
 
 /**
- * Tells whether creating a deployment gives it something to build. The two internal sources start empty: their
- * CLIs ask for a push token or an upload address first and then PATCH (control-plane §1.4).
+ * Returns whether a new deployment has something to build. The two internal sources start empty: their CLIs request a push
+ * token or an upload address first and then send a PATCH (control-plane §1.4).
  */
 export function startsWithARevision(source: Source, config: SourceRevisionConfig): boolean {
   if (source === "internal_docker") return config.image_uri !== null
@@ -101,17 +133,23 @@ export function startsWithARevision(source: Source, config: SourceRevisionConfig
 
 const numberOf = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined)
 
-/** How many units a deployment runs in. One that may sleep (`min_scale: 0`) has one while it is awake. */
+/** The number of units of a deployment. One that may sleep (`min_scale: 0`) has one while it is awake. */
 export const replicasOf = ({ resource_spec: spec }: Pick<SourceConfig, "resource_spec">): number =>
   Math.max(1, numberOf(spec?.min_scale) ?? 1)
 
-/** What the original fills in for a ready-made image (control-plane §1.3); `max_scale` is never below `min_scale`. */
+/** The units of a revision, by its load. Without a `max_scale` there are always as many. */
+export function replicaBounds(config: Pick<SourceConfig, "resource_spec">): { least: number; most: number } {
+  const least = replicasOf(config)
+  return { least, most: Math.max(least, numberOf(config.resource_spec?.max_scale) ?? least) }
+}
+
+/** The defaults of the original for a ready-made image (control-plane §1.3); `max_scale` is never below `min_scale`. */
 function imageResources(spec: ResourceSpec | null): ResourceSpec {
   const defaults = { min_scale: 1, max_scale: replicasOf({ resource_spec: spec }), cpu: 1, memory_mb: 2048 }
   return { ...defaults, ...spec }
 }
 
-/** Fills the defaults in that readers expect back (Terraform compares them). */
+/** Adds the defaults that readers expect back (Terraform compares them). */
 function withDefaults(source: Source, config: SourceConfig): SourceConfig {
   if (source === "external_docker") {
     return { ...config, resource_spec: imageResources(config.resource_spec) }
@@ -123,23 +161,23 @@ function withDefaults(source: Source, config: SourceConfig): SourceConfig {
   }
 }
 
-/** With defaults. Only a ready-made image answers on an address of its own; for the others it is ours to tell (D3). */
+/** With defaults. Only a ready-made image has an address of its own; for the others we set it (D3). */
 export const settled = (source: Source, config: SourceConfig): SourceConfig =>
   withDefaults(source, source === "external_docker" ? config : { ...config, custom_url: null })
 
 export const agentEnvironments = ["development", "staging", "production"] as const
 export type AgentEnvironment = (typeof agentEnvironments)[number]
 
-/** The record of an agent that other tools keep; it has one deployment an environment (control-plane §1.3). */
+/** The agent that other tools know; it has one deployment per environment (control-plane §1.3). */
 export interface Agent {
   readonly id: string
   readonly environment: AgentEnvironment
 }
 
-// With `agent-` before and the longest environment behind, within the 63 characters of a name.
+// With `agent-` before it and the longest environment after it, it fits the 63 characters of a name.
 const longestSlug = 40
 
-/** The name of a deployment that came without one. Where the agent's id does not fit into it, a hash tells ids apart. */
+/** The name of a deployment created without one. Where the agent's id does not fit, a hash makes the name unique. */
 export function nameOfAgent(agent: Agent | undefined): string {
   if (!agent) throw new Error("a deployment without an agent has a name")
   const { id, environment } = agent
@@ -152,6 +190,6 @@ export function nameOfAgent(agent: Agent | undefined): string {
   return `agent-${slug.slice(0, longestSlug - 9)}-${hash}-${environment}`.replaceAll(/-{2,}/g, "-")
 }
 
-/** A path below the agents' address, one for each deployment of the installation. */
+/** A path below the agents' address, unique in the installation. */
 export const publicUrl = (agentsUrl: string, routeName: string): string =>
   `${agentsUrl.replace(/\/+$/, "")}/d/${routeName}`

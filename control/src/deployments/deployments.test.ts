@@ -20,7 +20,7 @@ const revisionIds = async (api: TestApi, id: string): Promise<string[]> => {
   return body.resources.map((revision: { id: string }) => revision.id)
 }
 
-test("the example client's flow works as far as it goes without a pipeline", async () => {
+test("the example client's requests work up to the point where the pipeline is needed", async () => {
   await using api = await startApi()
 
   const post = await api.call("POST", "/api-host/v2/deployments", { body: exampleDeployment() })
@@ -47,7 +47,7 @@ test("the example client's flow works as far as it goes without a pipeline", asy
   assert.equal(deleted.text, "")
 })
 
-test("a deployment that was created reads back with every field", async () => {
+test("a created deployment is returned with every field", async () => {
   await using api = await startApi()
   const { id, latest_revision_id, created_at, updated_at, ...post } = await created(api)
 
@@ -71,6 +71,11 @@ test("a deployment that was created reads back with every field", async () => {
       build_command: null,
       template_id: null,
       watch_paths: null,
+      thread_pinning: null,
+      max_pin_age_days: null,
+      on_orphaned_threads: null,
+      canary_weight: null,
+      rollback_on: null,
       repo_branch: "main",
     },
     source_revision_config: {
@@ -98,7 +103,7 @@ test("a deployment that was created reads back with every field", async () => {
   assert.ok(!read.text.includes("sk-very-secret"))
 })
 
-test("replies have exactly the fields that the API's document promises", async () => {
+test("replies have exactly the fields of the OpenAPI document", async () => {
   await using api = await startApi()
   const { id, latest_revision_id } = await created(api)
 
@@ -112,7 +117,7 @@ test("replies have exactly the fields that the API's document promises", async (
   z.strictObject(revisionReply.shape).parse(revision.body)
 })
 
-test("names are free again as soon as the 204 is sent, and unique until then (D5)", async () => {
+test("a name is unique, and free again as soon as the 204 is sent (D5)", async () => {
   await using api = await startApi()
   const { id } = await created(api)
 
@@ -137,7 +142,7 @@ test("the same name in two workspaces gives two addresses (D3)", async () => {
   assert.match(other.body.source_config.custom_url, /^http:\/\/agents\.test:8901\/d\/shop-bot-[0-9a-f]{6}$/)
 })
 
-test("of many that create one name at once, one succeeds and no other leaves anything", async () => {
+test("of concurrent creations with one name, one succeeds and the others leave nothing", async () => {
   await using api = await startApi()
 
   const replies = await Promise.all(
@@ -149,7 +154,7 @@ test("of many that create one name at once, one succeeds and no other leaves any
   assert.equal(list.headers.get("x-total-count"), "1")
 })
 
-test("a name that is taken uses up none of the users that deployments run under", async () => {
+test("a conflicting name uses up no user for deployments", async () => {
   await using api = await startApi()
   await created(api)
   const attempts = [api.call, api.call, api.callAsOther, api.callAsOther]
@@ -157,11 +162,11 @@ test("a name that is taken uses up none of the users that deployments run under"
   await Promise.all(attempts.map((call) => call("POST", "/v2/deployments", { body: exampleDeployment() })))
   const { id } = await created(api, exampleDeployment("next"))
 
-  const next = await api.db.row(sql`select uid_offset from deployments where deployment_id = ${id}`)
-  assert.deepEqual(next, { uid_offset: 3 })
+  const next = await api.db.row(sql`select number from deployments where deployment_id = ${id}`)
+  assert.deepEqual(next, { number: 3 })
 })
 
-test("a deleted deployment is shown as such until it is gone, and hidden from lists (D5)", async () => {
+test("a deleted deployment is shown as such until it is removed, and hidden from lists (D5)", async () => {
   await using api = await startApi()
   const { id } = await created(api)
   const path = `/v2/deployments/${id}`
@@ -186,7 +191,7 @@ test("a deleted deployment is shown as such until it is gone, and hidden from li
   assert.equal(final.body.status, "AWAITING_FINAL_DELETE")
 })
 
-test("a deployment that is not there is 404, a malformed id 422, whatever the method", async () => {
+test("an unknown deployment is 404 and a malformed id 422, for every method", async () => {
   await using api = await startApi()
   const requests: [string, string][] = [
     ["GET", ""],
@@ -253,7 +258,7 @@ test("a ready-made image gets its defaults, and no deployment type", async () =>
   assert.equal(typed.status, 400)
 })
 
-test("what is left out gets the defaults that readers expect back", async () => {
+test("absent fields get the defaults that readers expect", async () => {
   await using api = await startApi()
   const { source_config: given, ...example } = exampleDeployment()
 
@@ -263,7 +268,7 @@ test("what is left out gets the defaults that readers expect back", async () => 
   assert.equal(source_config.build_on_push, false)
 })
 
-test("unknown fields are ignored and named", async () => {
+test("unknown fields are ignored and listed", async () => {
   await using api = await startApi()
   const example = exampleDeployment()
   const body = { ...example, colour: "blue", "a\nb": 1, source_config: { ...example.source_config, speed: 1 } }
@@ -275,7 +280,7 @@ test("unknown fields are ignored and named", async () => {
   assert.ok(!("colour" in reply.body) && !("speed" in reply.body.source_config))
 })
 
-test("both addresses of a config path may be given when they agree", async () => {
+test("both spellings of the config path may be given if they agree", async () => {
   await using api = await startApi()
   const revision = (name: string, source_revision_config: object) => ({
     ...exampleDeployment(name),
@@ -296,7 +301,7 @@ test("both addresses of a config path may be given when they agree", async () =>
   assert.deepEqual(differ.body.detail[0].loc, ["body", "source_revision_config", "graph_config_path"])
 })
 
-test("a new revision wakes the pipeline after it can be seen", async () => {
+test("a new revision wakes the pipeline only after it is visible", async () => {
   await using api = await startApi()
   const woken: string[] = []
   const subscription = await api.db.listen("superstep_pipeline", (payload) => woken.push(payload))

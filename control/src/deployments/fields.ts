@@ -1,9 +1,9 @@
-/** The fields that requests for deployments and revisions share. Both spellings of the config path become one here. */
+/** The fields that requests for deployments and revisions share. Merges the two spellings of the config path. */
 import { z } from "@hono/zod-openapi"
-import { commandProblem } from "../builders/command-problem.js"
 import { storageProblem, text, uuid } from "../http/fields.js"
 import { watchPathProblem } from "../pushes/watch-paths.js"
-import { deploymentTypes } from "./deployment.js"
+import { commandProblem } from "./command-problem.js"
+import { deploymentTypes, orphanRules, threadPinnings } from "./deployment.js"
 import { configPathProblem, imageUriProblem, refProblem } from "./repository.js"
 import { resourceSpec } from "./resource-spec.js"
 import { secretsModes } from "./secret-changes.js"
@@ -16,7 +16,7 @@ const checked = (problemOf: (value: string) => string | undefined) =>
 
 export const configPath = checked(configPathProblem)
 
-// Only an address that a browser opens: it is shown to people as the deployment's URL.
+// Only addresses for browsers: it is shown as the deployment's URL.
 const webUrl = z.url({ protocol: /^https?$/, message: "expected an http or https URL" })
 
 const sourceConfigFields = {
@@ -32,8 +32,30 @@ const sourceConfigFields = {
   build_command: checked(commandProblem).nullish(),
   template_id: text.nullish(),
   watch_paths: z.array(checked(watchPathProblem)).max(50).nullish().openapi({
-    description: "a push is built when it touches one of these files, folders or patterns; empty: any",
+    description: "build only pushes that change one of these files, folders or patterns; empty: every push",
   }),
+  thread_pinning: z.enum(threadPinnings).nullish().openapi({
+    description:
+      "which threads stay on their revision when another one takes over: none; paused (default): those that are busy or interrupted, until they are idle; always: each thread, on the revision of its first run",
+  }),
+  max_pin_age_days: z.int().min(1).max(3650).nullish().openapi({
+    description: "for how many days a former revision keeps its threads; 30 by default",
+  }),
+  on_orphaned_threads: z.enum(orphanRules).nullish().openapi({
+    description:
+      "when a new revision could not go on with paused threads, since the node or graph that they wait in is gone: warn (the default) in the deploy log; pin: they stay on the revision before, whatever thread_pinning says; fail: the new revision fails",
+  }),
+  canary_weight: z.int().min(1).max(99).nullish().openapi({
+    description:
+      "the percentage of the threads that a new revision gets beside the one that serves, until it is promoted or aborted; unset: a new revision takes over at once",
+  }),
+  rollback_on: z
+    .object({ min_runs: z.int().min(5).max(100_000).default(20) })
+    .nullish()
+    .openapi({
+      description:
+        "a canary is aborted when its runs fail more often than those of the revision that serves: when chance alone would give such counts less than once in 10,000 times (Fisher's exact test), and it has ended min_runs; unset: only crashes abort it",
+    }),
 }
 
 const sourceRevisionConfigFields = {
@@ -57,7 +79,7 @@ const sourceRevisionConfig = z
     langgraph_config_path: config.langgraph_config_path ?? graph_config_path,
   }))
 
-/** The names of the fields inside the two configs, for telling which were ignored. */
+/** The names of the fields inside the two configs, to report which ones were ignored. */
 export const knownParts = {
   source_config: Object.keys(sourceConfigFields),
   source_revision_config: Object.keys(sourceRevisionConfigFields),
@@ -77,25 +99,25 @@ export const secrets = z.array(z.object({ name: secretName, value: secretValue }
 const secretChanges = z
   .array(z.object({ name: secretName, value: secretValue.nullable() }))
   .max(maxSecrets)
-  .openapi({ description: "the whole set; null takes a name away and leaves the others; [] changes nothing" })
+  .openapi({ description: "the complete set; a null value removes that name and keeps the others; [] changes nothing" })
 
 const secretReferences = z
   .array(z.unknown())
-  .max(0, "names Secrets of Kubernetes, which this installation does not run on: send the values as secrets")
+  .max(0, "refers to Kubernetes Secrets, which this installation does not have: send the values as secrets")
 
-/** What a new deployment and a change of one may say alike. */
+/** The fields that a new deployment and a change share. */
 export const configFields = {
   source_config: z.object(sourceConfigFields).nullish(),
   source_revision_config: sourceRevisionConfig.nullish(),
   secret_references: secretReferences.nullish(),
 }
 
-/** What a change may say: a PATCH, and a revision that is asked for. */
+/** The fields of a change: a PATCH, and a requested revision. */
 export const changeFields = {
   ...configFields,
   secrets: secretChanges.nullish(),
-  secrets_mode: z
-    .enum(secretsModes)
-    .nullish()
-    .openapi({ description: "replace: the list is exact, also an empty one; merge: what it does not name stays" }),
+  secrets_mode: z.enum(secretsModes).nullish().openapi({
+    description:
+      "replace: the list is the complete set, even if it is empty; merge: secrets that are not in the list stay",
+  }),
 }

@@ -1,6 +1,6 @@
 /**
- * The repositories of an integration, the way GitHub clients expect them (control-plane §1.3). An integration of ours is
- * credentials for a host and knows no list, so these are the repositories that its deployments are made of.
+ * The repositories of an integration, in the form that GitHub clients expect (control-plane §1.3). Our integration is only
+ * credentials for a host and has no list, so these are the repositories of its deployments.
  */
 import { createHash } from "node:crypto"
 import { z } from "@hono/zod-openapi"
@@ -16,7 +16,7 @@ const githubRepository = z.object({
   name: z.string(),
   owner: z.string(),
   url: z.string(),
-  default_branch: z.string().openapi({ description: "what its latest deployment follows" }),
+  default_branch: z.string().openapi({ description: "the branch of its latest deployment" }),
 })
 
 export function addGithubRepositories(api: Api, { db }: { readonly db: Db }): void {
@@ -25,7 +25,7 @@ export function addGithubRepositories(api: Api, { db }: { readonly db: Db }): vo
     {
       method: "get",
       path: "/v1/integrations/github/{integration_id}/repos",
-      summary: "Lists the repositories that deployments of an integration are made of.",
+      summary: "Lists the repositories of an integration's deployments.",
       params: z.object({ integration_id: uuid }),
       responses: {
         200: { description: "every repository", schema: z.array(githubRepository) },
@@ -41,7 +41,7 @@ export function addGithubRepositories(api: Api, { db }: { readonly db: Db }): vo
   )
 }
 
-/** Pure. `https://host/owner/name.git` and `git@host:owner/name.git` alike. */
+/** Pure. Accepts both `https://host/owner/name.git` and `git@host:owner/name.git`. */
 export function renderRepository(
   integrationId: string,
   { repo_url: url, repo_ref }: UsedRepository,
@@ -61,5 +61,5 @@ export function renderRepository(
   }
 }
 
-/** GitHub numbers its repositories; ours get a number that stays the same, and that JSON keeps exactly. */
+/** GitHub numbers its repositories; ours get a stable number that JSON represents exactly. */
 const stableNumber = (text: string): number => createHash("sha256").update(text).digest().readUIntBE(0, 6)

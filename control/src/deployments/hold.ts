@@ -1,4 +1,4 @@
-/** Takes a deployment's row for a transaction: everything that changes one begins here (D4). */
+/** Locks a deployment's row for a transaction: every change of a deployment starts here (D4). */
 import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound, PreconditionFailed } from "@superstep/toolkit/errors/errors"
 import { type DeploymentRow, lockDeployment } from "./queries.js"
@@ -19,7 +19,7 @@ export async function holdDeployment(tx: Db, { workspaceId, deploymentId }: Depl
 }
 
 /**
- * The same, for those that need the deployment to stay.
+ * The same, for changes that need the deployment to stay.
  * @param expectedVersions  the `If-Match` header's versions; undefined when any will do
  * @throws NotFound
  * @throws Conflict            it is being deleted
@@ -41,6 +41,6 @@ export async function holdForChange(
 /** @throws PreconditionFailed */
 export function checkVersion(deployment: DeploymentRow, expectedVersions: readonly number[] | undefined): void {
   if (expectedVersions && !expectedVersions.includes(deployment.version)) {
-    throw new PreconditionFailed("The deployment has changed: read it again and repeat the change on what it is now")
+    throw new PreconditionFailed("The deployment has changed since it was read: read it again, then repeat the change")
   }
 }

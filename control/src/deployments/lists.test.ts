@@ -25,7 +25,7 @@ async function names(query: string): Promise<string[]> {
   return reply.body.resources.map((deployment: { name: string }) => deployment.name)
 }
 
-test("lists are newest first, an exact name before all, and never show other workspaces", async () => {
+test("lists are newest first, with an exact name before all, and never contain other workspaces", async () => {
   assert.deepEqual(await names(""), ["bot-two", "chat", "shop-bot", "bot"])
   assert.deepEqual(await names("name_contains=bot"), ["bot", "bot-two", "shop-bot"])
   assert.deepEqual(await names("name_contains=BOT"), ["bot-two", "shop-bot", "bot"])
@@ -52,7 +52,7 @@ test("filters can be combined, and an empty one counts as absent", async () => {
   for (const [query, found] of Object.entries(expected)) assert.deepEqual(await names(query), found, query)
 })
 
-test("pages give the next offset, the total and their neighbours", async () => {
+test("pages contain the next offset, the total and links to their neighbours", async () => {
   const first = await list("limit=3")
   const second = await list(`limit=3&offset=${first.body.offset}`)
   const beyond = await list("limit=3&offset=100")
@@ -94,7 +94,7 @@ test("parameters that are out of range or malformed are 422", async () => {
   }
 })
 
-test("revisions are listed in pages too", async () => {
+test("revisions are paged too", async () => {
   const path = `/v2/deployments/${ids.get("chat")}/revisions`
 
   const page = await api.call("GET", `${path}?limit=1`)

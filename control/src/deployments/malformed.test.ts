@@ -1,4 +1,4 @@
-/** Requests that must not get through, each with where its problem is; none may leave a deployment behind. */
+/** Invalid requests, each with the location of its problem; none may leave a deployment behind. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { exampleDeployment, startApi } from "../testing/api.js"
@@ -157,7 +157,7 @@ const cases: [what: string, body: unknown, loc: (string | number)[]][] = [
   ["null for a body", null, ["body"]],
 ]
 
-test("a malformed request is 422, tells where its problem is and leaves nothing (D8)", async () => {
+test("a malformed request is 422 with the location of the problem, and stores nothing (D8)", async () => {
   await using api = await startApi()
   for (const [what, body, loc] of cases) {
     const reply = await api.call("POST", "/v2/deployments", { body })
@@ -172,7 +172,7 @@ test("a malformed request is 422, tells where its problem is and leaves nothing 
   assert.deepEqual(list.body, { resources: [], offset: 0 })
 })
 
-test("all problems of a body are told at once", async () => {
+test("all problems of a body are reported together", async () => {
   await using api = await startApi()
 
   const reply = await api.call("POST", "/v2/deployments", { body: { name: "A", source: "svn", secrets: [{}] } })
@@ -181,7 +181,7 @@ test("all problems of a body are told at once", async () => {
   assert.deepEqual(places.sort(), ["body.name", "body.secrets.0.name", "body.secrets.0.value", "body.source"])
 })
 
-test("a body that is no JSON is 422, and so is none at all", async () => {
+test("invalid JSON and an empty body are 422", async () => {
   await using api = await startApi()
   for (const text of ["", "{", "name=shop", '{"name": NaN}']) {
     const reply = await api.call("POST", "/v2/deployments", { text })
@@ -191,7 +191,7 @@ test("a body that is no JSON is 422, and so is none at all", async () => {
   }
 })
 
-test("resources nested beyond any stack are 422", async () => {
+test("extremely nested resources are 422", async () => {
   await using api = await startApi()
   const depth = 100_000
   const spec = `${"[".repeat(depth)}${"]".repeat(depth)}`
@@ -202,7 +202,7 @@ test("resources nested beyond any stack are 422", async () => {
   assert.equal(reply.status, 422)
 })
 
-test("odd but honest values are accepted", async () => {
+test("unusual but valid values are accepted", async () => {
   await using api = await startApi()
   const honest: [string, object][] = [
     ["scp form", url("git@github.com:acme/shop.git")],
@@ -247,7 +247,7 @@ test("other protocols are accepted where the installation allows them", async ()
   }
 })
 
-test("what is malformed in a POST is malformed in a PATCH", async () => {
+test("a PATCH validates fields like a POST", async () => {
   await using api = await startApi()
   const { body: deployment } = await api.call("POST", "/v2/deployments", { body: example })
   const bodies = [

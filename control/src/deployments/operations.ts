@@ -1,14 +1,16 @@
 /**
- * Creates, finds and deletes deployments; `change.ts` and its neighbours change them. Those that write are given a
+ * Creates, finds and deletes deployments; `change.ts` and its neighbours change them. Functions that write get a
  * transaction, in which the caller also stores the reply of an idempotent request.
  */
 import { createHash } from "node:crypto"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput, KnownError, NotFound, Refused } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
-import { noteNoEffect, noteResource } from "../audit/current-write.js"
+import { recordNoEffect, recordResource } from "../audit/current-write.js"
+import { removeHostNamesOf } from "../host-names/queries.js"
 import { integrationExists } from "../integrations/operations.js"
 import { listenerExists } from "../listeners/operations.js"
+import type { QuotaRules } from "../quotas/operations.js"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import type { MasterKey } from "../secrets/seal.js"
@@ -41,33 +43,33 @@ import {
   type NewDeployment,
 } from "./queries.js"
 import type { GitProtocol } from "./repository.js"
-import { type RoomRules, requireRoom } from "./room.js"
+import { requireRoom } from "./room.js"
 import { checkNoTarball, checkScale, checkSource } from "./rules.js"
 
-export interface DeploymentRules extends RoomRules {
-  /** Seals secrets. */
+export interface DeploymentRules extends QuotaRules {
+  /** Encrypts secrets. */
   readonly key: MasterKey
   readonly gitProtocols: readonly GitProtocol[]
 }
 
 export interface CreateDeployment {
-  /** May be left out by one that belongs to an agent. */
+  /** Optional if the deployment belongs to an agent. */
   readonly name?: string | undefined
   readonly agent?: Agent | undefined
   readonly source: Source
   readonly sourceConfig: Partially<SourceConfig>
   readonly sourceRevisionConfig: Partially<SourceRevisionConfig>
   readonly secrets: readonly SecretValue[]
-  /** Who asks, such as `api_key:<id>`. */
+  /** The caller, such as `api_key:<id>`. */
   readonly actor?: string
 }
 
 /**
  * Creates a deployment with its first revision, unless its source starts empty (D1).
  * @throws InvalidInput  the source's rules are broken, or the integration is unknown
- * @throws Refused       see `checkSource`; a secret's name is ours
- * @throws Conflict      the name or the agent's environment is taken; `conflicting_id` tells by whom
- * @throws Conflict      the workspace has no room for its units
+ * @throws Refused       see `checkSource`; or a secret has a reserved name
+ * @throws Conflict      the name or the agent's environment is taken, by the deployment in `conflicting_id`
+ * @throws Conflict      it exceeds a quota of the workspace
  */
 export async function createDeployment(
   tx: Db,
@@ -105,25 +107,24 @@ async function checkIntegration(tx: Db, workspaceId: string, integrationId: stri
   throw inSourceConfig("integration_id", `Integration ID ${integrationId} not found.`)
 }
 
-/** What nobody would carry out is not begun. */
+/** Rejects every listener: none runs deployments in this release. */
 async function checkListener(tx: Db, workspaceId: string, listenerId: string | null): Promise<void> {
   if (listenerId === null) return
   if (!(await listenerExists(tx, workspaceId, listenerId))) {
     throw inSourceConfig("listener_id", `Listener ID ${listenerId} not found.`)
   }
-  const words = "listeners are registered here, but this release deploys on its own machine only: leave listener_id out"
+  const words = "listeners can be registered, but this release deploys only on its own machine: leave out listener_id"
   throw new Refused(words, "listener_unsupported")
 }
 
 /**
- * Stores the deployment under the first free route name: its own, else with a suffix that stays the same for the
- * workspace, so that a deployment which is deleted and made again keeps its address.
+ * Stores the deployment under the first free route name: its own, or one with a suffix that is stable for the workspace, so
+ * that a deployment which is deleted and created again keeps its address.
  */
 async function takeName(tx: Db, deployment: Omit<NewDeployment, "routeName">): Promise<void> {
-  const { name, agent, workspaceId, deploymentId } = deployment
+  const { name, agent, workspaceId } = deployment
   await lockNames(tx, workspaceId)
-  const suffix = createHash("sha256").update(workspaceId).digest("hex").slice(0, 6)
-  for (const routeName of [name, `${name}-${suffix}`, `${name}-${deploymentId.slice(-12)}`]) {
+  for (const routeName of routeNames(deployment)) {
     if (await insertDeployment(tx, { ...deployment, routeName })) return
     const other = await idOfName(tx, workspaceId, name)
     if (other) {
@@ -133,23 +134,29 @@ async function takeName(tx: Db, deployment: Omit<NewDeployment, "routeName">): P
     }
     const twin = agent && (await idOfAgent(tx, workspaceId, agent))
     if (twin) {
-      const words = `Agent ${agent.id} has a deployment for ${agent.environment}: change that one`
+      const words = `Agent ${agent.id} has a deployment for ${agent.environment} already: change it instead`
       throw new Conflict(words, "agent_taken", { conflicting_id: twin })
     }
   }
   throw new Conflict(`The address of ${name} is taken: choose another name`, "route_taken")
 }
 
+/** The names that a deployment may have in its address, the preferred one first. */
+export function routeNames({ name, workspaceId, deploymentId }: DeploymentIds & { readonly name: string }): string[] {
+  const suffix = createHash("sha256").update(workspaceId).digest("hex").slice(0, 6)
+  return [name, `${name}-${suffix}`, `${name}-${deploymentId.slice(-12)}`]
+}
+
 export interface DeleteOptions {
-  /** Only for one that is marked already: do not wait for what is still open. */
+  /** Only for a deployment that is marked already: do not wait for open requests. */
   readonly force: boolean
   readonly expectedVersions?: readonly number[] | undefined
 }
 
 /**
- * Marks a deployment for deletion and returns at once; the pipeline removes what it has, and then the row (D5).
+ * Marks a deployment for deletion and returns at once; the pipeline removes its data, and then the row (D5).
  * @throws NotFound | PreconditionFailed
- * @throws Refused  `force` on one that is not marked
+ * @throws Refused  `force` on a deployment that is not marked
  */
 export async function deleteDeployment(
   tx: Db,
@@ -163,6 +170,7 @@ export async function deleteDeployment(
   }
   if (isMarked && !force) return
   if (!isMarked) checkVersion(deployment, expectedVersions)
+  await removeHostNamesOf(tx, ids.deploymentId)
   await markForDeletion(tx, ids.deploymentId, force ? "AWAITING_FINAL_DELETE" : "AWAITING_DELETE")
   await wakePipeline(tx, ids.deploymentId)
 }
@@ -175,8 +183,8 @@ export interface Deleted {
 }
 
 /**
- * Deletes several, each in a transaction with its own entry of the audit log; what one of them lacks keeps no other from
- * going. @returns what became of each, as it was asked
+ * Deletes several deployments, each in a transaction with its own entry of the audit log; a failure of one does not stop the
+ * others. @returns  the outcome of each, in the order of the request
  */
 export async function deleteDeployments(
   db: Database,
@@ -185,10 +193,10 @@ export async function deleteDeployments(
 ): Promise<Deleted[]> {
   const results: Deleted[] = []
   for (const deploymentId of new Set(deploymentIds)) {
-    noteResource(deploymentId)
+    recordResource(deploymentId)
     results.push(await deleted(db, { workspaceId, deploymentId }, force))
   }
-  if (results.every(({ status }) => status !== 204)) noteNoEffect()
+  if (results.every(({ status }) => status !== 204)) recordNoEffect()
   return results
 }
 
@@ -212,7 +220,7 @@ export async function findDeployment(db: Db, workspaceId: string, deploymentId: 
   return deployment
 }
 
-/** A page of the workspace's deployments, and how many there are in all. */
+/** A page of the workspace's deployments, and their total number. */
 export async function listDeployments(
   db: Db,
   filter: DeploymentFilter,
@@ -224,7 +232,7 @@ export async function listDeployments(
 
 const freeTypes = ["dev_free", "dev_free_zero"] as const
 
-/** How many deployments of the free types the workspace has. */
+/** The number of the workspace's deployments of free types. */
 export const countFree = async (db: Db, workspaceId: string): Promise<number> => {
   const counts = await Promise.all(
     freeTypes.map((deploymentType) => countDeployments(db, { workspaceId, deploymentType })),

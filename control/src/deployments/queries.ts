@@ -1,12 +1,12 @@
-/** The table `deployments`, each statement confined to a workspace. */
+/** The table `deployments`; each statement is confined to a workspace. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
-import type { HealthFacts } from "../pipeline/health.js"
-import { healthFacts } from "../pipeline/health-queries.js"
+import type { HealthFacts } from "../planner/health.js"
+import { healthFacts } from "../planner/health-queries.js"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
 import type { Agent, AgentEnvironment, DeploymentStatus, DeploymentType, Source, SourceConfig } from "./deployment.js"
 
-/** What the owner wants of the machines; they follow. */
+/** The run state that the owner wants; the units follow. */
 export type RunState = "running" | "paused"
 
 export interface DeploymentRow {
@@ -31,12 +31,12 @@ export interface DeploymentRow {
   readonly created_at: Date
   readonly updated_at: Date
   readonly delete_requested_at: Date | null
-  /** Of the latest revision, with what its stages found out. */
+  /** From the latest revision, with what its stages have found out. */
   readonly latest_source: Source | null
   readonly latest_revision_config: SourceRevisionConfig | null
   readonly latest_commit_sha: string | null
   readonly secret_names: readonly string[]
-  /** Of the units that serve. */
+  /** From the units that serve. */
   readonly health_facts: HealthFacts
 }
 
@@ -51,13 +51,13 @@ const selectDeployments = sql`
 export const deploymentById = (db: Db, workspaceId: string, deploymentId: string): Promise<DeploymentRow | undefined> =>
   db.row(sql`${selectDeployments} where d.workspace_id = ${workspaceId} and d.deployment_id = ${deploymentId}`)
 
-/** Holds the row, and with it the right to add revisions and secrets, until the transaction ends. */
+/** Locks the row, and with it the right to add revisions and secrets, until the transaction ends. */
 export async function lockDeployment(
   tx: Db,
   workspaceId: string,
   deploymentId: string,
 ): Promise<DeploymentRow | undefined> {
-  // Locked first and read second: one statement would show the joined revision as it was before the wait.
+  // Lock first, read second: a single statement would show the joined revision as it was before the wait.
   await tx.run(sql`
     select 1 from deployments where workspace_id = ${workspaceId} and deployment_id = ${deploymentId} for update`)
   return deploymentById(tx, workspaceId, deploymentId)
@@ -90,14 +90,14 @@ export interface NewDeployment {
   readonly sourceRevisionConfig: SourceRevisionConfig
 }
 
-/** Makes those who would take a name or units in this workspace wait until the transaction ends. */
+/** Makes others that would take a name or a part of this workspace's quotas wait until the transaction ends. */
 export const lockNames = (tx: Db, workspaceId: string): Promise<number> =>
-  // Not `for update`: that would also hold up whatever refers to the workspace.
+  // Not `for update`: that would also block everything that refers to the workspace.
   tx.run(sql`select 1 from workspaces where workspace_id = ${workspaceId} for no key update`)
 
 /**
- * A row that conflicts has used up its `uid_offset`, and those are few: what is known to be taken is not tried.
- * @returns false when the name, the route's name or the agent's environment is taken; waits for others who are taking it
+ * A row that conflicts uses up its `number`, and those are few: so names known to be taken are not tried.
+ * @returns  false when the name, the route's name or the agent's environment is taken; waits for concurrent inserts of them
  */
 export const insertDeployment = async (tx: Db, it: NewDeployment): Promise<boolean> => {
   const inserted = await tx.run(sql`
@@ -117,15 +117,28 @@ export const insertDeployment = async (tx: Db, it: NewDeployment): Promise<boole
   return inserted > 0
 }
 
-/** The units that the deployments of a workspace ask for, each at least one (`replicasOf`). */
-export const unitsAskedFor = async (tx: Db, workspaceId: string): Promise<number> => {
-  const row = await tx.row<{ units: number }>(sql`
-    select coalesce(sum(greatest(1, (source_config #>> '{resource_spec,min_scale}')::int)), 0) as units
-    from deployments where workspace_id = ${workspaceId} and delete_requested_at is null`)
-  return row?.units ?? 0
-}
+// Those that serve, without those that leave.
+const servingUnits = sql`(
+  select count(*) from units u join revisions r using (revision_id)
+  where u.deployment_id = d.deployment_id and r.role = 'serving' and u.leaving_since is null)`
 
-/** What the next revision starts from, after a change. */
+/** How many units serve a deployment. */
+export const findUnits = (
+  db: Db,
+  deploymentId: string,
+): Promise<{ workspace_id: string; source_config: SourceConfig; units: number } | undefined> =>
+  db.row(sql`
+    select d.workspace_id, d.source_config, ${servingUnits} as units from deployments d where d.deployment_id = ${deploymentId}`)
+
+/** The configs of a workspace's deployments that are not being deleted, and how many units serve each. */
+export const sourceConfigsOf = (
+  db: Db,
+  workspaceId: string,
+): Promise<{ source_config: SourceConfig; units: number }[]> =>
+  db.rows(sql`
+    select d.source_config, ${servingUnits} as units from deployments d where d.workspace_id = ${workspaceId} and d.delete_requested_at is null`)
+
+/** The state that the next revision starts from, after a change. */
 export interface DesiredState {
   readonly displayName: string | null
   readonly sourceConfig: SourceConfig
@@ -160,7 +173,7 @@ export const askForRestart = (
     update deployments set restart_generation = restart_generation + 1, version = version + 1, updated_at = now()
     where workspace_id = ${workspaceId} and deployment_id = ${deploymentId}`)
 
-/** Marks for deletion: the name is free, lists hide it, and the pipeline removes what it has. */
+/** Marks for deletion: the name becomes free, lists hide the deployment, and the pipeline removes its data. */
 export const markForDeletion = (tx: Db, deploymentId: string, status: DeploymentStatus): Promise<number> =>
   tx.run(sql`
     update deployments set status = ${status}, delete_requested_at = coalesce(delete_requested_at, now()),
@@ -178,7 +191,7 @@ export interface DeploymentFilter {
   readonly agentEnvironment?: AgentEnvironment | undefined
 }
 
-/** Those that are being deleted are hidden unless a status is asked for (CP-D9). */
+/** Deployments that are being deleted are hidden unless a status is requested (CP-D9). */
 function conditions(filter: DeploymentFilter): Sql {
   const where: Sql[] = [sql`d.workspace_id = ${filter.workspaceId}`]
   if (filter.name) where.push(sql`d.name = ${filter.name}`)
@@ -191,14 +204,14 @@ function conditions(filter: DeploymentFilter): Sql {
   return joinSql(where, " and ")
 }
 
-/** An exact match first, since the CLIs look for one on the first page only (§1.4); then newest first. */
+/** An exact match first, since the CLIs search only the first page (§1.4); then newest first. */
 export const findDeployments = (
   db: Db,
   filter: DeploymentFilter,
   page: { limit: number; offset: number },
 ): Promise<DeploymentRow[]> =>
   db.rows(sql`${selectDeployments} where ${conditions(filter)}
-    order by (d.name = ${filter.nameContains ?? ""}) desc, d.created_at desc, d.uid_offset desc
+    order by (d.name = ${filter.nameContains ?? ""}) desc, d.created_at desc, d.number desc
     limit ${page.limit} offset ${page.offset}`)
 
 export const countDeployments = async (db: Db, filter: DeploymentFilter): Promise<number> => {
@@ -213,7 +226,7 @@ export interface UsedRepository {
   readonly repo_ref: string | null
 }
 
-/** What the deployments of an integration are made of, each repository once, with the ref of its latest deployment. */
+/** The repositories of an integration's deployments, each once, with the ref of its latest deployment. */
 export const repositoriesOf = (db: Db, workspaceId: string, integrationId: string): Promise<UsedRepository[]> =>
   db.rows(sql`
     select distinct on (repo_url) source_config ->> 'repo_url' as repo_url,

@@ -1,6 +1,6 @@
-/** A deployment as a reply shows it. Pure. */
+/** Renders a deployment as a reply. Pure. */
 import type { z } from "@hono/zod-openapi"
-import { healthOf, isRestarting, runStateOf } from "../pipeline/health.js"
+import { healthOf, isRestarting, runStateOf } from "../planner/health.js"
 import { renderSourceRevisionConfig } from "../revisions/schema.js"
 import { masked } from "../secrets/secret.js"
 import { publicUrl } from "./deployment.js"
@@ -8,7 +8,7 @@ import type { DeploymentRow } from "./queries.js"
 import type { deploymentReply } from "./schema.js"
 
 /**
- * @param agentsUrl  where the edge is reached; the deployment answers below it from its first DEPLOYED on (D3)
+ * @param agentsUrl  the public address of the edge; the deployment answers below it from its first DEPLOYED on (D3)
  */
 export const renderDeployment = (row: DeploymentRow, agentsUrl: string): z.input<typeof deploymentReply> => ({
   id: row.deployment_id,
@@ -18,10 +18,15 @@ export const renderDeployment = (row: DeploymentRow, agentsUrl: string): z.input
   source: row.source,
   source_config: {
     ...row.source_config,
-    // Deployments of earlier releases have none.
+    // Deployments of earlier releases lack these fields.
     watch_paths: row.source_config.watch_paths ?? null,
+    thread_pinning: row.source_config.thread_pinning ?? null,
+    max_pin_age_days: row.source_config.max_pin_age_days ?? null,
+    on_orphaned_threads: row.source_config.on_orphaned_threads ?? null,
+    canary_weight: row.source_config.canary_weight ?? null,
+    rollback_on: row.source_config.rollback_on ?? null,
     custom_url: row.source_config.custom_url ?? publicUrl(agentsUrl, row.route_name),
-    // The branch that is configured, apart from the commit it led to; Terraform's imports read it (§1.3).
+    // The configured branch, apart from the commit it resolved to; Terraform's imports read it (§1.3).
     repo_branch: row.source === "github" ? row.source_revision_config.repo_ref : null,
   },
   source_revision_config: renderSourceRevisionConfig(
@@ -44,5 +49,5 @@ export const renderDeployment = (row: DeploymentRow, agentsUrl: string): z.input
   updated_at: row.updated_at.toISOString(),
 })
 
-/** Changes with each change that a caller makes, not with what the pipeline does about it (D6). */
+/** Changes with each change by a caller, not with the pipeline's progress (D6). */
 export const etagOf = (row: DeploymentRow): string => `"${row.version}"`

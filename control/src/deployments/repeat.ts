@@ -1,6 +1,6 @@
 /**
- * Brings an earlier revision back as a new one. It has that one's code, down to the commit, its secrets and its
- * resources, and is what later changes start from; what makes no revision, such as `build_on_push`, stays as it is now.
+ * Repeats an earlier revision as a new one, with its code, down to the commit, its secrets and its resources. Later changes
+ * start from it. Settings that create no revision, such as `build_on_push`, stay as they are now.
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict } from "@superstep/toolkit/errors/errors"
@@ -15,12 +15,12 @@ import { requireRoom } from "./room.js"
 
 interface Asked {
   readonly expectedVersions?: readonly number[] | undefined
-  /** Who asks, such as `api_key:<id>`. */
+  /** The caller, such as `api_key:<id>`. */
   readonly actor?: string
 }
 
 /**
- * Makes a new revision of an old one. Its artefact is used again, so nothing is built unless it is gone.
+ * Creates a new revision from an old one. Reuses its artefact, so nothing is built unless that is gone.
  * @throws NotFound | PreconditionFailed
  * @throws Conflict  it is being deleted, or the revision is so old that its secrets are gone
  */
@@ -36,9 +36,9 @@ export async function redeploy(
 }
 
 /**
- * Goes back to a revision that served: the one that is named, else the last good one before the one that serves now.
+ * Rolls back to a revision that served: the given one, else the last good one before the one that serves now.
  * @throws NotFound | PreconditionFailed
- * @throws Conflict  there is none to go back to, or the named one never served or is so old that its secrets are gone
+ * @throws Conflict  there is none to roll back to, or the given one never served or is so old that its secrets are gone
  */
 export async function rollBack(
   tx: Db,

@@ -1,6 +1,6 @@
 /**
- * Tells whether a repository's address, a ref and a path inside it are what they claim to be (D8). What passes is
- * still only ever given to git after `--`; this is the first of two fences. Pure: each check gives the problem in words.
+ * Validates a repository's address, a ref and a path inside it (D8). Valid ones are still only given to git after `--`: this
+ * is the first of two defences. Pure: each check returns the problem as text.
  */
 
 /** git's names for what it may fetch with (`GIT_ALLOW_PROTOCOL`). */
@@ -9,7 +9,7 @@ export type GitProtocol = "https" | "ssh" | "http" | "file" | "git"
 const maxLength = 1024
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
 const blankOrControl = /[\u0000-\u0020\u007f]/
-// `git@github.com:acme/shop.git`, which git reads as ssh.
+// `git@github.com:acme/shop.git`, which git treats as ssh.
 const scpForm = /^[\w][\w.-]*@[\w][\w.-]*:(?![-/]*-)[\w./~+-]+$/
 
 /** @param allowed  the protocols of `SUPERSTEP_GIT_PROTOCOLS` */
@@ -18,15 +18,15 @@ export function repoUrlProblem(url: string, allowed: readonly GitProtocol[]): st
   if (blankOrControl.test(url)) return "contains blanks or control characters"
   const protocol = scpForm.test(url) ? "ssh" : protocolOf(url)
   if (protocol === undefined && url.startsWith("/"))
-    return `is a path: on the platform's own machine that is file://${url}`
+    return `is a path: for a repository on the platform's machine write file://${url}`
   if (protocol === undefined) return "is not a URL, such as https://github.com/acme/shop"
   if (!allowed.some((name) => name === protocol)) {
-    return `uses ${protocol}, but repositories are fetched by ${allowed.join(", ")} only (SUPERSTEP_GIT_PROTOCOLS)`
+    return `uses ${protocol}, but only ${allowed.join(", ")} are allowed (SUPERSTEP_GIT_PROTOCOLS)`
   }
   return scpForm.test(url) ? undefined : partsProblem(new URL(url), protocol)
 }
 
-// `URL` also reads `https:host`, `https:///host`, capitals and backslashes; git would see another host, ssh, or nothing.
+// `URL` also accepts `https:host`, `https:///host`, capitals and backslashes; git would see another host, ssh, or nothing.
 const hostForm = /^([a-z][a-z0-9+.-]*):\/\/[^/\\][^\\]*$/
 const fileForm = /^(file):\/\/\/[^/\\][^\\]*$/
 
@@ -37,19 +37,19 @@ function protocolOf(url: string): string | undefined {
 
 function partsProblem(url: URL, protocol: string): string | undefined {
   const { username, password, hostname, pathname } = url
-  // They would be shown by every read and kept in every revision.
+  // Every read would show them, and every revision would keep them.
   if (password !== "" || (username !== "" && protocol !== "ssh")) {
-    return "contains credentials: store them as an integration (POST /v2/integrations/git) and name its id"
+    return "contains credentials: store them as an integration (POST /v2/integrations/git) and send its integration_id"
   }
-  // ssh would read such a host or user as an option (CVE-2017-1000117).
+  // ssh would treat such a host or user as an option (CVE-2017-1000117).
   if (hostname.startsWith("-") || username.startsWith("-")) return "starts its host with a dash"
   if (protocol === "file") {
-    if (hostname !== "") return "names a host: a file URL is file:///path"
+    if (hostname !== "") return "contains a host: write file:///path"
   } else if (hostname === "") return "has no host"
   return pathname.replace(/\/+/, "") === "" ? "names no repository" : undefined
 }
 
-// git-check-ref-format(1), as far as a ref that somebody typed can break it.
+// git-check-ref-format(1), as far as a typed ref can violate it.
 const forbiddenInRef = /\.\.|@\{|\/\/|[~^:?*[\\]/
 const forbiddenPartOfRef = /^\.|\.lock$|^$/
 
@@ -65,7 +65,7 @@ export function refProblem(ref: string): string | undefined {
     : undefined
 }
 
-/** @param path  of a file inside the repository */
+/** @param path  path of a file inside the repository */
 export function configPathProblem(path: string): string | undefined {
   if (path === "" || path.length > maxLength) return `is empty or longer than ${maxLength} characters`
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
@@ -76,6 +76,6 @@ export function configPathProblem(path: string): string | undefined {
   return path.endsWith("/") || path.endsWith("/.") || path === "." ? "names a folder" : undefined
 }
 
-/** An image's name as a registry's client reads it, with host, tag or digest. */
+/** Checks an image's name in the syntax of registry clients, with host, tag or digest. */
 export const imageUriProblem = (uri: string): string | undefined =>
   /^[a-z0-9][\w.:/@-]{0,511}$/i.test(uri) ? undefined : "is not an image reference, such as registry.example/agent:1"

@@ -1,22 +1,22 @@
-/** `resource_spec`: every field that the original has. What no driver here can give is kept and shown (CP-D16). */
+/** `resource_spec`: every field of the original. Fields that no driver here supports are kept and shown (CP-D16). */
 import { z } from "@hono/zod-openapi"
 import { storageProblem } from "../http/fields.js"
 
-/** Most units of a revision: each is a process with database connections of its own, and nobody's machine has room for more. */
+/** Most units of a revision: each is a process with database connections of its own, and no machine has room for more. */
 export const mostReplicas = 100
 
 // The ranges of the original, for the container that serves (control-plane §1.3).
 const cpu = z.number().min(0.1).max(8).nullish()
 const cpuLimit = z.number().min(0.1).max(16).nullish()
 const scale = z.int().min(0).max(mostReplicas).nullish()
-// More than any one machine has: what we do not carry out is kept and shown, and has to stay a plausible number.
+// More than any machine has: values that we do not carry out are kept and shown, and must stay plausible numbers.
 const cores = z.number().min(0).max(1024).nullish()
 const megabytes = z.number().min(0).max(16_777_216).nullish()
 const gigabytes = z.number().min(0).max(65_536).nullish()
-// The most that Postgres can be set to.
+// The highest value that Postgres accepts.
 const connections = z.int().min(0).max(262_143).nullish()
 const texts = z.record(z.string(), z.string()).nullish()
-/** Parts of a Kubernetes pod, in its own words. */
+/** Parts of a Kubernetes pod, in its own format. */
 const parts = z.array(z.looseObject({})).nullish()
 
 const resourceFields = {
@@ -62,11 +62,11 @@ const resourceFields = {
   sidecars: parts,
 }
 
-/** As a request has it. Keys that we do not know are kept: Terraform merges what it reads into what it writes. */
+/** The form in a request. Unknown keys are kept: Terraform merges what it reads into what it writes. */
 export const resourceSpec = z.looseObject(resourceFields).superRefine((value, ctx) => {
   const problem = storageProblem(value)
   if (problem) ctx.addIssue({ code: "custom", message: problem })
 })
 
-/** As a reply shows it: what was asked for, with unknown keys. */
+/** The form in a reply: as requested, with unknown keys. */
 export const resourceSpecReply = z.looseObject(resourceFields).openapi("ResourceSpec")

@@ -1,4 +1,4 @@
-/** Named sizes: what a tier means in a `resource_spec` (control-plane §1.4). Pure. */
+/** Named sizes: the `resource_spec` that a tier stands for (control-plane §1.4). Pure. */
 import { z } from "zod"
 import type { ResourceSpec } from "./deployment.js"
 import { resourceSpec } from "./resource-spec.js"
@@ -15,7 +15,7 @@ export type ResourceTier = (typeof resourceTierNames)[number]
 
 const presets = z.partialRecord(z.enum(resourceTierNames), resourceSpec)
 
-/** `SUPERSTEP_RESOURCE_TIERS`: presets that take the place of ours, tier by tier. */
+/** `SUPERSTEP_RESOURCE_TIERS`: presets that replace ours, tier by tier. */
 export const resourceTiersSchema = z.strictObject({ compute: presets.optional(), database: presets.optional() })
 export type ResourceTiersSetting = z.infer<typeof resourceTiersSchema>
 
@@ -36,7 +36,7 @@ const database = (db_cpu: number, db_memory_mb: number, db_storage_gi: number): 
   db_storage_gi,
 })
 
-/** What is serverless may sleep; what is dedicated always runs. */
+/** A serverless tier may sleep; a dedicated one always runs. */
 export const defaultResourceTiers: ResourceTiers = {
   compute: {
     SERVERLESS_S: compute(0, 1, 0.5, 512),
@@ -61,7 +61,7 @@ export const resourceTiersOf = (setting: ResourceTiersSetting | undefined): Reso
   database: { ...defaultResourceTiers.database, ...setting?.database },
 })
 
-/** The part of a `resource_spec` that the tiers say. */
+/** The part of a `resource_spec` that the tiers set. */
 export const tierResources = (
   tiers: ResourceTiers,
   { computeTier, databaseTier }: { computeTier?: ResourceTier | undefined; databaseTier?: ResourceTier | undefined },

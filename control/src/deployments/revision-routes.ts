@@ -1,10 +1,11 @@
-/** HTTP for what makes and ends revisions on request: a new one, an old one again, an interrupt. */
+/** HTTP that creates and ends revisions on request: a new one, an old one again, an interrupt. */
 import { z } from "@hono/zod-openapi"
+import type { Db } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { actorOf } from "../http/authenticate.js"
 import { optionalParameter, text, uuid } from "../http/fields.js"
 import { answerOnce } from "../http/idempotency.js"
-import { ignoredFieldsOf, tellIgnored } from "../http/ignored-fields.js"
+import { ignoredFieldsOf, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
 import { interrupt } from "../revisions/operations.js"
 import { renderRevision, revisionReply } from "../revisions/schema.js"
 import {
@@ -20,6 +21,7 @@ import {
 import { createRevision, onConflicts } from "./change.js"
 import { changeFields, configPath, knownParts, secrets } from "./fields.js"
 import { redeploy } from "./repeat.js"
+import { abort, promote, type RevisionIds, setTraffic } from "./traffic.js"
 
 const oneRevision = { description: "the revision", schema: revisionReply } as const
 const ofRevision = {
@@ -32,20 +34,21 @@ export function addRevisionActions(api: Api, options: DeploymentRoutes): void {
   addCreate(api, options)
   addRedeploy(api, options)
   addInterrupt(api, options)
+  addTraffic(api, options)
   addCreateOfProject(api, options)
 }
 
 const createBody = z.object(changeFields)
 const createQuery = z.object({
   on_conflict: optionalParameter(z.enum(onConflicts)).openapi({
-    description: "about a revision in progress: queue behind it, or supersede it; 409 unless given",
+    description: "what to do when a revision is in progress: queue behind it, or supersede it; 409 by default",
   }),
 })
 const createRefusals = {
-  400: { description: "there is nothing to build yet, or a rule of the source forbids it" },
+  400: { description: "there is nothing to build yet, or the source does not allow it" },
   ...noScopeOfSecrets,
   ...changeRefusals,
-  409: { description: "a revision is in progress, which `conflicting_id` has, or the deployment is being deleted" },
+  409: { description: "a revision is in progress (`conflicting_id`), or the deployment is being deleted" },
   422: { description: "the body is malformed" },
 } as const
 
@@ -57,7 +60,7 @@ function addCreate(api: Api, { db, log, ...rules }: DeploymentRoutes): void {
       path: `${onePath.path}/revisions`,
       params: onePath.params,
       query: createQuery,
-      summary: "Makes a revision, of what is named and of what was there before.",
+      summary: "Creates a revision; fields that are not given keep their previous values.",
       body: createBody,
       responses: { 201: oneRevision, ...createRefusals },
     },
@@ -74,7 +77,7 @@ function addCreate(api: Api, { db, log, ...rules }: DeploymentRoutes): void {
         expectedVersions: ifMatch(c),
         actor: actorOf(caller),
       }
-      tellIgnored(c, ignoredFieldsOf(bodyText, changeFields, knownParts))
+      setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, changeFields, knownParts))
       return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
         const row = await createRevision(tx, rules, { workspaceId, deploymentId: params.deployment_id }, wanted)
         const ids = { deployment_id: row.deployment_id, revision_id: row.revision_id }
@@ -92,13 +95,13 @@ function addRedeploy(api: Api, options: DeploymentRoutes): void {
       path: `${ofRevision.path}/redeploy`,
       params: ofRevision.params,
       summary:
-        "Makes a new revision of an old one, down to its commit, secrets and resources; its artefact is used again.",
+        "Creates a revision that repeats an earlier one: the same commit, secrets and resources, with the same artefact.",
       body: z.object({}),
       responses: {
         200: oneReply,
         ...changeRefusals,
         ...noRevision,
-        409: { description: "it is being deleted, or the revision's secrets are not kept any more" },
+        409: { description: "the deployment is being deleted, or the revision's secrets are deleted" },
       },
     },
     ({ c, params, bodyText }) => {
@@ -109,7 +112,7 @@ function addRedeploy(api: Api, options: DeploymentRoutes): void {
         revisionId: params.revision_id,
       }
       const asked = { expectedVersions: ifMatch(c), actor: actorOf(caller) }
-      return answerWithDeployment(options, { c, bodyText, status: 200, done: "redeploy asked for" }, (tx) =>
+      return answerWithDeployment(options, { c, bodyText, status: 200, done: "redeploy requested" }, (tx) =>
         redeploy(tx, options, ids, asked),
       )
     },
@@ -123,12 +126,12 @@ function addInterrupt(api: Api, { db, log }: DeploymentRoutes): void {
       method: "post",
       path: `${ofRevision.path}/interrupt`,
       params: ofRevision.params,
-      summary: "Ends a revision that is in progress, until requests reach it; after that, roll back.",
+      summary: "Interrupts a revision in progress; possible until it receives requests, after that roll back.",
       body: z.object({}),
       responses: {
         202: oneRevision,
         ...noRevision,
-        409: { description: "it has ended, or takes requests already" },
+        409: { description: "the revision has ended, or receives requests already" },
       },
     },
     ({ c, params, bodyText }) => {
@@ -141,6 +144,63 @@ function addInterrupt(api: Api, { db, log }: DeploymentRoutes): void {
       })
     },
   )
+}
+
+const trafficBody = z.object({
+  weight: z.int().min(1).max(99).openapi({ description: "the percentage of the threads that it gets" }),
+})
+const notACanary = {
+  409: { description: "it is not a canary, or is being promoted, or the deployment is being deleted" },
+}
+
+function addTraffic(api: Api, { db, log }: DeploymentRoutes): void {
+  const actions = [
+    {
+      name: "traffic",
+      summary: "Gives a canary another percentage of the threads; no thread leaves it when that is larger.",
+      body: trafficBody,
+      act: (tx: Db, ids: RevisionIds, { weight }: { weight?: number }) => setTraffic(tx, ids, weight ?? 0),
+    },
+    {
+      name: "promote",
+      summary: "Lets a canary take over: it gets all threads and all requests.",
+      body: z.object({}),
+      act: (tx: Db, ids: RevisionIds) => promote(tx, ids),
+    },
+    {
+      name: "abort",
+      summary: "Takes all threads from a canary; the revision that serves goes on with them.",
+      body: z.object({}),
+      act: (tx: Db, ids: RevisionIds) => abort(tx, ids),
+    },
+  ] as const
+  for (const { name, summary, body, act } of actions) {
+    addRoute(
+      api,
+      {
+        method: "post",
+        path: `${ofRevision.path}/${name}`,
+        params: ofRevision.params,
+        summary,
+        body: body as z.ZodType<{ weight?: number }>,
+        responses: { 200: oneRevision, ...noRevision, ...notACanary, 422: { description: "the body is malformed" } },
+      },
+      ({ c, params, body, bodyText }) => {
+        const { workspaceId } = c.get("caller")
+        const ids = { workspaceId, deploymentId: params.deployment_id, revisionId: params.revision_id }
+        return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
+          const row = await act(tx, ids, body)
+          const facts = {
+            deployment_id: row.deployment_id,
+            revision_id: row.revision_id,
+            action: name,
+            weight: row.weight,
+          }
+          return { status: 200, body: renderRevision(row), committed: () => log.info(facts, "traffic changed") }
+        })
+      },
+    )
+  }
 }
 
 const projectFields = {
@@ -158,7 +218,7 @@ const projectReply = z.object({
   }),
 })
 
-/** The first version's way to a new revision; its `shareable` has no meaning here (control-plane §1.7). */
+/** The way to create a revision in the API's first version; its `shareable` has no meaning here (control-plane §1.7). */
 function addCreateOfProject(api: Api, { db, log, ...rules }: DeploymentRoutes): void {
   addRoute(
     api,
@@ -166,7 +226,7 @@ function addCreateOfProject(api: Api, { db, log, ...rules }: DeploymentRoutes): 
       method: "post",
       path: "/v1/projects/{deployment_id}/revisions",
       params: onePath.params,
-      summary: "Makes a revision the way clients of the first version ask for it.",
+      summary: "Creates a revision; the form that clients of the first API version use.",
       body: z.object(projectFields),
       responses: { 201: { description: "the project", schema: projectReply }, ...createRefusals },
     },
@@ -181,7 +241,7 @@ function addCreateOfProject(api: Api, { db, log, ...rules }: DeploymentRoutes): 
         onConflict: undefined,
         actor: actorOf(caller),
       }
-      tellIgnored(c, ignoredFieldsOf(bodyText, projectFields))
+      setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, projectFields))
       return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
         const row = await createRevision(tx, rules, { workspaceId, deploymentId: params.deployment_id }, wanted)
         const { deployment_id: id, revision_id, status } = row

@@ -1,30 +1,29 @@
-/** How many units the deployments of a workspace may have together, so that one team cannot fill the machine. */
+/** Checks the quotas of the workspace before a deployment is stored or its resources change. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { Conflict } from "@superstep/toolkit/errors/errors"
-import { replicasOf, type SourceConfig } from "./deployment.js"
-import { lockNames, unitsAskedFor } from "./queries.js"
-
-export interface RoomRules {
-  /** Most units of a workspace. A deployment that sleeps counts, since it may wake at any time. */
-  readonly unitsPerWorkspace: number
-}
+import { type QuotaRules, requireQuota } from "../quotas/operations.js"
+import { difference, nothing } from "../quotas/quota.js"
+import type { SourceConfig } from "./deployment.js"
+import { findUnits } from "./queries.js"
+import { useOf } from "./use.js"
 
 /**
- * Call it before a deployment is stored, or before its resources change. It makes others of the workspace who ask for
- * room wait until the transaction ends.
- * @param current  what the deployment has now; undefined for a new one
- * @throws Conflict  the workspace has no room for the units that `wanted` adds
+ * @param current  the deployment's present amounts; undefined for a new one
+ * @throws Conflict  `quota_exceeded`
  */
-export async function requireRoom(
+export const requireRoom = (
   tx: Db,
-  { unitsPerWorkspace: most }: RoomRules,
+  rules: QuotaRules,
   { workspaceId, wanted, current }: { workspaceId: string; wanted: SourceConfig; current?: SourceConfig | undefined },
-): Promise<void> {
-  const added = replicasOf(wanted) - (current ? replicasOf(current) : 0)
-  if (added <= 0) return
-  await lockNames(tx, workspaceId)
-  const used = await unitsAskedFor(tx, workspaceId)
-  if (used + added <= most) return
-  const has = `the deployments of this workspace ask for ${used} of ${most} units (SUPERSTEP_WORKSPACE_UNITS)`
-  throw new Conflict(`${has}, and this adds ${added}: lower a min_scale, or delete what is not used`, "workspace_full")
+): Promise<void> =>
+  requireQuota(tx, rules, workspaceId, difference(useOf(wanted), current === undefined ? nothing : useOf(current)))
+
+/**
+ * Room for one more unit than now serve a deployment.
+ * @throws Conflict  `quota_exceeded`
+ */
+export async function requireRoomForUnit(tx: Db, rules: QuotaRules, deploymentId: string): Promise<void> {
+  const now = await findUnits(tx, deploymentId)
+  if (!now) return
+  const { workspace_id, source_config: config, units } = now
+  await requireQuota(tx, rules, workspace_id, difference(useOf(config, units + 1), useOf(config, units)))
 }

@@ -1,8 +1,8 @@
-/** HTTP for deployments: parse, call an operation, render. What is done to one beyond a PATCH is in `action-routes.ts`. */
+/** HTTP for deployments: parse, call an operation, render. Actions beyond a PATCH are in `action-routes.ts`. */
 import { z } from "@hono/zod-openapi"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { actorOf } from "../http/authenticate.js"
-import { ignoredFieldsOf, tellIgnored } from "../http/ignored-fields.js"
+import { ignoredFieldsOf, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
 import { pageOf, pageReply, sendPage } from "../http/page.js"
 import {
   answerWithDeployment,
@@ -43,7 +43,7 @@ export function addDeploymentRoutes(api: Api, options: DeploymentRoutes): void {
   addCreate(api, options)
   addList(api, options)
   addBulkDelete(api, options)
-  // Before the deployments' own addresses, of which it would be one.
+  // Before the routes with a deployment's id, which would match this path too.
   addFreeCount(api, options)
   addRead(api, options)
   addPatch(api, options)
@@ -60,10 +60,11 @@ function addCreate(api: Api, options: DeploymentRoutes): void {
       body: createBody,
       responses: {
         201: oneReply,
-        400: { description: "a rule of the source or a reserved name forbids it" },
+        400: { description: "the source does not allow it, or a secret has a reserved name" },
         ...noScopeOfSecrets,
         409: {
-          description: "the name or the agent's environment is taken (`conflicting_id`), or the workspace is full",
+          description:
+            "the name or the agent's environment is taken (`conflicting_id`), or a quota of the workspace is exceeded",
         },
         422: { description: "the body is malformed" },
       },
@@ -80,7 +81,7 @@ function addCreate(api: Api, options: DeploymentRoutes): void {
         secrets: body.secrets ?? [],
         actor: actorOf(caller),
       }
-      tellIgnored(c, ignoredFieldsOf(bodyText, createFields, knownParts))
+      setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, createFields, knownParts))
       return answerWithDeployment(options, { c, bodyText, status: 201, done: "deployment created" }, (tx) =>
         createDeployment(tx, options, caller.workspaceId, wanted),
       )
@@ -94,13 +95,13 @@ function addList(api: Api, { db, agentsUrl }: DeploymentRoutes): void {
     {
       method: "get",
       path: "/v2/deployments",
-      summary: "Lists the workspace's deployments: an exact name first, then newest first.",
+      summary: "Lists the workspace's deployments, newest first; an exact match of the name comes first.",
       query: listQuery,
       responses: { 200: { description: "a page of deployments", schema: pageReply(deploymentReply) } },
     },
     async ({ c, query }) => {
       const page = pageOf(query)
-      // Nothing here has tags, knows its image's version or lives in a remote data plane: asked for, none is found.
+      // Nothing here has tags, an image version or a remote data plane: a filter by them finds nothing.
       if (query.tag_value_ids?.length || query.image_version || query.remote_reconciled) {
         return sendPage(c, page, { resources: [], total: 0 })
       }
@@ -127,7 +128,7 @@ function addFreeCount(api: Api, { db }: DeploymentRoutes): void {
       method: "get",
       path: "/v2/deployments/free-count",
       summary: "Counts the workspace's deployments of the free types.",
-      responses: { 200: { description: "how many there are", schema: z.object({ count: z.int() }) } },
+      responses: { 200: { description: "the number of deployments", schema: z.object({ count: z.int() }) } },
     },
     async ({ c }) => c.json({ count: await countFree(db, c.get("caller").workspaceId) }),
   )
@@ -148,11 +149,11 @@ function addPatch(api: Api, options: DeploymentRoutes): void {
     {
       method: "patch",
       ...onePath,
-      summary: "Changes a deployment; new code, secrets or resources make a revision.",
+      summary: "Changes a deployment; new code, secrets or resources create a revision.",
       body: patchBody,
       responses: {
         200: oneReply,
-        400: { description: "a field is fixed, or a rule of the source forbids it" },
+        400: { description: "a field cannot be changed, or the source does not allow it" },
         ...noScopeOfSecrets,
         ...changeRefusals,
         422: { description: "the body is malformed" },
@@ -173,7 +174,7 @@ function addPatch(api: Api, options: DeploymentRoutes): void {
         expectedVersions: ifMatch(c),
         actor: actorOf(caller),
       }
-      tellIgnored(c, ignoredFieldsOf(bodyText, patchFields, knownParts))
+      setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, patchFields, knownParts))
       return answerWithDeployment(options, { c, bodyText, status: 200, done: "deployment changed" }, (tx) =>
         patchDeployment(tx, options, ids, patch),
       )
@@ -187,11 +188,11 @@ function addDelete(api: Api, { db, log }: DeploymentRoutes): void {
     {
       method: "delete",
       ...onePath,
-      summary: "Marks a deployment for deletion; a moment later it is gone.",
+      summary: "Marks a deployment for deletion, which takes a few moments.",
       query: deleteQuery,
       responses: {
-        204: { description: "marked; nothing to read" },
-        400: { description: "`force` on one that is not being deleted" },
+        204: { description: "marked for deletion" },
+        400: { description: "`force` for a deployment that is not being deleted" },
         ...notFound,
         412: { description: "`If-Match` names another version" },
       },
@@ -215,9 +216,9 @@ function addBulkDelete(api: Api, { db, log }: DeploymentRoutes): void {
       summary: "Marks several deployments for deletion.",
       query: bulkDeleteQuery,
       responses: {
-        200: { description: "all of them are marked", schema: bulkDeleteReply },
-        207: { description: "some are not, and why", schema: bulkDeleteReply },
-        422: { description: "no ids, more than 100, or one that is none" },
+        200: { description: "all are marked for deletion", schema: bulkDeleteReply },
+        207: { description: "some are not; with the reason for each", schema: bulkDeleteReply },
+        422: { description: "no ids, more than 100, or an invalid id" },
       },
     },
     async ({ c, query }) => {

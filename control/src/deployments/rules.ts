@@ -1,4 +1,4 @@
-/** What each source asks for and forbids, beyond the form of single fields (D7–D10). Pure. */
+/** What each source requires and forbids, beyond the format of single fields (D7–D10). Pure. */
 import { InvalidInput, type Problem, Refused } from "@superstep/toolkit/errors/errors"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
 import type { Partially, ResourceSpec, Source, SourceConfig } from "./deployment.js"
@@ -18,7 +18,7 @@ const inRevisionConfig = (field: keyof SourceRevisionConfig, message: string, ty
 
 const required = "this field is required"
 
-/** The fields that say where the code is, by source; `internal_*` sources get theirs later. */
+/** The required fields that locate the code, by source; `internal_*` sources get theirs later. */
 function missing(source: Source, config: SourceConfig, revision: SourceRevisionConfig): Problem[] {
   switch (source) {
     case "github":
@@ -43,13 +43,13 @@ function missing(source: Source, config: SourceConfig, revision: SourceRevisionC
 function misplaced(source: Source, config: SourceConfig, revision: SourceRevisionConfig): Problem[] {
   const isImage = source === "external_docker" || source === "internal_docker"
   return [
-    ...(config.repo_url && source !== "github" ? [inSourceConfig("repo_url", "belongs to github sources")] : []),
-    ...(revision.repo_ref && source !== "github" ? [inRevisionConfig("repo_ref", "belongs to github sources")] : []),
-    ...(revision.image_uri && !isImage ? [inRevisionConfig("image_uri", "belongs to sources that are images")] : []),
+    ...(config.repo_url && source !== "github" ? [inSourceConfig("repo_url", "is only for github sources")] : []),
+    ...(revision.repo_ref && source !== "github" ? [inRevisionConfig("repo_ref", "is only for github sources")] : []),
+    ...(revision.image_uri && !isImage ? [inRevisionConfig("image_uri", "is only for sources that are images")] : []),
   ]
 }
 
-/** A tag does not move, so nothing could be pushed to it (control-plane §3.5). */
+/** A tag does not move, so no push could change it (control-plane §3.5). */
 const pushOnTag = (config: SourceConfig, revision: SourceRevisionConfig): Problem[] =>
   config.build_on_push && revision.repo_ref?.startsWith("refs/tags/")
     ? [inSourceConfig("build_on_push", "must be false when repo_ref is a tag")]
@@ -57,7 +57,7 @@ const pushOnTag = (config: SourceConfig, revision: SourceRevisionConfig): Proble
 
 /**
  * @throws InvalidInput  with every problem at once
- * @throws Refused       what the original answers 400 to (CP-D14)
+ * @throws Refused       what the original answers with 400 (CP-D14)
  */
 export function checkSource(
   source: Source,
@@ -79,8 +79,8 @@ export function checkSource(
 }
 
 /**
- * A new `resource_spec` takes the place of the stored one as a whole. Someone who sends only one end of the scale still
- * counts on the other end, so that one is compared too.
+ * A new `resource_spec` replaces the stored one as a whole. A caller that sends only one end of the scale still relies on
+ * the other end, so that one is compared too.
  * @throws InvalidInput  `min_scale` is above `max_scale`
  */
 export function checkScale(sent: ResourceSpec | null | undefined, stored: ResourceSpec | null = null): void {
@@ -97,13 +97,13 @@ export function checkScale(sent: ResourceSpec | null | undefined, stored: Resour
 }
 
 /**
- * An archive belongs to one deployment (U4), so a new one has none yet.
+ * An archive belongs to one deployment (U4), so a new deployment has none yet.
  * @throws Refused
  */
 export function checkNoTarball(wanted: Partially<SourceRevisionConfig>): void {
   if (!wanted.source_tarball_path) return
-  const next = "create the deployment first, then ask for an address (POST …/upload-url) and PATCH it"
-  throw new Refused(`source_tarball_path is no object_path that was handed out: ${next}`, "unknown_upload")
+  const next = "create the deployment first, request an address with POST …/upload-url, then PATCH the deployment"
+  throw new Refused(`source_tarball_path is not an object_path of this deployment: ${next}`, "unknown_upload")
 }
 
 const immutable = [
@@ -115,12 +115,12 @@ const immutable = [
   "template_id",
 ] as const satisfies readonly (keyof SourceConfig)[]
 
-/** @throws Refused  a field that is fixed at creation would change; sending its present value is fine */
+/** @throws Refused  a field that is fixed at creation would change; its present value is accepted */
 export function checkUnchanged(current: SourceConfig, change: Partially<SourceConfig>): void {
   for (const field of immutable) {
     const wanted = change[field]
     if (wanted === null || wanted === undefined) continue
     if (JSON.stringify(wanted) === JSON.stringify(current[field])) continue
-    throw new Refused(`source_config.${field} is fixed when a deployment is created: create another one`, "immutable")
+    throw new Refused(`source_config.${field} cannot be changed after creation: create another deployment`, "immutable")
   }
 }

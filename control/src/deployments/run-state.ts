@@ -1,6 +1,6 @@
 /**
- * Pauses, resumes and restarts: what the owner wants of the machines, which `pipeline/` brings there. None of it makes
- * a revision.
+ * Pauses, resumes and restarts: stores the run state that the owner wants, which `pipeline/` then carries out. None of it
+ * creates a revision.
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict } from "@superstep/toolkit/errors/errors"
@@ -9,7 +9,7 @@ import { type DeploymentIds, deploymentNotFound, holdForChange } from "./hold.js
 import { askForRestart, type DeploymentRow, deploymentById, type RunState, setDesiredRunState } from "./queries.js"
 
 /**
- * Says whether a deployment should run. Saying what is so already changes nothing.
+ * Sets whether a deployment should run. Changes nothing if that is so already.
  * @throws NotFound | Conflict | PreconditionFailed
  */
 export async function setRunState(
@@ -23,7 +23,7 @@ export async function setRunState(
 }
 
 /**
- * Asks for new processes of what serves.
+ * Requests new processes for the serving revision.
  * @throws NotFound | PreconditionFailed
  * @throws Conflict  it is paused, or being deleted
  */

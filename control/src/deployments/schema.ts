@@ -1,16 +1,23 @@
-/** What the requests and replies of deployments look like. */
+/** The format of requests and replies about deployments. */
 import { z } from "@hono/zod-openapi"
 import { commaSeparated, optionalParameter, text, trueOrFalse, uuid } from "../http/fields.js"
 import { pageQuery } from "../http/page.js"
-import { healths, runStates } from "../pipeline/health.js"
+import { healths, runStates } from "../planner/health.js"
 import { sourceRevisionConfigReply } from "../revisions/schema.js"
 import { unsettable } from "./change.js"
-import { agentEnvironments, deploymentStatuses, deploymentTypes, sources } from "./deployment.js"
+import {
+  agentEnvironments,
+  deploymentStatuses,
+  deploymentTypes,
+  orphanRules,
+  sources,
+  threadPinnings,
+} from "./deployment.js"
 import { changeFields, configFields, secrets } from "./fields.js"
 import { resourceSpecReply } from "./resource-spec.js"
 import { resourceTierNames } from "./resource-tiers.js"
 
-/** Lower-case letters, digits and dashes; it starts with a letter and is part of a public URL (CP-D2). */
+/** Lower-case letters, digits and dashes; starts with a letter, and becomes part of a public URL (CP-D2). */
 const deploymentName = z
   .string()
   .regex(
@@ -41,7 +48,7 @@ const namedAgent = ({ agent, ...body }: z.output<typeof createObject>) => ({
   environment: body.agent_environment ?? agent?.environment,
 })
 
-/** Both spellings of the agent become one. */
+/** Merges the two spellings of the agent. */
 export const createBody = createObject
   .superRefine((body, ctx) => {
     const problem = (field: string, message: string) => ctx.addIssue({ code: "custom", path: [field], message })
@@ -64,7 +71,10 @@ export const patchFields = {
   display_name: text.min(1).max(255).nullish(),
   revision_source: z.enum(["internal_docker", "internal_source"]).nullish(),
   tracked_packages: z.array(z.string()).nullish(),
-  unset: z.array(z.enum(unsettable)).nullish().openapi({ description: "what to clear, since nulls leave as is" }),
+  unset: z
+    .array(z.enum(unsettable))
+    .nullish()
+    .openapi({ description: "fields to clear, since null keeps the present value" }),
 }
 export const patchBody = z.object(patchFields)
 
@@ -74,23 +84,25 @@ export const listQuery = z.object({
   name_contains: optionalParameter(text),
   status: optionalParameter(z.enum(deploymentStatuses)),
   deployment_type: optionalParameter(z.enum(deploymentTypes)),
-  deployment_ids: optionalParameter(commaSeparated.pipe(z.array(uuid))).openapi({ description: "ids with commas" }),
+  deployment_ids: optionalParameter(commaSeparated.pipe(z.array(uuid))).openapi({
+    description: "ids, separated by commas",
+  }),
   image_version: optionalParameter(text),
   remote_reconciled: optionalParameter(trueOrFalse),
-  tag_value_ids: optionalParameter(commaSeparated).openapi({ description: "ids with commas" }),
+  tag_value_ids: optionalParameter(commaSeparated).openapi({ description: "ids, separated by commas" }),
   agent_id: optionalParameter(text),
   agent_environment: optionalParameter(z.enum(agentEnvironments)),
 })
 
 export const deleteQuery = z.object({
   delete_tracing_project: optionalParameter(trueOrFalse),
-  force: optionalParameter(trueOrFalse).openapi({ description: "only for one that is being deleted already" }),
+  force: optionalParameter(trueOrFalse).openapi({ description: "only for a deployment that is being deleted already" }),
 })
 
 export const bulkDeleteQuery = z.object({
   deployment_ids: commaSeparated
     .pipe(z.array(uuid).min(1).max(100))
-    .openapi({ description: "at most 100 ids with commas" }),
+    .openapi({ description: "at most 100 ids, separated by commas" }),
   ...deleteQuery.shape,
 })
 
@@ -110,7 +122,9 @@ export const deploymentTierFields = { deployment_type: z.enum(deploymentTypes) }
 export const deploymentTierBody = z.object(deploymentTierFields)
 
 export const rollbackFields = {
-  revision_id: uuid.nullish().openapi({ description: "the last good one before the one that serves, unless given" }),
+  revision_id: uuid
+    .nullish()
+    .openapi({ description: "the revision to restore; default the last good one before the one that serves" }),
 }
 export const rollbackBody = z.object(rollbackFields)
 
@@ -119,10 +133,10 @@ const nullableText = z.string().nullable()
 const sourceConfigReply = z.object({
   integration_id: nullableText,
   repo_url: nullableText,
-  repo_branch: nullableText.openapi({ description: "the branch as configured" }),
+  repo_branch: nullableText.openapi({ description: "the configured branch" }),
   deployment_type: z.enum(deploymentTypes).nullable(),
   build_on_push: z.boolean().nullable(),
-  custom_url: z.string().openapi({ description: "where the deployment answers" }),
+  custom_url: z.string().openapi({ description: "the address of the deployment" }),
   resource_spec: resourceSpecReply.nullable(),
   listener_id: nullableText,
   listener_config: z.object({ k8s_namespace: nullableText }).nullable(),
@@ -130,6 +144,11 @@ const sourceConfigReply = z.object({
   build_command: nullableText,
   template_id: nullableText,
   watch_paths: z.array(z.string()).readonly().nullable(),
+  thread_pinning: z.enum(threadPinnings).nullable(),
+  max_pin_age_days: z.int().nullable(),
+  on_orphaned_threads: z.enum(orphanRules).nullable(),
+  canary_weight: z.int().nullable(),
+  rollback_on: z.object({ min_runs: z.int() }).nullable(),
 })
 
 export const deploymentReply = z
@@ -152,12 +171,14 @@ export const deploymentReply = z
     agent_environment: nullableText,
     run_state: z
       .enum(runStates)
-      .openapi({ description: "asleep: the next request wakes it; paused: its owner stopped it" }),
+      .openapi({ description: "asleep: the next request wakes it; paused: stopped by its owner" }),
     health: z
       .enum(healths)
       .nullable()
-      .openapi({ description: "what a caller would see now; null when no revision serves" }),
-    is_restarting: z.boolean().openapi({ description: "whether a restart is still to replace processes" }),
+      .openapi({ description: "what a caller would get now; null when no revision serves" }),
+    is_restarting: z
+      .boolean()
+      .openapi({ description: "whether a requested restart has not replaced all processes yet" }),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
   })

@@ -10,7 +10,7 @@ const next = (secrets: SecretChange[] | undefined, mode?: SecretsMode) =>
 
 const kept = (name: string) => `${name}=${secretMask}`
 
-test("a list replaces the set, a null takes a name away, an empty list changes nothing (CP-D6)", () => {
+test("a list replaces the set, a null removes a name, an empty list changes nothing (CP-D6)", () => {
   const one = { name: "C", value: "1" }
   const none = { name: "A", value: null }
 
@@ -33,7 +33,7 @@ before(async () => {
 })
 after(() => api[Symbol.asyncDispose]())
 
-test("each change of secrets is pinned by the revision that it makes", async () => {
+test("each change of secrets is pinned by the revision that it creates", async () => {
   const { body: deployment } = await api.call("POST", "/v2/deployments", {
     body: {
       ...exampleDeployment(),
@@ -64,7 +64,7 @@ test("each change of secrets is pinned by the revision that it makes", async () 
   assert.equal((await api.call("PATCH", path, { body: { secrets: twice } })).status, 422)
 })
 
-test("what nulls cannot clear is named in unset (CP-D7)", async () => {
+test("fields that null does not clear are listed in unset (CP-D7)", async () => {
   const { body: image } = await api.call("POST", "/v2/deployments", {
     body: {
       name: "image",

@@ -1,22 +1,22 @@
-/** What a change of secrets asks for (CP-D6). Pure. */
+/** Computes the result of a change of secrets (CP-D6). Pure. */
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { repeatedNames, type SecretValue, secretMask } from "../secrets/secret.js"
 
-/** A secret as a change sends it; null takes it away. */
+/** A secret in a change; null removes it. */
 export interface SecretChange {
   readonly name: string
   readonly value: string | null
 }
 
-/** `replace`: what is sent is the whole set. `merge`: what is not named stays. */
+/** `replace`: the given list is the whole set. `merge`: secrets that are not named stay. */
 export const secretsModes = ["replace", "merge"] as const
 export type SecretsMode = (typeof secretsModes)[number]
 
 /**
- * The whole set that a change leads to. An empty list changes nothing, as with the original, unless the mode says that
- * it is exact. Without a mode a list replaces; one that takes a name away is an edit, and leaves what it does not name.
- * @param stored  the names that there are
- * @returns       what stays bears the mask; undefined when nothing changes
+ * The whole set after a change. An empty list changes nothing, as with the original, unless the mode says that the list is
+ * exact. Without a mode a list replaces the set, except that one which removes a name is an edit and keeps the others.
+ * @param stored  the names of the present set
+ * @returns       the whole set, in which unchanged values are masked; undefined when nothing changes
  * @throws InvalidInput  a name is given twice
  */
 export function nextSecrets(

@@ -7,7 +7,7 @@ const unknownId = "00000000-0000-4000-8000-000000000000"
 const asBrowser = { headers: { "x-api-key": "" } }
 const pathOf = (tenant: string, id: string) => `/o/${tenant}/host/deployments/${id}`
 
-test("the link that the CLIs print leads to a page, which without a key tells what its address says and no more", async () => {
+test("the link that the CLIs print shows a page, which without a key contains only what its address contains", async () => {
   await using api = await startApi()
   const { body: deployment } = await api.call("POST", "/v2/deployments", { body: exampleDeployment("very-private") })
 
@@ -21,16 +21,16 @@ test("the link that the CLIs print leads to a page, which without a key tells wh
   assert.equal(page.headers.get("cache-control"), "no-store")
   assert.ok(page.text.includes(`superstep logs -f ${deployment.id}`), page.text)
   assert.ok(page.text.includes(`langgraph deploy logs --deployment-id ${deployment.id}`))
-  for (const told of ["very-private", "MODEL_KEY", "github.com", deployment.latest_revision_id, "<script"]) {
-    assert.ok(!page.text.includes(told), told)
+  for (const reported of ["very-private", "MODEL_KEY", "github.com", deployment.latest_revision_id, "<script"]) {
+    assert.ok(!page.text.includes(reported), reported)
   }
   assert.equal(below.text, page.text)
-  // One that is not there looks the same, so that ids cannot be tried out.
+  // A missing deployment looks the same, so that ids cannot be probed.
   const own = page.text.replaceAll(deployment.id, unknownId).replaceAll(api.workspaceId, unknownId)
   assert.deepEqual([nobody.status, nobody.text], [200, own])
 })
 
-test("with a key of the workspace it tells name, address and status", async () => {
+test("with a key of the workspace the page shows name, address and status", async () => {
   await using api = await startApi()
   const { body: deployment } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
   const { clearKey } = await createApiKey(api.db, { workspaceId: api.workspaceId, name: "r", scopes: ["read"] })
@@ -43,15 +43,15 @@ test("with a key of the workspace it tells name, address and status", async () =
   const wrong = await api.call("GET", path, { headers: { "x-api-key": "ssk_wrong" } })
 
   assert.equal(page.status, 200)
-  for (const told of ["shop-bot", "http://agents.test:8901/d/shop-bot", "AWAITING_DATABASE", "CREATING"]) {
-    assert.ok(page.text.includes(told), told)
+  for (const reported of ["shop-bot", "http://agents.test:8901/d/shop-bot", "AWAITING_DATABASE", "CREATING"]) {
+    assert.ok(page.text.includes(reported), reported)
   }
   assert.ok(!page.text.includes("MODEL_KEY"))
   assert.equal(ofOrg.text, page.text)
   assert.deepEqual([ofOther.status, elsewhere.status, wrong.status], [403, 404, 401])
 })
 
-test("what stands in the address is text, and what is no id is no page", async () => {
+test("the address is escaped in the page, and an invalid id has no page", async () => {
   await using api = await startApi()
   const { body: deployment } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
   await api.call("PATCH", `/v2/deployments/${deployment.id}`, {

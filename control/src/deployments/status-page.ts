@@ -1,6 +1,6 @@
 /**
- * The page that "View status" of both official CLIs leads to (control-plane §2.2, row 4). A browser has no key to show:
- * it learns what stands in the address, whether there is such a deployment or not. Whoever shows a key learns more.
+ * The page behind "View status" of both official CLIs (control-plane §2.2, row 4). A browser sends no key: it gets only what
+ * is in the address, whether there is such a deployment or not. A caller with a key gets more.
  */
 import { z } from "@hono/zod-openapi"
 import type { Db } from "@superstep/toolkit/db/database"
@@ -16,11 +16,11 @@ import { findDeployment } from "./operations.js"
 interface StatusPage {
   readonly db: Db
   readonly agentsUrl: string
-  /** Finds out who asks. @throws Unauthenticated | Forbidden */
+  /** Identifies the caller. @throws Unauthenticated | Forbidden */
   readonly identify: (c: Context, tenantId: string) => Promise<Caller>
 }
 
-/** Rows of a table: what a thing is called, and what it is. */
+/** Rows of a table: name and value. */
 type Facts = readonly (readonly [name: string, value: string])[]
 
 export function addStatusPage(api: Api, { db, agentsUrl, identify }: StatusPage): void {
@@ -29,7 +29,7 @@ export function addStatusPage(api: Api, { db, agentsUrl, identify }: StatusPage)
     {
       method: "get",
       path: "/o/{tenant_id}/host/deployments/{deployment_id}",
-      summary: "A page for browsers that says how to look after a deployment; with a key also how it is.",
+      summary: "A page for browsers with the address of a deployment and useful commands; with a key also its state.",
       params: z.object({ tenant_id: uuid, deployment_id: uuid }),
       responses: {
         200: { description: "the page", schema: z.string(), contentType: "text/html" },

@@ -1,8 +1,13 @@
-/** What the control plane says to the edge, over a Unix socket (protocol/edge, "Admin socket"). Every request shows the token. */
+/**
+ * The edge's admin API for the control plane, over a Unix socket (protocol/edge, "Admin socket"). Each request carries
+ * the token.
+ */
+
 import { once } from "node:events"
 import { rm } from "node:fs/promises"
 import type { Server } from "node:http"
 import { createAdaptorServer } from "@hono/node-server"
+import { unixPathOf } from "@superstep/protocol/http/address"
 import { Conflict, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import { errorHandler } from "@superstep/toolkit/http/errors"
 import { addRoute, createApi } from "@superstep/toolkit/http/route"
@@ -30,10 +35,10 @@ const tally = z.object({
 export const statusSchema = z.object({
   pid: z.number(),
   generation: z.number(),
-  /** What it was started with, as whoever started it names that; an older edge does not tell. */
+  /** Identifies the settings it was started with, as its starter named them; an older edge does not report it. */
   command: z.string().default(""),
   units: z.record(z.string(), counts),
-  /** Since the edge started; an older edge tells none. */
+  /** Since the edge started; an older edge reports none. */
   deployments: z.record(z.string(), tally).default({}),
 })
 export const takenSchema = z.object({ generation: z.number() })
@@ -69,7 +74,7 @@ function adminApp(edge: Edge, succession: Succession) {
     {
       method: "get",
       path: "/status",
-      summary: "What is open at this moment, also on units that left the table",
+      summary: "Return what is open now, including on units that left the table",
       responses: { 200: { description: "the status", schema: statusSchema } },
     },
     ({ c }) => {
@@ -84,8 +89,8 @@ function adminApp(edge: Edge, succession: Succession) {
     {
       method: "post",
       path: "/successor",
-      summary: "Start an edge that listens on the same socket",
-      responses: { 201: { description: "it was started", schema: startedSchema } },
+      summary: "Start the successor, which listens on the same socket",
+      responses: { 201: { description: "the successor was started", schema: startedSchema } },
     },
     async ({ c }) => c.json({ pid: await succession.start() }, 201),
   )
@@ -94,8 +99,8 @@ function adminApp(edge: Edge, succession: Succession) {
     {
       method: "post",
       path: "/retire",
-      summary: "Leave new connections to the successor, and end when nothing is open any more",
-      responses: { 202: { description: "it ends by itself" } },
+      summary: "Stop accepting connections, and exit when nothing is open any more",
+      responses: { 202: { description: "it exits when nothing is open any more" } },
     },
     ({ c }) => {
       succession.retire()
@@ -105,7 +110,7 @@ function adminApp(edge: Edge, succession: Succession) {
   return api
 }
 
-/** Tables are taken one after the other; each is on disk before it is used, so that a restart never goes back. */
+/** Takes tables one after the other, and writes each to disk before use, so that a restart never returns to an older one. */
 function tableTaker(edge: Edge): (table: Table) => Promise<void> {
   let last: Promise<unknown> = Promise.resolve()
   const take = async (table: Table) => {
@@ -119,20 +124,23 @@ function tableTaker(edge: Edge): (table: Table) => Promise<void> {
   }
   return (table) => {
     const taken = last.then(() => take(table))
-    // The next in line does not care how this one ended; its own caller is told.
+    // A failure here goes to its own caller and does not stop the next table.
     last = taken.catch(() => undefined)
     return taken
   }
 }
 
-/** Listens where only this user may connect: who can send a table decides where every request goes. */
+/** Listens on a socket that only this user may connect to: whoever can send a table decides where every request goes. */
 export async function listenForAdmin(edge: Edge, succession: Succession): Promise<Server> {
   const server = createAdaptorServer({ fetch: adminApp(edge, succession).fetch }) as Server
-  await rm(edge.config.adminSocket, { force: true })
+  const path = unixPathOf(edge.config.adminAddress)
+  if (path === undefined)
+    throw new Error(`${edge.config.adminAddress} is no Unix socket, to which only this user could connect`)
+  await rm(path, { force: true })
   const listening = once(server, "listening")
-  // Node binds a path within this call, so no other file is made under this mask.
+  // Node binds a path within this call, so no other file is created with this umask.
   const mask = process.umask(0o177)
-  server.listen(edge.config.adminSocket)
+  server.listen(path)
   process.umask(mask)
   await listening
   return server

@@ -12,7 +12,7 @@ const ask = (url: string, change: Partial<Asked> = {}): Admission =>
 
 const statusOf = (admission: Admission) => ("refusal" in admission ? admission.refusal.status : "in")
 
-test("a known key lets in, and none or another one does not", () => {
+test("a known key is admitted, no key or an unknown one is not", () => {
   assert.equal(statusOf(ask("/d/chat/threads")), "in")
   assert.equal(statusOf(ask("/d/chat/threads", { headers: {} })), 401)
   assert.equal(statusOf(ask("/d/chat/threads", { headers: { "x-api-key": ["other"] } })), 401)
@@ -20,7 +20,7 @@ test("a known key lets in, and none or another one does not", () => {
   assert.equal(statusOf(ask("/d/chat/threads", { headers: { "x-api-key": [key, "other"] } })), 401)
 })
 
-test("a key that may only read is refused whatever else it sends, in words", () => {
+test("a read-only key gets an error for every request that may change something", () => {
   const asked = (method: string, path: string, more: Partial<Asked> = {}) =>
     ask(`/d/chat${path}`, { method, headers: { "x-api-key": [readKey] }, ...more })
 
@@ -34,18 +34,18 @@ test("a key that may only read is refused whatever else it sends, in words", () 
   assert.match(refused.refusal.detail, /may only read.*scope run, deploy or admin/)
 })
 
-test("a table of an older release does not say what a key may do: only what reads is let in", () => {
+test("with a table of an older release, which lacks rights of keys, only reading requests are admitted", () => {
   const former = indexTable({ generation: 1, routes: [route("chat", [], { read_keys: undefined })] })
   const asked = (method: string, path: string) =>
     admit({ method, url: `/d/chat${path}`, headers: { "x-api-key": [key] } }, former, limitBytes)
 
-  assert.equal(former.saysRights, false)
-  assert.equal(table.saysRights, true)
+  assert.equal(former.hasKeyRights, false)
+  assert.equal(table.hasKeyRights, true)
   assert.equal(statusOf(asked("GET", "/threads/x")), "in")
   assert.equal(statusOf(asked("POST", "/runs/stream")), 503)
 })
 
-test("a route without keys lets nobody in", () => {
+test("a route without keys admits nobody", () => {
   assert.equal(statusOf(ask("/d/closed/threads")), 401)
 })
 
@@ -64,7 +64,7 @@ test("the health check and CORS preflights need no key, other OPTIONS do", () =>
   assert.equal(statusOf(ask("/d/chat/threads", { method: "POST", headers: preflight })), 401)
 })
 
-test("an unknown name is 404 and says which", () => {
+test("an unknown name is 404, and the message contains it", () => {
   const admission = ask("/d/nobody/threads")
 
   assert.ok("refusal" in admission)
@@ -82,14 +82,14 @@ test("the control plane's paths are hidden from a caller with a key, and from a 
   assert.equal(statusOf(ask("/d/chat/internal/activate", { method: "OPTIONS", headers: preflight })), 404)
 })
 
-test("a body that says it is too large is not let through, one at the limit is", () => {
+test("a body with a too large Content-Length is refused, one at the limit is accepted", () => {
   const sized = (bytes: number) => ({ headers: { "x-api-key": [key], "content-length": [String(bytes)] } })
 
   assert.equal(statusOf(ask("/d/chat/threads", sized(limitBytes))), "in")
   assert.equal(statusOf(ask("/d/chat/threads", sized(limitBytes + 1))), 413)
 })
 
-test("two hosts and dot segments are malformed", () => {
+test("two Host headers and dot segments are malformed", () => {
   assert.equal(statusOf(ask("/d/chat/x", { headers: { "x-api-key": [key], host: ["a", "b"] } })), 400)
   assert.equal(statusOf(ask("/d/chat/../other/x")), 400)
 })

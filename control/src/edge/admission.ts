@@ -1,4 +1,4 @@
-/** Decides what becomes of a request before anything is sent anywhere. Pure. */
+/** Decides whether a request is admitted, and to which route, before anything is sent. Pure. */
 import { type Right, rightOf } from "./authorise.js"
 import type { HeaderLists } from "./headers.js"
 import { onlyReads } from "./reads.js"
@@ -13,19 +13,19 @@ import {
   unknownRight,
 } from "./refusal.js"
 import type { Route, RoutingTable } from "./table.js"
-import { hasDotSegment, isHealthCheck, isInternal, parseTarget, type Target } from "./target.js"
+import { hasDotSegment, hostOf, isHealthCheck, isInternal, parseTarget, type Target, targetAtHost } from "./target.js"
 
 export interface Asked {
   readonly method: string
   readonly url: string
   readonly headers: HeaderLists
-  /** It asks for a WebSocket. */
+  /** The request asks for a WebSocket. */
   readonly isUpgrade?: boolean
 }
 
 /**
- * health, preflight: anybody may send them, so they are held for nobody, wake nobody and keep nobody awake; use: whatever
- * a caller with a key sends.
+ * health, preflight: anybody may send them, so they never wait for a deployment, wake it or keep it awake.
+ * use: whatever a caller with a key sends.
  */
 export type RequestKind = "health" | "preflight" | "use"
 
@@ -37,14 +37,13 @@ export interface Admitted {
 
 export type Admission = Admitted | { readonly refusal: Refusal }
 
-/** @param bodyLimitBytes  largest body that is let through, by what `Content-Length` says of it */
+/** @param bodyLimitBytes  largest body that is admitted, by its `Content-Length` */
 export function admit(asked: Asked, table: RoutingTable, bodyLimitBytes: number): Admission {
-  const target = parseTarget(asked.url)
-  const route = target && table.find(target.name)
+  // Most request-smuggling tricks start with two Host headers (RFC 9112 §3.2 asks for a 400).
+  if ((asked.headers.host?.length ?? 0) > 1) return { refusal: malformed("the request has more than one Host header") }
+  const { route, target } = locate(asked, table)
   if (!target || !route) return { refusal: notReachable(target?.prefix ?? asked.url) }
-  // Two hosts are the beginning of most request-smuggling tricks (RFC 9112 §3.2 asks for a 400).
-  if ((asked.headers.host?.length ?? 0) > 1) return { refusal: malformed("the header Host is there twice") }
-  if (hasDotSegment(target.path)) return { refusal: malformed("the path has a segment . or ..: resolve it first") }
+  if (hasDotSegment(target.path)) return { refusal: malformed("the path contains a segment . or ..: resolve it first") }
   const kind = kindOf(asked, target)
   const right = kind === "use" ? rightOfCaller(asked.headers, route) : "run"
   if (!right) return { refusal: unauthenticated }
@@ -56,10 +55,21 @@ export function admit(asked: Asked, table: RoutingTable, bodyLimitBytes: number)
   return { route, target, kind }
 }
 
+/** At a host name of a deployment only that one is reachable, also below `/d/`: pages there share an origin. */
+function locate(
+  { url, headers }: Asked,
+  table: RoutingTable,
+): { route?: Route | undefined; target?: Target | undefined } {
+  const atHost = table.findByHost(hostOf(url, headers.host?.[0]))
+  if (atHost) return { route: atHost, target: targetAtHost(url, atHost.name) }
+  const target = parseTarget(url)
+  return { route: target && table.find(target.name), target }
+}
+
 function kindOf({ method, headers, isUpgrade }: Asked, { path }: Target): RequestKind {
   if (isUpgrade) return "use"
   if (isHealthCheck(method, path)) return "health"
-  // It cannot carry a key, browsers see to that.
+  // A preflight cannot carry a key: browsers do not send it.
   return method === "OPTIONS" && headers["access-control-request-method"] !== undefined ? "preflight" : "use"
 }
 

@@ -2,8 +2,8 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 import type { Route } from "./table.js"
 
-// By the list itself: a table's lists never change, and go with it. Read out of hex at each request they would cost more
-// than the comparison.
+// Decoded hashes by list: a list never changes and is collected with its table. Decoding the hex at each request would cost
+// more than the comparison.
 const read = new WeakMap<readonly string[], readonly Buffer[]>()
 
 function bytesOf(keyHashes: readonly string[]): readonly Buffer[] {
@@ -12,10 +12,10 @@ function bytesOf(keyHashes: readonly string[]): readonly Buffer[] {
   return known
 }
 
-/** `unknown`: the table is of an older release and does not tell. It may read, as every key may. */
+/** `unknown`: a table of an older release does not say. Such a key may read, as every key may. */
 export type Right = "run" | "read" | "unknown"
 
-/** @returns undefined when the route does not know the key */
+/** @returns  undefined when the route does not know the key */
 export function rightOf(
   key: string,
   { keys, read_keys: readKeys }: Pick<Route, "keys" | "read_keys">,
@@ -25,8 +25,8 @@ export function rightOf(
 }
 
 /**
- * Tells whether a key is one of the route's. Every stored hash is compared in full, so the time it takes tells nothing
- * about which one matched, or how far.
+ * Returns whether a key is one of the route's. Compares every stored hash in full, so the time it takes does not show
+ * which one matched, or how far.
  * @param keyHashes  SHA-256 of each key, in hex; a list that is never changed
  */
 function isKnownKey(key: string, keyHashes: readonly string[]): boolean {

@@ -4,10 +4,10 @@ import { isTrusted } from "./config.js"
 import type { Edge } from "./edge.js"
 import { type Caller, plainAddress } from "./headers.js"
 
-// A connection's other end stays who it is, for all its requests.
+// The peer of a connection is the same for all its requests.
 const known = new WeakMap<Socket, Caller>()
 
-/** Who is at the other end of a request's connection. */
+/** The peer of a request's connection. */
 export function callerOf(edge: Edge, { socket }: IncomingMessage): Caller {
   const found = known.get(socket)
   if (found) return found

@@ -1,7 +1,8 @@
-/** The control plane's side of the edge: how to start one, how to give it a table, what is open on it. */
+/** The control plane's client of the edge: starts one, sends it a table, asks what is open on it. */
 import { request as httpRequest } from "node:http"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
+import { type Address, connectOptions } from "@superstep/protocol/http/address"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
 import type { TlsFiles } from "@superstep/toolkit/http/tls-files"
@@ -14,20 +15,20 @@ import type { Table } from "./table.js"
 
 export type EdgeStatus = z.infer<typeof statusSchema>
 
-/** Where an edge is told what to do. */
+/** Where the control plane reaches an edge, and its token. */
 export interface EdgeAdmin {
-  readonly socketPath: string
+  readonly address: Address
   readonly token: Secret
 }
 
 /** The edge's program. */
-export const edgeEntry = fileURLToPath(new URL("main.js", import.meta.url))
+export const edgeEntry = fileURLToPath(import.meta.resolve("@superstep/control/edge/main"))
 
-// An edge answers in milliseconds; after this it hangs.
+// An edge answers in milliseconds; one that takes longer than this hangs.
 const timeoutMs = 5000
 
 /**
- * Gives the edge a table. When this returns, every new request uses it, also after a restart of the edge.
+ * Sends a table to the edge. When this returns, every new request uses it, also after a restart of the edge.
  * @throws Conflict     the edge has a newer generation: another control plane has taken over
  * @throws Unavailable  the edge does not answer; pushing the same table again is safe
  */
@@ -46,8 +47,8 @@ export async function edgeStatus(admin: EdgeAdmin): Promise<EdgeStatus> {
 }
 
 /**
- * Lets an edge start its successor, as its file of that name says. That one answers on the admin socket and the table file
- * of its own environment.
+ * Makes an edge start its successor from its successor file. The successor uses the admin socket and the table file of its
+ * own environment.
  * @returns  the successor's pid
  * @throws Unavailable  the edge does not answer
  */
@@ -57,30 +58,34 @@ export async function startSuccessor(admin: EdgeAdmin): Promise<number> {
   return startedSchema.parse(JSON.parse(body)).pid
 }
 
-/** Tells an edge that its successor has taken over. @throws Unavailable  it does not answer */
+/** Makes an edge retire, since its successor has taken over. @throws Unavailable  it does not answer */
 export async function retireEdge(admin: EdgeAdmin): Promise<void> {
   const { status, body } = await ask(admin, "POST", "/retire")
   if (status !== 202) throw new Error(`the edge refused to retire with ${status}: ${body}`)
 }
 
 export interface EdgeSpec {
-  /** Absolute, below 100 bytes. */
-  readonly adminSocket: string
+  /** Where it takes tables. */
+  readonly adminAddress: Address
   /** At least 32 characters. */
   readonly token: Secret
   /** Absolute: a `Successor` is written there before `startSuccessor` is called. */
   readonly successorFile: string
   /** Absolute. */
   readonly tablePath: string
-  /** Absolute: certificate and key, when it is to answer HTTPS. */
+  /** Absolute paths of certificate and key; with them the edge speaks HTTPS. */
   readonly tls?: TlsFiles | undefined
-  /** Absolute: where the control plane hears who is to wake up. */
-  readonly wakeSocket: string
+  /** Absolute: the folder with certificates of host names. */
+  readonly certificatesFolder?: string
+  /** Its descriptor 4 is a bound socket for plain HTTP. */
+  readonly hasPlainSocket?: boolean
+  /** Where the control plane takes requests to wake a deployment. */
+  readonly wakeAddress: Address
   readonly logLevel?: LogLevel
-  /** Addresses or networks of reverse proxies in front, by comma. */
+  /** Addresses or networks of reverse proxies in front, separated by commas. */
   readonly trustedProxies?: string
   readonly graceSeconds?: number
-  /** What its starter calls all of this; it tells it in its status. */
+  /** The starter's name for these settings; the edge reports it in its status. */
   readonly command?: string
 }
 
@@ -89,12 +94,14 @@ export function edgeProcess(spec: EdgeSpec): { argv: [string, ...string[]]; env:
   return {
     argv: [process.execPath, "--enable-source-maps", edgeEntry],
     env: {
-      [settings.adminSocket.env]: spec.adminSocket,
+      [settings.adminAddress.env]: spec.adminAddress,
       [settings.token.env]: spec.token.reveal(),
       [settings.successorFile.env]: spec.successorFile,
       [settings.tablePath.env]: spec.tablePath,
-      [settings.wakeSocket.env]: spec.wakeSocket,
+      [settings.wakeAddress.env]: spec.wakeAddress,
       ...(spec.tls && { [settings.tlsCert.env]: spec.tls.certFile, [settings.tlsKey.env]: spec.tls.keyFile }),
+      ...(spec.certificatesFolder && { [settings.certificatesFolder.env]: spec.certificatesFolder }),
+      ...(spec.hasPlainSocket && { [settings.hasPlainSocket.env]: "1" }),
       ...(spec.logLevel && { [settings.logLevel.env]: spec.logLevel }),
       ...(spec.trustedProxies && { [settings.trustedProxies.env]: spec.trustedProxies }),
       ...(spec.command !== undefined && { [settings.command.env]: spec.command }),
@@ -104,7 +111,7 @@ export function edgeProcess(spec: EdgeSpec): { argv: [string, ...string[]]; env:
 }
 
 async function ask(
-  { socketPath, token }: EdgeAdmin,
+  { address, token }: EdgeAdmin,
   method: string,
   path: string,
   body = "",
@@ -113,15 +120,19 @@ async function ask(
   const content = { "content-type": "application/json", "content-length": Buffer.byteLength(body) }
   const headers = { ...tokenHeader(token), ...content }
   const answer = await new Promise<{ status: number; body: string }>((resolve, reject) => {
-    const request = httpRequest({ socketPath, method, path, headers, signal, agent: false }, (response) => {
-      text(response).then((answered) => resolve({ status: response.statusCode ?? 0, body: answered }), reject)
-    })
+    const request = httpRequest(
+      { ...connectOptions(address), method, path, headers, signal, agent: false },
+      (response) => {
+        text(response).then((answered) => resolve({ status: response.statusCode ?? 0, body: answered }), reject)
+      },
+    )
     request.once("error", reject)
     request.end(body)
   }).catch((cause) => {
     throw new Unavailable("the edge does not answer on its admin socket", 1000, { cause })
   })
-  if (answer.status === 401) throw new Unavailable("the edge does not know our token: it is not ours", 1000)
+  if (answer.status === 401)
+    throw new Unavailable("the edge rejects our token: it belongs to another installation", 1000)
   return answer
 }
 

@@ -1,5 +1,6 @@
 /** Settings of the edge. `client.ts` sets them for an edge that the control plane starts. */
 import { BlockList, isIP, isIPv6 } from "node:net"
+import { isAddress } from "@superstep/protocol/http/address"
 import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
@@ -10,7 +11,9 @@ const wholeNumber = (fallback: number) =>
 
 const path = z.string("expected a path").startsWith("/", "expected an absolute path")
 
-/** A list of addresses and networks, by comma. */
+const address = z.string("expected an address").refine(isAddress, "expected unix:<path> or http://<host>:<port>")
+
+/** A list of addresses and networks, separated by commas. */
 export const networks = z
   .string()
   .default("")
@@ -18,7 +21,7 @@ export const networks = z
     const list = new BlockList()
     for (const entry of text.split(",").map((part) => part.trim())) {
       if (entry !== "" && !addNetwork(list, entry)) {
-        context.addIssue({ code: "custom", message: `${entry} is no address or network such as 10.0.0.0/8` })
+        context.addIssue({ code: "custom", message: `${entry} is not an address or a network such as 10.0.0.0/8` })
       }
     }
     return list
@@ -36,17 +39,17 @@ function addNetwork(list: BlockList, entry: string): boolean {
 export const settings = {
   command: {
     env: "SUPERSTEP_EDGE_COMMAND",
-    describe: "A name for all that it was started with, which it tells again when asked for its status.",
+    describe: "Identifier of the settings that the edge was started with, which it reports in its status.",
     schema: z.string().default(""),
   },
-  adminSocket: {
+  adminAddress: {
     env: "SUPERSTEP_EDGE_ADMIN",
-    describe: "Path of the Unix socket over which the control plane sends the table.",
-    schema: path,
+    describe: "Where the edge listens for the control plane, which sends it the table: `unix:<path>`.",
+    schema: address,
   },
   token: {
     env: "SUPERSTEP_EDGE_TOKEN",
-    describe: "Secret that the control plane shows on the admin socket, and the edge on the wake socket.",
+    describe: "Secret that the control plane sends on the admin socket, and the edge on the wake socket.",
     schema: z
       .string("expected a secret")
       .min(32, "expected at least 32 characters")
@@ -54,17 +57,17 @@ export const settings = {
   },
   successorFile: {
     env: "SUPERSTEP_EDGE_SUCCESSOR",
-    describe: "Path of the file in which the control plane writes how the next edge is started.",
+    describe: "Path of the file in which the control plane stores the command that starts the next edge.",
     schema: path,
   },
   tablePath: {
     env: "SUPERSTEP_EDGE_TABLE",
-    describe: "Path of the file that keeps the last table over a restart.",
+    describe: "Path of the file that stores the last table for a restart.",
     schema: path,
   },
   trustedProxies: {
     env: "SUPERSTEP_TRUSTED_PROXIES",
-    describe: "Addresses or networks, by comma, of reverse proxies in front whose X-Forwarded headers are believed.",
+    describe: "Addresses or networks of reverse proxies whose X-Forwarded headers are trusted, separated by commas.",
     schema: networks,
   },
   maxBodyBytes: {
@@ -72,19 +75,19 @@ export const settings = {
     describe: "Largest request body in bytes.",
     schema: wholeNumber(25 * 1024 * 1024),
   },
-  wakeSocket: {
+  wakeAddress: {
     env: "SUPERSTEP_EDGE_WAKE",
-    describe: "Path of the Unix socket where the control plane hears that a sleeping deployment is needed.",
-    schema: path,
+    describe: "Where the control plane takes requests to wake a deployment: `unix:<path>` or `http://<host>:<port>`.",
+    schema: address,
   },
   holdSeconds: {
     env: "SUPERSTEP_EDGE_HOLD_SECONDS",
-    describe: "How long a request waits for a deployment that sleeps, in seconds.",
+    describe: "How long a request waits for a sleeping deployment, in seconds.",
     schema: wholeNumber(60),
   },
   mostHeld: {
     env: "SUPERSTEP_EDGE_MOST_HELD",
-    describe: "How many requests may wait for deployments that sleep.",
+    describe: "How many requests may wait for sleeping deployments.",
     schema: wholeNumber(1000),
   },
   mostHeldEach: {
@@ -94,13 +97,27 @@ export const settings = {
   },
   tlsCert: {
     env: "SUPERSTEP_TLS_CERT",
-    describe: "PEM file of the certificate with which agents answer HTTPS; with `SUPERSTEP_TLS_KEY`.",
+    describe: "PEM file of the certificate for HTTPS; requires `SUPERSTEP_TLS_KEY`.",
     schema: path.optional(),
   },
   tlsKey: { env: "SUPERSTEP_TLS_KEY", describe: "PEM file of that certificate's key.", schema: path.optional() },
+  certificatesFolder: {
+    env: "SUPERSTEP_EDGE_CERTIFICATES",
+    describe: "Folder in which the control plane puts the certificates of host names.",
+    schema: path.optional(),
+  },
+  hasPlainSocket: {
+    env: "SUPERSTEP_EDGE_PLAIN",
+    describe: "1: descriptor 4 is a socket for plain HTTP, for certificate authorities and redirects.",
+    schema: z
+      .enum(["0", "1"])
+      .default("0")
+      .transform((flag) => flag === "1"),
+    defaultText: "`0`",
+  },
   graceSeconds: {
     env: "SUPERSTEP_EDGE_GRACE_SECONDS",
-    describe: "How long open requests and streams may go on after a stop signal, in seconds.",
+    describe: "How long open requests and streams may continue after a stop signal, in seconds.",
     schema: wholeNumber(10),
   },
   logLevel,
@@ -111,7 +128,7 @@ export type Config = Values<typeof settings>
 /** @throws InvalidSettings  naming every problem */
 export const readConfig = (): Config => readSettings(settings, process.env)
 
-/** Tells whether an address is that of a trusted proxy. */
+/** Returns whether an address is that of a trusted proxy. */
 export function isTrusted(proxies: BlockList, address: string): boolean {
   const plain = plainAddress(address)
   return isIP(plain) !== 0 && proxies.check(plain, isIPv6(plain) ? "ipv6" : "ipv4")

@@ -1,6 +1,6 @@
 /**
- * Counts what is open on each unit at this moment, whether or not the unit is still in the table, and remembers when
- * each was used last.
+ * Counts what is open on each unit now, whether or not the unit is still in the table, and remembers when each was last
+ * used.
  */
 
 export type OpenKind = "requests" | "streams" | "websockets"
@@ -8,20 +8,20 @@ export type OpenCounts = Readonly<Record<OpenKind, number>>
 
 /** One open exchange. */
 export interface OpenExchange {
-  /** It turned out to be a stream. */
+  /** Counts the exchange as a stream from now on. */
   becomeStream(): void
-  /** It is over. Further calls do nothing. */
+  /** Ends the exchange. Further calls do nothing. */
   close(): void
 }
 
 export interface Counters {
-  /** @param isUse  whether it keeps the unit from being idle; it does unless told */
+  /** @param isUse  whether the exchange counts as use of the unit (`idle_ms`); default true */
   open(unitId: string, kind: OpenKind, options?: { isUse: boolean }): OpenExchange
-  /** Everything that is open on a unit. */
+  /** How much is open on a unit, of all kinds. */
   openOn(unitId: string): number
   /**
-   * By unit: those with something open, and the given ones also when they have nothing. `idle_ms` is the time since it was
-   * used last, or since the edge started.
+   * By unit: all units with something open, and the given ones in any case. `idle_ms` is the time since the unit was last
+   * used, or since the edge started.
    */
   snapshot(unitIds: readonly string[]): Record<string, OpenCounts & { readonly idle_ms: number }>
 }
@@ -43,9 +43,9 @@ export function createCounters(): Counters {
 
   const open: Counters["open"] = (unitId, first, { isUse } = { isUse: true }) => {
     let kind: OpenKind | undefined = first
-    const noteUse = () => isUse && usedAt.set(unitId, performance.now())
+    const recordUse = () => isUse && usedAt.set(unitId, performance.now())
     add(unitId, first, 1)
-    noteUse()
+    recordUse()
     const becomeStream = () => {
       if (kind !== "requests") return
       add(unitId, "streams", 1)
@@ -56,7 +56,7 @@ export function createCounters(): Counters {
       if (kind === undefined) return
       add(unitId, kind, -1)
       kind = undefined
-      noteUse()
+      recordUse()
     }
     return { becomeStream, close }
   }

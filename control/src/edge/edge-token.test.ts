@@ -1,13 +1,14 @@
 import assert from "node:assert/strict"
 import { request } from "node:http"
 import test from "node:test"
+import { connectOptions } from "@superstep/protocol/http/address"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { pushTable, retireEdge, startSuccessor } from "./client.js"
 import { showsToken, tokenHeader } from "./edge-token.js"
 import { edgeWithUnit, withKey } from "./testing/harness.js"
 
-test("a request shows the token, or it does not", () => {
+test("a request is recognized by its token", () => {
   const token = new Secret("x".repeat(32))
 
   assert.ok(showsToken(tokenHeader(token).authorization, token))
@@ -15,22 +16,22 @@ test("a request shows the token, or it does not", () => {
     assert.ok(!showsToken(shown, token), shown)
 })
 
-test("an edge does nothing for who does not know its token", async () => {
+test("an edge refuses requests without its token", async () => {
   await using setup = await edgeWithUnit((_, response) => void response.end("still here"))
-  const { socketPath } = setup.edge.admin
-  const stranger = { socketPath, token: new Secret("somebody else's token, also long enough") }
+  const { address } = setup.edge.admin
+  const stranger = { address, token: new Secret("somebody else's token, also long enough") }
 
   await assert.rejects(pushTable(stranger, { generation: 9, routes: [] }), Unavailable)
   await assert.rejects(startSuccessor(stranger), Unavailable)
   await assert.rejects(retireEdge(stranger), Unavailable)
   const routes = ["PUT /table", "GET /status", "POST /successor", "POST /retire", "GET /openapi.json", "GET /"]
   for (const [method = "", path = ""] of routes.map((it) => it.split(" ")))
-    assert.equal(await statusOf({ socketPath, method, path }), 401, path)
+    assert.equal(await statusOf({ ...connectOptions(address), method, path }), 401, path)
 
   assert.equal(await (await fetch(`${setup.chat}/x`, { headers: withKey })).text(), "still here")
 })
 
-const statusOf = (options: { readonly socketPath: string; readonly method: string; readonly path: string }) =>
+const statusOf = (options: { readonly method: string; readonly path: string }) =>
   new Promise<number | undefined>((resolve, reject) => {
     const asked = request({ ...options, agent: false }, (response) => {
       response.resume()

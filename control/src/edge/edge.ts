@@ -1,8 +1,9 @@
 /**
- * What an edge knows: its settings, its table and what is open.
- * A swap of the table is one assignment. A request reads the table when it arrives, so it sees one or the other.
+ * The state of an edge: its settings, its table and what is open.
+ * A swap of the table is one assignment. A request reads the table when it arrives, so it sees either the old or the new one.
  */
 import type { Log } from "@superstep/toolkit/log/log"
+import { type Certificates, certificatesIn } from "./certificates.js"
 import type { Config } from "./config.js"
 import { type Counters, createCounters } from "./counters.js"
 import { createHolding, type Holding } from "./holding.js"
@@ -23,9 +24,10 @@ export interface Edge {
   readonly connections: UnitConnections
   readonly holding: Holding
   readonly rateLimit: RateLimit
+  readonly certificates: Certificates
   /** Fulfilled when the control plane has sent a table. */
   readonly tableTaken: Promise<void>
-  /** The table of this moment. */
+  /** The current table. */
   readonly table: RoutingTable
   /** Every request that arrives from now on uses this table; what is under way goes on. */
   swapTable(table: Table): void
@@ -40,6 +42,7 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
   })
   const rateLimit = createRateLimit()
   const tallies = createTallies()
+  const certificates = certificatesIn(config.certificatesFolder, log)
   const holding = createHolding({
     holdMs: config.holdSeconds * 1000,
     mostHeld: config.mostHeld,
@@ -51,6 +54,7 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
     config,
     holding,
     rateLimit,
+    certificates,
     log,
     counters: createCounters(),
     tallies,
@@ -64,6 +68,8 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
       take()
       connections.keepOnly(current.units)
       holding.release(current.isHeld)
+      const names = next.routes.flatMap(({ host_names = [] }) => host_names)
+      certificates.keepOnly(new Set(names.flatMap(({ certificate = [] }) => certificate)))
       const deployments = new Set(next.routes.map(({ deployment_id }) => deployment_id))
       rateLimit.keepOnly(deployments)
       tallies.keepOnly(deployments)

@@ -1,4 +1,4 @@
-/** The table's file that an edge of an older release has left, in which keys have no rights yet. */
+/** The table file of an edge of an older release, in which keys have no rights yet. */
 import assert from "node:assert/strict"
 import { writeFileSync } from "node:fs"
 import { test } from "node:test"
@@ -7,10 +7,10 @@ import { until } from "@superstep/toolkit/testing/until"
 import { edgeStatus, pushTable } from "./client.js"
 import { edgeFiles, route, startEdge, startUnit, token, withKey } from "./testing/harness.js"
 
-test("an edge that begins with such a table takes callers when it knows what their keys may do", async () => {
+test("an edge that starts with such a table admits callers once it knows the rights of keys", async () => {
   const folder = temporaryFolder()
   const files = edgeFiles(folder)
-  const admin = { socketPath: files.adminSocket, token }
+  const admin = { address: files.adminAddress, token }
   await using unit = await startUnit(folder, "u1", (_request, response) => response.end("done"))
   const { read_keys: _, ...former } = route("chat", [unit.unit])
   writeFileSync(files.tablePath, JSON.stringify({ generation: 7, routes: [former] }))
@@ -22,7 +22,7 @@ test("an edge that begins with such a table takes callers when it knows what the
   })
   const status = await until(() => edgeStatus(admin).catch(() => undefined), { what: "it answers us" })
   const listenedBefore = isListening
-  // The number that it has already: an edge of the older release has been given this table, too.
+  // The same number as in the file: an edge of the older release has been given this table, too.
   await pushTable(admin, { generation: 7, routes: [route("chat", [unit.unit])] })
   await using edge = await starting
   const answer = await fetch(`${edge.url}/d/chat/runs`, { method: "POST", headers: withKey })

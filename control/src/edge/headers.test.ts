@@ -10,20 +10,20 @@ const stamp = (change: Partial<Stamp> = {}): Stamp => ({
   ...change,
 })
 
-/** Headers as Node gives them. */
+/** Headers in the form that Node gives them. */
 function asked(lists: Readonly<Record<string, string[]>>): AskedHeaders {
   const rawHeaders = Object.entries(lists).flatMap(([name, lines]) => lines.flatMap((line) => [name, line]))
   return { rawHeaders, headersDistinct: lists }
 }
 
-/** A flat list by name; a name that is there twice fails. */
+/** A flat list by name; fails on a name that appears twice. */
 function byName(flat: readonly string[]): Record<string, string> {
   const entries = flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ""] as const] : []))
   assert.equal(new Set(entries.map(([name]) => name)).size, entries.length, flat.join(" "))
   return Object.fromEntries(entries)
 }
 
-test("Connection cannot take away whom a request is for or what the edge says", () => {
+test("the Connection header cannot remove identifying headers", () => {
   const sent = byName(
     requestHeaders(
       asked({ connection: ["host, x-superstep-unit, x-forwarded-for"], host: ["agents.example"] }),
@@ -36,14 +36,14 @@ test("Connection cannot take away whom a request is for or what the edge says", 
   assert.equal(sent["x-forwarded-for"], "203.0.113.9")
 })
 
-test("chunks or a length mean a body, whatever its method", () => {
+test("a Content-Length or chunks mean a body, for every method", () => {
   assert.deepEqual(
     [{ "transfer-encoding": ["chunked"] }, { "content-length": ["3"] }, { "content-length": ["0"] }, {}].map(hasBody),
     [true, true, false, false],
   )
 })
 
-test("what only the edge may say is taken off a caller, and the workspace's key goes no further", () => {
+test("headers that only the edge may set are removed from requests, and so is the workspace's key", () => {
   const sent = requestHeaders(
     asked({
       "x-superstep-unit": ["forged"],
@@ -75,7 +75,7 @@ test("what only the edge may say is taken off a caller, and the workspace's key 
   })
 })
 
-test("a trusted proxy is believed about its caller and adds itself", () => {
+test("forwarding headers of a trusted proxy are kept and extended", () => {
   const headers = requestHeaders(
     asked({
       "x-forwarded-for": ["198.51.100.7"],
@@ -94,8 +94,8 @@ test("a trusted proxy is believed about its caller and adds itself", () => {
   assert.equal(sent["x-forwarded-prefix"], "/agents/d/chat")
 })
 
-test("an answer keeps its locations, and a stream tells proxies not to hold it back", () => {
-  const told = responseHeaders(
+test("an answer keeps its Location headers, and a stream disables proxy buffering", () => {
+  const reported = responseHeaders(
     [
       ...["location", "/threads/t/runs/r/stream", "content-location", "/threads/t/runs/r"],
       ...["content-type", "text/event-stream; charset=utf-8", "connection", "keep-alive, x-hop", "x-hop", "1"],
@@ -104,7 +104,7 @@ test("an answer keeps its locations, and a stream tells proxies not to hold it b
     "r-1",
   )
 
-  assert.deepEqual(byName(told), {
+  assert.deepEqual(byName(reported), {
     location: "/threads/t/runs/r/stream",
     "content-location": "/threads/t/runs/r",
     "content-type": "text/event-stream; charset=utf-8",

@@ -2,10 +2,11 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import test from "node:test"
+import { unixPathOf } from "@superstep/protocol/http/address"
 import { until } from "@superstep/toolkit/testing/until"
 import { edgeWithUnit, readBody, route, withKey } from "./testing/harness.js"
 
-/** An edge whose one deployment sleeps, and a control plane that notes who is to wake up. */
+/** An edge whose one deployment sleeps, and a control plane that records the deployments to wake. */
 async function sleepingEdge(env: Record<string, string> = {}) {
   const setup = await edgeWithUnit(async (request, response) => {
     response.end(await readBody(request))
@@ -17,7 +18,7 @@ async function sleepingEdge(env: Record<string, string> = {}) {
     response.writeHead(204).end()
   })
   const hear = async () => {
-    control.listen(setup.edge.wakeSocket)
+    control.listen(unixPathOf(setup.edge.wakeAddress))
     await once(control, "listening")
   }
   const wake = () => setup.edge.take({ generation: 3, routes: [route("chat", [setup.unit.unit])] })
@@ -31,12 +32,12 @@ async function sleepingEdge(env: Record<string, string> = {}) {
 const post = (url: string, body: string, signal: AbortSignal | null = null) =>
   fetch(`${url}/runs/stream`, { method: "POST", headers: withKey, body, signal })
 
-test("requests for a deployment that sleeps wait, wake it once, and are answered", async () => {
+test("requests for a sleeping deployment wait, wake it once, and are answered", async () => {
   await using setup = await sleepingEdge()
   await setup.hear()
 
   const waiting = ["one", "two", "three"].map((body) => post(setup.chat, body))
-  await until(() => setup.calls.length > 0, { what: "the control plane is told" })
+  await until(() => setup.calls.length > 0, { what: "the control plane is asked" })
   await setup.wake()
 
   const answers = await Promise.all(waiting)
@@ -44,19 +45,21 @@ test("requests for a deployment that sleeps wait, wake it once, and are answered
   assert.deepEqual(setup.calls, ["POST /wake/deployment-of-chat"])
 })
 
-test("a control plane that was away hears of it when it is back", async () => {
+test("a control plane that was unreachable is asked again when it is back", async () => {
   await using setup = await sleepingEdge()
 
   const waiting = post(setup.chat, "patient")
-  await until(() => setup.edge.hasLogged("the control plane could not be told to wake a deployment"), { what: "a try" })
+  await until(() => setup.edge.hasLogged("the control plane could not be asked to wake a deployment"), {
+    what: "a try",
+  })
   await setup.hear()
-  await until(() => setup.calls.length > 0, { what: "it is told" })
+  await until(() => setup.calls.length > 0, { what: "it is asked again" })
   await setup.wake()
 
   assert.equal(await (await waiting).text(), "patient")
 })
 
-test("nobody waits too long, and not too many do; who leaves makes room", async () => {
+test("waiting time and number of waiting requests are limited, and callers that leave free their place", async () => {
   await using setup = await sleepingEdge({ SUPERSTEP_EDGE_MOST_HELD: "1", SUPERSTEP_EDGE_HOLD_SECONDS: "3" })
   await setup.hear()
   const leaver = new AbortController()
@@ -78,10 +81,10 @@ test("nobody waits too long, and not too many do; who leaves makes room", async 
   assert.equal(refused.status, 503)
   assert.equal(refused.headers.get("retry-after"), "2")
   assert.deepEqual([late.status, late.code], [503, "waking"])
-  assert.match(late.detail, /not awake yet/)
+  assert.match(late.detail, /did not wake up in time/)
 })
 
-test("requests for one deployment leave room for those of others", async () => {
+test("waiting requests for one deployment do not use up the places of others", async () => {
   await using setup = await sleepingEdge({ SUPERSTEP_EDGE_MOST_HELD_EACH: "1", SUPERSTEP_EDGE_MOST_HELD: "2" })
   await setup.hear()
   const held = (name: string) => route(name, [], { state: "held" })
@@ -100,7 +103,7 @@ test("requests for one deployment leave room for those of others", async () => {
   assert.deepEqual([(await first).status, (await other).status], [200, 200])
 })
 
-test("a health check neither waits nor wakes anybody, and a request without a key does not either", async () => {
+test("health checks and requests without a key neither wait nor wake a deployment", async () => {
   await using setup = await sleepingEdge()
   await setup.hear()
 
@@ -113,7 +116,7 @@ test("a health check neither waits nor wakes anybody, and a request without a ke
   assert.deepEqual(setup.calls, [])
 })
 
-test("a paused deployment says so at once", async () => {
+test("a paused deployment is refused at once", async () => {
   await using setup = await sleepingEdge()
   await setup.edge.take({ generation: 3, routes: [route("chat", [], { state: "paused" })] })
 

@@ -1,8 +1,8 @@
 /**
- * Requests for deployments that sleep: they wait here, nothing of them sent, until the table says that the deployment is
- * awake again. It owns those who wait, and tells the control plane once for each deployment that somebody waits for.
- * H1 nobody waits longer than `holdMs`, and no more than `mostHeld` wait, `mostHeldEach` of them for one deployment.
- * H2 a caller that leaves waits no more.
+ * Owns the requests for deployments that sleep: they wait here, nothing of them sent, until the table says that the
+ * deployment is awake. Asks the control plane once for each deployment to wake it.
+ * H1 no request waits longer than `holdMs`; at most `mostHeld` wait, at most `mostHeldEach` of them for one deployment.
+ * H2 a request whose caller leaves stops waiting.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -10,9 +10,9 @@ import { type Refusal, stillAsleep, tooManyHeld } from "./refusal.js"
 import type { Route } from "./table.js"
 
 export interface Holding {
-  /** @returns undefined when the deployment is awake or the caller has left; else why it is waited for no longer */
+  /** @returns  undefined when the deployment is awake or the caller has left; else why the request waits no longer */
   wait(route: Route, gone: AbortSignal): Promise<Refusal | undefined>
-  /** Lets those go on whose deployment is not held any more. */
+  /** Releases the requests whose deployment is no longer held. */
   release(isHeld: (deploymentId: string) => boolean): void
 }
 
@@ -20,7 +20,7 @@ export interface HoldingOptions {
   readonly holdMs: number
   readonly mostHeld: number
   readonly mostHeldEach: number
-  /** Tells the control plane that a deployment is needed; it throws when it cannot be told. */
+  /** Asks the control plane to wake a deployment; throws when the control plane does not answer. */
   readonly wake: (deploymentId: string) => Promise<void>
   readonly log: Log
 }
@@ -30,20 +30,20 @@ interface Waiter {
   end(refusal?: Refusal): void
 }
 
-// While the control plane is away it cannot be told.
-const tellAgainMs = 500
+// How long to wait before asking again, while the control plane does not answer.
+const wakeRetryMs = 500
 
 export function createHolding({ holdMs, mostHeld, mostHeldEach, wake, log }: HoldingOptions): Holding {
   const waiters = new Set<Waiter>()
   const waitersFor = (id: string) => [...waiters].filter(({ deploymentId }) => deploymentId === id).length
 
-  const tell = async (deploymentId: string): Promise<void> => {
+  const requestWake = async (deploymentId: string): Promise<void> => {
     while (waitersFor(deploymentId) > 0) {
       try {
         return await wake(deploymentId)
       } catch (err) {
-        log.warn({ err, deployment_id: deploymentId }, "the control plane could not be told to wake a deployment")
-        await sleep(tellAgainMs)
+        log.warn({ err, deployment_id: deploymentId }, "the control plane could not be asked to wake a deployment")
+        await sleep(wakeRetryMs)
       }
     }
   }
@@ -65,7 +65,7 @@ export function createHolding({ holdMs, mostHeld, mostHeldEach, wake, log }: Hol
       }
       gone.addEventListener("abort", leave, { once: true })
       waiters.add(waiter)
-      if (others === 0) void tell(deploymentId)
+      if (others === 0) void requestWake(deploymentId)
     })
   }
 

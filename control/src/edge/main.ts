@@ -1,4 +1,4 @@
-/** Starts the edge. SIGTERM and SIGINT end it: open requests and streams go on for a grace, then it exits 0. */
+/** Starts the edge. SIGTERM and SIGINT stop it: open requests and streams go on for a grace period, then it exits 0. */
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -9,28 +9,32 @@ import { listenForAdmin } from "./admin.js"
 import { readConfig } from "./config.js"
 import { createEdge } from "./edge.js"
 import { createEdgeServer } from "./server.js"
-import { listenDescriptor, successionOf } from "./succession.js"
+import { listenDescriptor, plainDescriptor, successionOf } from "./succession.js"
 import { readTableFile } from "./table-file.js"
 
-// A control plane that lives sends it at once; without one, what only reads is answered by the table that there is.
+// A running control plane sends its table at once; without one, the table on disk admits requests that only read.
 const tableMs = 10_000
 
 async function main(): Promise<void> {
+  process.title = "superstep edge"
   const config = readConfig()
   const log = createLog({ process: "edge", level: config.logLevel })
   const edge = createEdge({ config, log, table: await readTableFile(config.tablePath, log) })
   const edgeServer = createEdgeServer(edge)
-  const { server, close } = edgeServer
-  const accept = () => once(server.listen({ fd: listenDescriptor }, waitingConnections), "listening")
-  if (edge.table.saysRights) await accept()
+  const { server, plain, close } = edgeServer
+  const accept = () => {
+    plain?.listen({ fd: plainDescriptor }, waitingConnections)
+    return once(server.listen({ fd: listenDescriptor }, waitingConnections), "listening")
+  }
+  if (edge.table.hasKeyRights) await accept()
   const onEnd = () => {
-    log.info({}, "edge has handed over")
+    log.info({}, "edge exits after its successor took over")
     process.exit(0)
   }
   const succession = successionOf(edgeServer, { successorFile: config.successorFile, onEnd })
   const admin = await listenForAdmin(edge, succession)
   if (!server.listening) {
-    // The table of an older release: callers wait to be accepted until the control plane sends one that tells all.
+    // The table is of an older release: accept no callers before the control plane sends one with the rights of keys.
     await Promise.race([edge.tableTaken, sleep(tableMs)])
     await accept()
   }
@@ -42,7 +46,7 @@ async function main(): Promise<void> {
     if (isStopping) return
     isStopping = true
     log.info({ signal }, "edge stops")
-    // The control plane may ask to the end how much is still open.
+    // The control plane may ask until the end how much is still open.
     await close(config.graceSeconds * 1000)
     admin.close()
     admin.closeAllConnections()

@@ -1,8 +1,10 @@
-/** What callers without a key get: preflights and health checks. Neither wakes, is held, or keeps a deployment awake. */
+/** Answers to callers without a key: preflights and health checks. They wake nothing, never wait, and keep nothing awake. */
+
 import assert from "node:assert/strict"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import test from "node:test"
+import { unixPathOf } from "@superstep/protocol/http/address"
 import { sendRaw } from "@superstep/protocol/http/testing/hostile-requests"
 import { edgeStatus } from "./client.js"
 import type { Route } from "./table.js"
@@ -23,7 +25,7 @@ const rule: NonNullable<Route["cors"]> = {
   max_age_seconds: 60,
 }
 
-/** An edge that notes whom it wakes, and a unit that notes what it is asked. */
+/** An edge that records which deployments it wakes, and a unit that records its requests. */
 async function setUp(change: Partial<Route>, env: Record<string, string> = {}) {
   const seen: string[] = []
   const setup = await edgeWithUnit((request, response) => {
@@ -35,7 +37,7 @@ async function setUp(change: Partial<Route>, env: Record<string, string> = {}) {
     calls.push(`${request.method} ${request.url}`)
     response.writeHead(204).end()
   })
-  control.listen(setup.edge.wakeSocket)
+  control.listen(unixPathOf(setup.edge.wakeAddress))
   await once(control, "listening")
   const units = change.state === undefined ? [setup.unit.unit] : []
   await setup.edge.take({ generation: 2, routes: [route("chat", units, change)] })
@@ -48,7 +50,7 @@ async function setUp(change: Partial<Route>, env: Record<string, string> = {}) {
   return { ...setup, seen, calls, preflight, [Symbol.asyncDispose]: dispose }
 }
 
-const told = ({ status, headers }: Response) => ({
+const reported = ({ status, headers }: Response) => ({
   status,
   origin: headers.get("access-control-allow-origin"),
   methods: headers.get("access-control-allow-methods"),
@@ -65,7 +67,7 @@ for (const state of ["serving", "held", "paused", "full"] as const) {
     const stranger = await setup.preflight({ ...asked, origin: "https://evil.example" })
     const network = await setup.preflight({ ...asked, "access-control-request-private-network": "true" })
 
-    assert.deepEqual(told(allowed), {
+    assert.deepEqual(reported(allowed), {
       status: 204,
       origin: page,
       methods: "GET,POST",
@@ -76,7 +78,7 @@ for (const state of ["serving", "held", "paused", "full"] as const) {
     assert.equal(allowed.headers.get("x-revision-id"), "revision-1")
     assert.ok(allowed.headers.get("x-request-id"))
     assert.match(allowed.headers.get("vary") ?? "", /Origin/)
-    assert.equal(told(stranger).origin, null)
+    assert.equal(reported(stranger).origin, null)
     assert.equal(network.headers.get("access-control-allow-private-network"), "true")
     assert.deepEqual([setup.seen, setup.calls], [[], []])
   })
@@ -92,18 +94,18 @@ test("without a rule the unit answers, which does not count as use; while it sle
   const byEdge = await asleep.preflight()
   const after = await edgeStatus(awake.edge.admin)
 
-  assert.equal(told(byUnit).origin, "https://said-by.unit")
+  assert.equal(reported(byUnit).origin, "https://said-by.unit")
   const idleMs = (status: typeof before) => status.units[awake.unit.unit.unit_id]?.idle_ms ?? 0
   assert.ok(idleMs(after) >= idleMs(before), "it is as idle as before")
   assert.equal(after.deployments["deployment-of-chat"]?.requests, 1)
   assert.deepEqual(
-    [told(byEdge).status, told(byEdge).origin, told(byEdge).headers, told(byEdge).credentials],
+    [reported(byEdge).status, reported(byEdge).origin, reported(byEdge).headers, reported(byEdge).credentials],
     [204, "*", "content-type,x-api-key", null],
   )
   assert.deepEqual(asleep.calls, [])
 })
 
-test("preflights take nothing from the requests that a deployment may get in a second", async () => {
+test("preflights do not count for a deployment's rate limit", async () => {
   await using setup = await setUp({ max_requests_per_second: 1 })
 
   for (let n = 0; n < 5; n++) assert.equal((await setup.preflight()).status, 204)

@@ -1,8 +1,8 @@
 /**
  * Carries one request to a unit and its answer back, without holding bytes: each side is read only as fast as the
- * other takes it, and an event goes on in the tick in which it came.
- * P1 a caller that leaves ends the unit's request; P2 an answer that breaks off breaks off for the caller too, never
- * ending as if it were whole; P3 a request stays with its unit, whatever the table becomes.
+ * other takes it, and an event is sent in the tick in which it arrives.
+ * P1 when the caller leaves, the unit's request is aborted. P2 when the unit's answer breaks off, the caller's breaks off
+ * too and never looks complete. P3 a request stays with its unit, whatever happens to the table.
  */
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -18,18 +18,19 @@ import { reachUnit } from "./reach-unit.js"
 import { brokenOff, internalError, type Refusal, tooLarge, tooManyRequests } from "./refusal.js"
 import { answerForSleeper, discardRest, refuse } from "./replies.js"
 import type { Route, Unit } from "./table.js"
+import { threadOf } from "./target.js"
 
-/** One request of the world, from its head to the end of its answer. */
+/** One request of a caller, from its head to the end of its answer. */
 interface Visit {
   readonly edge: Edge
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly requestId: string
-  /** Called when the answer begins, once the deployment is known. */
+  /** Called when the answer starts, once the deployment is known. */
   onAnswer: (status: number) => void
 }
 
-/** Never rejects: what fails is answered and logged. */
+/** Never rejects: failures are answered and logged. */
 export async function proxyRequest(edge: Edge, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const requestId = requestIdOf(request.headersDistinct, randomUUID)
   const visit: Visit = { edge, request, response, requestId, onAnswer: () => undefined }
@@ -50,7 +51,7 @@ async function serve(visit: Visit): Promise<void> {
   const { route, kind } = admission
   if (kind === "preflight" && route.cors) return answerPreflight(visit, route, route.cors)
   const isUse = kind === "use"
-  // Only what users wait for is counted.
+  // Only requests that users wait for are counted.
   if (isUse) visit.onAnswer = edge.tallies.begin(route.deployment_id)
   if (isUse && isTooFast(edge, route)) return refuse(request, response, tooManyRequests(route), requestId)
   const gone = new AbortController()
@@ -61,6 +62,7 @@ async function serve(visit: Visit): Promise<void> {
   const refusal = await reachUnit(edge, {
     route,
     kind: "requests",
+    threadId: threadOf(admission.target.path),
     isUse,
     gone: gone.signal,
     send: (unit, exchange) => carry(visit, admission, { unit, exchange, gone: gone.signal }),
@@ -69,10 +71,13 @@ async function serve(visit: Visit): Promise<void> {
   if (refusal) giveUp(visit, refusal)
 }
 
-// Nobody keeps it: the unit may say something else as soon as it is awake.
+// Must not be cached: the unit may answer differently once it is awake.
 const untilAwake: PreflightRule = { ...openToAll, max_age_seconds: 0 }
 
-/** A sleeping deployment is healthy. What a page may do is said by the reply to its request, once the deployment is awake. */
+/**
+ * A sleeping deployment is healthy. Its preflights allow everything: the CORS rules apply to the request itself, once it
+ * is awake.
+ */
 async function answerAsleep(visit: Visit, { route, kind }: Admitted): Promise<void> {
   if (kind === "preflight") return answerPreflight(visit, route, untilAwake)
   answerForSleeper(visit.response, route, visit.requestId)
@@ -104,14 +109,14 @@ async function carry(visit: Visit, admitted: Admitted, { unit, exchange, gone }:
   } catch (err) {
     if (err instanceof NotSent) throw err
     if (err instanceof BodyTooLarge) return giveUp(visit, tooLarge(edge.config.maxBodyBytes))
-    // Once the answer has begun, its own end tells what happened; once the caller has left, nobody asks.
+    // Once the answer has started, breaking it off tells the caller; once the caller has left, there is nobody to answer.
     if (response.headersSent || response.destroyed) return
-    edge.log.warn({ err, request_id: requestId, unit_id: unit.unit_id }, "unit broke a request off")
+    edge.log.warn({ err, request_id: requestId, unit_id: unit.unit_id }, "unit closed the connection during a request")
     giveUp(visit, brokenOff(admitted.route.name))
   }
 }
 
-/** The request as this unit gets it: its token is among the headers. */
+/** The request as sent to this unit, with the unit's token among the headers. */
 function onwardRequest(
   { edge, request, requestId }: Visit,
   { target }: Admitted,
@@ -134,12 +139,12 @@ function onwardRequest(
 function beginAnswer({ response, requestId, onAnswer }: Visit, status: number, headers: string[]): ServerResponse {
   onAnswer(status)
   response.writeHead(status, responseHeaders(headers, requestId))
-  // A stream's head must not wait for its first event; but where that has come with it, both leave in one write.
+  // A stream's head must not wait for its first event; if that arrives in the same tick, both leave in one write.
   setImmediate(() => response.destroyed || response.flushHeaders())
   return response
 }
 
-/** Answers if nothing was answered yet; cuts an answer that has begun. */
+/** Answers with the refusal if nothing was sent yet; cuts an answer that has started. */
 function giveUp({ request, response, requestId, onAnswer }: Visit, refusal: Refusal): void {
   onAnswer(refusal.status)
   if (response.headersSent) response.destroy()

@@ -3,7 +3,7 @@ import test from "node:test"
 import { createRateLimit } from "./rate-limit.js"
 import { edgeWithUnit, route, withKey } from "./testing/harness.js"
 
-test("a deployment gets a second's worth at once and the rest as time passes, each its own", () => {
+test("each deployment has its own bucket of one second, which refills with time", () => {
   let nowMs = 0
   const limit = createRateLimit(() => nowMs)
   const taken = (id: string, requests: number) =>
@@ -21,7 +21,7 @@ test("too many requests are refused with 429, health checks are not counted", as
   await using setup = await edgeWithUnit((_, response) => {
     response.end("{}")
   })
-  // So slow that no request comes back within the test.
+  // So slow that the bucket does not refill within the test.
   const limited = route("chat", [setup.unit.unit], { max_requests_per_second: 0.001 })
   await setup.edge.take({ generation: 2, routes: [limited] })
   const ask = (path: string) => fetch(`${setup.chat}${path}`, { headers: withKey })

@@ -1,14 +1,14 @@
-/** How many requests each deployment may get: a bucket that holds one second's worth and fills all the time. */
+/** Limits the requests to each deployment: a token bucket that holds one second's worth and refills continuously. */
 import type { Route } from "./table.js"
 
 export interface RateLimit {
-  /** @returns whether this request is one too many */
+  /** @returns  whether this request is over the limit */
   exceeds(deploymentId: string, perSecond: number): boolean
-  /** Forgets deployments that are not in the table any more. */
+  /** Forgets deployments that are no longer in the table. */
   keepOnly(deploymentIds: ReadonlySet<string>): void
 }
 
-/** @param nowMs  a clock that only rises, in milliseconds */
+/** @param nowMs  a monotonic clock, in milliseconds */
 export function createRateLimit(nowMs: () => number = () => performance.now()): RateLimit {
   const buckets = new Map<string, { left: number; atMs: number }>()
 
@@ -27,7 +27,7 @@ export function createRateLimit(nowMs: () => number = () => performance.now()): 
   return { exceeds, keepOnly }
 }
 
-/** Tells whether this request is one too many for its deployment. */
+/** Returns whether this request is over the limit of its deployment. */
 export const isTooFast = (
   { rateLimit }: { readonly rateLimit: RateLimit },
   { deployment_id, max_requests_per_second: most }: Route,

@@ -1,8 +1,8 @@
 /**
  * Sends a request to a unit that can be connected to.
- * E1 a request is sent at most once: only where connecting failed, so that nothing was sent, is another unit tried.
- * E2 a unit that is not in the table of the moment gets nothing.
- * E3 a request for a deployment that sleeps waits, in `holding.ts`, and wakes it; what anybody may send does neither.
+ * E1 a request is sent at most once: another unit is tried only when connecting failed, so that nothing was sent.
+ * E2 a unit that is not in the current table gets nothing.
+ * E3 a request for a sleeping deployment waits in `holding.ts` and wakes it; health checks and preflights do neither.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { NotSent } from "@superstep/protocol/http/forward"
@@ -12,27 +12,29 @@ import { pickUnit } from "./pick-unit.js"
 import { noRoom, paused, type Refusal, unreachable } from "./refusal.js"
 import type { Route, Unit } from "./table.js"
 
-// A unit that crashed is back at its path within this time, as long as its graphs load quickly; longer would only pile
-// up callers in front of a deployment that is down.
+// A crashed unit is back at its path within this time if its graphs load quickly. Waiting longer would only pile up callers in
+// front of a deployment that is down.
 const patienceMs = 400
 const pauseMs = 20
 
 export interface Wanted {
   readonly route: Route
   readonly kind: OpenKind
-  /** What anybody may send, such as a health check, neither wakes a deployment nor keeps it awake. */
+  readonly threadId: string | undefined
+  /** False for what anybody may send, such as a health check: it neither wakes a deployment nor keeps it awake. */
   readonly isUse: boolean
-  /** The caller has left. */
+  /** Aborted when the caller has left. */
   readonly gone: AbortSignal
   /**
    * Sends the request to this unit, and resolves when nothing more of it is under way.
-   * @throws NotSent  it cannot be connected to
+   * @throws NotSent  the unit cannot be connected to
    */
   readonly send: (unit: Unit, exchange: OpenExchange) => Promise<void>
 }
 
 /**
- * @returns why no unit got the request; `asleep` for what wakes nobody; undefined when one did, or the caller left
+ * @returns  why no unit got the request; `asleep` when it needs a wake-up but may not cause one; undefined when a unit got it,
+ *           or the caller left
  */
 export async function reachUnit(edge: Edge, wanted: Wanted): Promise<Refusal | "asleep" | undefined> {
   const { name } = wanted.route
@@ -50,7 +52,7 @@ export async function reachUnit(edge: Edge, wanted: Wanted): Promise<Refusal | "
       tried.clear()
       continue
     }
-    const unit = pickAmong(edge, route ? [route.units, route.standby] : [], tried)
+    const unit = pickAmong(edge, route ? [route.units, route.standby] : [], { tried, threadId: wanted.threadId })
     if (unit) {
       if (await isSent(edge, unit, wanted)) return undefined
       tried.add(unit.unit_id)
@@ -63,26 +65,30 @@ export async function reachUnit(edge: Edge, wanted: Wanted): Promise<Refusal | "
   return undefined
 }
 
-/** A unit that was not tried yet; one that stands by only when all others were. */
-function pickAmong(edge: Edge, ranks: readonly (readonly Unit[])[], tried: ReadonlySet<string>): Unit | undefined {
+/** A unit that was not tried yet; a standby unit only when all others were tried. */
+function pickAmong(
+  edge: Edge,
+  ranks: readonly (readonly Unit[])[],
+  { tried, threadId }: { readonly tried: ReadonlySet<string>; readonly threadId: string | undefined },
+): Unit | undefined {
   for (const units of ranks) {
     const left = units.filter(({ unit_id }) => !tried.has(unit_id))
-    const unit = pickUnit(left, edge.counters.openOn, Math.random)
+    const unit = pickUnit(left, { openOn: edge.counters.openOn, random: Math.random, threadId })
     if (unit) return unit
   }
   return undefined
 }
 
 /**
- * The table may have been swapped while we waited. A name that meanwhile belongs to another deployment is not the one
- * that the caller's key was good for.
+ * The table may have been swapped while we waited. If the name now belongs to another deployment, the caller's key was not
+ * checked against that one.
  */
 function routeNow(edge: Edge, admitted: Route): Route | undefined {
   const route = edge.table.find(admitted.name)
   return route?.deployment_id === admitted.deployment_id ? route : undefined
 }
 
-/** @returns whether the unit got the request; nothing of it was sent otherwise */
+/** @returns  whether the unit got the request; if not, nothing of it was sent */
 async function isSent(edge: Edge, unit: Unit, { kind, isUse, gone, send }: Wanted): Promise<boolean> {
   const exchange = edge.counters.open(unit.unit_id, kind, { isUse })
   try {
@@ -90,7 +96,7 @@ async function isSent(edge: Edge, unit: Unit, { kind, isUse, gone, send }: Wante
     return true
   } catch (err) {
     if (!(err instanceof NotSent)) throw err
-    if (!gone.aborted) edge.log.warn({ err, unit_id: unit.unit_id }, "unit not reached")
+    if (!gone.aborted) edge.log.warn({ err, unit_id: unit.unit_id }, "unit could not be reached")
     return false
   } finally {
     exchange.close()

@@ -4,7 +4,7 @@ import { onlyReads } from "./reads.js"
 
 const thread = "/threads/01a1f938-efdf-712b-916a-f4b9a2dc3a1f"
 
-test("a request reads when it is a GET or HEAD, or one of the searches that clients send as a POST", () => {
+test("GET, HEAD and searches by POST count as reading", () => {
   const reads: [string, string][] = [
     ["GET", thread],
     ["GET", `${thread}/stream`],
@@ -25,7 +25,7 @@ test("a request reads when it is a GET or HEAD, or one of the searches that clie
   for (const [method, path] of reads) assert.equal(onlyReads({ method, path }), true, `${method} ${path}`)
 })
 
-test("whatever else is sent may change something", () => {
+test("every other request may change something", () => {
   const changes: [string, string][] = [
     ["POST", "/threads"],
     ["POST", "/runs/stream"],

@@ -1,7 +1,7 @@
-/** Which requests of an agent only read. A key with the scope `read` may send these and no others (K5). Pure. */
+/** Decides which requests to an agent only read. A key with the scope `read` may send these and no others (K5). Pure. */
 import { urlQuery, withoutQuery } from "./target.js"
 
-/** What the clients ask with a POST because the question has a body. */
+// Queries that clients send by POST because they have a body.
 const questions = [
   /^\/(assistants|threads|runs\/crons)\/(search|count)$/,
   /^\/threads\/[\w-]+\/(history|state\/checkpoint)$/,
@@ -9,10 +9,10 @@ const questions = [
 ]
 
 /**
- * Everything else may change something. A GET of a project's own routes counts as reading, as HTTP has it (RFC 9110
+ * Everything else may change something. A GET of a project's own routes counts as reading, as HTTP defines it (RFC 9110
  * §9.2.1).
  * @param path       below `/d/<name>`, as it was sent
- * @param isUpgrade  a WebSocket carries whatever its caller says
+ * @param isUpgrade  a WebSocket is never only a read: its messages may be anything
  */
 export function onlyReads({ method, path, isUpgrade = false }: Readonly<Asked>): boolean {
   if (isUpgrade) return false
@@ -26,7 +26,7 @@ interface Asked {
   isUpgrade?: boolean | undefined
 }
 
-/** Somebody who joins a run may ask for its end when they leave. The server takes `1`, `true` and `yes`. */
+/** A caller that joins a run may ask to cancel it on disconnect. The server takes `1`, `true` and `yes`. */
 const cancelsRuns = (path: string): boolean =>
   urlQuery(path)
     .getAll("cancel_on_disconnect")

@@ -1,11 +1,11 @@
-/** What the edge answers itself, in the words of LangGraph's clients: they read `detail`. Pure. */
+/** The edge's own error answers, in the format that LangGraph's clients read (`detail`). Pure. */
 import type { Route } from "./table.js"
 
 export interface Refusal {
   readonly status: 400 | 401 | 403 | 404 | 413 | 429 | 500 | 502 | 503
   readonly code: string
   readonly detail: string
-  /** Seconds after which trying again may work. */
+  /** Seconds after which a retry may succeed. */
   readonly retryAfterSeconds?: number
 }
 
@@ -35,9 +35,16 @@ export const readOnlyKey: Refusal = {
 export const unknownRight: Refusal = {
   status: 503,
   code: "unavailable",
-  detail: "the edge has just started and does not know yet what this key may do: nothing was done, try again",
+  detail:
+    "the edge has just started and does not know the rights of this key yet: the request was not executed, try again",
   retryAfterSeconds: 1,
 }
+
+export const httpsRequired = (host: string): Refusal => ({
+  status: 403,
+  code: "https_required",
+  detail: `send requests to https://${host}, and replace a key that you have sent without encryption`,
+})
 
 export const tooLarge = (limitBytes: number): Refusal => ({
   status: 413,
@@ -45,56 +52,56 @@ export const tooLarge = (limitBytes: number): Refusal => ({
   detail: `the request's body is larger than ${limitBytes} bytes`,
 })
 
-/** Nothing was sent: the same request may safely be sent again. */
+/** Nothing was sent: the same request may safely be retried. */
 export const unreachable = (name: string): Refusal => ({
   status: 503,
   code: "unavailable",
-  detail: `the agent at /d/${name} cannot be reached at the moment: nothing was done, try again`,
+  detail: `the agent at /d/${name} cannot be reached at the moment: the request was not executed, try again`,
   retryAfterSeconds: 1,
 })
 
-/** Its owner paused it: trying again does not help. */
+/** Its owner paused the deployment: a retry does not help. */
 export const paused = (name: string): Refusal => ({
   status: 503,
   code: "paused",
   detail: `the deployment at /d/${name} is paused: resume it with POST /v2/deployments/{deployment_id}/resume`,
 })
 
-/** It sleeps, and the machine or the database has no room for it until another one sleeps or ends. */
+/** The deployment sleeps, and the machine or the database has no room for it until another one sleeps or stops. */
 export const noRoom = (name: string): Refusal => ({
   status: 503,
   code: "capacity",
-  detail: `the agent at /d/${name} sleeps and cannot be woken: the platform has no room for it at the moment`,
+  detail: `the agent at /d/${name} sleeps and cannot be started: the platform has no capacity for it at the moment`,
   retryAfterSeconds: 10,
 })
 
-/** It slept, was told to wake up, and has not. Nothing was sent. */
+/** The deployment was asked to wake up and is still asleep. Nothing was sent. */
 export const stillAsleep = (name: string): Refusal => ({
   status: 503,
   code: "waking",
-  detail: `the agent at /d/${name} was asleep and is not awake yet: nothing was done, try again`,
+  detail: `the agent at /d/${name} did not wake up in time: the request was not executed, try again`,
   retryAfterSeconds: 5,
 })
 
 export const tooManyHeld = (name: string): Refusal => ({
   status: 503,
   code: "waking",
-  detail: `the agent at /d/${name} is waking up, and too many requests wait for it: nothing was done, try again`,
+  detail: `the agent at /d/${name} is waking up, and too many requests wait for it: the request was not executed, try again`,
   retryAfterSeconds: 2,
 })
 
 export const tooManyRequests = ({ name, max_requests_per_second: most }: Route): Refusal => ({
   status: 429,
   code: "rate_limited",
-  detail: `the deployment at /d/${name} takes ${most} requests a second: try again in a moment`,
+  detail: `the deployment at /d/${name} accepts ${most} requests per second: try again in a moment`,
   retryAfterSeconds: 1,
 })
 
-/** The request was sent and the connection broke before an answer began: nobody knows what was done. */
+/** The request was sent and the connection broke before an answer started: it is unknown what the unit did. */
 export const brokenOff = (name: string): Refusal => ({
   status: 502,
   code: "bad_gateway",
-  detail: `the agent at /d/${name} broke the connection off before it answered: look before trying again`,
+  detail: `the agent at /d/${name} closed the connection before it answered: check whether the request was executed before you repeat it`,
   retryAfterSeconds: 1,
 })
 
@@ -106,8 +113,8 @@ export function renderRefusal({ status, code, detail, retryAfterSeconds }: Refus
   const headers: Record<string, string> = {
     "content-type": "application/json",
     "content-length": String(Buffer.byteLength(body)),
-    // The agent's own CORS settings cannot speak for a request that never reached it. Without this a browser would
-    // show "CORS error" where the reason is a wrong key; nothing here is worth hiding from a page.
+    // The agent's own CORS settings do not apply to a request that never reached it. Without this header a browser would
+    // show "CORS error" in place of the reason, such as a wrong key; nothing here is secret from a page.
     "access-control-allow-origin": "*",
     "x-request-id": requestId,
   }

@@ -15,12 +15,12 @@ interface Seen {
   body: string
 }
 
-/** An edge before a unit that notes what it got. */
+/** An edge in front of a unit that records its requests. */
 async function notingEdge(env: Record<string, string> = {}) {
   const seen: Seen[] = []
   const setup = await edgeWithUnit(async (request, response) => {
     const { method, url, headersDistinct: headers } = request
-    // A client that went away in the middle has not got its request here.
+    // The request of a client that left in the middle is not recorded.
     const body = await readBody(request).catch(() => undefined)
     if (body) seen.push({ method, url, headers, body: body.toString() })
     response.end("{}")
@@ -30,7 +30,7 @@ async function notingEdge(env: Record<string, string> = {}) {
 
 const detailOf = async (response: Response) => (await response.json()) as { detail: string; code: string }
 
-test("a request needs a key, the health check and a preflight do not", async () => {
+test("a request needs a key, except health checks and preflights", async () => {
   await using setup = await notingEdge()
   const preflight = { method: "OPTIONS", headers: { "access-control-request-method": "POST", origin: "http://a.test" } }
 
@@ -50,7 +50,7 @@ test("a request needs a key, the health check and a preflight do not", async () 
   )
 })
 
-test("a unit gets its token and who called, and nothing the caller made up", async () => {
+test("a unit gets its token and the caller's address, and no forged headers", async () => {
   await using setup = await notingEdge()
   const headers = {
     ...withKey,
@@ -77,7 +77,7 @@ test("a unit gets its token and who called, and nothing the caller made up", asy
   assert.equal(response.headers["x-request-id"], got.headers["x-request-id"]?.[0])
 })
 
-test("a request that two readers could frame differently is refused or sent on as one", async () => {
+test("an ambiguously framed request is refused, or forwarded as one request", async () => {
   await using setup = await notingEdge()
   const head = `Host: a\r\nx-api-key: ${key}\r\n`
   const hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -114,11 +114,11 @@ test("headers above 64 KB are refused", async () => {
   assert.equal(within.status, 200)
   assert.equal(above.status, 431)
   const { detail, code, request_id } = (await above.json()) as Record<string, string>
-  assert.deepEqual([detail, code], ["the address and headers of a request may be 64 KB long", "bad_request"])
+  assert.deepEqual([detail, code], ["the address and headers of a request are limited to 64 KB", "bad_request"])
   assert.equal(request_id, above.headers.get("x-request-id"))
 })
 
-test("a body above the limit is refused by what it says and by what comes", async () => {
+test("a body above the limit is refused by its Content-Length and by counting", async () => {
   await using setup = await notingEdge(limited)
   const post = (body: string | ReadableStream) =>
     fetch(`${setup.chat}/x`, { method: "POST", headers: withKey, body, duplex: "half" })
@@ -134,7 +134,7 @@ test("a body above the limit is refused by what it says and by what comes", asyn
   assert.equal(setup.seen.length, 2)
 })
 
-test("a caller that keeps sending after an early answer still reads it", async () => {
+test("a caller that is still sending receives an early answer", async () => {
   await using setup = await edgeWithUnit((_, response) => {
     response.writeHead(401).end('{"detail":"not you"}')
   })
@@ -163,7 +163,7 @@ test("unknown names are 404, and a route without a unit that answers is 503", as
   }
 })
 
-test("E1: a request that was sent is never sent again, and its caller gets 502", async () => {
+test("E1: a request is never sent twice, and its caller gets 502", async () => {
   let count = 0
   const answer = (request: IncomingMessage) => {
     count += 1
@@ -180,7 +180,7 @@ test("E1: a request that was sent is never sent again, and its caller gets 502",
   assert.equal(count, 1)
 })
 
-test("a unit that cannot be reached costs no request while another one answers", async () => {
+test("an unreachable unit causes no failed request while another one answers", async () => {
   await using setup = await notingEdge()
   await using gone = await startUnit(setup.folder, "gone", () => undefined)
   await gone.close()
@@ -194,7 +194,7 @@ test("a unit that cannot be reached costs no request while another one answers",
   assert.equal(setup.seen.length, 10)
 })
 
-test("a request waits for a unit that comes back at its path", async () => {
+test("a request waits for a unit that restarts at its path", async () => {
   await using setup = await edgeWithUnit((_, response) => void response.end("first"))
   await setup.unit.close()
 
@@ -204,7 +204,7 @@ test("a request waits for a unit that comes back at its path", async () => {
   assert.equal(await (await asked).text(), "second")
 })
 
-test("the unit with the fewest open requests gets the next", async () => {
+test("the unit with the fewest open requests gets the next one", async () => {
   const wanted = gate()
   const held: string[] = []
   const hold = (id: string) => async (_: IncomingMessage, response: import("node:http").ServerResponse) => {

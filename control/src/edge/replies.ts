@@ -1,4 +1,4 @@
-/** Sends what the edge says itself: through Node's response, or as bytes where there is only a socket. */
+/** Sends the edge's own answers: through Node's response, or as bytes where there is only a socket. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { type Refusal, renderRefusal } from "./refusal.js"
@@ -14,7 +14,7 @@ export function refuse(request: IncomingMessage, response: ServerResponse, refus
   discardRest(request)
 }
 
-/** A deployment that sleeps is well: the first request that means it wakes it. */
+/** Answers a health check: a sleeping deployment is healthy, and the first real request wakes it. */
 export function answerForSleeper(response: ServerResponse, route: Route, requestId: string): void {
   const headers = { "content-type": "application/json", "x-revision-id": route.revision_id, "x-request-id": requestId }
   response.writeHead(200, { ...headers, "access-control-allow-origin": "*" })
@@ -22,8 +22,8 @@ export function answerForSleeper(response: ServerResponse, route: Route, request
 }
 
 /**
- * Reads a body on that nobody wants. Closing at once would reset the connection, and the caller would lose the answer
- * that says why; reading without end would let anybody keep us busy.
+ * Reads and drops the rest of a body, for a limited time. Closing at once would reset the connection, and the caller would
+ * lose the answer with the reason; reading without a limit would let anybody keep us busy.
  */
 export function discardRest(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
@@ -33,14 +33,14 @@ export function discardRest(request: IncomingMessage): void {
   request.once("close", () => clearTimeout(cut))
 }
 
-/** Refuses an upgrade, for which Node gives no response, and closes the connection. */
+/** Refuses an upgrade, for which Node has no response object, and closes the connection. */
 export function refuseOnSocket(socket: Duplex, refusal: Refusal, requestId: string): void {
   const { status, headers, body } = renderRefusal(refusal, requestId)
   if (socket.writable)
     socket.end(`${renderHead(status, [...Object.entries(headers).flat(), "connection", "close"])}${body}`)
 }
 
-/** The first lines of an HTTP/1.1 answer, with the empty line. @param headers  name, value, name, value */
+/** The status line and headers of an HTTP/1.1 answer, with the empty line. @param headers  name, value, name, value */
 export function renderHead(status: number, headers: readonly string[]): string {
   const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n`

@@ -1,7 +1,9 @@
-/** No body, and nothing behind a request, reaches a unit as a request: the edge judges each one by itself. */
+/** Neither a body nor bytes after a request reach a unit as a request: the edge checks each request by itself. */
+
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import test from "node:test"
+import { unixAddress } from "@superstep/protocol/http/address"
 import {
   checkHostile,
   hostileRequests,
@@ -15,13 +17,16 @@ import { key, route, startEdge } from "./testing/harness.js"
 const withKey = `Host: a\r\nx-api-key: ${key}\r\n`
 const hidden = "DELETE /threads/of-somebody HTTP/1.1\r\nHost: a\r\n\r\n"
 
-/** An edge in front of a unit that notes what it takes for a request. */
+/** An edge in front of a unit that records everything it parses as a request. */
 async function edgeBeforeTarget() {
   const folder = temporaryFolder()
   const socketPath = join(folder, "u1.sock")
   const target = await startTarget(socketPath)
   const edge = await startEdge(folder)
-  await edge.take({ generation: 1, routes: [route("chat", [{ unit_id: "u1", socket_path: socketPath, token: "t" }])] })
+  await edge.take({
+    generation: 1,
+    routes: [route("chat", [{ unit_id: "u1", address: unixAddress(socketPath), token: "t" }])],
+  })
   const dispose = async () => {
     await edge[Symbol.asyncDispose]()
     await target[Symbol.asyncDispose]()
@@ -31,7 +36,7 @@ async function edgeBeforeTarget() {
 
 const paths = ({ seen }: Target) => seen.map(({ method, url }) => `${method} ${url}`)
 
-test("a hostile request is refused, or reaches the unit as one", async (t) => {
+test("a hostile request is refused, or reaches the unit as one request", async (t) => {
   await using setup = await edgeBeforeTarget()
   const { edge, target } = setup
 
@@ -42,7 +47,7 @@ test("a hostile request is refused, or reaches the unit as one", async (t) => {
   }
 })
 
-test("pipelined requests are judged one by one", async () => {
+test("pipelined requests are checked one by one", async () => {
   await using setup = await edgeBeforeTarget()
   const { edge, target } = setup
   const first = `DELETE /d/chat/a HTTP/1.1\r\n${withKey}Content-Length: 2\r\n\r\n{}`
@@ -56,12 +61,12 @@ test("pipelined requests are judged one by one", async () => {
   assert.deepEqual(target.garbage, [])
 })
 
-test("what is sent behind an upgrade that is refused reaches nobody", async () => {
+test("bytes after a refused upgrade reach no unit", async () => {
   await using setup = await edgeBeforeTarget()
   const { edge, target } = setup
   target.server.on("upgrade", (request, socket) => {
     target.seen.push({ method: request.method, url: request.url, headers: request.headersDistinct, body: "" })
-    // Bytes of the caller that got here before the answer would be taken for a request after it.
+    // Bytes of the caller that arrive before the answer would be parsed as a second request.
     socket.on("data", (chunk) => target.seen.push({ method: "bytes", url: String(chunk), headers: {}, body: "" }))
     if (request.url === "/declined") socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno")
     else if (request.url === "/plain") socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
@@ -80,13 +85,13 @@ test("what is sent behind an upgrade that is refused reaches nobody", async () =
 
   assert.match(declined, /^HTTP\/1\.1 403 .*\r\n\r\nno$/s)
   assert.match(plain, /^HTTP\/1\.1 200 .*\r\n\r\nok$/s)
-  // It switches without saying to what: no tunnel comes of it.
+  // The unit switches without naming a protocol: no tunnel is opened.
   assert.match(half, /^HTTP\/1\.1 502 /)
   assert.match(other, /^HTTP\/1\.1 400 /)
   assert.deepEqual(paths(target), ["GET /declined", "GET /plain", "GET /half"])
 })
 
-test("an answer that two readers could frame differently reaches no caller, and no other request", async () => {
+test("an ambiguously framed answer reaches no caller and affects no other request", async () => {
   await using setup = await edgeBeforeTarget()
   const { edge, target } = setup
   const answers = new Map([

@@ -1,9 +1,9 @@
-/** The unit that served before takes a request only when the one that serves cannot be reached. */
+/** A standby unit, which served before, gets a request only when the serving one cannot be reached. */
 import assert from "node:assert/strict"
 import test from "node:test"
 import { edgeWithUnit, route, startUnit, withKey } from "./testing/harness.js"
 
-test("a unit that ends while another stands by costs no request, and that one gets none before", async () => {
+test("when the serving unit crashes, the standby unit gets its requests, and none before", async () => {
   await using setup = await edgeWithUnit((_, response) => void response.end("new"))
   await using former = await startUnit(setup.folder, "former", (_, response) => void response.end("former"))
   await setup.edge.take({ generation: 2, routes: [route("chat", [setup.unit.unit], { standby: [former.unit] })] })

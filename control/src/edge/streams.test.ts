@@ -9,7 +9,7 @@ import { edgeWithUnit, gate, readBody, readNext, withKey } from "./testing/harne
 
 const eventStream = { "content-type": "text/event-stream" }
 
-test("an event reaches the caller before the next one is made", async () => {
+test("an event reaches the caller before the next one is produced", async () => {
   const secondWanted = gate()
   await using setup = await edgeWithUnit(async (_, response) => {
     response.writeHead(200, eventStream)
@@ -46,7 +46,7 @@ test("the head of a stream reaches the caller before its first event", async () 
   assert.equal(await response.text(), "data: 1\n\n")
 })
 
-test("large bodies pass whole both ways, with and without a length", async () => {
+test("large bodies pass completely in both directions, with and without a length", async () => {
   await using setup = await edgeWithUnit((request, response) => {
     request.pipe(response)
   })
@@ -65,7 +65,7 @@ test("large bodies pass whole both ways, with and without a length", async () =>
   assert.ok(Buffer.from(await chunked.arrayBuffer()).equals(body))
 })
 
-test("a unit writes no faster than its caller reads", async () => {
+test("back-pressure: a unit writes only as fast as its caller reads", async () => {
   const pieces = 400
   const piece = Buffer.alloc(100_000)
   let written = 0
@@ -78,7 +78,7 @@ test("a unit writes no faster than its caller reads", async () => {
   const [response] = (await once(request, "response")) as [IncomingMessage]
   response.pause()
 
-  // Buffers of the kernel fill up; what matters is that somebody waits long before the end.
+  // Kernel buffers fill up first; what matters is that the sender stops long before the end.
   let before = -1
   await until(
     async () => {
@@ -96,7 +96,7 @@ test("a unit writes no faster than its caller reads", async () => {
   assert.equal(bytes, pieces * piece.length)
 })
 
-test("P1: a caller that leaves a stream ends the unit's request", async () => {
+test("P1: when a caller leaves a stream, the unit's request is aborted", async () => {
   const left = gate()
   await using setup = await edgeWithUnit((_, response) => {
     response.once("close", left.open)
@@ -123,7 +123,7 @@ test("P1: a caller that leaves a stream ends the unit's request", async () => {
   })
 })
 
-test("P1: a caller that leaves before the answer or while sending ends the unit's request", async () => {
+test("P1: when a caller leaves before the answer or while sending, the unit's request is aborted", async () => {
   const seen: IncomingMessage[] = []
   await using setup = await edgeWithUnit((request) => {
     seen.push(request)
@@ -132,7 +132,7 @@ test("P1: a caller that leaves before the answer or while sending ends the unit'
   const waiting = httpRequest(`${setup.chat}/wait`, { headers: withKey }).end()
   const sending = httpRequest(`${setup.chat}/send`, { method: "POST", headers: withKey })
   sending.write("half of it")
-  // They are about to be cut by this test.
+  // This test is about to cut them.
   for (const request of [waiting, sending]) request.on("error", () => undefined)
   await until(() => seen.length === 2, { what: "both requests are at the unit" })
 
@@ -145,7 +145,7 @@ test("P1: a caller that leaves before the answer or while sending ends the unit'
   })
 })
 
-test("P2: an answer that breaks off at the unit breaks off for the caller", async () => {
+test("P2: when the unit's answer breaks off, the caller's does too", async () => {
   const cut = async (response: ServerResponse) => {
     response.write("data: 1\n\n")
     await until(() => response.writableLength === 0, { what: "the first event is sent" })
@@ -162,7 +162,7 @@ test("P2: an answer that breaks off at the unit breaks off for the caller", asyn
   }
 })
 
-test("connections are kept on both sides", async () => {
+test("connections are kept alive on both sides", async () => {
   const connections = new Set<unknown>()
   await using setup = await edgeWithUnit(async (request, response) => {
     connections.add(request.socket)

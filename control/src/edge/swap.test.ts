@@ -8,7 +8,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { edgeStatus, pushTable } from "./client.js"
 import { edgeWithUnit, gate, readNext, route, startEdge, startUnit, withKey } from "./testing/harness.js"
 
-/** A unit that tells its revision, and at `/stream` one event when asked. */
+/** A unit that answers with its revision, and at `/stream` sends one event when `next` resolves. */
 function revision(id: string, next: Promise<void>): RequestListener {
   return async (request, response) => {
     if (request.url !== "/stream") return void response.end(id)
@@ -63,19 +63,19 @@ test("tables are swapped under open streams and steady requests without one fail
   })
 })
 
-test("a name that passes to another deployment does not take a waiting caller along", async () => {
+test("a waiting request is not sent to another deployment that takes over the name", async () => {
   await using setup = await edgeWithUnit((_, response) => void response.end("mine"))
   await setup.unit.close()
   await using other = await startUnit(setup.folder, "u2", (_, response) => void response.end("another's"))
 
   const waiting = fetch(`${setup.chat}/x`, { headers: withKey })
-  await until(() => setup.edge.hasLogged("unit not reached"), { what: "the caller waits for the unit" })
+  await until(() => setup.edge.hasLogged("unit could not be reached"), { what: "the caller waits for the unit" })
   await setup.edge.take({ generation: 2, routes: [route("chat", [other.unit], { deployment_id: "other", keys: [] })] })
 
   assert.equal((await waiting).status, 503)
 })
 
-test("an older table is refused, the same one again is not", async () => {
+test("an older table is refused, the same one is accepted again", async () => {
   await using setup = await edgeWithUnit((_, response) => void response.end())
   const { admin } = setup.edge
   const table = { generation: 5, routes: [] }
@@ -95,7 +95,7 @@ test("a broken table is refused and changes nothing", async () => {
   assert.equal(await (await fetch(`${setup.chat}/x`, { headers: withKey })).text(), "still here")
 })
 
-test("an edge that was killed begins with its last table", async () => {
+test("a killed edge restarts with its last table", async () => {
   await using setup = await edgeWithUnit((_, response) => void response.end("here"))
   await setup.edge.end("SIGKILL")
   await assert.rejects(edgeStatus(setup.edge.admin), Unavailable)
@@ -106,7 +106,7 @@ test("an edge that was killed begins with its last table", async () => {
   assert.equal(await (await fetch(`${again.url}/d/chat/x`, { headers: withKey })).text(), "here")
 })
 
-test("an edge starts without a table, and with a broken file, and takes the next table", async () => {
+test("an edge starts without a table, or with an invalid file, and accepts the next table", async () => {
   const folder = temporaryFolder()
   await using unit = await startUnit(folder, "u1", (_, response) => void response.end("here"))
   await writeFile(`${folder}/routes.json`, '{"generation": 7, "rou')
@@ -119,7 +119,7 @@ test("an edge starts without a table, and with a broken file, and takes the next
   assert.equal(JSON.parse(await readFile(edge.tablePath, "utf8")).generation, 1)
 })
 
-test("a stop signal lets open streams end, takes nothing new and exits 0", async () => {
+test("after a stop signal open streams end, no connection is accepted, and the exit code is 0", async () => {
   const finish = gate()
   await using setup = await edgeWithUnit(revision("u1", finish.passed))
   const stream = await fetch(`${setup.chat}/stream`, { headers: withKey })
@@ -143,7 +143,7 @@ test("a stop signal lets open streams end, takes nothing new and exits 0", async
   assert.equal(await ended, 0)
 })
 
-test("after the grace an endless stream is cut, and the exit code is 0 still", async () => {
+test("an endless stream is cut after the grace period, and the exit code is still 0", async () => {
   await using setup = await edgeWithUnit(revision("u1", gate().passed), { SUPERSTEP_EDGE_GRACE_SECONDS: "0" })
   const stream = await fetch(`${setup.chat}/stream`, { headers: withKey })
 
@@ -152,7 +152,7 @@ test("after the grace an endless stream is cut, and the exit code is 0 still", a
   await assert.rejects(stream.text(), /terminated/)
 })
 
-test("what was answered is forgotten once its deployment has left the table", async () => {
+test("counts of a deployment are deleted when it leaves the table", async () => {
   await using setup = await edgeWithUnit((_, response) => void response.end("answer"))
   await (await fetch(`${setup.chat}/x`, { headers: withKey })).text()
   const tallies = async () => (await edgeStatus(setup.edge.admin)).deployments

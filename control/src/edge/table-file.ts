@@ -1,11 +1,11 @@
-/** The table on disk: what an edge that starts again begins with. */
+/** The table on disk: an edge that restarts loads it. */
 import { open, readFile, rename } from "node:fs/promises"
 import type { Log } from "@superstep/toolkit/log/log"
-import { emptyTable, saysRights, type Table, tableSchema } from "./table.js"
+import { emptyTable, hasKeyRights, type Table, tableSchema } from "./table.js"
 
 /**
- * Reads the last table. A file that cannot be read as one is reported and gives the empty table: the control plane
- * pushes the whole table again, and an edge that does not start would keep it from doing so.
+ * Reads the last table. An unreadable file is logged and gives the empty table: the control plane pushes the whole table
+ * again, which it could not do if the edge failed to start.
  */
 export async function readTableFile(path: string, log: Log): Promise<Table> {
   let text: string
@@ -16,23 +16,24 @@ export async function readTableFile(path: string, log: Log): Promise<Table> {
     return emptyTable
   }
   try {
-    return askedForAnew(tableSchema.parse(JSON.parse(text)))
+    return resetGeneration(tableSchema.parse(JSON.parse(text)))
   } catch (err) {
-    log.error({ err, path }, "the table's file cannot be read: no route answers until the control plane sends one")
+    log.error({ err, path }, "the table's file cannot be read: no route works until the control plane sends a table")
     return emptyTable
   }
 }
 
 /**
- * A table of an older release is used until the control plane sends one, which it does only to an edge that is behind. Such a
- * file may have the newest number: an edge of the older release that hands over writes what it understands of each table.
+ * Lowers a table of an older release to generation 0, so that the control plane sends a new one: it does so only to an edge
+ * that is behind. The file may have the newest number: a retiring edge of the older release writes each table without the
+ * parts that it does not understand.
  */
-const askedForAnew = (table: Table): Table => (saysRights(table) ? table : { ...table, generation: 0 })
+const resetGeneration = (table: Table): Table => (hasKeyRights(table) ? table : { ...table, generation: 0 })
 
-/** Replaces the file as a whole: whoever reads it, at any moment and after any crash, finds one table or the other. */
+/** Replaces the file as a whole: a reader finds the old table or the new one, at any moment and after any crash. */
 export async function writeTableFile(path: string, table: Table): Promise<void> {
   const temporary = `${path}.new`
-  // It holds the units' tokens.
+  // The file holds the units' tokens.
   await using file = await open(temporary, "w", 0o600)
   await file.writeFile(JSON.stringify(table))
   await file.sync()

@@ -1,27 +1,27 @@
 /**
- * Counts what was answered for each deployment of the table since the edge started: requests, errors, and how long answers
- * took to begin.
+ * Counts the answers for each deployment of the table since the edge started: requests, errors, and the time until each
+ * answer started.
  */
 
-/** Upper bounds of the latency's classes, in milliseconds; what is above the last is a class of its own. */
+/** Upper bounds of the latency classes, in milliseconds; above the last there is one more class. */
 export const latencyBoundsMs = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000] as const
 
 export interface Tally {
   readonly requests: number
-  /** Answers with a status of 500 and above, the edge's own among them. */
+  /** Answers with a status of 500 and above, including the edge's own. */
   readonly errors: number
-  /** From the arrival of requests to the begin of their answers, all together. */
+  /** Sum over all requests of the time from arrival to the start of the answer. */
   readonly latency_ms: number
-  /** How many were in each class. */
+  /** The number of requests in each class. */
   readonly latency_counts: readonly number[]
 }
 
 export interface Tallies {
-  /** A request has arrived. @returns what to call when its answer begins; only the first call counts */
+  /** Counts a request that has arrived. @returns  to be called when its answer starts; only the first call counts */
   begin(deploymentId: string): (status: number) => void
   /** By deployment. */
   snapshot(): Record<string, Tally>
-  /** Forgets all others; what is under way for them counts no more. */
+  /** Forgets all other deployments; requests under way for them are no longer counted. */
   keepOnly(deploymentIds: ReadonlySet<string>): void
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { hasDotSegment, isHealthCheck, isInternal, parseTarget } from "./target.js"
 
-test("the prefix is taken off and everything behind it stays as it was sent", () => {
+test("the prefix is removed, and the rest of the path is unchanged", () => {
   const pathOf = (url: string) => parseTarget(url)?.path
 
   assert.deepEqual(parseTarget("/d/chat/threads/1?limit=2"), {
@@ -19,18 +19,18 @@ test("the prefix is taken off and everything behind it stays as it was sent", ()
   assert.equal(pathOf("http://elsewhere:80/d/chat/ok"), "/ok")
 })
 
-test("what is not below a name has no target", () => {
+test("a path that is not below a name has no target", () => {
   for (const url of ["/", "/d", "/d/", "/d//x", "/D/chat", "/x/d/chat", "*", "/d/?x", "chat"]) {
     assert.equal(parseTarget(url), undefined, url)
   }
 })
 
-test("a name is never decoded, so an encoded slash cannot make two of one", () => {
+test("names are never decoded, so an encoded slash has no effect", () => {
   assert.equal(parseTarget("/d/chat%2Fx/y")?.name, "chat%2Fx")
   assert.equal(parseTarget("/d/../d/chat")?.name, "..")
 })
 
-test("dot segments are found however they are written, and dots in names are none", () => {
+test("dot segments are detected in every encoding, and dots in names are allowed", () => {
   for (const path of ["/..", "/../x", "/a/./b", "/a/%2e%2e/b", "/a/.%2E", "/a\\..\\b", "/..?x"]) {
     assert.equal(hasDotSegment(path), true, path)
   }
@@ -39,7 +39,7 @@ test("dot segments are found however they are written, and dots in names are non
   }
 })
 
-test("the control plane's own paths are found however they are written", () => {
+test("the control plane's paths are detected in every spelling", () => {
   for (const path of [
     "/internal",
     "/internal/status",
@@ -53,7 +53,7 @@ test("the control plane's own paths are found however they are written", () => {
   for (const path of ["/internals", "/threads/internal", "/x?y=/internal/"]) assert.equal(isInternal(path), false, path)
 })
 
-test("only the health check itself is one", () => {
+test("only the exact path of the health check counts as one", () => {
   assert.equal(isHealthCheck("GET", "/ok?check_db=1"), true)
   assert.equal(isHealthCheck("HEAD", "/ok"), true)
   assert.equal(isHealthCheck("POST", "/ok"), false)

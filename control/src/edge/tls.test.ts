@@ -22,7 +22,7 @@ const names = (port: number): Promise<string> =>
     socket.once("error", reject)
   })
 
-test("the edge answers HTTPS, and a new certificate cuts no stream", { skip }, async () => {
+test("the edge speaks HTTPS, and a new certificate cuts no stream", { skip }, async () => {
   const folder = temporaryFolder()
   const [first, second] = [makeCertificate(folder, "first"), makeCertificate(folder, "second")]
   const live = { cert: join(folder, "live.crt"), key: join(folder, "live.key") }
@@ -51,9 +51,11 @@ test("the edge answers HTTPS, and a new certificate cuts no stream", { skip }, a
   await until(() => heard.length > 0, { what: "the stream begins" })
   assert.equal(await names(port), "first")
 
-  // The key comes later, as it may in life: the pair is not used before it is one.
+  // The key arrives later, as may happen in production: the pair is not used before both match.
   copyFileSync(second.certFile, live.cert)
-  await until(() => setup.edge.hasLogged("the new certificate is not used"), { what: "half a pair is refused" })
+  await until(() => setup.edge.hasLogged("the new certificate cannot be used; the former one stays in use"), {
+    what: "half a pair is refused",
+  })
   copyFileSync(second.keyFile, live.key)
   await until(async () => (await names(port)) === "second", { what: "the new certificate is shown" })
   finish()
@@ -62,7 +64,7 @@ test("the edge answers HTTPS, and a new certificate cuts no stream", { skip }, a
   assert.equal(heard.join(""), "data: https\n\ndata: end\n\n")
 })
 
-test("an edge that is given no certificate with its key does not start, and says why", { skip }, async () => {
+test("an edge with a certificate but no key does not start, and says why", { skip }, async () => {
   const folder = temporaryFolder()
   const { keyFile: key } = makeCertificate(folder, "alone")
   writeFileSync(join(folder, "empty.crt"), "")
@@ -73,7 +75,7 @@ test("an edge that is given no certificate with its key does not start, and says
 })
 
 for (const name of ["plain HTTP", "TLS"]) {
-  test(`callers that say nothing take no room for ever: ${name}`, { skip: name === "TLS" && skip }, async () => {
+  test(`silent connections are closed: ${name}`, { skip: name === "TLS" && skip }, async () => {
     const { certFile, keyFile } = name === "TLS" ? makeCertificate(temporaryFolder()) : { certFile: "", keyFile: "" }
     const tls = { SUPERSTEP_TLS_CERT: certFile, SUPERSTEP_TLS_KEY: keyFile }
     await using setup = await edgeWithUnit((_, response) => response.end("served"), name === "TLS" ? tls : {})

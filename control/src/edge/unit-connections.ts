@@ -1,38 +1,42 @@
-/** Owns the kept connections to units: one pool for each socket path, closed when its unit has left and is idle. */
+/**
+ * Owns the kept-alive connections to units: one pool for each address, closed when its unit has left the table and
+ * is idle.
+ */
+import type { Address } from "@superstep/protocol/http/address"
 import { keptConnections } from "@superstep/protocol/http/forward"
 import type { Unit } from "./table.js"
 
-// A unit closes a connection that was idle for 75 s or more (toolkit/http/keep-alive.ts). We close it well before, so that a request
-// never meets a connection which its unit is closing.
+// A unit closes a connection after 75 s or more without a request (toolkit/http/keep-alive.ts). We close it well before, so that
+// no request meets a connection that its unit is closing.
 const idleMs = 30_000
 
 type Connections = ReturnType<typeof keptConnections>
 
 export interface UnitConnections {
   to(unit: Unit): Connections
-  /** Keeps no idle connection to units other than these; requests under way on the others go on. */
+  /** Closes the idle connections to all other units; requests under way on those go on. */
   keepOnly(units: readonly Unit[]): void
   /** Closes all connections. */
   destroy(): void
 }
 
-/** @param maxHeaderBytes  most bytes of all headers of an answer */
+/** @param maxHeaderBytes  largest size of all headers of an answer, in bytes */
 export function createUnitConnections({ maxHeaderBytes }: { maxHeaderBytes: number }): UnitConnections {
-  const pools = new Map<string, Connections>()
+  const pools = new Map<Address, Connections>()
 
-  const to = ({ socket_path }: Unit): Connections => {
-    const known = pools.get(socket_path)
+  const to = ({ address }: Unit): Connections => {
+    const known = pools.get(address)
     if (known) return known
-    const pool = keptConnections(socket_path, { maxHeaderBytes, idleMs })
-    pools.set(socket_path, pool)
+    const pool = keptConnections(address, { maxHeaderBytes, idleMs })
+    pools.set(address, pool)
     return pool
   }
 
   const keepOnly = (units: readonly Unit[]): void => {
-    const wanted = new Set(units.map(({ socket_path }) => socket_path))
-    for (const [path, pool] of pools) {
-      if (wanted.has(path)) continue
-      pools.delete(path)
+    const wanted = new Set(units.map(({ address }) => address))
+    for (const [address, pool] of pools) {
+      if (wanted.has(address)) continue
+      pools.delete(address)
       void pool.close()
     }
   }

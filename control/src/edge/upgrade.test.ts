@@ -9,7 +9,7 @@ import { type RawData, WebSocket, WebSocketServer } from "ws"
 import { edgeStatus } from "./client.js"
 import { edgeWithUnit, key, route, withKey } from "./testing/harness.js"
 
-/** An edge before a unit that echoes what comes over a WebSocket, and declines `/no`. */
+/** An edge in front of a unit that echoes WebSocket messages, and declines `/no`. */
 async function echoEdge() {
   const setup = await edgeWithUnit((_, response) => void response.end("plain"))
   const accepted: IncomingMessage[] = []
@@ -31,7 +31,7 @@ async function echoEdge() {
 
 const nextMessage = async (client: WebSocket): Promise<RawData> => ((await once(client, "message")) as [RawData])[0]
 
-test("a WebSocket passes text and large binaries, and what the unit says first", async () => {
+test("a WebSocket forwards text and large binary messages, in both directions", async () => {
   await using setup = await echoEdge()
   const client = new WebSocket(`${setup.socketUrl}/ws?a=1`, { headers: { ...withKey, "x-superstep-unit": "forged" } })
   assert.equal(String(await nextMessage(client)), "hello")
@@ -56,7 +56,7 @@ test("a WebSocket passes text and large binaries, and what the unit says first",
   })
 })
 
-test("a WebSocket outlives its unit's place in the table, and either end ends both", async () => {
+test("a WebSocket survives its unit's removal from the table, and closing either end closes both", async () => {
   await using setup = await echoEdge()
   const client = new WebSocket(`${setup.socketUrl}/ws`, { headers: withKey })
   await nextMessage(client)
@@ -89,7 +89,7 @@ async function refusal(url: string, headers: Record<string, string>): Promise<{ 
   return { ...(response.statusCode && { status: response.statusCode }), body: Buffer.concat(chunks).toString() }
 }
 
-test("a handshake is refused as a request would be", async () => {
+test("a WebSocket handshake is refused like a request", async () => {
   await using setup = await echoEdge()
   const { edge, socketUrl } = setup
 
@@ -111,7 +111,7 @@ test("a handshake is refused as a request would be", async () => {
   assert.equal((await edgeStatus(edge.admin)).units.u1?.websockets, 0)
 })
 
-test("nothing but WebSocket is upgraded, so no tunnel reaches a unit", async () => {
+test("only WebSocket is upgraded, so no tunnel reaches a unit", async () => {
   await using setup = await echoEdge()
   const head = `GET /d/chat/x HTTP/1.1\r\nHost: a\r\nx-api-key: ${key}\r\nConnection: Upgrade`
 

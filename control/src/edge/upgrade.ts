@@ -1,6 +1,6 @@
 /**
- * Carries a WebSocket: the handshake as HTTP, then bytes both ways. Nothing but WebSocket is upgraded: behind a tunnel
- * of another protocol (h2c) requests would reach the unit unchecked.
+ * Carries a WebSocket: the handshake as HTTP, then bytes both ways. Only WebSocket is upgraded: through a tunnel of another
+ * protocol (h2c) requests would reach the unit unchecked.
  */
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage } from "node:http"
@@ -16,8 +16,9 @@ import { reachUnit } from "./reach-unit.js"
 import { brokenOff, internalError, malformed, tooManyRequests } from "./refusal.js"
 import { refuseOnSocket, renderHead } from "./replies.js"
 import type { Unit } from "./table.js"
+import { threadOf } from "./target.js"
 
-// Finds callers and units that vanished without a word.
+// Detects callers and units that vanish without closing the connection.
 const keepAliveMs = 30_000
 
 interface Handshake {
@@ -29,10 +30,10 @@ interface Handshake {
   readonly requestId: string
 }
 
-/** Never rejects: what fails is answered and logged. */
+/** Never rejects: failures are answered and logged. */
 export async function proxyUpgrade(edge: Edge, request: IncomingMessage, socket: Duplex, early: Buffer): Promise<void> {
   const requestId = requestIdOf(request.headersDistinct, randomUUID)
-  // A reset of the caller shows as `close` too, and that is what we act on.
+  // A reset by the caller also emits `close`, which is handled below.
   socket.on("error", (err) => edge.log.debug({ err, request_id: requestId }, "upgraded connection failed"))
   try {
     await shakeHands({ edge, request, socket: socket as Socket, early, requestId })
@@ -48,7 +49,11 @@ async function shakeHands(handshake: Handshake): Promise<void> {
   const admission = admit({ method, url, headers, isUpgrade: true }, edge.table, edge.config.maxBodyBytes)
   if ("refusal" in admission) return refuseOnSocket(socket, admission.refusal, requestId)
   if (request.headers.upgrade?.toLowerCase() !== "websocket" || method !== "GET" || hasBody(headers)) {
-    return refuseOnSocket(socket, malformed("only WebSocket is upgraded here: leave the header Upgrade out"), requestId)
+    return refuseOnSocket(
+      socket,
+      malformed("only WebSocket upgrades are supported: remove the Upgrade header"),
+      requestId,
+    )
   }
   const { route } = admission
   if (isTooFast(edge, route)) return refuseOnSocket(socket, tooManyRequests(route), requestId)
@@ -57,6 +62,7 @@ async function shakeHands(handshake: Handshake): Promise<void> {
   const refusal = await reachUnit(edge, {
     route,
     kind: "websockets",
+    threadId: threadOf(admission.target.path),
     isUse: true,
     gone: gone.signal,
     send: (unit) => carry(handshake, admission, unit, gone.signal),
@@ -64,7 +70,7 @@ async function shakeHands(handshake: Handshake): Promise<void> {
   if (refusal && refusal !== "asleep") refuseOnSocket(socket, refusal, requestId)
 }
 
-/** Resolves when the WebSocket, or the answer that declined it, is over. @throws NotSent  the unit cannot be connected to */
+/** Resolves when the WebSocket, or the answer that declined it, has ended. @throws NotSent  the unit cannot be connected to */
 async function carry(handshake: Handshake, { route, target }: Admitted, unit: Unit, gone: AbortSignal): Promise<void> {
   const { edge, request, socket, requestId } = handshake
   const caller = callerOf(edge, request)
@@ -86,12 +92,12 @@ async function carry(handshake: Handshake, { route, target }: Admitted, unit: Un
   } catch (err) {
     if (err instanceof NotSent) throw err
     if (isBegun || socket.destroyed) return
-    edge.log.warn({ err, request_id: requestId, unit_id: unit.unit_id }, "unit broke an upgrade off")
+    edge.log.warn({ err, request_id: requestId, unit_id: unit.unit_id }, "unit closed the connection during an upgrade")
     refuseOnSocket(socket, brokenOff(route.name), requestId)
   }
 }
 
-/** @returns  resolves when the caller's connection has ended */
+/** @returns  a promise that resolves when the caller's connection has ended */
 function joinSockets(
   { edge, socket, early, requestId }: Handshake,
   answer: string[],
@@ -114,8 +120,8 @@ function joinSockets(
 }
 
 /**
- * The unit declined: its answer goes to the caller as it is, and the connection ends with it. What the caller has sent after
- * its head is never read. @returns where the body of the answer goes
+ * The unit declined: its answer goes to the caller unchanged, and the connection closes with it. What the caller has sent
+ * after its head is never read. @returns  where to write the body of the answer
  */
 function relayRefusal({ socket, requestId }: Handshake, status: number, answer: string[]): Socket {
   socket.write(renderHead(status, [...responseHeaders(answer, requestId), "connection", "close"]))

@@ -1,4 +1,4 @@
-/** What an event is: something that happened to what users see. Pure. */
+/** Defines an event: a change of something that users see. Pure. */
 
 export const eventTypes = [
   "deployment.created",
@@ -6,19 +6,25 @@ export const eventTypes = [
   "deployment.deleted",
   "revision.status_changed",
   "revision.rolled_back",
+  "revision.promoted",
+  "revision.aborted",
   "unit.crash_loop",
   "quota.warning",
   "secret.changed",
   "key.created",
   "key.revoked",
+  "host_name.active",
+  "host_name.failed",
+  "backup.failed",
 ] as const
 export type EventType = (typeof eventTypes)[number]
 
 export interface Event {
   readonly event_id: string
-  /** Rises with the commits, so a reader who goes on after one misses none (E2). */
+  /** Rises in the order of commits, so a reader that continues after one misses none (E2). */
   readonly seq: number
-  readonly workspace_id: string
+  /** Null: an event of the installation, for operators. */
+  readonly workspace_id: string | null
   readonly deployment_id: string | null
   readonly revision_id: string | null
   readonly type: EventType
@@ -27,10 +33,11 @@ export interface Event {
 }
 
 export interface NewEvent {
-  readonly workspaceId: string
+  /** Null: the event concerns the whole installation, and only operators see it. */
+  readonly workspaceId: string | null
   readonly deploymentId?: string
   readonly revisionId?: string
   readonly type: EventType
-  /** For people and programs outside; never a secret. */
+  /** For readers outside of the platform; never a secret. */
   readonly data: Readonly<Record<string, unknown>>
 }

@@ -9,7 +9,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { interruptRevision } from "../revisions/claims.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { listEvents, recordEvent } from "./operations.js"
-import { forgetOldEvents } from "./queries.js"
+import { deleteOldEvents } from "./queries.js"
 
 const all = { order: "asc", cursor: undefined, limit: 100 } as const
 
@@ -25,7 +25,7 @@ async function deployed(api: TestApi, name?: string) {
 const note = (db: Db, ids: { workspaceId: string; deploymentId: string }, n: number) =>
   recordEvent(db, { ...ids, type: "quota.warning", data: { n } })
 
-test("what happens to a deployment and its revisions is told without anybody's call (E1)", async () => {
+test("changes of a deployment and its revisions are recorded by triggers (E1)", async () => {
   await using api = await startApi()
   const ids = await deployed(api)
 
@@ -49,7 +49,7 @@ test("what happens to a deployment and its revisions is told without anybody's c
   assert.equal(JSON.stringify(events).includes("sk-very-secret"), false)
 })
 
-test("an event is there when its cause is, and not when that was taken back (E1)", async () => {
+test("an event exists if its cause is committed, and not if it is rolled back (E1)", async () => {
   await using api = await startApi()
   const ids = await deployed(api)
   const before = await listEvents(api.db, ids, all)
@@ -63,7 +63,7 @@ test("an event is there when its cause is, and not when that was taken back (E1)
   assert.deepEqual(await listEvents(api.db, ids, all), before)
 })
 
-test("an event that commits late is numbered late, so who goes on from a number misses none (E2)", async () => {
+test("an event that is committed late gets a later number, so a reader misses none (E2)", async () => {
   await using api = await startApi()
   const ids = await deployed(api)
   await using other = openDatabase({ uri: api.db.uri, log: silent })
@@ -88,7 +88,7 @@ test("an event that commits late is numbered late, so who goes on from a number 
   assert.deepEqual([first.events.at(-1)?.data.n, then.events.map(({ data }) => data.n)], [2, [1]])
 })
 
-test("a rollback and a unit that keeps ending are told (E1)", async () => {
+test("rollbacks and crash loops are recorded (E1)", async () => {
   await using api = await startApi()
   const { deploymentId, revisionId, workspaceId } = await deployed(api)
   const { body } = await api.call("PATCH", `/v2/deployments/${deploymentId}`, {
@@ -98,16 +98,16 @@ test("a rollback and a unit that keeps ending are told (E1)", async () => {
   const activate = (id: string) =>
     api.db.run(sql`update deployments set active_revision_id = ${id} where deployment_id = ${deploymentId}`)
   await api.db.run(sql`
-    insert into units (unit_id, deployment_id, revision_id, state, token_sealed)
-    values (${randomUUID()}, ${deploymentId}, ${second}, 'serving', 'x')`)
+    insert into units (unit_id, deployment_id, revision_id, token_sealed)
+    values (${randomUUID()}, ${deploymentId}, ${second}, 'x')`)
 
   for (const crashes of [1, 2, 3]) await api.db.run(sql`update units set crashes = ${crashes}`)
   for (const id of [revisionId, second, revisionId]) await activate(id)
 
   const { events } = await listEvents(api.db, { workspaceId, deploymentId }, all)
-  const told = events.filter(({ type }) => type === "unit.crash_loop" || type === "revision.rolled_back")
+  const reported = events.filter(({ type }) => type === "unit.crash_loop" || type === "revision.rolled_back")
   assert.deepEqual(
-    told.map((event) => [event.type, event.revision_id, event.data.crashes ?? event.data.to_revision_id]),
+    reported.map((event) => [event.type, event.revision_id, event.data.crashes ?? event.data.to_revision_id]),
     [
       ["unit.crash_loop", second, 2],
       ["revision.rolled_back", second, revisionId],
@@ -115,7 +115,7 @@ test("a rollback and a unit that keeps ending are told (E1)", async () => {
   )
 })
 
-test("a change of secrets is told by names, never by values (E1)", async () => {
+test("a change of secrets is recorded with names, never with values (E1)", async () => {
   await using api = await startApi()
   const ids = await deployed(api)
 
@@ -123,21 +123,21 @@ test("a change of secrets is told by names, never by values (E1)", async () => {
   await api.call("PATCH", `/v2/deployments/${ids.deploymentId}`, { body: { secrets } })
 
   const { events } = await listEvents(api.db, ids, all)
-  const told = events.filter(({ type }) => type === "secret.changed")
+  const reported = events.filter(({ type }) => type === "secret.changed")
   assert.deepEqual(
-    told.map(({ data }) => data.names),
+    reported.map(({ data }) => data.names),
     [["OTHER_KEY"]],
   )
   assert.equal(JSON.stringify(events).includes("sk-even-more-secret"), false)
 })
 
-test("events of other workspaces are not found, and old ones are forgotten (E4)", async () => {
+test("events of other workspaces are hidden, and old ones are deleted (E4)", async () => {
   await using api = await startApi()
   const ids = await deployed(api)
 
   const foreign = await listEvents(api.db, { ...ids, workspaceId: api.other.workspaceId }, all)
   await api.db.run(sql`update events set created_at = now() - interval '31 days' where type = 'deployment.created'`)
-  const forgotten = await forgetOldEvents(api.db, 30)
+  const forgotten = await deleteOldEvents(api.db, 30)
 
   assert.deepEqual([foreign.events.length, forgotten], [0, 1])
 })

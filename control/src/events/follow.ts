@@ -1,17 +1,17 @@
 /**
- * Follows a deployment's events: woken by notifications, reading from its own last number (E3). It ends with the event
- * that tells the deployment's end, or with its signal.
+ * Follows events: woken by notifications, it reads from its own last number (E3). It stops with its signal; when it follows
+ * one deployment, also at the event of this deployment's deletion.
  */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Event } from "./event.js"
 import { type EventFilter, eventsAfter } from "./queries.js"
 
-/** Of `settle_event`; the payload is the deployment's id. */
+/** Notified by `settle_event`; the payload is the deployment's id. */
 const eventsChannel = "superstep_events"
 
 const atATime = 100
 
-/** @param after  the number of the last event that is known already */
+/** @param after  the number of the last known event */
 export async function* followEvents(
   db: Database,
   filter: EventFilter,
@@ -19,9 +19,9 @@ export async function* followEvents(
 ): AsyncGenerator<Event, void> {
   const waiting = wakeable(signal)
   const onNotify = (deploymentId: string) => {
-    if (deploymentId === filter.deploymentId) waiting.wake()
+    if (filter.deploymentId === undefined || filter.deploymentId === deploymentId) waiting.wake()
   }
-  // Before the first look: what is committed after it is told.
+  // Subscribed before the first read: everything committed after it causes a notification.
   const subscription = await db.listen(eventsChannel, onNotify, waiting.wake)
   try {
     let last = after
@@ -30,7 +30,7 @@ export async function* followEvents(
       for (const event of events) {
         yield event
         last = event.seq
-        if (event.type === "deployment.deleted") return
+        if (filter.deploymentId !== undefined && event.type === "deployment.deleted") return
       }
       if (events.length < atATime) await waiting.untilWoken()
     }
@@ -39,7 +39,7 @@ export async function* followEvents(
   }
 }
 
-/** Remembers a waking that came while nobody waited. */
+/** Remembers a wake-up that came while nobody waited. */
 function wakeable(signal: AbortSignal) {
   let isWoken = false
   let go: () => void = () => undefined

@@ -4,9 +4,9 @@ import type { Event, NewEvent } from "./event.js"
 import { type EventFilter, eventsAfter, eventsBefore, insertEvent } from "./queries.js"
 
 /**
- * Notes that something happened. It belongs into the transaction that does it: then an event is there exactly when its
- * cause is, and so are the calls of the webhooks that want it (E1).
- * @param event  its data goes to people outside: names of secrets, never their values
+ * Records an event. Call it in the transaction of its cause: then the event exists exactly when its cause does, and so do
+ * the calls of its webhooks (E1).
+ * @param event  its data is sent outside: names of secrets, never their values
  */
 export const recordEvent = async (tx: Db, event: NewEvent): Promise<void> => {
   await insertEvent(tx, event)
@@ -14,13 +14,13 @@ export const recordEvent = async (tx: Db, event: NewEvent): Promise<void> => {
 
 export interface EventPage {
   readonly events: readonly Event[]
-  /** What the next page begins with; null when a descending list has ended. */
+  /** Cursor of the next page; null when a descending list has ended. */
   readonly nextCursor: string | null
 }
 
 /**
- * One page of a deployment's events. Upwards the cursor stays good for events that are yet to come; an empty page gives
- * back the one that was asked with.
+ * One page of a deployment's events. In ascending order the cursor also serves for events that do not exist yet; an empty
+ * page returns the cursor of its request.
  */
 export async function listEvents(
   db: Db,

@@ -1,4 +1,4 @@
-/** What requests for events and their replies look like. */
+/** The format of requests for events and of their replies. */
 import { z } from "@hono/zod-openapi"
 import { optionalParameter, trueOrFalse, wholeNumber } from "../http/fields.js"
 import { type Event, eventTypes } from "./event.js"
@@ -7,17 +7,23 @@ const cursor = wholeNumber({ min: 0, max: 999_999_999_999 })
 
 export const eventsQuery = z.object({
   limit: optionalParameter(wholeNumber({ min: 1, max: 100 })).openapi({ type: "integer", default: 20 }),
-  cursor: optionalParameter(cursor).openapi({ type: "string", description: "next_cursor of the page before" }),
+  cursor: optionalParameter(cursor).openapi({ type: "string", description: "next_cursor of the previous page" }),
   order: optionalParameter(z.enum(["asc", "desc"])).openapi({
-    description: "desc, the default, begins with the newest",
+    description: "asc, or desc (default): newest first",
   }),
   follow: optionalParameter(trueOrFalse).openapi({
     description:
-      "true, or Accept: text/event-stream: a stream of what is kept, after Last-Event-ID, and then of what happens",
+      "true, or Accept: text/event-stream: a stream of the stored events after Last-Event-ID, followed by new events",
   }),
 })
 
-/** @returns undefined when the client knows nothing yet; null when it is no number of an event */
+export const allEventsQuery = eventsQuery.extend({
+  all_workspaces: optionalParameter(trueOrFalse).openapi({
+    description: "true: events of all workspaces; requires a key of the installation",
+  }),
+})
+
+/** @returns  undefined when the client has no event yet; null when it is not the number of an event */
 export function lastEventId(header: string | undefined): number | undefined | null {
   if (header === undefined || header === "") return undefined
   const parsed = cursor.safeParse(header)
@@ -27,8 +33,9 @@ export function lastEventId(header: string | undefined): number | undefined | nu
 const eventReply = z
   .object({
     id: z.string(),
-    seq: z.int().openapi({ description: "rises with time; the id of the stream's events" }),
+    seq: z.int().openapi({ description: "increases with time; the id of the event in a stream" }),
     type: z.enum(eventTypes),
+    workspace_id: z.string().nullable().openapi({ description: "null: of the installation, for operators" }),
     deployment_id: z.string().nullable(),
     revision_id: z.string().nullable(),
     data: z.record(z.string(), z.unknown()),
@@ -39,7 +46,7 @@ const eventReply = z
 export const eventsReply = z.object({
   resources: z.array(eventReply),
   next_cursor: z.string().nullable().openapi({
-    description: "upwards it stays good for events that are yet to come; downwards null at the end",
+    description: "in ascending order it also serves for future events; in descending order null on the last page",
   }),
 })
 
@@ -47,6 +54,7 @@ export const renderEvent = (event: Event) => ({
   id: event.event_id,
   seq: event.seq,
   type: event.type,
+  workspace_id: event.workspace_id,
   deployment_id: event.deployment_id,
   revision_id: event.revision_id,
   data: event.data,

@@ -27,7 +27,7 @@ async function served(api: TestApi) {
 const rename = (api: TestApi, deploymentId: string, name: string) =>
   api.call("PATCH", `/v2/deployments/${deploymentId}`, { body: { display_name: name } })
 
-test("events come page by page, newest first, and upwards with a cursor that stays good (E2)", async () => {
+test("events are paged, newest first, or ascending with a cursor that stays valid (E2)", async () => {
   await using api = await start()
   await using server = await served(api)
   for (const name of ["a", "b"]) await rename(api, server.deploymentId, name)
@@ -46,7 +46,7 @@ test("events come page by page, newest first, and upwards with a cursor that sta
   assert.deepEqual([oldest.next_cursor, then.resources.length, then.resources[0].type], [null, 1, "deployment.updated"])
 })
 
-test("two followers see the same, live; one that comes back misses nothing and sees nothing twice (E3)", async () => {
+test("two followers get the same live events; after a reconnect none is missed or repeated (E3)", async () => {
   await using api = await start()
   await using server = await served(api)
   const headers = { "x-api-key": api.apiKey }
@@ -88,7 +88,7 @@ test("a stream ends with its deployment, and with the process", async () => {
   )
 })
 
-test("a key that was revoked hears of nothing more", async () => {
+test("a stream ends when its key is revoked", async () => {
   await using api = await start()
   await using server = await served(api)
   const { body: made } = await api.call("POST", "/v2/api-keys", { body: { name: "ci", scopes: ["read"] } })
@@ -102,7 +102,7 @@ test("a key that was revoked hears of nothing more", async () => {
   assert.equal(follower.events.length, 2)
 })
 
-test("a foreign workspace, an unknown deployment and a broken Last-Event-ID get a refusal in place of a stream (E4)", async () => {
+test("another workspace, an unknown deployment and an invalid Last-Event-ID are refused before a stream (E4)", async () => {
   await using api = await start()
   await using server = await served(api)
   const accept = { accept: "text/event-stream" }

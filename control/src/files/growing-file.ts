@@ -1,12 +1,12 @@
-/** A file that another process appends to: hearing of it, and beginning it anew. */
+/** Watches a file that another process appends to, and empties it. */
 import { closeSync, type FSWatcher, fstatSync, ftruncateSync, openSync, watch } from "node:fs"
 import { stat } from "node:fs/promises"
 import { basename, dirname } from "node:path"
 
 /**
- * Calls `onChange` when something was appended. Its folder is what is watched, so the file need not be there yet.
- * @returns a function that ends it; undefined when the folder is not there, or the machine allows no more watches:
- *          whoever needs to know also looks now and then
+ * Calls `onChange` when something was appended. Watches the folder, so the file need not exist yet.
+ * @returns  a function that stops the watch; undefined when the folder is missing, or the machine allows no more watches:
+ *           callers also poll
  */
 export const watchFile = (path: string, onChange: () => void): (() => void) | undefined =>
   watchFolder(dirname(path), (changed) => {
@@ -14,13 +14,13 @@ export const watchFile = (path: string, onChange: () => void): (() => void) | un
   })
 
 /**
- * Calls `onChange` when a file in a folder was written, made or renamed, with its name where the machine tells it.
- * @returns as `watchFile`
+ * Calls `onChange` when a file in a folder was written, created or renamed, with its name where the system reports it.
+ * @returns  as `watchFile`
  */
 export function watchFolder(folder: string, onChange: (name: string | null) => void): (() => void) | undefined {
   try {
     const watcher: FSWatcher = watch(folder, { persistent: false }, (_, changed) => onChange(changed))
-    // As when the machine allows none: who needs to know looks now and then.
+    // As when the machine allows no watch: callers also poll.
     watcher.on("error", () => watcher.close())
     return () => watcher.close()
   } catch (error) {
@@ -29,7 +29,7 @@ export function watchFolder(folder: string, onChange: (name: string | null) => v
   }
 }
 
-/** A word for what is in a file: its time and size. "" when there is none. */
+/** A value that changes with the file's content: its time and size. "" when there is no file. */
 export async function fileMark(path: string): Promise<string> {
   const found = await stat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error
@@ -38,12 +38,12 @@ export async function fileMark(path: string): Promise<string> {
 }
 
 /**
- * Empties a file that was read to its end. It is written to by appending, so the writer goes on at the new end. Between
- * the look and the cut nothing else of this process runs: what could be lost is what is printed in those microseconds.
- * @param read  its size as far as it was read
+ * Empties a file that was read to its end. The writer appends, so it continues at the new end. No other code of this process
+ * runs between the size check and the truncation: only what is printed in those microseconds could be lost.
+ * @param read  how much of it was read, in bytes
  * @returns     false when there is more in it, which then stays
  */
-export function forgetFile(path: string, read: number): boolean {
+export function clearFile(path: string, read: number): boolean {
   const file = openSync(path, "r+")
   try {
     if (fstatSync(file).size > read) return false

@@ -1,8 +1,8 @@
-/** Small JSON files by which processes tell each other who they are. */
+/** Small JSON files by which processes identify themselves to each other. */
 import { readFile } from "node:fs/promises"
 import { writeWhole } from "./whole-file.js"
 
-/** Writes so that a reader sees all of it or none. Only its owner may read it. */
+/** Writes atomically: a reader sees all of it or none. Only its owner may read it. */
 export const writeJson = (file: string, value: unknown): Promise<void> => writeWhole(file, JSON.stringify(value))
 
 /** @returns undefined when there is no such file */

@@ -30,7 +30,7 @@ function contender() {
   }
 }
 
-test("of many who find the file of a dead process, one gets the lock", async (t) => {
+test("of many processes that find the lock of a dead one, one gets it", async (t) => {
   const folder = temporaryFolder()
   const contenders = Array.from({ length: 4 }, contender)
   t.after(() => Promise.all(contenders.map(({ end }) => end())))
@@ -47,7 +47,7 @@ test("of many who find the file of a dead process, one gets the lock", async (t)
   assert.equal(readdirSync(folder).length, 40)
 })
 
-test("who died while it replaced a dead entry is no hindrance", async () => {
+test("a process that died while it replaced a dead entry does not block others", async () => {
   const file = join(temporaryFolder(), "lock")
   writeFileSync(file, dead)
   const right = `${file}.after-${createHash("sha256").update(dead).digest("hex").slice(0, 12)}`

@@ -1,20 +1,20 @@
 /**
- * A file that says which process has something. It is given up by dying, so nobody has to tidy up after a kill.
- * L1 A free file is taken by `link`, which, unlike a rename, does not replace: of two who try, one is told. L2 The entry
- * of a dead process is replaced only by who holds the right to replace this very entry, which is a lock of its own and
- * named after the entry; whoever comes late finds another entry there, and begins anew.
+ * A lock file that names the process which holds it. The lock ends with the process, so a kill needs no cleanup.
+ * L1 A free file is taken by `link`, which, unlike a rename, does not replace: of two processes, one gets an error. L2 The
+ * entry of a dead process is replaced only by the holder of the right to replace this very entry, which is a lock of its own,
+ * named after the entry; a process that comes late finds another entry, and starts over.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 
-// Replacing an entry is a few calls of the file system; who does it lives, or its right is replaced as well.
+// Replacing an entry takes a few file operations; a process that dies during them has its right replaced as well.
 const pollMs = 10
 
 /**
- * Writes this process into the file, unless a process that lives is there.
- * @returns that other process, or undefined when the file is ours now
+ * Writes this process into the file, unless it names another living process.
+ * @returns  that other process, or undefined when the file is ours now
  */
 export async function takeLock(file: string): Promise<ProcessIdentity | undefined> {
   const own = `${file}.${randomUUID()}`
@@ -44,7 +44,7 @@ async function linked(own: string, file: string): Promise<boolean> {
   }
 }
 
-/** @returns false when somebody else has replaced the dead entry, or is about to */
+/** @returns  false when another process has replaced the dead entry, or is about to */
 async function replaced(own: string, file: string, entry: string): Promise<boolean> {
   const right = `${file}.after-${createHash("sha256").update(entry).digest("hex").slice(0, 12)}`
   if (await takeLock(right)) return false

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { maxRawBytes } from "../logs/log-line.js"
-import { forgetFile } from "./growing-file.js"
+import { clearFile } from "./growing-file.js"
 import { readLines } from "./read-lines.js"
 
 const newFile = (text = "") => {
@@ -13,7 +13,7 @@ const newFile = (text = "") => {
   return path
 }
 
-/** Reads as often as there is something, each time from where the last one ended. */
+/** Reads until there is nothing new, each time from where the last read ended. */
 async function readAll(path: string) {
   const lines: string[] = []
   let from = 0
@@ -25,7 +25,7 @@ async function readAll(path: string) {
   }
 }
 
-test("a line that is still being written is left for later", async () => {
+test("an incomplete line is read later", async () => {
   const path = newFile("one\ntw")
 
   const first = await readLines(path, 0)
@@ -36,7 +36,7 @@ test("a line that is still being written is left for later", async () => {
   assert.deepEqual(second, { lines: ["two", "", "three"], next: 15, hasMore: false })
 })
 
-test("of an enormous line the beginning is read once, and its rest is passed over, also after a restart", async () => {
+test("only the start of an enormous line is read, and its rest is skipped, also after a restart", async () => {
   const path = newFile(`a\n${"x".repeat(5 * maxRawBytes)}`)
 
   const before = await readAll(path)
@@ -50,7 +50,7 @@ test("of an enormous line the beginning is read once, and its rest is passed ove
   assert.deepEqual(after.lines, ["b"])
 })
 
-test("characters are whole wherever a reading ends, and bytes that are no UTF-8 do no harm", async () => {
+test("reads never split characters, and invalid UTF-8 is replaced", async () => {
   const line = `${"äöü😀".repeat(50)}\n`
   const path = newFile(line.repeat(5000))
   appendFileSync(path, Buffer.from([0xff, 0xfe, 0x61, 0x00, 0x0a]))
@@ -62,18 +62,18 @@ test("characters are whole wherever a reading ends, and bytes that are no UTF-8 
   assert.equal(lines.at(-1), "\ufffd\ufffda\u0000")
 })
 
-test("a file that was begun anew is read from its start, and one that has more is not forgotten", async () => {
+test("a truncated file is read from its start, and one with unread content is not emptied", async () => {
   const path = newFile("one\ntwo\n")
 
-  assert.equal(forgetFile(path, 4), false)
-  assert.equal(forgetFile(path, 8), true)
+  assert.equal(clearFile(path, 4), false)
+  assert.equal(clearFile(path, 8), true)
   appendFileSync(path, "new\n")
 
   assert.deepEqual((await readLines(path, 8)).lines, ["new"])
   assert.deepEqual(await readLines(join(path, "..", "none"), 5), { lines: [], next: 0, hasMore: false })
 })
 
-test("of a file that somebody made enormous without writing, the end is read, and a line tells of the rest", async () => {
+test("of a sparse enormous file only the end is read, and a line reports the rest", async () => {
   const path = newFile("one\n")
   const size = 2 ** 43
   truncateSync(path, size)
@@ -81,8 +81,8 @@ test("of a file that somebody made enormous without writing, the end is read, an
 
   const { lines, next } = await readAll(path)
 
-  const [told = "", ...after] = lines
-  assert.match(told, /^\[879\d+ bytes of output were left out/)
+  const [notice = "", ...after] = lines
+  assert.match(notice, /^\[879\d+ bytes of output were left out/)
   assert.deepEqual(after, ["two"])
   assert.equal(next, size + 5)
 })

@@ -3,25 +3,25 @@ import { type FileHandle, open } from "node:fs/promises"
 import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { maxRawBytes } from "../logs/log-line.js"
 
-// A longest line and as much again; the rest is read next time.
+// Twice the longest line; the rest is read next time.
 const chunkBytes = 2 * maxRawBytes
-// Some more than is stored for a deployment unless an operator says otherwise (`SUPERSTEP_LOG_QUOTA_MB`).
+// Somewhat more than is stored for a deployment by default (`SUPERSTEP_LOG_QUOTA_MB`).
 const mostBehindBytes = 128 * 1024 * 1024
 
 export interface ReadLines {
-  /** Whole lines, without their ends. Of one that is too long the beginning, `maxRawBytes` of it. */
+  /** Whole lines, without their ends. Of a line that is too long, its first `maxRawBytes`. */
   readonly lines: string[]
-  /** Where the next reading begins, in bytes; `from` when there was nothing new. */
+  /** Where the next read starts, in bytes; `from` when there was nothing new. */
   readonly next: number
-  /** There is more after `next`: a line that is still being written, or what did not fit. */
+  /** There is more after `next`: a line that is still being written, or more than fits into one read. */
   readonly hasMore: boolean
 }
 
 /**
- * Where a reading begins tells all: in the middle of a line, that line was too long and its rest is passed over. So it may
- * go on after any crash. Whoever writes to the file may make it as large as they like without writing (`ftruncate`), so of
- * what lies far behind only the end is read, and a line says how much was left out.
- * @param from  in bytes; a file that is shorter was begun anew and is read from its start
+ * The start of a read is all the state: in the middle of a line, that line was too long and its rest is skipped. So reading
+ * may resume after any crash. The writer may make the file any size without writing (`ftruncate`), so of a large backlog only
+ * the end is read, and a line says how much was left out.
+ * @param from  in bytes; a file that is shorter was emptied and is read from its start
  */
 export async function readLines(file: string, from: number): Promise<ReadLines> {
   const handle = await open(file).catch(ifCode(["ENOENT"]))
@@ -43,11 +43,11 @@ export async function readLines(file: string, from: number): Promise<ReadLines> 
 
 const lineBreak = 10
 
-/** @returns `begin` when a line begins there, else the begin of the next line, or the end of the file */
+/** @returns  `begin` when a line starts there, else the start of the next line, or the end of the file */
 async function lineStart(handle: FileHandle, begin: number, size: number): Promise<number> {
   if (begin === 0) return 0
   const buffer = Buffer.allocUnsafe(64 * 1024)
-  // The byte before tells whether a line ended there.
+  // The byte before shows whether a line ended there.
   for (let position = begin - 1; position < size; ) {
     const { bytesRead } = await handle.read({ buffer, position })
     if (bytesRead === 0) return position
@@ -58,7 +58,7 @@ async function lineStart(handle: FileHandle, begin: number, size: number): Promi
   return size
 }
 
-/** Pure. @returns lines and how many bytes they took, ends included */
+/** Pure. @returns  lines, and the bytes they used, line ends included */
 function splitLines(part: Buffer): { lines: string[]; used: number } {
   const lines: string[] = []
   let begin = 0
@@ -68,7 +68,7 @@ function splitLines(part: Buffer): { lines: string[]; used: number } {
     lines.push(text(part.subarray(begin, end)))
     begin = end + 1
   }
-  // Longer than a line may be, whatever comes: its beginning is taken, and its rest will be passed over.
+  // Longer than a line may be, whatever follows: its start is returned, and its rest will be skipped.
   if (part.length - begin < maxRawBytes) return { lines, used: begin }
   return { lines: [...lines, text(part.subarray(begin))], used: part.length }
 }

@@ -9,7 +9,7 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { readPlainFile, UnusableFile } from "./read-plain-file.js"
 import { swapperIn } from "./testing/swapper.js"
 
-test("a file of the tree is read, also behind links that stay in it", async () => {
+test("a file is read also through links that stay in the tree", async () => {
   const tree = temporaryFolder()
   mkdirSync(join(tree, "a"))
   writeFileSync(join(tree, "a", "file"), "äöü")
@@ -21,7 +21,7 @@ test("a file of the tree is read, also behind links that stay in it", async () =
   assert.equal(await readPlainFile(tree, "link/none", 100), undefined)
 })
 
-test("what is no plain file of the tree is refused at once, and its content is not told", async (t) => {
+test("a path that is not a regular file of the tree is refused at once, without its content in the error", async (t) => {
   const [tree, outside] = [temporaryFolder(), temporaryFolder()]
   writeFileSync(join(outside, "key"), "secret")
   symlinkSync(join(outside, "key"), join(tree, "link"))
@@ -44,7 +44,7 @@ test("what is no plain file of the tree is refused at once, and its content is n
   assert.equal(await readPlainFile(tree, "loop", 100), undefined)
 })
 
-test("a folder that is swapped for a link while we look leads nowhere", {
+test("a folder that is swapped for a link during the check is detected", {
   skip: process.platform !== "linux",
 }, async () => {
   const [tree, outside] = [temporaryFolder(), temporaryFolder()]
@@ -52,7 +52,7 @@ test("a folder that is swapped for a link while we look leads nowhere", {
   await using _ = await swapperIn(tree, { victim: outside, count: 1 })
 
   const seen = new Set<string | undefined>()
-  // Until it was also read where it is no link.
+  // Until it was also read at a moment when it is no link.
   for (let round = 0; round < 3000 || !seen.has(""); round++)
     seen.add(await readPlainFile(tree, "f0/kept", 100).catch((error: Error) => error.name))
 

@@ -1,26 +1,26 @@
-/** Reads files that other people's code may have made: no link leads us elsewhere, no pipe holds us up, nothing is too big. */
+/** Reads files that other people's code may have created: follows no link out of the tree, blocks on no pipe, limits the size. */
 import { constants } from "node:fs"
 import { type FileHandle, open, readlink, realpath } from "node:fs/promises"
 import { join, sep } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 
-/** What is at the path is not a plain file of the tree. Its content is never part of the message. */
+/** The path is not a plain file of the tree. Its content is never part of the message. */
 export class UnusableFile extends KnownError {
   readonly code = "unusable_file"
 }
 
 /**
- * Reads a regular file of a tree. Links that stay in the tree are followed, since git keeps some.
+ * Reads a regular file of a tree. Follows links that stay in the tree, since repositories may contain some.
  * @param path      relative to `root`
- * @param maxBytes  most that it may hold
+ * @param maxBytes  largest size that is accepted
  * @returns         its text; undefined when there is no such file
  * @throws UnusableFile  it is a pipe or a folder, leads out of the tree, or is too big
  */
 export async function readPlainFile(root: string, path: string, maxBytes: number): Promise<string | undefined> {
   const target = await realPathInside(root, path)
   if (target === undefined) return undefined
-  // Without O_NONBLOCK a named pipe would keep us waiting for its writer.
+  // Without O_NONBLOCK, opening a named pipe would wait for its writer.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const file = await open(target, flags).catch(ifCode(notPlain))
   if (!file) throw new UnusableFile(`${path} is no regular file`)
@@ -31,11 +31,11 @@ export async function readPlainFile(root: string, path: string, maxBytes: number
   }
 }
 
-// A link that has just taken its place, a socket, a device that is not there.
+// A link that has just replaced the file, a socket, a device that does not exist.
 const notPlain = ["ELOOP", "ENXIO", "ENODEV"]
 
 /**
- * @returns undefined when there is nothing
+ * @returns  undefined when there is no such file
  * @throws UnusableFile  the path or a link on it leads out of the tree
  */
 async function realPathInside(root: string, path: string): Promise<string | undefined> {
@@ -58,6 +58,6 @@ async function textOf(
   return text.toString("utf8", 0, bytesRead)
 }
 
-/** Where the system says that the open file is: a folder on the path may have become a link since we looked. */
+/** The real path of the open file: a folder on the path may have been replaced by a link since the check. */
 const openedPath = (file: FileHandle, otherwise: string): Promise<string> =>
   process.platform === "linux" ? readlink(`/proc/self/fd/${file.fd}`) : Promise.resolve(otherwise)

@@ -3,13 +3,13 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSy
 import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { isolatedUser } from "../runtimes/isolation.js"
+import { isolatedUser } from "../machines/process/isolation.js"
 import { removeTree } from "./remove-tree.js"
 import { swapperIn } from "./testing/swapper.js"
 
 const isRoot = process.getuid?.() === 0
 
-test("a tree is deleted with what is read-only in it, and links in it lead nowhere", async () => {
+test("read-only trees are deleted, and links in them are not followed", async () => {
   const [home, outside] = [temporaryFolder(), temporaryFolder()]
   const tree = join(home, "tree")
   mkdirSync(join(tree, "a", "b"), { recursive: true })
@@ -29,7 +29,7 @@ test("a tree is deleted with what is read-only in it, and links in it lead nowhe
   assert.deepEqual([existsSync(tree), readdirSync(outside)], [false, ["kept"]])
 })
 
-test("a tree that is deeper than a path may be long is deleted", async () => {
+test("a tree that is deeper than the longest path is deleted", async () => {
   const home = temporaryFolder()
   const name = "x".repeat(200)
   let inner = join(home, "tree")
@@ -48,7 +48,7 @@ test("a tree that is deeper than a path may be long is deleted", async () => {
 })
 
 const skip = !isRoot && "only root deletes what other users write to"
-test("a user who swaps folders for links while root deletes them, gets nothing else deleted", { skip }, async () => {
+test("swapping folders for links while root deletes a tree deletes nothing else", { skip }, async () => {
   const [home, victim] = [temporaryFolder(), temporaryFolder()]
   writeFileSync(join(victim, "kept"), "")
   for (let round = 0; round < 5; round++) {

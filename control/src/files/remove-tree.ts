@@ -1,20 +1,19 @@
 /**
- * Deletes folders that other users may be writing to at the same time. A path leads where we think as long as nobody else
- * can change the folders on it, so each folder is taken from its owner before we look into it.
+ * Deletes folders that other users may be writing to at the same time. A path is reliable only while nobody else can change
+ * the folders on it, so each folder is taken from its owner before we read it.
  */
 import { randomUUID } from "node:crypto"
-import { chmod, lchown, lstat, mkdir, readdir, rename, rmdir, unlink } from "node:fs/promises"
+import { chmod, lchown, lstat, readdir, rename, rmdir, unlink } from "node:fs/promises"
 import { join } from "node:path"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
-import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 
-// Keeps the threads that do file operations busy, also in a folder of a million files.
+// Keeps the threads for file operations busy, also in a folder of a million files.
 const filesAtOnce = 64
 
 /**
  * Deletes a folder with everything in it, or a file. Links are deleted and never followed, whatever other processes do
- * meanwhile, and no tree is too deep. Fine when nothing is there.
- * @param top  only we may write to the folder that it is in
+ * meanwhile, and no tree is too deep. Does nothing when there is nothing.
+ * @param top  only we may write to the folder that contains it
  */
 export async function removeTree(top: string): Promise<void> {
   if (!(await takeFolder(top))) return unlink(top).catch(ifCode(missing))
@@ -22,7 +21,7 @@ export async function removeTree(top: string): Promise<void> {
   for (const folder of folders) {
     for (const path of await removeFiles(folder)) {
       await takeFolder(path)
-      // Folders come up to `top`: so paths stay short, however deep the tree is.
+      // Folders are moved up to `top`, so that paths stay short, however deep the tree is.
       const moved = folder === top ? path : join(top, randomUUID())
       await rename(path, moved).catch(ifCode(missing))
       folders.push(moved)
@@ -32,18 +31,7 @@ export async function removeTree(top: string): Promise<void> {
   await rmdir(top).catch(ifCode(missing))
 }
 
-/**
- * Makes a folder anew, empty.
- * @param path   only we may write to the folder that it is in, which is there
- * @param owner  null: ours
- */
-export async function makeEmptyFolder(path: string, owner: OsUser | null): Promise<void> {
-  await removeTree(path)
-  await mkdir(path, { mode: 0o700 })
-  if (owner) await lchown(path, owner.uid, owner.gid)
-}
-
-/** From now on nobody else changes what is in it. @returns false when it is no folder */
+/** After this nobody else can change what is in it. @returns  false when it is no folder */
 async function takeFolder(path: string): Promise<boolean> {
   const found = await lstat(path).catch(ifCode(missing))
   if (!found?.isDirectory()) return false
@@ -52,7 +40,7 @@ async function takeFolder(path: string): Promise<boolean> {
   return true
 }
 
-/** @param folder  one that we have taken  @returns the folders in it */
+/** @param folder  one that we have taken  @returns  the folders in it */
 async function removeFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(ifCode(missing, []))
   const files = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => join(folder, name))

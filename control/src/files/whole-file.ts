@@ -1,23 +1,23 @@
 /** Small files that other processes read while we write them. */
 import { randomUUID } from "node:crypto"
-import { chmod, lchown, rename, rm, writeFile } from "node:fs/promises"
-import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
+import { rename, rm, writeFile } from "node:fs/promises"
 
 /**
- * Writes a file so that a reader finds all of it or none, at any moment and after any crash of ours.
- * @param reader  who may read it besides us: it is given to this user's group; nobody else unless told
+ * Writes a file atomically: a reader finds all of it or none, at any moment and after any crash of ours. Only we may read it.
+ * @param prepare  changes the file's owner or permissions before it is at its place
  */
-export async function writeWhole(file: string, text: string, reader?: OsUser): Promise<void> {
+export async function writeWhole(
+  file: string,
+  text: string,
+  prepare: (partial: string) => Promise<void> = async () => undefined,
+): Promise<void> {
   const partial = `${file}.${randomUUID()}.partial`
   try {
     await writeFile(partial, text, { mode: 0o600 })
-    if (reader) {
-      await lchown(partial, 0, reader.gid)
-      await chmod(partial, 0o640)
-    }
+    await prepare(partial)
     await rename(partial, file)
   } catch (error) {
-    // A full disk makes an empty file, and each try would make one more.
+    // On a full disk the file is empty, and each try would leave one more.
     await rm(partial, { force: true })
     throw error
   }

@@ -1,4 +1,4 @@
-/** Which route a request has come for, before its handler runs. */
+/** Finds the route of a request, before its handler runs. */
 import type { Context } from "hono"
 import { matchedRoutes } from "hono/route"
 
@@ -9,7 +9,7 @@ export interface AskedRoute {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** @returns undefined when there is no route: the request ends in a 404 or 405 */
+/** @returns  undefined when there is no route: the request ends in a 404 or 405 */
 export function askedRoute(c: Context): AskedRoute | undefined {
   // Hono answers HEAD with the route of GET.
   const wanted = c.req.method === "HEAD" ? "GET" : c.req.method

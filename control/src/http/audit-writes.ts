@@ -1,4 +1,4 @@
-/** Makes each request that writes one write of the audit log (audit/README.md, A1). */
+/** Makes each writing request one write of the audit log (audit/README.md, A1). */
 import type { BlockList } from "node:net"
 import type { Db } from "@superstep/toolkit/db/database"
 import type { Context, MiddlewareHandler } from "hono"
@@ -21,7 +21,7 @@ export const auditWrites =
     })
   }
 
-/** A secret that is shown in clear is worth an entry too (CP-D5). */
+/** Showing a secret in clear text is audited too (CP-D5). */
 const isAudited = (c: Context, { method, path }: AskedRoute): boolean =>
   method === "GET" ? c.req.query("reveal") === "true" : scopeOf(method, path) !== "read"
 

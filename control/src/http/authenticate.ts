@@ -1,4 +1,4 @@
-/** Finds out who asks, and whether the key may do this, before any route of the API runs. */
+/** Identifies the caller and checks the key's rights, before any route of the API runs. */
 import type { BlockList } from "node:net"
 import type { Db } from "@superstep/toolkit/db/database"
 import { Forbidden, TooManyRequests, Unauthenticated } from "@superstep/toolkit/errors/errors"
@@ -17,18 +17,18 @@ declare module "hono" {
   }
 }
 
-export interface Entrance {
+export interface IdentifyOptions {
   readonly db: Db
   readonly trustedProxies: BlockList
-  /** How many wrong keys an address may try in a minute before the answer is 429. */
+  /** How many wrong keys an address may try in a minute before it gets 429. */
   readonly keyFailuresPerMinute: number
 }
 
-/** Finds out who asks by the key of a request. @throws Unauthenticated | Forbidden | TooManyRequests */
+/** Identifies the caller by the request's key. @throws Unauthenticated | Forbidden | TooManyRequests */
 export type Identify = (c: Context, tenantId: string | undefined) => Promise<Caller>
 
-/** Wrong keys are counted over all who identify with the result (K7). */
-export function identifyBy({ db, trustedProxies, keyFailuresPerMinute }: Entrance): Identify {
+/** All users of the returned function share one count of wrong keys (K7). */
+export function identifyBy({ db, trustedProxies, keyFailuresPerMinute }: IdentifyOptions): Identify {
   const failures = keyFailures(keyFailuresPerMinute)
   return (c, tenantId) =>
     counted(failures, c, trustedProxies, () => findCaller(db, c.req.header("x-api-key"), tenantId))
@@ -44,16 +44,23 @@ export function authenticate(identify: Identify): MiddlewareHandler {
 }
 
 /**
- * For what a route's table of scopes cannot tell, such as a field of a body.
- * @throws Forbidden  the caller's key has not this scope
+ * For rights that the table of scopes cannot express, such as those for a field of a body.
+ * @throws Forbidden  the caller's key lacks this scope
  */
 export function requireScope(c: Context, needed: Scope): void {
   const { scopes } = c.get("caller")
   if (mayDo(scopes, needed)) return
-  throw new Forbidden(`This key has the scope ${scopes.join(", ")}: this takes ${needed}`, "scope_missing")
+  throw new Forbidden(`This key has the scope ${scopes.join(", ")}: this request requires ${needed}`, "scope_missing")
 }
 
-/** A right key is never refused for the wrong ones that came from its address. */
+/** @param what  what the request is about, for the message @throws Forbidden  the key belongs to a workspace */
+export function requireOperator(c: Context, what: string): void {
+  if (c.get("caller").isOperator) return
+  const words = `${what}: this requires a key of the installation (org_api_key in credentials.json)`
+  throw new Forbidden(words, "operator_required")
+}
+
+/** A valid key is never refused because of wrong ones from its address. */
 async function counted<T>(failures: KeyFailures, c: Context, proxies: BlockList, find: () => Promise<T>): Promise<T> {
   try {
     return await find()
@@ -65,5 +72,5 @@ async function counted<T>(failures: KeyFailures, c: Context, proxies: BlockList,
   }
 }
 
-/** The caller as revisions and logs name them. */
+/** The caller's name in revisions and logs. */
 export const actorOf = ({ apiKeyId }: Caller): string => `api_key:${apiKeyId}`

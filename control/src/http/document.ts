@@ -1,6 +1,6 @@
 /**
- * The API's OpenAPI document: the routes' own schemas, and what holds for all of them. Pure. A route says which failures
- * are particular to it; that a key can be wrong, or a body too large, need not be said by each.
+ * The API's OpenAPI document: the routes' own schemas, and what applies to all of them. Pure. A route declares only its
+ * particular failures; common ones, such as a wrong key or a body that is too large, are added here.
  */
 import type { Api } from "@superstep/toolkit/http/route"
 
@@ -13,9 +13,13 @@ interface Operation {
 
 const problem = {
   type: "object",
-  description: "One thing that is wrong with what was sent.",
+  description: "One problem of the request.",
   properties: {
-    loc: { type: "array", items: { type: ["string", "integer"] }, description: "Where it is: body, query, path …" },
+    loc: {
+      type: "array",
+      items: { type: ["string", "integer"] },
+      description: "Location of the problem: body, query or path, then field names",
+    },
     msg: { type: "string" },
     type: { type: "string" },
   },
@@ -24,15 +28,15 @@ const problem = {
 
 const errorReply = {
   type: "object",
-  description: "What went wrong.",
+  description: "An error.",
   properties: {
     detail: {
-      description: "What happened, and what to do; of malformed input every problem.",
+      description: "What happened, and what to do; for malformed input a list of all problems.",
       oneOf: [{ type: "string" }, { type: "array", items: { $ref: "#/components/schemas/Problem" } }],
     },
-    code: { type: "string", description: "The same for programs." },
-    request_id: { type: "string", description: "The request, as the log names it." },
-    conflicting_id: { type: "string", description: "With 409: what is in the way." },
+    code: { type: "string", description: "The error as a stable code." },
+    request_id: { type: "string", description: "The id of the request in the log." },
+    conflicting_id: { type: "string", description: "With 409: the id of the conflicting resource." },
   },
   required: ["detail", "code", "request_id"],
   example: { detail: "A deployment named shop-bot exists: choose another name", code: "name_taken", request_id: "r1" },
@@ -46,7 +50,7 @@ const securitySchemes = {
     type: "apiKey",
     in: "header",
     name: "X-Tenant-Id",
-    description: "The workspace; needed with a key of the whole installation only.",
+    description: "The workspace; required with a key of the installation only.",
   },
 }
 
@@ -59,9 +63,9 @@ const header = (name: string, description: string) => ({
 })
 const idempotencyKey = header(
   "Idempotency-Key",
-  "Names the request for a day: repeated, it has no second effect and gets the first reply.",
+  "Identifies the request for 24 hours: a repetition has no effect and gets the first reply.",
 )
-const ifMatch = header("If-Match", "The ETag of what the change was made on; when it is another one by now, 412.")
+const ifMatch = header("If-Match", "The ETag of the version to change; 412 if the resource has changed since.")
 
 /** The document of the routes that were added so far. */
 export function openApiDocument(api: Api) {
@@ -108,22 +112,22 @@ function completed(path: string, item: Readonly<Record<string, Operation>>) {
   return Object.fromEntries(operations)
 }
 
-/** The things that a path is about: `deployments`, `revisions`, `integrations` … */
+/** The resources in a path: `deployments`, `revisions`, `integrations` … */
 function tagOf(path: string): string {
   const words = path.split("/").filter((part) => part !== "" && !/^v\d$|^\{/.test(part))
   return words.includes("revisions") ? "revisions" : (words[0] ?? "")
 }
 
-/** `post_deployments_revisions_redeploy`: stable, since it is made of what clients call; v1's says so. */
+/** `post_deployments_revisions_redeploy`: stable, since it is derived from what clients call; that of v1 says so. */
 const operationId = (method: string, path: string): string =>
   [method, ...path.split("/").map((part) => part.replaceAll(/\W+/g, "_").replaceAll(/^_|_$/g, ""))]
     .filter((part) => part !== "" && part !== "v2")
     .join("_")
 
-/** What only reads, what is signed, and what shows a secret once, whose reply cannot be kept. */
+/** Routes that only read, that are signed, or that show a secret once, whose reply must not be stored. */
 const hasNoKey = /(_logs|\/push-token|\/v2\/api-keys|\/v2\/webhooks)$|^\/_uploads\//
 
-/** Of what is removed, only what has a reply to repeat: to remove secrets makes a revision. */
+/** Of the deletions, only those with a reply to repeat: removing secrets creates a revision. */
 const isRepeatable = (path: string, method: string): boolean =>
   method === "delete"
     ? /\/secrets(\/|$)/.test(path)
@@ -135,12 +139,12 @@ function headersOf(path: string, method: string, { responses }: Operation) {
 
 function repliesOf({ parameters = [], requestBody, responses }: Operation) {
   const general: Operation["responses"] = {
-    401: { description: "no key, or one that is unknown or has ended" },
-    403: { description: "the key has no rights on the workspace, or not the scope" },
+    401: { description: "the key is missing, unknown, revoked or expired" },
+    403: { description: "the key has no rights on the workspace, or lacks the scope" },
     ...(requestBody && { 413: { description: "the body is too large" } }),
     ...((parameters.length > 0 || requestBody) && { 422: { description: "malformed input" } }),
-    429: { description: "too many requests: Retry-After says when" },
-    503: { description: "stopping, or the database is away: Retry-After says when" },
+    429: { description: "too many requests: retry after Retry-After" },
+    503: { description: "the process is stopping, or the database is unavailable: retry after Retry-After" },
   }
   const all = Object.entries({ ...general, ...responses }).map(([status, reply]) => [
     status,

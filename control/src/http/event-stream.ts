@@ -1,24 +1,24 @@
-/** Server-sent events: a reply that goes on until its source ends, its client leaves or the process stops. */
+/** Server-sent events: a reply that continues until its source ends, its client leaves or the process stops. */
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { Context } from "hono"
 import { streamSSE } from "hono/streaming"
 
-// Proxies close what says nothing for a minute; half of that is safe for all of them.
+// Proxies close connections that are silent for a minute; half of that is safe with all of them.
 const heartbeatMs = 15_000
 
 export interface StreamedEvent {
-  /** What a client that comes back sends as `Last-Event-ID`. */
+  /** The client sends it as `Last-Event-ID` when it reconnects. */
   readonly id: string
   readonly event: string
   readonly data: object
 }
 
 export interface EventSource {
-  /** Ends the stream; the client comes back to the next process. */
+  /** Ends the stream; the client reconnects to the next process. */
   readonly stopping: AbortSignal
-  /** Throws what a request would be answered now: a key that was revoked gets no more. Asked before each event. */
+  /** Throws what a new request would be answered: a revoked key gets no more events. Called before each event. */
   readonly check: () => Promise<unknown>
-  /** Is asked for events as fast as the client reads, and told by its signal when nobody does any more. */
+  /** The source of events, read as fast as the client reads; its signal aborts when the client has left. */
   readonly events: (signal: AbortSignal) => AsyncIterable<StreamedEvent>
 }
 
@@ -40,7 +40,7 @@ export function sendEvents(c: Context, { stopping, check, events }: EventSource)
   })
 }
 
-/** @returns false when the caller may not read this any more; another fault, such as of the database, decides nothing */
+/** @returns  false when the caller may not read this any more; another fault, such as of the database, does not count */
 export async function holds(check: () => Promise<unknown>): Promise<boolean> {
   try {
     await check()
@@ -50,6 +50,6 @@ export async function holds(check: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Whether a request wants a stream: by its Accept header or `?follow=true`. */
+/** Whether a request asks for a stream: by its Accept header or `?follow=true`. */
 export const wantsStream = (c: Context, follow: boolean | undefined): boolean =>
   follow ?? (c.req.header("accept") ?? "").toLowerCase().includes("text/event-stream")

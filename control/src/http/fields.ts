@@ -1,14 +1,14 @@
 /** Field types that requests share. */
 import { z } from "@hono/zod-openapi"
 
-// A lone surrogate has no UTF-8 form, and Postgres keeps no NUL: such a text could not come back as it was sent.
+// A lone surrogate has no UTF-8 form, and Postgres stores no NUL: such a text could not be returned as it was sent.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what this finds
 const unstorable = /[\u0000\ud800-\udfff]/u
 
-// Far above any real setting; deeper values would exhaust the stack of whoever walks them.
+// Far above any real setting; deeper values would exhaust the stack of recursive code.
 const maxDepth = 40
 
-/** Says why a JSON value cannot be stored, or undefined when it can. */
+/** Returns why a JSON value cannot be stored, or undefined when it can. */
 export function storageProblem(value: unknown, depth = 0): string | undefined {
   if (depth > maxDepth) return `is nested deeper than ${maxDepth} levels`
   if (typeof value === "string") return unstorable.test(value) ? "contains NUL or half a surrogate pair" : undefined
@@ -32,7 +32,7 @@ export const uuid = z.guid("expected a UUID")
 export const optionalParameter = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => (value === "" ? undefined : value), schema.optional())
 
-/** A whole number in a query string; digits only, so that neither `1e3` nor `0x10` is one. */
+/** A whole number in a query string; only digits, so that `1e3` and `0x10` are rejected. */
 export const wholeNumber = ({ min, max }: { min: number; max: number }) =>
   z
     .string("expected a whole number")

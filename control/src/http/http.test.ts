@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { exampleDeployment, startApi } from "../testing/api.js"
 
-test("every path answers at the root and below /api-host alike", async () => {
+test("every path exists at the root and below /api-host", async () => {
   await using api = await startApi()
   const { body: deployment } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
   for (const path of [
@@ -19,7 +19,7 @@ test("every path answers at the root and below /api-host alike", async () => {
   }
 })
 
-test("a reply has a request id: the caller's when it is plain, else a new one", async () => {
+test("a reply has a request id: the caller's if it is plain, otherwise a new one", async () => {
   await using api = await startApi()
   const idFor = async (id: string) =>
     (await api.call("GET", "/v2/deployments", { headers: { "x-request-id": id } })).headers.get("x-request-id")
@@ -28,7 +28,7 @@ test("a reply has a request id: the caller's when it is plain, else a new one", 
   for (const odd of ["", "a b", "<script>", "x".repeat(129)]) assert.match((await idFor(odd)) ?? "", /^[0-9a-f-]{36}$/)
 })
 
-test("an error tells what happened, a code and the request's id", async () => {
+test("an error has a message, a code and the request's id", async () => {
   await using api = await startApi()
 
   const reply = await api.call("GET", "/v2/deployments/x", { headers: { "x-request-id": "r1" } })
@@ -40,7 +40,7 @@ test("an error tells what happened, a code and the request's id", async () => {
   })
 })
 
-test("a wrong method is 405 and names the right ones; an unknown path is 404", async () => {
+test("a wrong method is 405 with the allowed ones; an unknown path is 404", async () => {
   await using api = await startApi()
   const id = "00000000-0000-4000-8000-000000000000"
   const wrong: [method: string, path: string, allow: string][] = [
@@ -77,7 +77,7 @@ test("a body over the limit is 413", async () => {
   assert.equal(reply.body.code, "too_large")
 })
 
-test("a stopping control plane answers 503 and when to come back", async () => {
+test("a stopping control plane answers 503 with Retry-After", async () => {
   await using api = await startApi({ isStopping: () => true })
 
   const reply = await api.call("GET", "/v2/deployments")
@@ -87,7 +87,7 @@ test("a stopping control plane answers 503 and when to come back", async () => {
   assert.equal(reply.headers.get("retry-after"), "2")
 })
 
-test("a control plane that starts takes requests, and is not healthy before all of it runs", async () => {
+test("a starting control plane accepts requests, and is healthy only when everything runs", async () => {
   await using api = await startApi({ isStarting: () => true })
 
   const reply = await api.call("GET", "/v2/deployments")
@@ -96,7 +96,7 @@ test("a control plane that starts takes requests, and is not healthy before all 
   assert.deepEqual([reply.status, health.status], [200, 503])
 })
 
-test("health, the document and the page need no key", async () => {
+test("health, the document and the reference page need no key", async () => {
   await using api = await startApi()
   const open = { headers: { "x-api-key": "" } }
 
@@ -115,7 +115,7 @@ test("health, the document and the page need no key", async () => {
   assert.ok(!/<script|https?:\/\//.test(page.text), "the page loads nothing")
 })
 
-test("the document names Idempotency-Key where a request can be repeated, and nowhere else (CP-D11)", async () => {
+test("the document lists Idempotency-Key exactly where requests can be repeated (CP-D11)", async () => {
   await using api = await startApi()
   const { body: document } = await api.call("GET", "/openapi.json")
   const without = Object.entries<Record<string, { parameters?: { name: string }[] }>>(document.paths).flatMap(
@@ -126,10 +126,11 @@ test("the document names Idempotency-Key where a request can be repeated, and no
   )
 
   assert.deepEqual(without.toSorted(), [
-    // What is gone is gone, however often it is asked for.
+    // A repeated deletion has no further effect.
     "delete /v2/api-keys/{api_key_id}",
     "delete /v2/deployments",
     "delete /v2/deployments/{deployment_id}",
+    "delete /v2/deployments/{deployment_id}/host-names/{host_name}",
     "delete /v2/integrations/git/{integration_id}",
     "delete /v2/integrations/git/{integration_id}/webhook",
     "delete /v2/listeners/{listener_id}",

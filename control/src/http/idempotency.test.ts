@@ -25,7 +25,7 @@ test("a repeated request gets the first one's reply and changes nothing", async 
   assert.equal(revisions.body.resources.length, 2)
 })
 
-test("requests with one key at once have one effect and one reply", async () => {
+test("concurrent requests with one key have one effect and one reply", async () => {
   await using api = await startApi()
 
   const replies = await Promise.all(
@@ -50,7 +50,7 @@ test("a key that was used for another request is 422", async () => {
   assert.equal(otherBody.body.code, "idempotency_key_reused")
 })
 
-test("a request that failed may be tried again under its key", async () => {
+test("a failed request may be repeated with its key", async () => {
   await using api = await startApi()
   const { body } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
 
@@ -71,7 +71,7 @@ test("a key belongs to its workspace", async () => {
   assert.notEqual(other.body.id, one.body.id)
 })
 
-test("a key is forgotten after a day", async () => {
+test("a key is deleted after a day", async () => {
   await using api = await startApi()
   await api.call("POST", "/v2/deployments", withKey("k", exampleDeployment()))
   await api.db.run(sql`update idempotency_keys set created_at = now() - interval '25 hours'`)
@@ -81,7 +81,7 @@ test("a key is forgotten after a day", async () => {
   assert.equal(reply.status, 201)
 })
 
-test("what secrets, previews and webhooks are set to is repeated as well, and so is the removal of a secret", async () => {
+test("idempotency keys also work for secrets, previews and webhooks, and for removing a secret", async () => {
   await using api = await startApi()
   const { body: made } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
   const { body: git } = await api.call("POST", "/v2/integrations/git", {
@@ -109,7 +109,7 @@ test("what secrets, previews and webhooks are set to is repeated as well, and so
   assert.equal(revisions.resources.length, 5, "one for each change of the secrets")
 })
 
-test("a request waits for no other one's key, however old that is", async () => {
+test("a request does not wait for another request's key, even an old one", async () => {
   await using api = await startApi()
   const { body: made } = await api.call("POST", "/v2/deployments", withKey("old", exampleDeployment()))
   await api.db.run(sql`update idempotency_keys set created_at = now() - interval '25 hours'`)

@@ -1,13 +1,13 @@
 /**
- * `Idempotency-Key` on writes (CP-D11): the effect and its reply are stored in one transaction, so a repeated
- * request gets the first one's reply, also when both arrive at once and when the process died before it answered.
- * A request that failed left nothing behind and may be tried again under its key.
+ * `Idempotency-Key` on writes (CP-D11): the effect and its reply are stored in one transaction, so a repeated request gets
+ * the first one's reply, also when both arrive at once and when the process died before it answered. A failed request left
+ * nothing behind and may be retried with its key.
  */
 import { createHash } from "node:crypto"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import type { Context } from "hono"
-import { noteCreated, noteNoEffect } from "../audit/current-write.js"
+import { recordCreated, recordNoEffect } from "../audit/current-write.js"
 import { answeredRequest, storeReply, takeIdempotencyKey } from "./queries.js"
 
 export interface Answer {
@@ -20,8 +20,8 @@ export interface Answer {
 const maxKeyLength = 255
 
 /**
- * Runs `work` in a transaction, or repeats what it answered before under the request's key.
- * @throws InvalidInput  the key came with another request before, or is too long
+ * Runs `work` in a transaction, or returns the earlier reply to the request's key.
+ * @throws InvalidInput  the key was used for another request before, or is too long
  */
 export async function answerOnce(
   db: Database,
@@ -44,9 +44,9 @@ export async function answerOnce(
   return c.json(answer.body, answer.status)
 }
 
-/** The audit log is told what was made. */
+/** Adds the id of what was created to the audit log's entry. */
 function noted(answer: Answer): Answer {
-  noteCreated(answer.body)
+  recordCreated(answer.body)
   return answer
 }
 
@@ -63,7 +63,7 @@ function keyOf(c: Context): string | undefined {
   ])
 }
 
-/** Both addresses of the API are one: a retry may come through the other. */
+/** Both addresses of the API count as one: a retry may use the other. */
 const fingerprint = (c: Context, bodyText: string): string =>
   createHash("sha256")
     .update(`${c.req.method} ${c.req.path.replace(/^\/api-host/, "")}${new URL(c.req.url).search}\n${bodyText}`)
@@ -76,13 +76,13 @@ async function repeated(tx: Db, { workspaceId, key, sha256 }: { workspaceId: str
       [
         {
           path: ["header", "Idempotency-Key"],
-          message: "was used for another request: choose a new key",
+          message: "was already used for another request: choose a new key",
           type: "value_error",
         },
       ],
       "idempotency_key_reused",
     )
   }
-  noteNoEffect()
+  recordNoEffect()
   return { text: earlier.reply, status: earlier.status as Answer["status"] }
 }

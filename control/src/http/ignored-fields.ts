@@ -2,7 +2,7 @@
 import type { z } from "@hono/zod-openapi"
 import type { Context } from "hono"
 
-// A header has to stay short and plain, whatever the names are.
+// A header must stay short and plain, whatever the names are.
 const maxNames = 20
 const maxNameLength = 60
 const plain = (name: string): string => name.slice(0, maxNameLength).replaceAll(/[^\w.-]/g, "_")
@@ -10,7 +10,7 @@ const plain = (name: string): string => name.slice(0, maxNameLength).replaceAll(
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The top-level names of a body, and those inside the named parts, that their schemas do not know. */
+/** Names at the top level of a body, and inside the given parts, that are not in their schemas. */
 export function ignoredFields(
   body: unknown,
   known: z.ZodRawShape,
@@ -27,14 +27,14 @@ export function ignoredFields(
   return [...top, ...inside]
 }
 
-/** The same of a body as it came; an empty one has none. */
+/** The same for the raw text of a body; an empty one has none. */
 export const ignoredFieldsOf = (
   bodyText: string,
   known: z.ZodRawShape,
   parts?: Readonly<Record<string, readonly string[]>>,
 ): string[] => (bodyText.trim() === "" ? [] : ignoredFields(JSON.parse(bodyText), known, parts))
 
-/** Names the fields in the reply, if there are any. */
-export function tellIgnored(c: Context, names: readonly string[]): void {
+/** Lists the fields in a header of the reply, if there are any. */
+export function setIgnoredFieldsHeader(c: Context, names: readonly string[]): void {
   if (names.length > 0) c.header("x-ignored-fields", names.slice(0, maxNames).map(plain).join(", "))
 }

@@ -1,11 +1,11 @@
-/** Counts wrong keys by the address they came from. It is a brake, not a lock: it lives in one process's memory. */
+/** Counts wrong keys by the address they came from. It slows attackers down and locks nobody out: the counts are in memory. */
 
 const windowMs = 60_000
-// Each is some hundred bytes; who has more addresses than this is stopped by other means.
+// Each is some hundred bytes; an attacker with more addresses than this must be stopped by other means.
 const mostAddresses = 10_000
 
 export interface KeyFailures {
-  /** Counts one. @returns how long the address should wait, in milliseconds; undefined while it has not had too many */
+  /** Counts one. @returns  how long the address should wait, in milliseconds; undefined while it is below the limit */
   count(address: string): number | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Lists come in pages: `limit` and `offset` in, the next offset out (control-plane §1.1). */
+/** Paged lists: `limit` and `offset` in, the next offset out (control-plane §1.1). */
 import { z } from "@hono/zod-openapi"
 import type { Context } from "hono"
 import { optionalParameter, wholeNumber } from "./fields.js"
@@ -30,10 +30,12 @@ export const pageOf = (query: { limit?: number | undefined; offset?: number | un
 export const pageReply = <T extends z.ZodType>(resource: T) =>
   z.object({
     resources: z.array(resource),
-    offset: z.int().openapi({ description: "the offset of the next page; a short page is the last" }),
+    offset: z
+      .int()
+      .openapi({ description: "the offset of the next page; a page with fewer than `limit` items is the last" }),
   })
 
-/** Renders a page, with the total and the neighbours' addresses in headers. */
+/** Renders a page, with the total and the addresses of the neighbouring pages in headers. */
 export function sendPage(c: Context, page: Page, { resources, total }: { resources: unknown[]; total: number }) {
   c.header("x-total-count", String(total))
   const links = [
@@ -44,7 +46,7 @@ export function sendPage(c: Context, page: Page, { resources, total }: { resourc
   return c.json({ resources, offset: page.offset + resources.length })
 }
 
-/** Relative, so that it is right behind any proxy. */
+/** Relative, so that it is correct behind any proxy. */
 function linkTo(c: Context, { limit, offset }: Page, relation: "prev" | "next"): string {
   const { pathname, searchParams } = new URL(c.req.url)
   searchParams.set("limit", String(limit))

@@ -1,4 +1,4 @@
-/** The table `idempotency_keys`: what was answered to which request, for a day. */
+/** The table `idempotency_keys`: replies by request, for a day. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 
@@ -10,8 +10,8 @@ export interface AnsweredRequest {
 }
 
 /**
- * Takes a key for this transaction. A second taker waits here until the first commits or rolls back.
- * @returns false when the key was answered within the last day
+ * Takes a key for this transaction. A concurrent one waits here until the first commits or rolls back.
+ * @returns  false when the key was answered within the last day
  */
 export const takeIdempotencyKey = async (
   tx: Db,
@@ -37,6 +37,6 @@ export const answeredRequest = (tx: Db, workspaceId: string, key: string): Promi
   tx.row(sql`
     select request_sha256, status, reply from idempotency_keys where workspace_id = ${workspaceId} and key = ${key}`)
 
-/** Beside all requests: one that forgot others' keys would hold these for as long as its own work takes. */
-export const forgetOldKeys = (db: Db): Promise<number> =>
+/** Runs outside of requests: a request that deleted others' keys would lock them as long as its own work takes. */
+export const deleteOldKeys = (db: Db): Promise<number> =>
   db.run(sql`delete from idempotency_keys where created_at < now() - interval '24 hours'`)

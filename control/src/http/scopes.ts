@@ -1,23 +1,24 @@
-/** Which scope a route asks for: one table, from the particular to the general. The first line that fits counts. Pure. */
+/** The scope that each route needs: one table, from the specific to the general. The first matching line counts. Pure. */
 import type { Scope } from "../workspaces/workspace.js"
 
 interface ScopeRule {
   readonly isRead?: boolean
-  /** Of the route as it is documented, such as `/v2/deployments/{deployment_id}`. */
+  /** Matches the documented path of a route, such as `/v2/deployments/{deployment_id}`. */
   readonly path: RegExp
   readonly scope: Scope
 }
 
 const rules: readonly ScopeRule[] = [
-  // Who may enter, who did what, and where news go: nobody reads these by the way.
+  // Keys, the audit log and webhooks: reading these needs rights too.
   { path: /^\/v2\/(api-keys|audit-log|webhooks)(\/|$)/, scope: "admin" },
   { isRead: true, path: /^/, scope: "read" },
   // Both CLIs read logs with a POST.
   { path: /^\/v1\/projects\/.*_logs$/, scope: "read" },
   { path: /\/secrets(\/|$)/, scope: "secrets" },
-  // Credentials of others, and who may take work over.
+  // Credentials for other systems, and the listeners that may take over work.
   { path: /^\/v[12]\/integrations(\/|$)/, scope: "admin" },
   { path: /^\/v2\/listeners(\/|$)/, scope: "admin" },
+  { path: /^\/v2\/quotas$/, scope: "admin" },
   { path: /^/, scope: "deploy" },
 ]
 

@@ -1,4 +1,4 @@
-/** What an integration is: a name for credentials that are good for one host. Pure. */
+/** Defines an integration: named credentials for one host. Pure. */
 
 export interface Integration {
   readonly integration_id: string
@@ -9,20 +9,20 @@ export interface Integration {
   readonly host: string
   readonly auth: "token" | "ssh_key"
   readonly username: string | null
-  /** The public half of an ssh key, to be stored at the host. */
+  /** The public half of an ssh key, for storing at the host. */
   readonly ssh_public_key: string | null
   readonly created_at: Date
   readonly updated_at: Date
 }
 
-// What GitHub calls a token's user; GitLab, Gitea and Bitbucket's repository tokens take any name.
+// GitHub's user name for tokens; GitLab, Gitea and Bitbucket's repository tokens accept any name.
 export const defaultUsername = "x-access-token"
 
 const hostName = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/i
 
 /**
- * The host that an address or a bare host name means, in lower case, with its port if it has one.
- * @returns undefined when it is neither
+ * The host of an address or a bare host name, in lower case, with its port if it has one.
+ * @returns  undefined when it is neither
  */
 export function hostOf(address: string): string | undefined {
   const host = /^https?:\/\//i.test(address) && URL.canParse(address) ? new URL(address).host : address

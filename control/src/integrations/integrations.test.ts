@@ -14,7 +14,7 @@ async function created(api: TestApi, body: object = github) {
   return reply.body
 }
 
-test("an integration is made, read, listed and forgotten", async () => {
+test("an integration is created, read, listed and deleted", async () => {
   await using api = await startApi()
 
   const integration = await created(api)
@@ -33,7 +33,7 @@ test("an integration is made, read, listed and forgotten", async () => {
   assert.equal(gone.status, 404)
 })
 
-test("a token is never shown or stored in clear, and opens for who fetches (I1)", async () => {
+test("a token is never shown or stored in clear text, and can be decrypted for fetches (I1)", async () => {
   await using api = await startApi()
   const integration = await created(api, { ...github, username: "bot" })
 
@@ -49,7 +49,7 @@ test("a token is never shown or stored in clear, and opens for who fetches (I1)"
   assert.deepEqual([credentials.host, credentials.username], ["github.com", "bot"])
 })
 
-test("an integration that a deployment uses stays (I2)", async () => {
+test("an integration that a deployment uses cannot be deleted (I2)", async () => {
   await using api = await startApi()
   const { id } = await created(api)
   const example = exampleDeployment()
@@ -85,7 +85,7 @@ test("a host may be given as an address, and only one host", async () => {
   assert.equal(both.host, "github.com")
 })
 
-test("an ssh key is kept like a token, and its public half is shown (I1)", async () => {
+test("an ssh key is stored like a token, and its public half is shown (I1)", async () => {
   await using api = await startApi()
   for (const kind of ["ed25519", "rsa", "rsa-pem"] as const) {
     const { privateKey, publicKey } = sshKeyPair(kind)

@@ -1,4 +1,4 @@
-/** Stores credentials for git hosts, and opens them for whoever fetches. */
+/** Stores credentials for git hosts, and opens them for fetches. */
 
 import { Secret } from "@superstep/toolkit/config/settings"
 import { type Db, isSqlState, sqlState } from "@superstep/toolkit/db/database"
@@ -69,7 +69,7 @@ export async function findIntegration(db: Db, workspaceId: string, integrationId
   return integration
 }
 
-/** Inside a transaction it also stays until the transaction has ended. */
+/** Inside a transaction it also prevents its deletion until the transaction has ended. */
 export const integrationExists = async (tx: Db, workspaceId: string, integrationId: string): Promise<boolean> =>
   (await holdIntegration(tx, workspaceId, integrationId)) > 0
 
@@ -87,7 +87,7 @@ export async function listIntegrations(
 
 /**
  * @throws NotFound
- * @throws Conflict  a deployment names it, also one that is still being deleted
+ * @throws Conflict  a deployment uses it, possibly one that is being deleted
  */
 export async function deleteIntegration(db: Db, workspaceId: string, integrationId: string): Promise<void> {
   try {
@@ -99,9 +99,9 @@ export async function deleteIntegration(db: Db, workspaceId: string, integration
 }
 
 /**
- * Who to be on the integration's host. No other host may see it.
+ * The credentials for the integration's host. No other host may see them.
  * @throws NotFound    the integration is gone
- * @throws CannotOpen  the master key is another one than the token was sealed with
+ * @throws CannotOpen  the token was encrypted with another master key
  */
 export async function credentialsOf(
   db: Db,

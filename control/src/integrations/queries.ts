@@ -54,7 +54,7 @@ export const countIntegrations = async (db: Db, workspaceId: string): Promise<nu
 export const removeIntegration = (db: Db, workspaceId: string, integrationId: string): Promise<number> =>
   db.run(sql`delete from integrations where workspace_id = ${workspaceId} and integration_id = ${integrationId}`)
 
-/** Locks out its removal until the transaction that will name it has ended. */
+/** Prevents its deletion until the transaction that will refer to it has ended. */
 export const holdIntegration = (tx: Db, workspaceId: string, integrationId: string): Promise<number> =>
   tx.run(sql`
     select 1 from integrations where workspace_id = ${workspaceId} and integration_id = ${integrationId} for key share`)

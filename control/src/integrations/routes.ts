@@ -5,7 +5,7 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
 import { uuid } from "../http/fields.js"
 import { answerOnce } from "../http/idempotency.js"
-import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
+import { ignoredFields, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
 import { pageOf, pageQuery, pageReply, sendPage } from "../http/page.js"
 import type { MasterKey } from "../secrets/seal.js"
 import {
@@ -49,7 +49,7 @@ function addCreate(api: Api, { db, log, key }: IntegrationRoutes): void {
     },
     async ({ c, body, bodyText }) => {
       const { workspaceId } = c.get("caller")
-      tellIgnored(c, ignoredFields(JSON.parse(bodyText), integrationFields))
+      setIgnoredFieldsHeader(c, ignoredFields(JSON.parse(bodyText), integrationFields))
       return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
         const row = await createIntegration(tx, key, workspaceId, body)
         return {
@@ -97,8 +97,8 @@ function addDelete(api: Api, { db, log }: IntegrationRoutes): void {
     {
       method: "delete",
       ...onePath,
-      summary: "Forgets an integration that no deployment uses.",
-      responses: { 204: { description: "forgotten" }, ...notFound, 409: { description: "a deployment uses it" } },
+      summary: "Deletes an integration that no deployment uses.",
+      responses: { 204: { description: "deleted" }, ...notFound, 409: { description: "a deployment uses it" } },
     },
     async ({ c, params }) => {
       const { workspaceId } = c.get("caller")
@@ -109,7 +109,7 @@ function addDelete(api: Api, { db, log }: IntegrationRoutes): void {
   )
 }
 
-/** The original lists installations of its GitHub App here; ours have none, so the id is all that counts. */
+/** The original lists the installations of its GitHub App here; ours have none, so only the id matters. */
 function addGithubList(api: Api, { db }: IntegrationRoutes): void {
   const githubIntegration = z.object({ id: z.string(), installation_id: z.int(), name: z.string() })
   addRoute(
@@ -117,7 +117,7 @@ function addGithubList(api: Api, { db }: IntegrationRoutes): void {
     {
       method: "get",
       path: "/v1/integrations/github/install",
-      summary: "Lists all integrations the way GitHub clients expect them.",
+      summary: "Lists all integrations in the format that GitHub clients expect.",
       responses: { 200: { description: "every integration", schema: z.array(githubIntegration) } },
     },
     async ({ c }) => {

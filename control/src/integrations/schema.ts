@@ -1,4 +1,4 @@
-/** What the requests and replies of integrations look like; a token goes in and never comes out. */
+/** The format of requests and replies about integrations; a reply never contains a token. */
 import { z } from "@hono/zod-openapi"
 import { text } from "../http/fields.js"
 import { hostOf, type Integration } from "./integration.js"
@@ -10,7 +10,7 @@ const host = z.string().superRefine((value, ctx) => {
   if (hostOf(value) === undefined) ctx.addIssue({ code: "custom", message })
 })
 
-// What ends up in an HTTP header or an askpass reply must be one line.
+// Text for an HTTP header or an askpass reply must be one line.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
 const oneLine = text.regex(/^[^\u0000-\u001f\u007f]+$/, "expected one line of text").max(8192)
 
@@ -26,7 +26,7 @@ const knownHosts = text.max(65_536).superRefine((value, ctx) => {
 export const integrationFields = {
   name: oneLine.max(255),
   host: host.nullish(),
-  url: host.nullish().openapi({ description: "any address on the host, in place of `host`" }),
+  url: host.nullish().openapi({ description: "any address on the host, instead of `host`" }),
   username: oneLine
     .max(255)
     .regex(/^[^:]*$/, "may not contain a colon")
@@ -34,10 +34,11 @@ export const integrationFields = {
   token: oneLine.nullish(),
   ssh_private_key: text.max(32_768).nullish().openapi({
     description:
-      "in place of `token`, for addresses such as git@host:acme/shop.git: ed25519 or RSA, without passphrase",
+      "instead of `token`, for addresses such as git@host:acme/shop.git: ed25519 or RSA, without a passphrase",
   }),
   known_hosts: knownHosts.nullish().openapi({
-    description: "the host keys to accept, as `ssh-keyscan` prints them; without it the first key of a host is kept",
+    description:
+      "the host keys to accept, as `ssh-keyscan` prints them; by default the first key that a host shows is stored and required from then on",
   }),
 }
 
@@ -46,7 +47,7 @@ export const integrationBody = z
   .superRefine((body, ctx) => {
     const hosts = new Set([body.host, body.url].flatMap((value) => (value ? [hostOf(value)] : [])))
     if (hosts.size === 0) ctx.addIssue({ code: "custom", path: ["host"], message: "host or url is required" })
-    if (hosts.size > 1) ctx.addIssue({ code: "custom", path: ["url"], message: "names another host than host" })
+    if (hosts.size > 1) ctx.addIssue({ code: "custom", path: ["url"], message: "is on another host than `host`" })
     for (const [field, message] of credentialProblems(body)) ctx.addIssue({ code: "custom", path: [field], message })
   })
   .transform(({ url, host: given, name, ...body }) => ({
@@ -65,15 +66,16 @@ interface GivenCredentials {
 function credentialProblems({ username, token, ssh_private_key: key, known_hosts }: GivenCredentials) {
   const problems: [field: string, message: string][] = []
   if (!token && !key) problems.push(["token", "a token or an ssh_private_key is required"])
-  if (token && key) problems.push(["ssh_private_key", "give a token or a key: make two integrations for both"])
-  if (known_hosts && !key) problems.push(["known_hosts", "belongs to an ssh_private_key"])
-  if (username && key) problems.push(["username", "belongs to a token: with ssh the address names the user"])
+  if (token && key)
+    problems.push(["ssh_private_key", "send either a token or a key: create two integrations to use both"])
+  if (known_hosts && !key) problems.push(["known_hosts", "requires an ssh_private_key"])
+  if (username && key) problems.push(["username", "requires a token: with ssh the address contains the user"])
   const read = key ? readSshKey(key) : undefined
   if (read && "problem" in read) problems.push(["ssh_private_key", read.problem])
   return problems
 }
 
-/** Of a body that was found without a problem. */
+/** For a validated body. */
 function credentialsIn({
   username,
   token,
@@ -94,7 +96,10 @@ export const integrationReply = z
     host: z.string(),
     auth: z.enum(["token", "ssh_key"]),
     username: z.string().nullable(),
-    ssh_public_key: z.string().nullable().openapi({ description: "store it at the host, as a deploy key" }),
+    ssh_public_key: z
+      .string()
+      .nullable()
+      .openapi({ description: "add it to the repository at the host as a deploy key" }),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
   })

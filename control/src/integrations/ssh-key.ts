@@ -1,10 +1,10 @@
-/** Reads ssh private keys, as far as to know that ssh can use them, and what their public half is. Pure. */
+/** Parses ssh private keys, as far as needed to know that ssh can use them, and to get their public half. Pure. */
 import { createPublicKey } from "node:crypto"
 
 export type SshKey = { readonly publicKey: string } | { readonly problem: string }
 
 /**
- * @param text  what `ssh-keygen` wrote: OpenSSH's own form, or RSA in PEM
+ * @param text  the output of `ssh-keygen`: OpenSSH's own format, or RSA in PEM
  * @see https://github.com/openssh/openssh-portable/blob/master/PROTOCOL.key
  */
 export function readSshKey(text: string): SshKey {
@@ -16,7 +16,7 @@ export function readSshKey(text: string): SshKey {
 }
 
 const pem = /^-----BEGIN ([A-Z ]+)-----\r?\n([\s\S]+?)-----END \1-----$/
-const encrypted = "has a passphrase, and nobody is there to type it: make a key without one for this purpose"
+const encrypted = "has a passphrase, which cannot be entered here: create a key without a passphrase"
 const kinds = ["ssh-ed25519", "ssh-rsa"]
 const magic = Buffer.from("openssh-key-v1\0")
 
@@ -29,14 +29,14 @@ function readOpenSsh(bytes: Buffer): SshKey {
   fields.text()
   const isOneKey = fields.number() === 1
   const blob = fields.bytes()
-  // The private half follows; without it this is no key.
+  // The private half must follow.
   if (!isOneKey || !blob || !fields.bytes()) return { problem: "is cut short or damaged" }
   const kind = fieldsFrom(blob, 0).text() ?? ""
-  if (!kinds.includes(kind)) return { problem: `is of the kind ${JSON.stringify(kind)}: give one of ed25519 or RSA` }
+  if (!kinds.includes(kind)) return { problem: `is of the kind ${JSON.stringify(kind)}: use ed25519 or RSA` }
   return { publicKey: `${kind} ${blob.toString("base64")}` }
 }
 
-/** Reads length-prefixed fields one after the other; undefined from the first one that is not whole. */
+/** Reads length-prefixed fields one after the other; returns undefined from the first incomplete one on. */
 function fieldsFrom(bytes: Buffer, start: number) {
   let at = start
   const number = (): number | undefined => {
@@ -57,11 +57,11 @@ function readRsa(text: string): SshKey {
   if (text.includes("Proc-Type: 4,ENCRYPTED")) return { problem: encrypted }
   try {
     const { kty, n, e } = createPublicKey(text).export({ format: "jwk" })
-    if (kty !== "RSA" || !n || !e) return { problem: "is in PEM and not RSA: write it with ssh-keygen" }
+    if (kty !== "RSA" || !n || !e) return { problem: "is a PEM key but not RSA: convert it with ssh-keygen" }
     const blob = Buffer.concat([prefixed(Buffer.from("ssh-rsa")), prefixed(positive(e)), prefixed(positive(n))])
     return { publicKey: `ssh-rsa ${blob.toString("base64")}` }
   } catch {
-    // OpenSSL's words about a key may show parts of it.
+    // OpenSSL's error messages may contain parts of the key.
     return { problem: "is cut short or damaged" }
   }
 }
@@ -72,7 +72,7 @@ function prefixed(bytes: Buffer): Buffer {
   return Buffer.concat([length, bytes])
 }
 
-/** A number that begins with a set bit would be read as a negative one. */
+/** A number that starts with a set bit would be read as a negative one. */
 function positive(base64url: string): Buffer {
   const bytes = Buffer.from(base64url, "base64url")
   return (bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.alloc(1), bytes]) : bytes

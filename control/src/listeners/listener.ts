@@ -1,4 +1,4 @@
-/** What a listener is: an agent in another data plane that asks the control plane for work. Pure. */
+/** Defines a listener: an agent in another data plane that asks the control plane for work. Pure. */
 export interface ComputeConfig {
   readonly k8s_namespaces: readonly string[] | null
 }
@@ -7,10 +7,10 @@ export interface Listener {
   readonly listener_id: string
   readonly workspace_id: string
   readonly compute_type: "k8s"
-  /** Which cluster it looks after. */
+  /** The cluster that it serves. */
   readonly compute_id: string
   readonly compute_config: ComputeConfig
-  /** Of its program, as it said. */
+  /** Version of its program, as it reported it. */
   readonly version: string | null
   readonly created_at: Date
   readonly updated_at: Date

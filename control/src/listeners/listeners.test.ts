@@ -14,7 +14,7 @@ const body = (compute_id: string) => ({
   compute_config: { k8s_namespaces: ["agents"] },
 })
 
-test("a listener is registered, read, changed, listed and forgotten", async () => {
+test("a listener is registered, read, changed, listed and deleted", async () => {
   const made = await api.call("POST", "/v2/listeners", { body: body("cluster-1") })
   const path = `/v2/listeners/${made.body.id}`
   const changed = await api.call("PATCH", path, { body: { version: "1.2", compute_config: null } })
@@ -45,7 +45,7 @@ test("a workspace has one listener for each cluster, and others have theirs (L1)
   assert.equal(other.status, 201)
 })
 
-test("a deployment for a listener is refused clearly, and an unknown listener is a mistake (L2)", async () => {
+test("a deployment for a known listener is refused with 400, for an unknown one with 422 (L2)", async () => {
   const { body: own } = await api.call("POST", "/v2/listeners", { body: body("own") })
   const { body: foreign } = await api.callAsOther("POST", "/v2/listeners", { body: body("foreign") })
   const deploy = (listener_id: string) => {

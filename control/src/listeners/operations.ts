@@ -1,4 +1,4 @@
-/** Registers listeners, finds them and forgets them. */
+/** Registers, finds and deletes listeners. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
@@ -18,7 +18,7 @@ interface ListenerIds {
   readonly listenerId: string
 }
 
-/** @throws Conflict  the workspace has a listener for this cluster; `conflicting_id` tells which */
+/** @throws Conflict  the workspace has a listener for this cluster, whose id is in `conflicting_id` */
 export async function createListener(
   db: Db,
   workspaceId: string,
@@ -27,7 +27,7 @@ export async function createListener(
   const listener = await insertListener(db, { ...wanted, id: newId(), workspaceId })
   if (listener) return listener
   const other = await listenerOfCompute(db, workspaceId, wanted.computeId)
-  throw new Conflict(`A listener for ${wanted.computeId} exists: change that one`, "listener_exists", {
+  throw new Conflict(`A listener for ${wanted.computeId} exists already: change it instead`, "listener_exists", {
     conflicting_id: other?.listener_id,
   })
 }

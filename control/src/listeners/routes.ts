@@ -1,11 +1,11 @@
-/** HTTP for listeners: registered and visible. Work is given to them by a later release. */
+/** HTTP for listeners, which are registered and listed. A later release will assign work to them. */
 import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
 import { uuid } from "../http/fields.js"
 import { answerOnce } from "../http/idempotency.js"
-import { ignoredFieldsOf, tellIgnored } from "../http/ignored-fields.js"
+import { ignoredFieldsOf, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
 import { pageOf, pageQuery, pageReply, sendPage } from "../http/page.js"
 import { changeListener, createListener, deleteListener, findListener, listListeners } from "./operations.js"
 import {
@@ -39,17 +39,17 @@ function addCreate(api: Api, { db, log }: ListenerRoutes): void {
     {
       method: "post",
       path: "/v2/listeners",
-      summary: "Registers a listener, one for each cluster of the workspace.",
+      summary: "Registers a listener; a workspace has at most one for each cluster.",
       body: listenerBody,
       responses: {
         201: oneReply,
-        409: { description: "the workspace has a listener for this cluster; `conflicting_id` has it" },
+        409: { description: "the workspace already has a listener for this cluster, whose id is in `conflicting_id`" },
         422: { description: "the body is malformed" },
       },
     },
     async ({ c, body, bodyText }) => {
       const { workspaceId } = c.get("caller")
-      tellIgnored(c, ignoredFieldsOf(bodyText, listenerFields))
+      setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, listenerFields))
       return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
         const { compute_type: computeType, compute_id: computeId, compute_config: computeConfig } = body
         const row = await createListener(tx, workspaceId, { computeType, computeId, computeConfig })
@@ -95,13 +95,13 @@ function addChange(api: Api, { db, log }: ListenerRoutes): void {
     {
       method: "patch",
       ...onePath,
-      summary: "Changes a listener's version or namespaces; nulls leave them as they are.",
+      summary: "Changes a listener's version or namespaces; null keeps the present value.",
       body: listenerPatch,
       responses: { 200: oneReply, ...notFound, 422: { description: "the body is malformed" } },
     },
     async ({ c, params, body, bodyText }) => {
       const { workspaceId } = c.get("caller")
-      tellIgnored(c, ignoredFieldsOf(bodyText, listenerPatchFields))
+      setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, listenerPatchFields))
       return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
         const change = { version: body.version ?? null, computeConfig: body.compute_config ?? null }
         const row = await changeListener(tx, { workspaceId, listenerId: params.listener_id }, change)
@@ -121,7 +121,7 @@ function addDelete(api: Api, { db, log }: ListenerRoutes): void {
     {
       method: "delete",
       ...onePath,
-      summary: "Forgets a listener.",
+      summary: "Deletes a listener.",
       responses: { 204: { description: "forgotten" }, ...notFound },
     },
     async ({ c, params }) => {

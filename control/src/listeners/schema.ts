@@ -1,4 +1,4 @@
-/** What the requests and replies of listeners look like (control-plane §1.3). */
+/** The format of requests and replies about listeners (control-plane §1.3). */
 import { z } from "@hono/zod-openapi"
 import { text } from "../http/fields.js"
 import type { Listener } from "./listener.js"

@@ -1,6 +1,6 @@
 /**
- * Takes secrets out of a text, in every form in which they may be printed. A text is looked through once, however many
- * secrets there are and however long. Pure.
+ * Removes secrets from a text, in every form in which they may be printed. A text is scanned once, whatever the number and
+ * length of the secrets. Pure.
  */
 import { longestPiece, plainText } from "./log-line.js"
 
@@ -8,10 +8,10 @@ import { longestPiece, plainText } from "./log-line.js"
 const minHiddenLength = 6
 const hidden = "[secret]"
 
-// What `base64` and most libraries wrap lines at (RFC 2045, RFC 7468).
+// The widths at which `base64` and most libraries wrap lines (RFC 2045, RFC 7468).
 const wrapColumns = [64, 76]
 
-/** The value itself, its lines, and what base64, URLs, JSON and hexadecimal make of it. */
+/** The value itself, its lines, and its forms in base64, URLs, JSON and hexadecimal. */
 function formsOf(value: string): string[] {
   if (value.length < minHiddenLength) return []
   const lines = value.split(/\r?\n/).map(plainText)
@@ -22,7 +22,7 @@ function formsOf(value: string): string[] {
     lines.join("\n"),
     ...lines,
     inJson,
-    // JSON in JSON: what a program logs of a request's body.
+    // JSON in JSON: a program that logs the body of a request.
     JSON.stringify(inJson).slice(1, -1),
     base64,
     bytes.toString("base64url"),
@@ -34,7 +34,7 @@ function formsOf(value: string): string[] {
   return forms.filter((form) => form.length >= minHiddenLength)
 }
 
-/** Base64 of a longer text with the value in it (`user:password`): the characters that are the value's alone. */
+/** Base64 of a longer text that contains the value (`user:password`): the characters that depend on the value alone. */
 function insideBase64(value: Buffer): string[] {
   // A shorter piece might be an ordinary word.
   const minPiece = 8
@@ -56,8 +56,8 @@ function inAddresses(value: string): string[] {
   return all.flatMap((form) => [form, form.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())])
 }
 
-// Longer forms are looked for in pieces, each of this length: so a place in a text costs little whatever the secrets are,
-// and of a secret that is printed in part the pieces are hidden too.
+// Longer forms are searched in pieces of this length: so each position of a text costs little whatever the secrets are, and
+// pieces of a partly printed secret are hidden too.
 const pieceLength = longestPiece
 
 function piecesOf(form: string): string[] {
@@ -66,13 +66,13 @@ function piecesOf(form: string): string[] {
   return starts.map((start) => form.slice(Math.min(start, form.length - pieceLength)).slice(0, pieceLength))
 }
 
-/** How many characters name a piece in the table; all are longer. */
+/** How many characters are the key of a piece in the table; all pieces are longer. */
 const keyLength = 4
 const rolled = (key: number, code: number): number => (key << 8) ^ code
 
 interface Pieces {
   readonly all: ReadonlySet<string>
-  /** For the first characters of a piece, the lengths of those that begin so; longest first. */
+  /** By the first characters of a piece: the lengths of pieces that start with them, longest first. */
   readonly lengths: ReadonlyMap<number, readonly number[]>
 }
 
@@ -91,15 +91,15 @@ function tableOf(values: readonly string[]): Pieces {
 }
 
 /**
- * @param values  clear secrets
- * @returns       a function that replaces them in a text of one or more lines; the number of lines stays
+ * @param values  secrets in clear text
+ * @returns       a function that replaces them in a text of one or more lines, and keeps the number of lines
  */
 export function hideSecrets(values: readonly string[]): (text: string) => string {
   const pieces = tableOf(values)
   return (text) => (pieces.all.size === 0 ? text : withoutSpans(text, spansOf(text, pieces)))
 }
 
-/** Where secrets are, as pairs of begin and end; what overlaps or touches is one. */
+/** The positions of secrets, as pairs of start and end; overlapping and adjacent ones are merged. */
 function spansOf(text: string, { all, lengths }: Pieces): [number, number][] {
   const spans: [number, number][] = []
   let key = 0

@@ -18,7 +18,7 @@ async function withRevision(db: Database) {
   return { deploymentId, revisionId, say }
 }
 
-/** Reads until so many lines have come. */
+/** Reads until that many lines have arrived. */
 async function take(follower: Follower, count: number): Promise<string[]> {
   const all: string[] = []
   while (all.length < count) {
@@ -29,7 +29,7 @@ async function take(follower: Follower, count: number): Promise<string[]> {
   return all
 }
 
-test("a reader gets each line once and in order, from where it was (F1)", async () => {
+test("a reader gets each line once and in order, from its position on (F1)", async () => {
   await using db = await freshDatabase({ migrations })
   const { deploymentId, say } = await withRevision(db)
   await say("before")
@@ -45,7 +45,7 @@ test("a reader gets each line once and in order, from where it was (F1)", async 
   await live.close()
 })
 
-test("a reader that was slow reads from the table what has left memory, and misses nothing (F2)", async () => {
+test("a slow reader reads lines that left memory from the table, and misses none (F2)", async () => {
   await using db = await freshDatabase({ migrations })
   const { deploymentId, say } = await withRevision(db)
   const live = new LiveLogs({ db, log })
@@ -61,7 +61,7 @@ test("a reader that was slow reads from the table what has left memory, and miss
   await live.close()
 })
 
-test("hundreds of readers of one deployment cost one read a notification (F3)", async () => {
+test("hundreds of readers of a deployment cause one read per notification (F3)", async () => {
   await using db = await freshDatabase({ migrations })
   const { deploymentId, say } = await withRevision(db)
   let reads = 0
@@ -84,7 +84,7 @@ test("hundreds of readers of one deployment cost one read a notification (F3)", 
   await live.close()
 })
 
-test("a reader sees what it asked for, and ends when it is closed or all are (F4)", async () => {
+test("a reader gets the lines that it requested, and ends when it, or everything, is closed (F4)", async () => {
   await using db = await freshDatabase({ migrations })
   const { deploymentId, revisionId, say } = await withRevision(db)
   const live = new LiveLogs({ db, log })

@@ -1,9 +1,9 @@
 /**
- * Lines as they come, for any number of readers. One notification, one read: a deployment's newest lines are kept in
- * memory as long as somebody follows it, and its readers take them from there, each at its own pace.
- * F1 a reader gets every line of its log once, in order, also when it was away (it comes back with the last id it has).
- * F2 a slow reader costs no memory: it asks for the next lines when it has sent the last, and what has left memory by
- * then it reads from the table. F3 nothing is asked of the database while nothing is said. F4 `close` ends all readers.
+ * New lines for any number of readers. One notification causes one read: a deployment's newest lines are kept in memory
+ * while somebody follows it, and its readers take them from there, each at its own pace.
+ * F1 a reader gets every line of its log once, in order, also after a pause (it returns with the last id it has).
+ * F2 a slow reader costs no memory: it asks for the next lines when it has sent the last, and reads from the table what has
+ * left memory by then. F3 the database is not queried while there are no new lines. F4 `close` ends all readers.
  */
 import { setMaxListeners } from "node:events"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -11,19 +11,19 @@ import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import { type LineFilter, type LogRow, linesAfter, logsChannel, newestLine } from "./queries.js"
 
-// A page for the screen many times over; a reader further behind than this reads the table.
+// Many screen pages; a reader further behind than this reads the table.
 const keptLines = 1000
 const keptCharacters = 1024 * 1024
 const pageLines = 500
 
 /** The newest lines of one deployment. */
 class Topic {
-  /** When the first place in memory is known. */
+  /** Resolves when the first position in memory is known. */
   readonly ready: Promise<void>
   readonly waiting = new Set<() => void>()
   readonly #db: Database
   readonly #deploymentId: string
-  /** Every line with an id above this is in `#lines`, up to the last one read. */
+  /** Every line with an id above this, up to the last one read, is in `#lines`. */
   #from = 0
   #lines: LogRow[] = []
   #characters = 0
@@ -47,13 +47,13 @@ class Topic {
     return this.#lines.at(-1)?.log_line_id ?? this.#from
   }
 
-  /** @returns the lines after one, or undefined when some of them are not in memory any more */
+  /** @returns  the lines after the given one, or undefined when some of them are no longer in memory */
   after(lineId: number): readonly LogRow[] | undefined {
     if (lineId < this.#from) return undefined
     return this.#lines.filter(({ log_line_id }) => log_line_id > lineId).slice(0, pageLines)
   }
 
-  /** Reads what is new; called again while it reads, it reads once more. */
+  /** Reads new lines; when called during a read, it reads once more. */
   refresh(): Promise<void> {
     this.#isStale = true
     this.#reading ??= this.#readAll().finally(() => {
@@ -90,8 +90,8 @@ class Topic {
 
 export interface Follower {
   /**
-   * The next lines. Empty when none came within `waitMs`.
-   * @returns undefined when there will be no more: it was closed
+   * The next lines. Empty when none arrived within `waitMs`.
+   * @returns  undefined when there will be no more: it was closed
    */
   next(waitMs: number): Promise<readonly LogRow[] | undefined>
   close(): void
@@ -107,7 +107,7 @@ export class LiveLogs {
   constructor({ db, log }: { db: Database; log: Log }) {
     this.#db = db
     this.#log = log
-    // Each reader listens to it.
+    // Each reader adds a listener.
     setMaxListeners(0, this.#closing.signal)
   }
 
@@ -132,7 +132,7 @@ export class LiveLogs {
       throw error
     }
     const over = AbortSignal.any([aborter.signal, this.#closing.signal])
-    // An id that nobody was given would hide lines until ids have come so far.
+    // An id beyond the newest would hide lines until ids have reached it.
     let place = Math.min(after ?? topic.newest, topic.newest)
 
     const take = async (): Promise<readonly LogRow[]> => {
@@ -148,7 +148,7 @@ export class LiveLogs {
       const { version } = topic
       const rows = await take()
       if (rows.length > 0) return rows
-      // What came in between is not waited for.
+      // Lines that arrived in between are returned at once.
       if (version === topic.version) await untilWoken(topic.waiting, waitMs, over)
       return over.aborted ? undefined : take()
     }
@@ -157,12 +157,12 @@ export class LiveLogs {
 
   async close(): Promise<void> {
     this.#closing.abort()
-    // Whoever wanted to listen was told that it failed; then there is nothing to end.
+    // The callers of a failed subscription got its error; then there is nothing to close.
     const subscription = await this.#subscription?.catch(() => undefined)
     await subscription?.close()
   }
 
-  /** The lines between a reader's place and the topic's memory: those that the table still has. */
+  /** The lines between a reader's position and the oldest line in memory, as far as the table still has them. */
   async #past(topic: Topic, deploymentId: string, after: number): Promise<readonly LogRow[]> {
     const { from } = topic
     const rows = await linesAfter(this.#db, deploymentId, { after, limit: pageLines })
@@ -198,7 +198,7 @@ export class LiveLogs {
 
   #refresh(topic: Topic): void {
     const note = (err: unknown) =>
-      this.#log.warn({ err }, "new log lines could not be read; the next ones bring them along")
+      this.#log.warn({ err }, "new log lines could not be read; the next read includes them")
     topic.refresh().catch(note)
   }
 }

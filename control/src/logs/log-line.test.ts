@@ -6,7 +6,7 @@ import { parseLine } from "./structured-line.js"
 
 const asIs = (text: string) => text
 
-test("a stored line has no terminal codes, control characters or excess (G2)", () => {
+test("a stored line contains no terminal codes or control characters, and is limited (G2)", () => {
   assert.equal(cleanLine("\u001b[31mred\u001b[0m\u0000\r", asIs), "red")
   assert.equal(cleanLine("a\tb", asIs), "a\tb")
   assert.equal(cleanLine("one\r\ntwo\u2028\u009b31mx\u202e", asIs), String.raw`one\ntwox`, "a line fakes no other")
@@ -40,7 +40,7 @@ test("a secret is hidden in every form it may be printed in (G2)", () => {
   }
 })
 
-test("secrets that overlap leave nothing of either (G2)", () => {
+test("overlapping secrets are hidden completely (G2)", () => {
   const hide = hideSecrets(["abcdef123", "123456789", "abcdef"])
 
   assert.equal(hide("x abcdef123456789 y"), "x [secret] y")
@@ -48,7 +48,7 @@ test("secrets that overlap leave nothing of either (G2)", () => {
   assert.equal(hideSecrets([])("as it is"), "as it is")
 })
 
-test("a secret that spans lines is hidden in each of them, and their number stays (G2)", () => {
+test("a secret over several lines is hidden in each, and the number of lines stays (G2)", () => {
   const key = "ab\ncd\r\nef\ngh"
   const long = "s3cret-".repeat(20)
   const wrapped = Buffer.from(long).toString("base64").replaceAll(/.{76}/g, "$&\n").split("\n")
@@ -62,18 +62,18 @@ test("a secret that spans lines is hidden in each of them, and their number stay
   assert.equal(cleanLine(`{"key":"${JSON.stringify(key).slice(1, -1)}"}`, hideSecrets([key])), '{"key":"[secret]"}')
 })
 
-test("secrets that are made to be slow are not (G2)", () => {
+test("secrets that are chosen to make hiding slow do not (G2)", () => {
   const text = `${"a".repeat(50_000)}b`
   const values = Array.from({ length: 200 }, (_, index) => `${"a".repeat(6 + index * 100)}${index}`)
 
   const hide = hideSecrets(values)
 
-  // Comparing each with each place would take hours.
+  // Comparing each secret at each position would take hours.
   assert.ok(hide(text).length <= text.length)
   assert.equal(hide(`x ${values[150]} y`), "x [secret] y")
 })
 
-test("a long secret leaves nothing of itself before the cut (G2)", () => {
+test("no part of a long secret remains before a cut (G2)", () => {
   const secret = "s".repeat(30_000)
 
   assert.equal(cleanLine(`token ${secret}`, hideSecrets([secret])), "token [secret]")
@@ -86,7 +86,7 @@ test("a long secret leaves nothing of itself before the cut (G2)", () => {
   )
 })
 
-test("a line of a logger is taken apart, any other is kept as it stands", () => {
+test("a line of a logger is parsed, any other is stored unchanged", () => {
   const runId = "0197a1b2-0000-7000-8000-000000000001"
   const at = new Date("2026-01-02T03:04:05Z")
 

@@ -1,4 +1,4 @@
-/** What a stored log line looks like, and how a text becomes one: no terminal codes, no line breaks, a bounded size. Pure. */
+/** The format of a stored log line, and its creation from a text: no terminal codes, no line breaks, a limited size. Pure. */
 import { stripVTControlCharacters } from "node:util"
 
 export const logLevels = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const
@@ -9,45 +9,45 @@ export type LogStream = (typeof logStreams)[number]
 
 export interface NewLogLine {
   readonly message: string
-  /** INFO unless told. */
+  /** Default INFO. */
   readonly level?: LogLevel
-  /** When it was said; now unless told, and never later. */
+  /** When it was printed; default now, and never later. */
   readonly at?: Date
-  /** A UUID, when the line says which run it is about. */
+  /** A UUID, when the line says which run it belongs to. */
   readonly runId?: string
 }
 
-// A line longer than this is data, not a sentence; what follows would only make the page slow.
+// A longer line is data, not a message; the rest would only make the page slow.
 const maxLineBytes = 16 * 1024
 const cutMark = " … [line cut]"
 
-/** Of a longer line only so much is looked at (`files/read-lines.ts`). */
+/** Only this much of a longer line is read (`files/read-lines.ts`). */
 export const maxRawBytes = 512 * 1024
 
-/** Secrets are found in pieces of this many characters, so the end of a line that was read in part may hold less of one. */
+/** Secrets are found in pieces of this many characters, so the end of a partly read line may contain less than one. */
 export const longestPiece = 64
 
-// Postgres' text has no NUL, and other control characters would move the reader's cursor, as would C1 codes and those that
-// turn the direction of writing. A tab is innocent.
+// Postgres' text allows no NUL; other control characters would move the reader's cursor, as would C1 codes and those that
+// change the writing direction. A tab is harmless.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes
 const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
-/** Text on one line without control characters; a line break inside of it becomes visible, so that it fakes no line. */
+/** Text on one line without control characters; a line break inside it is shown as `\n`, so that it cannot fake a line. */
 export const plainText = (raw: string): string =>
   stripVTControlCharacters(raw).replace(/\r?\n/g, String.raw`\n`).replace(controlCharacters, "").trimEnd()
 
 /**
- * Texts as they are stored. Secrets are looked for in all lines together, since some span several, and before anything
- * is cut, so that no half of one stays.
+ * Prepares texts for storage. Secrets are searched in all lines together, since some span several, and before anything is
+ * cut, so that no half of one remains.
  * @param hide  replaces secrets in a text and keeps the number of its lines
- * @returns     as many as there were
+ * @returns     as many texts as were given
  */
 export function cleanLines(raw: readonly string[], hide: (text: string) => string): string[] {
   const cleaned = hide(raw.map(plainText).join("\n")).split("\n")
   return cleaned.map((text, index) => cut(text, Buffer.byteLength(raw[index] ?? "") >= maxRawBytes))
 }
 
-/** One text as it is stored. */
+/** Prepares one text for storage. */
 export const cleanLine = (raw: string, hide: (text: string) => string): string => cleanLines([raw], hide)[0] ?? ""
 
 function cut(text: string, isCutBefore: boolean): string {
@@ -56,6 +56,6 @@ function cut(text: string, isCutBefore: boolean): string {
   const kept = Buffer.from(safe)
     .subarray(0, maxLineBytes - Buffer.byteLength(cutMark))
     .toString()
-  // A character that the cut went through decodes to U+FFFD.
+  // A character that the cut has split decodes to U+FFFD.
   return kept.replace(/\ufffd$/, "") + cutMark
 }

@@ -17,7 +17,7 @@ async function withLines(count: number) {
 
 const messages = (body: { logs: { message: string }[] }) => body.logs.map(({ message }) => message)
 
-test("a log is read page by page, and followed with the last offset (G1)", async () => {
+test("a log is read in pages, and followed with the last offset (G1)", async () => {
   const { api, v2, revisionId } = await withLines(3)
   await using _ = api
 
@@ -33,7 +33,7 @@ test("a log is read page by page, and followed with the last offset (G1)", async
   assert.deepEqual(messages(followed.body), ["line 4"])
 })
 
-test("the CLIs' requests work: newest first, then from the newest time on without repeats (G1)", async () => {
+test("the CLIs' requests work: newest first, then from the newest time without repetitions (G1)", async () => {
   const { api, v1, revisionId } = await withLines(3)
   await using _ = api
 
@@ -53,7 +53,7 @@ test("the CLIs' requests work: newest first, then from the newest time on withou
   assert.equal(empty.body.logs.length, 4, "an empty body asks for everything")
 })
 
-test("lines are filtered by stream, level, words and time", async () => {
+test("lines are filtered by stream, level, text and time", async () => {
   const { api, v2, id, revisionId } = await withLines(1)
   await using _ = api
   const at = new Date("2026-01-01T00:00:00.500Z")
@@ -80,7 +80,7 @@ test("malformed requests for logs are 422", async () => {
   }
 })
 
-test("the last lines come oldest first, without the secrets they were said with (G2)", async () => {
+test("the last lines are returned oldest first, with secrets hidden (G2)", async () => {
   const { api, revisionId } = await withLines(5)
   await using _ = api
 
@@ -95,7 +95,7 @@ test("the last lines come oldest first, without the secrets they were said with 
   )
 })
 
-test("a cursor is good for its own log only, and garbage is 422 (G1)", async () => {
+test("a cursor is valid only for its own log, and an invalid one is 422 (G1)", async () => {
   const { api, v1, v2, id } = await withLines(3)
   await using _ = api
   const { body: other } = await api.call("PATCH", `/v2/deployments/${id}`, {
@@ -120,7 +120,7 @@ test("a cursor is good for its own log only, and garbage is 422 (G1)", async () 
   assert.deepEqual(messages((await api.call("POST", v1, { body: { offset: cursor } })).body), ["line 2", "line 3"])
 })
 
-test("lines that claim any time keep their order, and none lies in the future (G3)", async () => {
+test("lines keep their order whatever time they claim, and none is in the future (G3)", async () => {
   const { api, v1, revisionId } = await withLines(1)
   await using _ = api
   const given = ["2999-01-01", "2001-01-01", "2999-01-01", "2026-01-01"].map((day) => ({
@@ -138,7 +138,7 @@ test("lines that claim any time keep their order, and none lies in the future (G
   assert.ok(new Date(times.at(-1) ?? "").getTime() <= Date.now() + 1000)
 })
 
-test("a reader who asks from the newest time it knows gets through any burst (G3)", async () => {
+test("a reader that continues from the newest time misses no line of a burst (G3)", async () => {
   const { api, v1, revisionId } = await withLines(1)
   await using _ = api
   const seen = new Set<string>()
@@ -149,7 +149,7 @@ test("a reader who asks from the newest time it knows gets through any burst (G3
     Array.from({ length: 95 }, (_, index) => `burst ${index}`),
   )
 
-  // As both CLIs follow: the newest time, and ids that are known are left out.
+  // As both CLIs follow a log: from the newest time on, without the ids that they already have.
   let startTime: string | undefined
   for (let page = 0; page < 20; page++) {
     const { body } = await api.call("POST", v1, { body: { limit: 10, order: "asc", start_time: startTime } })

@@ -1,4 +1,4 @@
-/** Stores what builds and units say, and gives it back page by page. */
+/** Stores the output of builds and units, and returns it page by page. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { cursorAfter, lineOfCursor } from "./cursor.js"
 import { hideSecrets } from "./hide-secrets.js"
@@ -7,8 +7,8 @@ import { findLogLines, insertLogLines, type LogFilter, type LogRow, lastLines } 
 
 /**
  * Adds lines to a revision's log in their order (G1), cleaned of secrets, terminal codes and excess (G2).
- * @param hide  takes secrets out of a text, such as `hideSecrets` of what `secretsOfRevision` gives
- * @returns     the bytes that the deployment's logs take up now; undefined when the revision is gone
+ * @param hide  removes secrets from a text, such as `hideSecrets` with the result of `secretsOfRevision`
+ * @returns     the bytes that the deployment's logs use now; undefined when the revision is gone
  */
 export async function appendLogLines(
   db: Db,
@@ -32,25 +32,25 @@ export async function appendLogLines(
   return insertLogLines(db, revisionId, stream, rows)
 }
 
-/** The newest lines of a revision's stream, oldest first: what a failure shows. */
+/** The newest lines of a revision's stream, oldest first: shown with a failure. */
 export const lastLogLines = (db: Db, revisionId: string, stream: LogStream, count = 30): Promise<LogRow[]> =>
   lastLines(db, revisionId, stream, count)
 
 export interface AskedLog extends Omit<LogFilter, "after"> {
-  /** A cursor that an earlier page gave, and the parameter that it came in. */
+  /** A cursor from an earlier page, and the parameter that carried it. */
   readonly cursor?: { readonly text: string; readonly path: readonly string[] } | undefined
 }
 
 export interface LogPage {
   readonly rows: readonly LogRow[]
-  /** After the last line of this page; null when there is nothing to go on from. */
+  /** Points after the last line of this page; null when there is no further page. */
   readonly nextCursor: string | null
 }
 
 /**
- * One page of a log. Upwards the cursor stays good for lines that are yet to come, so following is asking again with it,
- * also after an empty page. Downwards an empty page is the end (control-plane §1.4, "Logs v1").
- * @throws InvalidInput  the cursor is another log's, or none at all
+ * One page of a log. In ascending order the cursor also serves for lines that do not exist yet: to follow a log, repeat the
+ * request with it, also after an empty page. In descending order an empty page is the end (control-plane §1.4, "Logs v1").
+ * @throws InvalidInput  the cursor is another log's, or invalid
  */
 export async function readLog(db: Db, { cursor, ...asked }: AskedLog): Promise<LogPage> {
   const after = cursor && lineOfCursor(asked, cursor.text, cursor.path)

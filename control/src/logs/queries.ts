@@ -1,4 +1,4 @@
-/** The tables `log_lines` and `log_books`. An id is a line's stable name and its order in its deployment. */
+/** The tables `log_lines` and `log_books`. A line's id is stable and gives its order in its deployment. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { LogScope } from "./cursor.js"
@@ -11,7 +11,7 @@ export interface LogRow {
   readonly log_line_id: number
   readonly revision_id: string
   readonly stream: LogStream
-  /** ISO with microseconds: no two lines of a log share it. */
+  /** ISO with microseconds: no two lines of a log have the same. */
   readonly time: string
   readonly level: LogLevel
   readonly message: string
@@ -25,7 +25,7 @@ export interface InsertedLine {
   readonly runId: string | null
 }
 
-/** @returns the bytes that the deployment's logs take up now; undefined when the revision is gone */
+/** @returns  the bytes that the deployment's logs use now; undefined when the revision is gone */
 export const insertLogLines = async (
   db: Db,
   revisionId: string,
@@ -39,10 +39,10 @@ export const insertLogLines = async (
   return row?.bytes ?? undefined
 }
 
-/** Which lines of a log. */
+/** Selects lines of a log. */
 export interface LineFilter extends LogScope {
   readonly level?: LogLevel | undefined
-  /** Any part of the message, in any case. */
+  /** Any part of the message, ignoring case. */
   readonly query?: string | undefined
   readonly runId?: string | undefined
 }
@@ -51,7 +51,7 @@ export interface LogFilter extends LineFilter {
   readonly workspaceId: string
   readonly order: "asc" | "desc"
   readonly limit: number
-  /** The last line that the reader has: only what comes after it in this order. */
+  /** The last line that the reader has: only lines after it in this order. */
   readonly after?: number | undefined
   /** ISO, with microseconds. */
   readonly startTime?: string | undefined
@@ -62,7 +62,7 @@ const columns = sql`l.log_line_id, l.revision_id, l.stream, l.level, l.message, 
   to_char(l.at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time`
 
 export function findLogLines(db: Db, filter: LogFilter): Promise<LogRow[]> {
-  // Each stream by its own index, so that a page is read and not sorted out of everything.
+  // Each stream by its own index, so that a page is read directly and not sorted out of all lines.
   const streams: readonly LogStream[] = filter.stream ? [filter.stream] : ["build", "deploy"]
   const pages = streams.map((stream) => sql`(${pageOf(filter, stream)})`)
   return db.rows(sql`
@@ -88,7 +88,7 @@ function conditions(filter: LogFilter, stream: LogStream): Sql[] {
     where.push(filter.order === "desc" ? sql`l.log_line_id < ${filter.after}` : sql`l.log_line_id > ${filter.after}`)
   }
   if (filter.startTime) where.push(sql`l.at >= ${filter.startTime}`)
-  // A time of milliseconds means all that share them.
+  // A time in milliseconds includes all lines within that millisecond.
   if (filter.endTime) where.push(sql`l.at < ${filter.endTime}::timestamptz + interval '1 millisecond'`)
   if (filter.level) where.push(sql`l.level = ${filter.level}`)
   if (filter.query) where.push(sql`position(lower(${filter.query}) in lower(l.message)) > 0`)
@@ -96,7 +96,7 @@ function conditions(filter: LogFilter, stream: LogStream): Sql[] {
   return where
 }
 
-/** A deployment's lines after one, of all streams and revisions, oldest first. */
+/** A deployment's lines after the given one, of all streams and revisions, oldest first. */
 export function linesAfter(
   db: Db,
   deploymentId: string,
@@ -134,7 +134,7 @@ export interface LogBook {
   readonly bytes: number
 }
 
-/** The biggest first. */
+/** The largest first. */
 export const booksOf = (db: Db, deploymentId: string): Promise<LogBook[]> =>
   db.rows(sql`
     select b.deployment_id, d.workspace_id, b.stream, b.bytes from log_books b join deployments d using (deployment_id)
@@ -143,13 +143,13 @@ export const booksOf = (db: Db, deploymentId: string): Promise<LogBook[]> =>
 export const allBooks = (db: Db): Promise<Pick<LogBook, "deployment_id" | "stream">[]> =>
   db.rows(sql`select deployment_id, stream from log_books where bytes > 0`)
 
-// Enough to get on, little enough to hold up nobody.
+// Large enough for progress, small enough to block nobody.
 const batchLines = 2000
 
 /**
- * Removes the oldest lines of a stream, a batch at most. Times rise with ids, so the oldest come first either way.
- * @param olderThanDays  only those; without it whatever comes first, and the book counts them as dropped
- * @returns              how many are gone
+ * Deletes the oldest lines of a stream, at most one batch. Times rise with ids, so the oldest come first by either.
+ * @param olderThanDays  only older lines; without it any line, and the book counts them as dropped
+ * @returns              how many were deleted
  */
 export async function removeOldestLines(
   db: Db,
@@ -164,9 +164,14 @@ export async function removeOldestLines(
       order by log_line_id limit ${batchLines} for update skip locked
     ), removed as (
       delete from log_lines l using oldest o where l.log_line_id = o.log_line_id and ${isOld}
-      returning log_line_bytes(l.message) as bytes
+      returning l.log_line_id, log_line_bytes(l.message) as bytes
     ), gone as (
       select count(*) as lines, coalesce(sum(bytes), 0) as bytes from removed
+    ), unsent as (
+      -- Tells the operator that a sink was away for too long; there is no row while there never was a sink.
+      update log_forwarding set lost_lines = lost_lines + lost.lines
+      from (select count(*) as lines from removed where log_line_id > forwarded_line(${deploymentId})) lost
+      where is_on and lost.lines > 0
     )
     update log_books b set bytes = greatest(0, b.bytes - gone.bytes), dropped_lines = b.dropped_lines + ${dropped}
     from gone where b.deployment_id = ${deploymentId} and b.stream = ${stream}
@@ -174,11 +179,11 @@ export async function removeOldestLines(
   return row?.lines ?? 0
 }
 
-/** Keeps a revision's row from going away until the transaction ends. */
+/** Prevents the deletion of a revision's row until the transaction ends. */
 export const holdRevision = (tx: Db, revisionId: string): Promise<number> =>
   tx.run(sql`select 1 from revisions where revision_id = ${revisionId} for key share`)
 
-/** Takes the number of lines that were dropped and not yet told of. */
+/** Returns the number of lines that were dropped and not yet reported, and resets it. */
 export const takeDroppedLines = async (tx: Db, { deployment_id, stream }: LogBook): Promise<number> => {
   const row = await tx.row<{ dropped: number }>(sql`
     update log_books b set dropped_lines = 0

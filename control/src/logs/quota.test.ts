@@ -25,18 +25,18 @@ const booked = (db: Database, deploymentId: string) =>
     select (select sum(bytes) from log_books where deployment_id = ${deploymentId})::bigint as booked,
       (select coalesce(sum(log_line_bytes(message)), 0) from log_lines where deployment_id = ${deploymentId})::bigint as real`)
 
-test("over the quota the oldest lines go, and the log says how many (G4)", async () => {
+test("over the quota the oldest lines are deleted, and the log says how many (G4)", async () => {
   await using db = await freshDatabase({ migrations })
   const { deploymentId, revisionId, bytes } = await withLines(db, 10_000)
-  const told: number[] = []
-  const onDropped = async (_: unknown, { lines }: { lines: number }) => told.push(lines)
+  const reported: number[] = []
+  const onDropped = async (_: unknown, { lines }: { lines: number }) => reported.push(lines)
 
   await keepQuota(db, { deploymentId, revisionId, quotaBytes: bytes }, onDropped)
-  assert.deepEqual(told, [], "at the quota nothing goes")
+  assert.deepEqual(reported, [], "at the quota nothing goes")
   await keepQuota(db, { deploymentId, revisionId, quotaBytes: bytes / 2 }, onDropped)
 
   const left = await messagesOf(db, revisionId)
-  const [dropped = 0] = told
+  const [dropped = 0] = reported
   assert.equal(left[0], `line ${dropped}`)
   assert.equal(left.at(-2), "line 9999")
   assert.match(left.at(-1) ?? "", new RegExp(`^\\[${dropped} lines dropped: .*exceed \\d+ KB\\]$`))
@@ -45,7 +45,7 @@ test("over the quota the oldest lines go, and the log says how many (G4)", async
   assert.ok((sums?.real ?? 0) <= bytes / 2)
 })
 
-test("a chatty agent costs no build its log (G4)", async () => {
+test("an agent's output does not displace a build's log (G4)", async () => {
   await using db = await freshDatabase({ migrations })
   const { deploymentId, revisionId, bytes } = await withLines(db, 8000)
   await appendLogLines(db, revisionId, "build", ["built"])
@@ -55,7 +55,7 @@ test("a chatty agent costs no build its log (G4)", async () => {
   assert.deepEqual(await messagesOf(db, revisionId, "build"), ["built"])
 })
 
-test("lines are removed when they are older than they are kept, each stream by its own time (G5)", async () => {
+test("lines are deleted after their time, for each stream (G5)", async () => {
   await using db = await freshDatabase({ migrations })
   const { deploymentId, revisionId } = await withLines(db, 5000)
   await appendLogLines(db, revisionId, "build", ["built"])

@@ -1,21 +1,21 @@
 /**
- * What a deployment's logs may take up. Over the quota the oldest lines go, of whichever of its streams is the bigger: a
- * chatty agent costs no build its log. What went is said in the log. A killed control plane leaves a count in the book,
- * and the next one says it.
+ * Limits the size of a deployment's logs. Over the quota the oldest lines are deleted, from the larger of its streams: a
+ * chatty agent does not cost a build its log. The log says how many lines were dropped. When a control plane is killed before
+ * that, the count stays in the book, and the next one logs it.
  */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { appendLogLines } from "./operations.js"
 import { allBooks, booksOf, holdRevision, type LogBook, removeOldestLines, takeDroppedLines } from "./queries.js"
 
-// Room for a while: removing a little with each line would say so with each line.
+// Makes room for a while: deleting a little with each line would also log a notice with each line.
 const share = 0.9
 
 const total = (books: readonly LogBook[]): number => books.reduce((sum, { bytes }) => sum + bytes, 0)
 
 /**
- * Brings a deployment's logs below their quota, when they are above it.
- * @param revisionId  whose log says what went
- * @param onDropped   called in the transaction that says so
+ * Brings a deployment's logs below their quota, if they are above it.
+ * @param revisionId  the revision whose log gets the notice
+ * @param onDropped   called in the transaction that writes the notice
  */
 export async function keepQuota(
   db: Database,
@@ -29,12 +29,12 @@ export async function keepQuota(
     if (!biggest || (await removeOldestLines(db, biggest)) === 0) break
   }
   await db.transaction(async (tx) => {
-    // Before the books, as everybody who adds lines does.
+    // Locked before the books, in the same order as everything that adds lines.
     await holdRevision(tx, revisionId)
     for (const book of first) {
       const lines = await takeDroppedLines(tx, book)
       if (lines === 0) continue
-      const message = `[${lines} lines dropped: the oldest, since the logs of this deployment exceed ${sizeOf(quotaBytes)}]`
+      const message = `[${lines} lines dropped: the oldest ones, since the logs of this deployment exceed ${sizeOf(quotaBytes)}]`
       await appendLogLines(tx, revisionId, book.stream, [{ message, level: "WARNING" }])
       await onDropped(tx, { workspaceId: book.workspace_id, lines })
     }
@@ -44,7 +44,7 @@ export async function keepQuota(
 const sizeOf = (bytes: number): string =>
   bytes >= 1024 * 1024 ? `${Math.round(bytes / (1024 * 1024))} MB` : `${Math.round(bytes / 1024)} KB`
 
-/** Removes what is older than a log is kept, batch by batch. */
+/** Deletes lines that are older than logs are kept, batch by batch. */
 export async function removeOldLines(db: Db, keptDays: { build: number; deploy: number }): Promise<void> {
   for (const book of await allBooks(db)) {
     while ((await removeOldestLines(db, book, { olderThanDays: keptDays[book.stream] })) > 0) {}

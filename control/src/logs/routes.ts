@@ -36,7 +36,7 @@ function addRevisionLogs(api: Api, db: Db): void {
     {
       method: "get",
       path: "/v2/deployments/{deployment_id}/revisions/{revision_id}/logs",
-      summary: "Reads what a revision's build or its units said.",
+      summary: "Returns the log of a revision's build or of its units.",
       params: z.object({ deployment_id: uuid, revision_id: uuid }),
       query: logsQuery,
       responses,
@@ -55,7 +55,7 @@ function addDeploymentLogs(api: Api, db: Db): void {
     {
       method: "get",
       path: "/v2/deployment-logs",
-      summary: "Reads what the builds or units of a deployment said, newest first unless told.",
+      summary: "Returns the log of a deployment's builds or units, newest first by default.",
       query: deploymentLogsQuery,
       responses: { ...responses, 200: { description: "a page of lines", schema: deploymentLogsReply } },
     },
@@ -82,7 +82,7 @@ function addLogsOfTheClis(api: Api, db: Db): void {
       {
         method: "post",
         path: `/v1/projects/{deployment_id}/revisions/{revision_id}/${stream}_logs`,
-        summary: `Reads a revision's ${stream} log the way the CLIs ask for it.`,
+        summary: `Returns a revision's ${stream} log, in the form that the CLIs use.`,
         params: z.object({ deployment_id: uuid, revision_id: uuid }),
         body: logsBody,
         responses,
@@ -99,7 +99,7 @@ function addLogsOfTheClis(api: Api, db: Db): void {
     {
       method: "post",
       path: "/v1/projects/{deployment_id}/deploy_logs",
-      summary: "Reads what the units of all revisions said, the way the CLIs ask for it.",
+      summary: "Returns the log of the units of all revisions, in the form that the CLIs use.",
       params: z.object({ deployment_id: uuid }),
       body: logsBody,
       responses,

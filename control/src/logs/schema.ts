@@ -1,4 +1,4 @@
-/** What requests for logs and their replies look like. */
+/** The format of requests for logs and of their replies. */
 import { z } from "@hono/zod-openapi"
 import { optionalParameter, text, uuid, wholeNumber } from "../http/fields.js"
 import { logLevels, logStreams } from "./log-line.js"
@@ -6,8 +6,8 @@ import type { LogPage } from "./operations.js"
 import type { LogRow } from "./queries.js"
 
 /**
- * ISO text, or milliseconds since 1970 as a number or in digits: the CLIs send what they were given (§1.4). It stays a
- * text, since our times have microseconds and JavaScript's have none.
+ * ISO text, or milliseconds since 1970 as a number or in digits: the CLIs send back what they got (§1.4). It stays a text,
+ * since our times have microseconds and JavaScript's do not.
  */
 const time = z.union([z.string(), z.number()]).transform((value, ctx) => {
   const date = new Date(typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value)
@@ -36,14 +36,14 @@ const lineFilter = {
 export const logsQuery = z.object({
   type: z.enum(logStreams),
   order: optionalParameter(order),
-  limit: optionalParameter(wholeNumber({ min: 1, max: 1000 })).openapi({ description: "1 to 1000, 50 unless told" }),
+  limit: optionalParameter(wholeNumber({ min: 1, max: 1000 })).openapi({ description: "1 to 1000, default 50" }),
   offset: optionalParameter(text),
   start_time: optionalParameter(time),
   end_time: optionalParameter(time),
   ...lineFilter,
 })
 
-/** The same by POST, as both CLIs ask. */
+/** The same as a POST body, for both CLIs. */
 export const logsBody = z.object({
   order: order.nullish(),
   limit: z.int().min(1).max(1000).nullish(),
@@ -58,14 +58,14 @@ export const logsBody = z.object({
 export const deploymentLogsQuery = z.object({
   deployment_id: uuid,
   revision_id: optionalParameter(uuid),
-  log_type: optionalParameter(z.enum(["BUILD", "DEPLOY"])).openapi({ description: "DEPLOY unless told" }),
+  log_type: optionalParameter(z.enum(["BUILD", "DEPLOY"])).openapi({ description: "default DEPLOY" }),
   sort_order: optionalParameter(
     z
       .string()
       .transform((value) => value.toLowerCase())
       .pipe(order),
-  ).openapi({ description: "asc or desc; newest first unless told" }),
-  page_size: optionalParameter(wholeNumber({ min: 1, max: 100 })).openapi({ description: "1 to 100, 20 unless told" }),
+  ).openapi({ description: "asc or desc (default): newest first" }),
+  page_size: optionalParameter(wholeNumber({ min: 1, max: 100 })).openapi({ description: "1 to 100, default 20" }),
   cursor: optionalParameter(text),
   start_time: optionalParameter(time),
   end_time: optionalParameter(time),
@@ -73,11 +73,11 @@ export const deploymentLogsQuery = z.object({
 })
 
 export const streamQuery = z.object({
-  type: optionalParameter(z.enum(logStreams)).openapi({ description: "both unless told" }),
+  type: optionalParameter(z.enum(logStreams)).openapi({ description: "default both" }),
   tail: optionalParameter(wholeNumber({ min: 0, max: 1000 })).openapi({
-    description: "with how many of the newest lines to begin, when there is no Last-Event-ID; 100 unless told",
+    description: "how many of the newest lines to send first, without a Last-Event-ID; default 100",
   }),
-  last_event_id: optionalParameter(text).openapi({ description: "in place of the header Last-Event-ID" }),
+  last_event_id: optionalParameter(text).openapi({ description: "instead of the header Last-Event-ID" }),
   ...lineFilter,
 })
 

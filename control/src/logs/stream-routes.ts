@@ -1,4 +1,4 @@
-/** HTTP for following logs: `text/event-stream`, an event a line, its id the line's (control-plane §1.9). */
+/** HTTP for following logs: `text/event-stream`, one event per line, with the line's id (control-plane §1.9). */
 import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
@@ -19,7 +19,7 @@ export interface LogStreamRoutes {
 }
 
 const responses = {
-  200: { description: "lines as they come", schema: eventStream, contentType: "text/event-stream" },
+  200: { description: "lines as they are printed", schema: eventStream, contentType: "text/event-stream" },
   404: { description: "the workspace has no such deployment, or the deployment no such revision" },
   422: { description: "a parameter or Last-Event-ID is malformed" },
 } as const
@@ -32,7 +32,7 @@ export function addLogStreamRoutes(api: Api, options: LogStreamRoutes): void {
     {
       method: "get",
       path: "/v2/deployments/{deployment_id}/logs/stream",
-      summary: "Follows what a deployment's builds and units say, of all revisions.",
+      summary: "Streams the log of a deployment's builds and units, of all revisions.",
       params: z.object({ deployment_id: uuid }),
       query: streamQuery,
       responses,
@@ -44,7 +44,7 @@ export function addLogStreamRoutes(api: Api, options: LogStreamRoutes): void {
     {
       method: "get",
       path: "/v2/deployments/{deployment_id}/revisions/{revision_id}/logs/stream",
-      summary: "Follows what a revision's build and units say.",
+      summary: "Streams the log of a revision's build and units.",
       params: z.object({ deployment_id: uuid, revision_id: uuid }),
       query: streamQuery,
       responses,
@@ -69,7 +69,7 @@ async function stream(
   const { workspaceId } = c.get("caller")
   await findLog(db, workspaceId, filter)
   const lastId = lineIdOf(c.req.header("last-event-id") || last_event_id)
-  // Asked before the tail is read: what comes in between is then in the tail, or after this.
+  // Read before the tail: a line that arrives in between is then in the tail, or comes after this id.
   const newest = await newestLine(db, filter.deploymentId)
   const past =
     lastId === undefined && tail > 0
@@ -95,12 +95,12 @@ function lineIdOf(text: string | undefined): number | undefined {
   throw new InvalidInput([{ path: ["header", "Last-Event-ID"], message, type: "value_error" }])
 }
 
-// Every 5 s of silence, as the agent server does (decisions, agent server 4).
+// After every 5 s of silence, as the agent server does (decisions, agent server 4).
 const heartbeatMs = 5000
-// A key that was revoked, or a deployment that is gone, ends its streams after so long at most.
+// After a key is revoked or a deployment deleted, its streams end within this time.
 const recheckMs = 30_000
 
-/** Nothing is read from the table before the client has taken what it was sent: `pull` is called when there is room. */
+/** Reads nothing from the table before the client has taken what it was sent: `pull` is called when there is room. */
 function eventsOf(
   past: readonly LogRow[],
   follower: Follower,

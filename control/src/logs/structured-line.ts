@@ -1,6 +1,6 @@
 /**
- * Takes a printed line apart: JSON as loggers write it (pino, winston, structlog), else words. Whoever prints in a
- * deployment may claim what they like about their own line, and nothing about any other. Pure.
+ * Parses a printed line: JSON of loggers (pino, winston, structlog), else plain text. Code of a deployment may claim anything
+ * about its own line, and nothing about another one. Pure.
  */
 import type { LogLevel, NewLogLine } from "./log-line.js"
 
@@ -26,7 +26,7 @@ export function parseLine(line: string): NewLogLine {
   const text = entry?.msg ?? entry?.message ?? entry?.event
   if (entry === undefined || typeof text !== "string") return plainLine(line)
   const { level, severity, time, timestamp, ts, msg, message, event, run_id: runId, process: _, ...fields } = entry
-  // Of the three names for the text one was used; the others are fields like any other.
+  // One of the three names for the message was used; the others are fields like any other.
   const others = msg !== undefined ? { message, event } : message !== undefined ? { event } : {}
   const isRun = typeof runId === "string" && uuid.test(runId)
   const rest = JSON.stringify({ ...(isRun ? {} : { run_id: runId }), ...fields, ...others })
@@ -45,12 +45,12 @@ function entryOf(line: string): Record<string, unknown> | undefined {
   try {
     return JSON.parse(line) as Record<string, unknown>
   } catch {
-    // It only looked like JSON: user code prints what it likes.
+    // It only looked like JSON: user code may print anything.
     return undefined
   }
 }
 
-/** Words, or the numbers of pino and bunyan (10 trace … 60 fatal). */
+/** A word, or a number of pino and bunyan (10 trace … 60 fatal). */
 function levelOf(level: unknown): LogLevel | undefined {
   if (typeof level === "string") return levelWords[level.toLowerCase()]
   if (typeof level !== "number") return undefined
@@ -60,7 +60,7 @@ function levelOf(level: unknown): LogLevel | undefined {
   return level >= 30 ? "INFO" : "DEBUG"
 }
 
-/** ISO text, or seconds or milliseconds since 1970. Anything that is no time of our days counts as none. */
+/** ISO text, or seconds or milliseconds since 1970. An implausible time counts as none. */
 function timeOf(time: unknown): Date | undefined {
   if (typeof time !== "string" && typeof time !== "number") return undefined
   // As seconds this is the year 5138, as milliseconds 1973.
@@ -70,7 +70,7 @@ function timeOf(time: unknown): Date | undefined {
   return year >= 2000 && year <= 9999 ? at : undefined
 }
 
-// A level's word at the beginning, after brackets or a time at most; or what JavaScript and Python print of an error.
+// A level at the start, after brackets or a time at most; or the way JavaScript and Python print an error.
 const levelAtStart =
   /^[[(]?(?:\d[\d\-:.,TZ/ ]*[\])]?\s*)?[[(]?(debug|info|notice|warn|warning|error|fatal|critical)\b[\])]?\s*[:\-\s]/i
 const errorAtStart =

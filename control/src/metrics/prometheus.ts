@@ -1,6 +1,13 @@
-/** Prometheus' text format, and what an operator sees in it. Pure. */
+/** The operator's view in Prometheus' text format. Pure. */
+import { runLatencyBoundsMs } from "@superstep/protocol/unit/run-latency"
+import type { BackupState } from "../backups/queries.js"
 import { latencyBoundsMs, type Tally } from "../edge/tallies.js"
+import type { CertificateExpiry } from "../host-names/certificate-queries.js"
+import type { ForwardingState } from "../log-forwarding/queries.js"
+import type { EndedRevisions, PipelineProgress, StageTime } from "../revisions/progress-queries.js"
+import type { LoopLag, MachineView } from "./machine.js"
 import type { LatestSample, StateCount } from "./queries.js"
+import { measured, type RunSample, type RunTally } from "./run-sample.js"
 
 interface Line {
   readonly suffix?: string
@@ -28,14 +35,39 @@ const familyText = ({ name, help, type, lines }: Family): string =>
 export interface OperatorView {
   readonly counts: readonly StateCount[]
   readonly samples: readonly LatestSample[]
-  /** By deployment; what the edge has answered since it started. */
+  /** By deployment; the edge's counts since it started. */
   readonly answered: Readonly<Record<string, Tally>>
+  readonly pipeline: {
+    readonly progress: PipelineProgress
+    readonly stageTimes: readonly StageTime[]
+    readonly ends: readonly EndedRevisions[]
+  }
+  readonly machine: MachineView
+  /** Of log forwarding; undefined without a sink. */
+  readonly forwarding: (ForwardingState & { readonly unsent: number }) | undefined
+  /** Of scheduled backups; undefined without a schedule. */
+  readonly backups: BackupState | undefined
+  readonly hostNames: readonly CertificateExpiry[]
+  /** By revision, since the control plane started. */
+  readonly runs: readonly RunSample[]
+  readonly lag: LoopLag
   readonly process: { readonly cpuSeconds: number; readonly rssBytes: number; readonly startedAtSeconds: number }
 }
 
 /** @see  the Prometheus exposition format, version 0.0.4 */
 export function prometheusText(view: OperatorView): string {
-  const families = [...installation(view), ...deployments(view), ...answers(view), ...ownProcess(view)]
+  const families = [
+    ...installation(view),
+    ...pipeline(view),
+    ...deployments(view),
+    ...answers(view),
+    ...runs(view),
+    ...machine(view),
+    ...forwarding(view),
+    ...backups(view),
+    ...hostNames(view),
+    ...ownProcess(view),
+  ]
   return `${families
     .filter(({ lines }) => lines.length > 0)
     .map(familyText)
@@ -44,9 +76,9 @@ export function prometheusText(view: OperatorView): string {
 
 const countNames: Readonly<Record<StateCount["kind"], string>> = {
   deployments: "Deployments, by status.",
-  revisions: "Revisions that the pipeline works on, by stage.",
-  units: "Agent servers, by state.",
-  deliveries: "Calls of webhooks that wait, by state.",
+  revisions: "Unfinished revisions, by stage.",
+  units: "Agent server processes, by the role of their revision.",
+  deliveries: "Webhook deliveries that are not done, by state.",
 }
 
 const installation = ({ counts }: OperatorView): Family[] =>
@@ -57,10 +89,116 @@ const installation = ({ counts }: OperatorView): Family[] =>
     lines: counts.filter((it) => it.kind === kind).map(({ state, count }) => ({ labels: { state }, value: count })),
   }))
 
+const gauge = (name: string, help: string, lines: readonly Line[]): Family => ({ name, help, type: "gauge", lines })
+
+function pipeline({ pipeline: { progress, stageTimes, ends } }: OperatorView): Family[] {
+  const times = stageTimes.flatMap(({ stage, median_seconds, slowest_seconds }) => [
+    { labels: { stage, quantile: "0.5" }, value: median_seconds },
+    { labels: { stage, quantile: "1" }, value: slowest_seconds },
+  ])
+  return [
+    gauge("superstep_pipeline_waiting", "Revisions that wait although they could be worked on.", [
+      { value: progress.waiting },
+    ]),
+    gauge("superstep_pipeline_oldest_waiting_seconds", "How long the oldest of them has waited.", [
+      { value: progress.oldest_waiting_ms / 1000 },
+    ]),
+    gauge("superstep_pipeline_working", "Revisions that a process works on.", [{ value: progress.claimed }]),
+    gauge("superstep_stage_seconds", "Duration of each stage, over the revisions that ended in the last hour.", times),
+    gauge(
+      "superstep_revisions_ended_last_hour",
+      "Revisions that ended in the last hour, by final status and error code.",
+      ends.map(({ status, error_code, count }) => ({ labels: { status, error_code: error_code ?? "" }, value: count })),
+    ),
+  ]
+}
+
+function machine({ machine: { disk, certificateExpiresAt, pool, connections }, lag }: OperatorView): Family[] {
+  const use = (state: string, value: number) => ({ labels: { state }, value })
+  return [
+    gauge("superstep_disk_free_bytes", "Free space on the disk of the data folder.", [{ value: disk.freeBytes }]),
+    gauge("superstep_disk_size_bytes", "Size of that disk.", [{ value: disk.sizeBytes }]),
+    gauge("superstep_database_connections", "Open connections of the database server, including those of agents.", [
+      { value: connections.used },
+    ]),
+    gauge("superstep_database_connections_most", "Most connections that it allows.", [{ value: connections.most }]),
+    gauge("superstep_database_pool", "Database connections of the control plane, and statements that wait for one.", [
+      use("busy", pool.open - pool.idle),
+      use("idle", pool.idle),
+      use("waiting", pool.waiting),
+    ]),
+    gauge(
+      "superstep_certificate_expires_at_seconds",
+      "When the platform's certificate expires, as a Unix time.",
+      certificateExpiresAt === undefined ? [] : [{ value: certificateExpiresAt }],
+    ),
+    gauge("nodejs_eventloop_lag_seconds", "Delay of the control plane's event loop since the last scrape.", [
+      { labels: { quantile: "0.5" }, value: lag.medianSeconds },
+      { labels: { quantile: "0.99" }, value: lag.p99Seconds },
+      { labels: { quantile: "1" }, value: lag.maxSeconds },
+    ]),
+  ]
+}
+
+function forwarding({ forwarding: state }: OperatorView): Family[] {
+  if (!state) return []
+  const counter = (name: string, help: string, value: number): Family => ({
+    name: `superstep_log_forwarding_${name}`,
+    help,
+    type: "counter",
+    lines: [{ value }],
+  })
+  return [
+    gauge("superstep_log_forwarding_unsent_lines", "Stored log lines that the sink has not accepted yet.", [
+      { value: state.unsent },
+    ]),
+    gauge(
+      "superstep_log_forwarding_failing_seconds",
+      "How long every request to the sink has failed; 0 when none did.",
+      [{ value: state.failing_seconds }],
+    ),
+    counter("sent_lines_total", "Log lines that the sink accepted.", state.sent_lines),
+    counter(
+      "rejected_lines_total",
+      "Lines that the sink rejected for good, alone or in requests that it accepted.",
+      state.rejected_lines,
+    ),
+    counter("lost_lines_total", "Lines that were deleted before the sink accepted them.", state.lost_lines),
+  ]
+}
+
+function backups({ backups: state }: OperatorView): Family[] {
+  if (!state) return []
+  const known = (value: number | null): Line[] => (value === null ? [] : [{ value }])
+  return [
+    gauge(
+      "superstep_backup_last_success_age_seconds",
+      "How long ago the last scheduled backup succeeded; absent before the first one.",
+      known(state.age_seconds),
+    ),
+    gauge("superstep_backup_last_size_bytes", "How large it is.", known(state.last_size_bytes)),
+    gauge("superstep_backup_late_seconds", "How long ago a scheduled backup was due; 0 while none is.", [
+      { value: state.late_seconds },
+    ]),
+    gauge("superstep_backup_failures", "Consecutive failures since the last success.", [{ value: state.failures }]),
+  ]
+}
+
+const hostNames = ({ hostNames: all }: OperatorView): Family[] => [
+  gauge(
+    "superstep_host_name_expires_at_seconds",
+    "When the certificate of a host name expires, as a Unix time.",
+    all.map(({ host_name, deployment_id, expires_at }) => ({
+      labels: { host_name, deployment_id },
+      value: expires_at,
+    })),
+  ),
+]
+
 const labelsOf = ({ workspace_id, deployment_id, name }: LatestSample) => ({ workspace_id, deployment_id, name })
 
 function deployments({ samples }: OperatorView): Family[] {
-  const gauge = (name: string, help: string, read: (sample: LatestSample) => number | null): Family => ({
+  const ofEach = (name: string, help: string, read: (sample: LatestSample) => number | null): Family => ({
     name: `superstep_deployment_${name}`,
     help,
     type: "gauge",
@@ -70,12 +208,12 @@ function deployments({ samples }: OperatorView): Family[] {
     }),
   })
   return [
-    gauge("replicas", "Agent servers that serve a deployment.", (it) => it.replicas),
-    gauge("cpu_cores", "Processors that its agent servers use, with their workers.", (it) => it.cpu_cores),
-    gauge("memory_bytes", "Memory that its agent servers use, with their workers.", (it) => it.rss_bytes),
-    gauge("restarts", "Consecutive crashes of its agent servers and their workers.", (it) => it.restarts),
-    gauge("runs_pending", "Runs that wait.", (it) => it.pending_runs),
-    gauge("runs_active", "Runs that execute.", (it) => it.active_runs),
+    ofEach("replicas", "Agent servers that serve the deployment.", (it) => it.replicas),
+    ofEach("cpu_cores", "Processors that its agent servers and their workers use.", (it) => it.cpu_cores),
+    ofEach("memory_bytes", "Memory that its agent servers and their workers use.", (it) => it.rss_bytes),
+    ofEach("restarts", "Consecutive crashes of its agent servers and their workers.", (it) => it.restarts),
+    ofEach("runs_pending", "Runs that wait.", (it) => it.pending_runs),
+    ofEach("runs_active", "Runs that execute.", (it) => it.active_runs),
   ]
 }
 
@@ -88,29 +226,64 @@ function answers({ answered }: OperatorView): Family[] {
     lines: tallies.map(([deployment_id, tally]) => ({ labels: { deployment_id }, value: read(tally) })),
   })
   return [
-    counter("requests_total", "Requests that were answered since the edge started.", ({ requests }) => requests),
-    counter("errors_total", "Those that were answered with 500 and above.", ({ errors }) => errors),
+    counter("requests_total", "Requests that were answered, since the edge started.", ({ requests }) => requests),
+    counter("errors_total", "Requests that were answered with a status of 500 or above.", ({ errors }) => errors),
     {
       name: "superstep_edge_latency_seconds",
-      help: "From a request's arrival to the begin of its answer.",
+      help: "Time from a request's arrival until the response starts.",
       type: "histogram",
-      lines: tallies.flatMap(([deployment_id, tally]) => latencyLines(deployment_id, tally)),
+      lines: tallies.flatMap(([deployment_id, { latency_counts: counts, latency_ms: ms, requests: total }]) =>
+        latencyLines({ labels: { deployment_id }, boundsMs: latencyBoundsMs, counts, ms, total }),
+      ),
     },
   ]
 }
 
-function latencyLines(deploymentId: string, { latency_counts: counts, latency_ms: ms, requests }: Tally): Line[] {
-  const labels = { deployment_id: deploymentId }
+function runs({ runs: all }: OperatorView): Family[] {
+  const labelled = all.map(({ deployment_id, revision_id, ...tally }) => ({
+    labels: { deployment_id, revision_id },
+    ...tally,
+  }))
+  const counter = (name: string, help: string, read: (tally: RunTally) => number): Family => ({
+    name: `superstep_revision_${name}`,
+    help,
+    type: "counter",
+    lines: labelled.map(({ labels, ...tally }) => ({ labels, value: read(tally) })),
+  })
+  return [
+    counter("runs_total", "Runs that ended, since the control plane started.", ({ ended }) => ended),
+    counter("failed_runs_total", "Runs that ended as error or timeout.", ({ failed }) => failed),
+    {
+      name: "superstep_revision_run_latency_seconds",
+      help: "Time from when a run could start to its end.",
+      type: "histogram",
+      lines: labelled.flatMap(({ labels, ...tally }) => {
+        const { latency_counts: counts, latency_ms: ms } = tally
+        return latencyLines({ labels, boundsMs: runLatencyBoundsMs, counts, ms, total: measured(tally) })
+      }),
+    },
+  ]
+}
+
+interface Latencies {
+  readonly labels: Readonly<Record<string, string>>
+  readonly boundsMs: readonly number[]
+  readonly counts: readonly number[]
+  readonly ms: number
+  readonly total: number
+}
+
+function latencyLines({ labels, boundsMs, counts, ms, total }: Latencies): Line[] {
   let below = 0
-  const buckets = latencyBoundsMs.map((bound, index) => {
+  const buckets = boundsMs.map((bound, index) => {
     below += counts[index] ?? 0
     return { suffix: "_bucket", labels: { ...labels, le: String(bound / 1000) }, value: below }
   })
   return [
     ...buckets,
-    { suffix: "_bucket", labels: { ...labels, le: "+Inf" }, value: requests },
+    { suffix: "_bucket", labels: { ...labels, le: "+Inf" }, value: total },
     { suffix: "_sum", labels, value: ms / 1000 },
-    { suffix: "_count", labels, value: requests },
+    { suffix: "_count", labels, value: total },
   ]
 }
 

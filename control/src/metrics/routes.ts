@@ -1,30 +1,36 @@
 /** HTTP for metrics: a deployment's chart for its workspace, and Prometheus' text for the operator. */
 import { z } from "@hono/zod-openapi"
-import type { Db } from "@superstep/toolkit/db/database"
+import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { findDeployment } from "../deployments/operations.js"
 import type { Tally } from "../edge/tallies.js"
 import { uuid } from "../http/fields.js"
+import { type Place, watchLoopLag } from "./machine.js"
 import { deploymentMetrics, isOperator, operatorView } from "./operations.js"
 import { prometheusText } from "./prometheus.js"
+import type { RunSample } from "./run-sample.js"
 import { metricsQuery, metricsReply, renderMetrics } from "./schema.js"
 
 interface MetricsRoutes {
-  readonly db: Db
+  readonly db: Database
   readonly edgeTallies: () => Promise<Readonly<Record<string, Tally>>>
+  readonly runTotals: () => readonly RunSample[]
+  readonly place: Place
 }
 
 const usualWindowMs = 900_000
 
-export function addMetricsRoutes(api: Api, { db, edgeTallies }: MetricsRoutes): void {
+export function addMetricsRoutes(api: Api, { db, edgeTallies, runTotals, place }: MetricsRoutes): void {
+  const loopLag = watchLoopLag()
   addRoute(
     api,
     {
       method: "get",
       path: "/v2/deployments/{deployment_id}/metrics",
-      summary: "Reads what a deployment's units use and what the edge answered for it, in steps.",
+      summary:
+        "Returns the resource use of a deployment's units and the edge's answer counts in time steps, and how runs ended by revision.",
       params: z.object({ deployment_id: uuid }),
       query: metricsQuery,
       responses: {
@@ -40,16 +46,16 @@ export function addMetricsRoutes(api: Api, { db, edgeTallies }: MetricsRoutes): 
   )
   api.get("/metrics", async (c) => {
     await requireOperator(db, c)
-    const text = prometheusText(await operatorView(db, edgeTallies))
+    const text = prometheusText(await operatorView({ db, edgeTallies, runTotals, place, loopLag }))
     return c.body(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" })
   })
 }
 
-/** It shows every workspace. @throws Unauthenticated  without a key of the installation */
+/** The text shows every workspace. @throws Unauthenticated  without a key of the installation */
 async function requireOperator(db: Db, c: Context): Promise<void> {
   const key = c.req.header("x-api-key") ?? /^Bearer (\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1]
   if (key !== undefined && (await isOperator(db, key))) return
   throw new Unauthenticated(
-    "metrics of the installation take a key of it (org_api_key of credentials.json), in X-Api-Key or as a bearer token",
+    "metrics of the installation require a key of the installation (org_api_key in credentials.json), in X-Api-Key or as a bearer token",
   )
 }

@@ -1,4 +1,4 @@
-/** What is measured of units and traffic, and how samples become a chart. Pure. */
+/** Defines the samples of units and traffic, and computes a chart from them. Pure. */
 import { latencyBoundsMs, type Tally } from "../edge/tallies.js"
 
 export interface UnitSample {
@@ -26,7 +26,7 @@ export type At<Sample> = Sample & { readonly at: Date }
 
 export const nothing: Tally = { requests: 0, errors: 0, latency_ms: 0, latency_counts: [] }
 
-/** What was answered between two readings; after a restart of the edge, since that. */
+/** The answers between two readings; after a restart of the edge, since the restart. */
 export function answeredSince(before: Tally | undefined, now: Tally | undefined = nothing): Tally {
   if (before === undefined || now.requests < before.requests) return now
   return {
@@ -37,8 +37,12 @@ export function answeredSince(before: Tally | undefined, now: Tally | undefined 
   }
 }
 
-/** The latency that a share of the answers stayed below: the upper bound of its class; null without any answer. */
-function percentileMs(counts: readonly number[], share: number): number | null {
+/** The latency below which a share of the answers stayed: the upper bound of its class; null without any answer. */
+export function percentileMs(
+  counts: readonly number[],
+  share: number,
+  boundsMs: readonly number[] = latencyBoundsMs,
+): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0)
   if (total === 0) return null
   let seen = 0
@@ -46,7 +50,7 @@ function percentileMs(counts: readonly number[], share: number): number | null {
     seen += count
     return seen >= total * share
   })
-  return latencyBoundsMs[index] ?? latencyBoundsMs.at(-1) ?? null
+  return boundsMs[index] ?? boundsMs.at(-1) ?? null
 }
 
 export interface ChartPoint {
@@ -63,7 +67,7 @@ export interface ChartPoint {
 }
 
 /**
- * Samples in steps: sums of what was counted, and the last state of what is.
+ * Aggregates samples in steps: sums of counts, and the last value of states.
  * @param stepMs  the length of a step, in milliseconds
  */
 export function chart(

@@ -1,33 +1,47 @@
 /**
- * Measures every ten seconds: processes of units, what the edge has answered, and runs. What it remembers between two
- * samples are counters' last readings; a restart costs one interval.
+ * Takes samples every ten seconds: processes of units, answers of the edge, and runs by revision. Between two samples it remembers only
+ * the last readings of counters; a restart costs one interval.
  */
-import { type ProcessUsage, usageOfTrees } from "@superstep/toolkit/exec/process-usage"
+import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
+import type { PipelineContext } from "../context.js"
 import type { Tally } from "../edge/tallies.js"
-import type { PipelineContext } from "../pipeline/context.js"
-import { allUnits, type UnitRow } from "../pipeline/queries.js"
-import { type Repeated, repeated } from "../pipeline/repeated.js"
-import { unitAddress } from "../pipeline/unit.js"
-import { askRuns } from "../runtimes/unit-client.js"
+import type { Usage } from "../machines/port.js"
+import { askRuns, type UnitReport } from "../machines/unit-client.js"
+import type { UnitRow } from "../planner/facts.js"
+import { allUnits } from "../planner/queries.js"
+import { unitAddress } from "../planner/unit.js"
 import { insertSamples } from "./queries.js"
+import { byRevision, noRuns, type RunSample, type RunTally, runsSince, sumOfRuns } from "./run-sample.js"
 import { answeredSince, nothing, type TrafficSample, type UnitSample } from "./sample.js"
 
 const everyMs = 10_000
 
 interface Reading {
   readonly atMs: number
-  /** Processor seconds by process. */
-  readonly cpu: ReadonlyMap<number, number>
+  /** Processor seconds by process of a unit. */
+  readonly cpu: ReadonlyMap<string, number>
   readonly answered: Readonly<Record<string, Tally>>
+  /** By unit. One that did not answer keeps its former tally; undefined: it has none. */
+  readonly runs: ReadonlyMap<string, RunTally | undefined>
 }
 
-export function startSampler(context: PipelineContext): Repeated {
+/** Runs since the control plane started, by revision, for Prometheus. */
+export type RunTotals = Map<string, RunSample>
+
+export interface SamplerOptions {
+  /** What a unit reported last; undefined while it does not answer. */
+  readonly reportOf: (unitId: string) => UnitReport | undefined
+  /** The sampler counts here. */
+  readonly runTotals: RunTotals
+}
+
+export function startSampler(context: PipelineContext, options: SamplerOptions): Repeated {
   let before: Reading | undefined
   const work = async () => {
     try {
-      before = await sample(context, before)
+      before = await sample(context, options, before)
     } catch (err) {
-      context.log.warn({ err }, "units could not be measured; it is tried again")
+      context.log.warn({ err }, "units could not be measured; retrying")
     }
   }
   const sampler = repeated(work, everyMs)
@@ -35,49 +49,90 @@ export function startSampler(context: PipelineContext): Repeated {
   return sampler
 }
 
-async function sample(context: PipelineContext, before: Reading | undefined): Promise<Reading> {
+async function sample(
+  context: PipelineContext,
+  { reportOf, runTotals }: SamplerOptions,
+  before: Reading | undefined,
+): Promise<Reading> {
   const { db } = context
-  const units = (await allUnits(db)).filter(({ state }) => state !== "stopping")
-  const [trees, { deployments: answered }] = await Promise.all([treesOf(context, units), context.edge.status()])
-  const reading = { atMs: performance.now(), cpu: cpuOf(trees.values()), answered }
-  const unitSamples = units.flatMap((unit) => unitSample(unit, trees.get(unit.unit_id), reading, before))
+  const units = await allUnits(db)
+  const [usage, { deployments: answered }] = await Promise.all([
+    context.machine.units.usage(units.filter(mayRun).map(({ unit_id }) => unit_id)),
+    context.edge.status(),
+  ])
+  const runs = runsOf(reportOf, usage, units, before)
+  const reading = { atMs: performance.now(), cpu: cpuOf(usage), answered, runs }
+  const runSamples = before ? byRevision(units.flatMap((unit) => runSample(unit, reading, before))) : []
+  const unitSamples = units.flatMap((unit) => unitSample(unit, usage.get(unit.unit_id), reading, before))
   const traffic = await Promise.all(
     [...new Set([...units.map(({ deployment_id }) => deployment_id), ...Object.keys(answered)])].map((id) =>
       trafficSample(context, id, units, before ? answeredSince(before.answered[id], answered[id]) : nothing),
     ),
   )
-  // One transaction: both carry its time.
-  await db.transaction((tx) => insertSamples(tx, unitSamples, traffic))
+  // One transaction, so that both have its time.
+  await db.transaction((tx) => insertSamples(tx, { units: unitSamples, traffic, runs: runSamples }))
+  addTotals(runTotals, units, runSamples)
   return reading
 }
 
-/** The processes of each unit that runs, by unit. */
-async function treesOf({ runtime }: PipelineContext, units: readonly UnitRow[]) {
-  const statuses = await Promise.all(
-    units.map(async ({ unit_id }) => ({ unitId: unit_id, status: await runtime.status(unit_id) })),
+const processOf = (unitId: string, { key }: Usage): string => `${unitId} ${key}`
+
+/** What units reported of their runs; those that do not run have none. */
+const runsOf = (
+  reportOf: SamplerOptions["reportOf"],
+  running: ReadonlyMap<string, unknown>,
+  units: readonly UnitRow[],
+  before: Reading | undefined,
+): Map<string, RunTally | undefined> =>
+  new Map(
+    units.map(({ unit_id }) => {
+      if (!running.has(unit_id)) return [unit_id, noRuns]
+      const report = reportOf(unit_id)
+      return [unit_id, report ? tallyOf(report) : before?.runs.get(unit_id)]
+    }),
   )
-  const running = statuses.flatMap(({ unitId, status }) =>
-    status.state === "running" ? [{ unitId, pid: status.pid }] : [],
-  )
-  const usage = await usageOfTrees(running.map(({ pid }) => pid))
-  return new Map(running.map(({ unitId, pid }) => [unitId, usage.get(pid) ?? []]))
+
+const tallyOf = ({ runs: { ended, failed }, run_latency: latency }: UnitReport): RunTally => ({
+  ended,
+  failed,
+  latency_ms: latency?.sum_ms ?? 0,
+  latency_counts: latency?.counts ?? [],
+})
+
+/** A unit that is new since the last sample has all its runs since then. */
+function runSample({ unit_id, deployment_id, revision_id }: UnitRow, now: Reading, before: Reading): RunSample[] {
+  const tally = now.runs.get(unit_id)
+  const former = before.runs.has(unit_id) ? before.runs.get(unit_id) : noRuns
+  return tally && former ? [{ deployment_id, revision_id, ...runsSince(former, tally) }] : []
 }
 
-const cpuOf = (trees: Iterable<readonly ProcessUsage[]>): Map<number, number> =>
-  new Map([...trees].flatMap((tree) => tree.map(({ pid, cpuSeconds }) => [pid, cpuSeconds] as const)))
+/** Revisions without units are forgotten: a Prometheus that has read them knows their last values. */
+function addTotals(totals: RunTotals, units: readonly UnitRow[], samples: readonly RunSample[]): void {
+  const present = new Set(units.map(({ revision_id }) => revision_id))
+  for (const id of totals.keys()) if (!present.has(id)) totals.delete(id)
+  for (const sample of samples) {
+    const known = totals.get(sample.revision_id)
+    totals.set(sample.revision_id, { ...sample, ...sumOfRuns(known ? [known, sample] : [sample]) })
+  }
+}
+/** One without connections is stopped, as in a deployment that sleeps. */
+const mayRun = ({ connections }: UnitRow): boolean => connections > 0
+
+const cpuOf = (usage: ReadonlyMap<string, readonly Usage[]>): Map<string, number> =>
+  new Map([...usage].flatMap(([unitId, all]) => all.map((it) => [processOf(unitId, it), it.cpuSeconds] as const)))
 
 function unitSample(
   unit: UnitRow,
-  tree: readonly ProcessUsage[] | undefined,
+  usage: readonly Usage[] | undefined,
   now: Reading,
   before: Reading | undefined,
 ): UnitSample[] {
-  if (!tree || tree.length === 0) return []
+  if (!usage || usage.length === 0) return []
   const seconds = before ? (now.atMs - before.atMs) / 1000 : 0
-  // A process that is new has used what it used within the interval.
-  const used = tree.reduce((sum, { pid, cpuSeconds }) => {
-    const known = before?.cpu.get(pid) ?? 0
-    return sum + (cpuSeconds >= known ? cpuSeconds - known : cpuSeconds)
+  // A new process has used all of its processor time within the interval.
+  const used = usage.reduce((sum, it) => {
+    const known = before?.cpu.get(processOf(unit.unit_id, it)) ?? 0
+    return sum + (it.cpuSeconds >= known ? it.cpuSeconds - known : it.cpuSeconds)
   }, 0)
   return [
     {
@@ -85,7 +140,7 @@ function unitSample(
       unit_id: unit.unit_id,
       revision_id: unit.revision_id,
       cpu_cores: seconds > 0 ? used / seconds : 0,
-      rss_bytes: tree.reduce((sum, { rssBytes }) => sum + rssBytes, 0),
+      rss_bytes: usage.reduce((sum, { rssBytes }) => sum + rssBytes, 0),
       restarts: unit.crashes + unit.worker_crashes,
     },
   ]
@@ -97,8 +152,8 @@ async function trafficSample(
   units: readonly UnitRow[],
   answered: Tally,
 ): Promise<TrafficSample> {
-  const serving = units.filter((unit) => unit.deployment_id === deploymentId && unit.state === "serving")
-  const [first] = serving
+  const serving = units.filter((unit) => unit.deployment_id === deploymentId && unit.role === "serving")
+  const first = serving.find(mayRun)
   const runs = first && (await askRuns(unitAddress(context, first)))
   return {
     deployment_id: deploymentId,

@@ -1,4 +1,4 @@
-/** What requests for metrics and their replies look like. */
+/** The format of requests for metrics and of their replies. */
 import { z } from "@hono/zod-openapi"
 import { optionalParameter } from "../http/fields.js"
 import type { DeploymentMetrics } from "./operations.js"
@@ -8,7 +8,7 @@ const [least, most] = [10_000, 7 * 86_400_000]
 
 const window = z
   .string()
-  .regex(/^\d{1,6}[smhd]$/, "expected a length of time such as 15m, 6h or 1d")
+  .regex(/^\d{1,6}[smhd]$/, "expected a duration such as 15m, 6h or 1d")
   .transform((text) => Number(text.slice(0, -1)) * (unitMs[text.slice(-1)] ?? 0))
   .refine((ms) => ms >= least && ms <= most, "expected 10s to 7d")
 
@@ -32,9 +32,22 @@ export const metricsReply = z
         restarts: z.int(),
       }),
     ),
+    revisions: z
+      .array(
+        z.object({
+          revision_id: z.string(),
+          ended: z.int().openapi({ description: "runs that ended in the window" }),
+          failed: z.int().openapi({ description: "how many of them ended as error or timeout" }),
+          error_rate: z.number(),
+          latency_ms: z
+            .object({ average: nullableNumber, p50: nullableNumber, p95: nullableNumber })
+            .openapi({ description: "from when a run could start to its end" }),
+        }),
+      )
+      .openapi({ description: "runs of each revision; one without a run is left out" }),
     points: z.array(
       z.object({
-        at: z.iso.datetime().openapi({ description: "begin of the step" }),
+        at: z.iso.datetime().openapi({ description: "start of the time step" }),
         replicas: z.int(),
         cpu_cores: z.number(),
         rss_bytes: z.int(),
@@ -49,7 +62,7 @@ export const metricsReply = z
   })
   .openapi("Metrics")
 
-export const renderMetrics = ({ stepMs, points, units }: DeploymentMetrics, windowMs: number) => ({
+export const renderMetrics = ({ stepMs, points, units, revisions }: DeploymentMetrics, windowMs: number) => ({
   window_seconds: windowMs / 1000,
   step_seconds: stepMs / 1000,
   units: units.map((unit) => ({
@@ -60,5 +73,6 @@ export const renderMetrics = ({ stepMs, points, units }: DeploymentMetrics, wind
     rss_bytes: unit.rss_bytes,
     restarts: unit.restarts,
   })),
+  revisions,
   points,
 })

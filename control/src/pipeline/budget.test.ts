@@ -11,7 +11,7 @@ let platform: PlatformWithRepository
 let second: Awaited<ReturnType<PlatformWithRepository["deployRepository"]>>
 before(async () => {
   if (skip) return
-  // 12 and one of 6, since half of 24 is given generously.
+  // 12, and 6 for one more: the first half of the 24 is given generously.
   platform = await platformWithRepository({ SUPERSTEP_DATABASE_CONNECTIONS: "24", SUPERSTEP_IDLE_MINUTES: "0.01" })
 })
 after(() => platform?.[Symbol.asyncDispose]())
@@ -22,7 +22,7 @@ const limitOf = async (deploymentId: string) => {
     select rolconnlimit as limit from pg_roles where rolname = ${`superstep_${deploymentId.replaceAll("-", "")}`}`)
   return row?.limit
 }
-/** Connections that are given out. */
+/** The number of connections given to units. */
 const given = async () => {
   const row = await platform.db.row<{ sum: number }>(sql`select sum(connections) as sum from units`)
   return row?.sum
@@ -75,7 +75,7 @@ test("replicas that there is no room for keep their deployment neither from waki
   skip,
 }, async () => {
   await platform.call("DELETE", `/v2/deployments/${second.deploymentId}`)
-  // A revision asks for room when its build is done, and fails where there is none: the sleeper is still awake, too.
+  // A revision needs room when its build is done, and fails without it; the sleeper is still awake, too.
   await until(async () => (await given()) === 12, { what: "there is room for two units" })
   const config = { deployment_type: "dev_free", resource_spec: { min_scale: 2 } }
   const pair = await platform.serveRepository({ name: "pair", config })

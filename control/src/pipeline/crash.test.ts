@@ -1,6 +1,6 @@
 /**
  * The control plane is killed at every named point (crash-points.ts), and every revision ends as if nothing had
- * happened. Whatever it was killed at, nothing is left that the tables do not ask for.
+ * happened. Afterwards nothing is left over that is not in the tables.
  */
 import assert from "node:assert/strict"
 import { once } from "node:events"
@@ -25,7 +25,7 @@ before(async () => {
 })
 after(() => platform[Symbol.asyncDispose]())
 
-/** Starts it to die there, and there again, as often as there are points; the last start lives. */
+/** Starts the control plane once per point, to die there; the last start stays alive. */
 async function dieAt(points: readonly string[], work: () => Promise<void>): Promise<void> {
   const [first = "", ...others] = points
   await platform.start({ SUPERSTEP_CRASH_AT: first })
@@ -45,15 +45,14 @@ const rows = [
     "switch:after-activate",
     "table:after-row",
     "verify:before-advance",
-    "drain:after-stop",
+    "watch:after-end",
     "unit:after-remove",
   ],
   ["queue:begin", "fetch:after-resolve", "build:after-start", "deploy:after-unit-row", "switch:before-push"],
   ["queue:after-provision", "fetch:after-fetch", "build:after-artifact-row", "deploy:after-start", "switch:after-push"],
-  ["queue:after-advance", "build:begin", "build:before-advance", "switch:begin", "switch:after-commit", "drain:begin"],
+  ["queue:after-advance", "build:begin", "build:before-advance", "switch:begin", "switch:after-commit"],
   ["fetch:begin", "fetch:after-advance", "build:after-advance", "deploy:begin", "deploy:after-advance"],
-  ["switch:after-advance", "verify:begin", "verify:after-advance", "drain:before-advance", "unit:after-stop"],
-  ["drain:after-advance"],
+  ["switch:after-advance", "verify:begin", "verify:after-advance", "unit:after-stop"],
 ]
 for (const [row, points] of rows.entries()) {
   const skip = row > 0 && unlessWide("the first row has a point of each stage")
@@ -79,7 +78,10 @@ for (const [row, points] of rows.entries()) {
   })
 }
 
-/** Kills it three times at one point of a new revision, and lets it go on. @returns the revision as it ended */
+/**
+ * Kills the control plane three times at one point of a new revision, then lets it go on. @returns  the revision when it
+ * has ended
+ */
 async function thriceAt(point: string, meanwhile: () => Promise<void> = async () => undefined) {
   let revisionId = ""
   await dieAt([point, point, point], async () => {
@@ -107,7 +109,7 @@ test("a switch that kills the platform three times fails, and the unit that serv
   const activations = async () => (await activationsOf(served)).length
   const before = await activations()
   const revision = await thriceAt("switch:after-activate")
-  // The unit of a test knows nothing of others' activations: it stops being active by being started again.
+  // A test unit does not notice that others were activated: a restart makes it inactive.
   process.kill((JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid, "SIGKILL")
 
   assert.deepEqual([revision.status, revision.error_code], ["DEPLOY_FAILED", "crash_loop_guard"])
@@ -131,6 +133,45 @@ test("a revision that fails after its switch gives the route back", async () => 
   await platform.kill()
 })
 
+test("killed while a canary begins, is promoted and is aborted: each comes to its end", {
+  skip: unlessWide("the plan's property test has these steps"),
+}, async () => {
+  const settings = (source_config: object, unset: string[] = []) =>
+    platform.call("PATCH", `/v2/deployments/${deploymentId}`, { source_config, unset })
+  const ask = (revisionId: string, action: string, body = {}) =>
+    platform.call("POST", `/v2/deployments/${deploymentId}/revisions/${revisionId}/${action}`, body)
+  const trafficOf = async (revisionId: string) =>
+    (await platform.call("GET", `/v2/deployments/${deploymentId}/revisions/${revisionId}`)).body.traffic?.weight ?? null
+  let canary = ""
+  await dieAt(["switch:after-canary"], async () => {
+    await settings({ canary_weight: 10 })
+    canary = await platform.change()
+  })
+  assert.equal((await platform.untilEnded(deploymentId, canary)).status, "DEPLOYED")
+  assert.deepEqual([await trafficOf(served), await trafficOf(canary)], [90, 10])
+  assert.equal(await platform.revisionBehind(), served, "requests meet the revision that serves")
+  await platform.kill()
+
+  await dieAt(["promote:after-activate", "promote:after-role"], async () => {
+    assert.equal((await ask(canary, "promote")).status, 200)
+  })
+  await until(async () => (await platform.revisionBehind()) === canary, { what: "the canary serves" })
+  assert.deepEqual([await trafficOf(served), await trafficOf(canary)], [null, 100])
+  served = canary
+  canary = await platform.change()
+  assert.equal((await platform.untilEnded(deploymentId, canary)).status, "DEPLOYED")
+  await platform.kill()
+
+  await dieAt(["abort:after-role"], async () => {
+    assert.equal((await ask(canary, "abort")).status, 200)
+  })
+  await until(async () => (await trafficOf(canary)) === null, { what: "the canary has no threads" })
+  assert.deepEqual([await trafficOf(served), await platform.revisionBehind()], [100, served])
+  await settings({}, ["source_config.canary_weight"])
+  await untilNothingIsLeft(platform)
+  await platform.kill()
+})
+
 // The first revision of a deployment, which is deleted as soon as the platform is back.
 const deletedAfter = [
   "queue:after-database",
@@ -147,7 +188,7 @@ const deletedAfter = [
   "table:after-row",
   "switch:after-commit",
   "verify:before-advance",
-  "drain:begin",
+  "verify:after-advance",
 ]
 for (const [index, point] of deletedAfter.entries()) {
   const skip = index > 1 && unlessWide("the first two are those with a file or a database and no row")

@@ -1,6 +1,6 @@
 /**
- * The disk of the platform's folder is full, as a real file system of a few megabytes: a revision fails with a clear code,
- * what runs goes on, and with room again everything does.
+ * The disk with the platform's folder is full; it is a real file system of a few megabytes. A revision fails with a clear
+ * code, running units go on, and once there is room again everything works.
  */
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
@@ -15,7 +15,7 @@ import { type KilledPlatform, killedPlatform } from "./testing/killed-platform.j
 import { untilNothingIsLeft } from "./testing/leftovers.js"
 import { smallProject } from "./testing/platform.js"
 
-// A stage is tried again after 5, 20 and 60 s.
+// A stage is retried after 5, 20 and 60 s.
 const patienceMs = 300_000
 const home = temporaryFolder()
 const filler = join(home, "filler")
@@ -39,7 +39,7 @@ after(async () => {
   }
 })
 
-/** Writes until not a byte more fits. */
+/** Writes until the disk has no byte left. */
 function fill(): void {
   const file = openSync(filler, "a")
   for (let size = 1024 * 1024; size > 0; ) {
@@ -54,7 +54,7 @@ function fill(): void {
 }
 
 const ask = () => fetch(`${platform.agentsUrl}/d/chat/env`, { headers: { "x-api-key": platform.apiKey } })
-/** Asks the agent all the while. @returns what it answered, when `work` has ended */
+/** Sends requests to the agent while `work` runs. @returns  the statuses of the answers */
 async function askedDuring<T>(work: Promise<T>): Promise<{ result: T; answers: ReadonlySet<number> }> {
   const answers = new Set<number>()
   let isOver = false
@@ -70,7 +70,7 @@ async function askedDuring<T>(work: Promise<T>): Promise<{ result: T; answers: R
   )
   return { result: await over, answers }
 }
-/** Deploys what the repository holds now, and waits for the end. */
+/** Deploys the repository's current code, and waits for the end. */
 async function deployWith(change: Record<string, unknown> = {}) {
   const { deploymentId, call, untilEnded } = platform
   const body = { ...change, source_revision_config: { repo_ref: "main" } }
@@ -120,7 +120,7 @@ test("full while agents and the control plane run and end: with room again all a
     ).length
   const before = await lines()
   fill()
-  // It prints to a file that takes nothing more, and the fake unit is one that dies of that.
+  // The fake unit prints to a log file on the full disk, and dies of the error.
   await fetch(`${platform.agentsUrl}/d/chat/say`, { headers: { "x-api-key": platform.apiKey } }).then(
     (reply) => reply.status,
     () => undefined,

@@ -1,23 +1,23 @@
-/** Every way in which a build can end badly: its code, what the person reads, what to do next, and the end of the log. */
+/** Every way in which a build can fail: its code, its message, its hint, and the end of its log. */
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import type { ErrorCode } from "../revisions/revision.js"
+import { hints } from "../revisions/status-message.js"
 import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
-import { hints } from "./failures.js"
 import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
 
 interface Failing {
   readonly what: string
-  /** Files beside the small project, or in place of its own. */
+  /** Files added to the small project, or replacing its own. */
   readonly files?: Readonly<Record<string, string>>
-  /** Names of the small project that are links to elsewhere. */
+  /** Names of the small project that become symbolic links, with their targets. */
   readonly links?: Readonly<Record<string, string>>
   readonly config?: Record<string, string>
   readonly configPath?: string
   readonly code: ErrorCode
   readonly words: RegExp
-  /** In the build log. */
+  /** Expected in the build log. */
   readonly log?: RegExp
 }
 
@@ -38,7 +38,7 @@ const all: readonly Failing[] = [
     what: "a config that is a link out of the tree",
     links: { "langgraph.json": "/etc/hostname" },
     code: "config_missing",
-    words: /there is no langgraph\.json/,
+    words: /langgraph\.json leads out of the project/,
   },
   {
     what: "a config that is no JSON",
@@ -52,6 +52,28 @@ const all: readonly Failing[] = [
     files: { "langgraph.json": '{"graphs": ["a"], "node_version": 20.5}' },
     code: "config_invalid",
     words: /graphs: .*node_version/,
+  },
+  {
+    what: "a config that sets what only the operator may set",
+    files: config({ env: { MODEL: "small", SUPERSTEP_WORKERS: "500" } }),
+    code: "config_invalid",
+    words: /langgraph\.json sets SUPERSTEP_WORKERS for the graphs, which only the operator/,
+  },
+  {
+    what: "a file of variables that does so",
+    files: { ...config({ env: "agent.env" }), "agent.env": "MODEL=small\nSUPERSTEP_WORKERS=500\n" },
+    code: "config_invalid",
+    words: /agent\.env sets SUPERSTEP_WORKERS for the graphs/,
+  },
+  {
+    what: "a build that makes the config do so",
+    config: { build_command: "node change.cjs" },
+    files: {
+      "change.cjs": `require("fs").writeFileSync("langgraph.json", JSON.stringify({
+        graphs: { chat: "./chat.mjs:graph" }, env: { SUPERSTEP_MAX_OPEN_REQUESTS: "1000000" } }))`,
+    },
+    code: "config_invalid",
+    words: /langgraph\.json sets SUPERSTEP_MAX_OPEN_REQUESTS/,
   },
   {
     what: "a graph that is not there",
@@ -76,26 +98,26 @@ const all: readonly Failing[] = [
     what: "a Node that is not there",
     files: config({ node_version: "99" }),
     code: "node_version_unsupported",
-    words: /"node_version" asks for Node 99, and this machine has v/,
+    words: /"node_version" requests Node 99, and this machine has v/,
   },
   {
-    what: "a Python graph",
-    files: config({ graphs: { chat: "./chat.py:graph" } }),
+    what: "a Python that is not there",
+    files: { ...config({ graphs: { chat: "./chat.py:graph" }, python_version: "3.99" }), "chat.py": "" },
     code: "python_unsupported",
-    words: /written in Python/,
+    words: /"python_version" is 3\.99, and this machine has/,
   },
   {
     what: "dependencies that cannot be installed",
     files: { "package.json": JSON.stringify({ dependencies: { gone: "file:./gone.tgz" } }) },
     code: "install_failed",
-    words: /"npm install .*" ended with exit code/,
+    words: /"npm install .*" failed with exit code/,
     log: /ENOENT/,
   },
   {
     what: "a build command that fails",
     config: { build_command: "node -e 'console.error(7-1),process.exit(3)'" },
     code: "build_command_failed",
-    words: /ended with exit code 3/,
+    words: /failed with exit code 3/,
     log: /^6$/m,
   },
   {
@@ -111,14 +133,14 @@ const all: readonly Failing[] = [
     config: { build_command: "node hungry.cjs" },
     files: { "hungry.cjs": "const all = []\nfor (;;) all.push(Buffer.alloc(1 << 24, 1))" },
     code: "build_oom",
-    words: /MB of memory, and a build may use 400 MB/,
+    words: /MB of memory; the limit of a build is 400 MB/,
   },
   {
     what: "a build that fills the disk",
     config: { build_command: "node fill.cjs" },
     files: { "fill.cjs": "require('fs').writeFileSync('big', Buffer.alloc(40 << 20))" },
     code: "build_too_big",
-    words: /a build may use 30 MB/,
+    words: /the limit of a build is 30 MB/,
   },
   {
     what: "a missing export",
@@ -185,7 +207,7 @@ test("a build that fails says which way, what to do, and shows the end of its lo
   }
 })
 
-/** Each has a branch of its own. */
+/** Commits each case to a branch of its own. */
 function commit({ files = {}, links = {} }: Failing, branch: string): void {
   const project = Object.entries({ ...smallProject, ...files }).filter(([name]) => !(name in links))
   repository.commit(Object.fromEntries(project), branch, links)

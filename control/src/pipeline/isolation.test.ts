@@ -1,4 +1,4 @@
-/** What a deployment can reach of others, and what is left of it, with real processes and a real Postgres. */
+/** What a deployment can reach of others, and what remains after its deletion, with real processes and a real Postgres. */
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
@@ -7,10 +7,10 @@ import { after, before, test } from "node:test"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { membersOf } from "../runtimes/cgroup.js"
-import { existingCgroups } from "../runtimes/cgroups.js"
-import { isolatedUser } from "../runtimes/isolation.js"
-import { foldersOf } from "./folders.js"
+import { membersOf } from "../machines/process/cgroups/cgroup.js"
+import { existingCgroups } from "../machines/process/cgroups/cgroups.js"
+import { machineFolders } from "../machines/process/folders.js"
+import { isolatedUser } from "../machines/process/isolation.js"
 import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
 const isRoot = process.getuid?.() === 0
@@ -33,12 +33,12 @@ const deploy = async (name: string, secrets: Record<string, string> = {}) => {
 }
 const databaseOf = (deploymentId: string) => `superstep_${deploymentId.replaceAll("-", "")}`
 const shortOf = (unitId: string) => unitId.replaceAll("-", "").slice(-16)
-const socketOf = (unitId: string) => join(foldersOf(platform.home).run, "units", `${shortOf(unitId)}.sock`)
-const formerSocketOf = (unitId: string) => join(foldersOf(platform.home).run, shortOf(unitId), "u.sock")
+const socketOf = (unitId: string) => join(machineFolders(platform.home).run, "units", `${shortOf(unitId)}.sock`)
+const formerSocketOf = (unitId: string) => join(machineFolders(platform.home).run, shortOf(unitId), "u.sock")
 
-const skip = isRoot ? false : "without root all deployments run as one user (runtimes/README.md)"
+const skip = isRoot ? false : "without root all deployments run as one user (machines/process/README.md)"
 test("code of one deployment reaches nothing of another, nor of the platform", { skip }, async () => {
-  const { home, run, units, artifacts, edge, edgeState, unitSockets } = foldersOf(platform.home)
+  const { home, run, units, artifacts, edge, edgeState, unitSockets } = machineFolders(platform.home)
   const victim = await deploy("victim", { MODEL_KEY: "the-victims-key" })
   const { pid } = JSON.parse(readFileSync(join(units, victim.unit_id, "pid.json"), "utf8")) as { pid: number }
   const own = new URL(platform.db.uri).pathname.slice(1)
@@ -71,12 +71,12 @@ test("code of one deployment reaches nothing of another, nor of the platform", {
 
   const asked = Object.values(probes).flat()
   assert.deepEqual(Object.keys(found).sort(), [...asked].sort())
-  // 42501: it may not connect to that database; 28000: the embedded server does not let it in there at all.
+  // 42501: it may not connect to that database; 28000: the embedded server rejects it there altogether.
   const refusals = new Set(["EACCES", "EPERM", "42501", "28000"])
   for (const [what, outcome] of Object.entries(found)) assert.ok(refusals.has(outcome), `${what}: ${outcome}`)
 })
 
-/** Asks over connections of its own and over those that are kept, so that some of them are new ones to the unit as well. */
+/** Sends requests over new and kept-alive connections, so that some of them are new to the unit as well. */
 const askAtOnce = (url: string, init: RequestInit = {}) =>
   Promise.all(
     Array.from({ length: 8 }, async () => {
@@ -87,7 +87,7 @@ const askAtOnce = (url: string, init: RequestInit = {}) =>
 
 const adminSockets = (run: string) => [join(run, "edge", "admin.sock"), join(run, "wake.sock")]
 
-/** What started any command as root, before there was a secret. */
+/** A request that once started any command as root, before the edge had a token. */
 const askForSuccessor = (url: string, marker: string) => {
   const successor = { argv: ["/bin/sh", "-c", `id > ${marker}`], env: {}, cwd: "/", output_file: "/dev/null" }
   const headers = { "content-type": "application/json" }
@@ -95,12 +95,12 @@ const askForSuccessor = (url: string, marker: string) => {
 }
 
 test("code of a deployment cannot put another socket in the place of its own", { skip }, async () => {
-  const { run } = foldersOf(platform.home)
+  const { run } = machineFolders(platform.home)
   const victim = await deploy("other", {})
   const marker = join(platform.home, "made-by-the-platform")
   const targets = [...adminSockets(run), ...[socketOf(victim.unit_id), formerSocketOf(victim.unit_id)]]
   const targetFile = join(temporaryFolder(), "target")
-  // Wherever its own socket may be: as its environment says, here, or where it was in former releases.
+  // All places where its socket may be: from its environment, in this release, and in former ones.
   const command = `
     short=$(echo $SUPERSTEP_SERVER_ID | tr -d - | tail -c 17)
     for path in "\${SUPERSTEP_LISTEN#unix:}" ${run}/$short/u.sock ${run}/units/$short.sock; do
@@ -121,7 +121,7 @@ test("code of a deployment cannot put another socket in the place of its own", {
 })
 
 test("the edge's admin and wake sockets answer nobody who does not know their secret", { skip }, async () => {
-  const { run } = foldersOf(platform.home)
+  const { run } = machineFolders(platform.home)
   const { unit_id: unitId } = await deploy("guest")
   const marker = join(platform.home, "made-by-the-edge")
   for (const target of adminSockets(run)) {
@@ -131,7 +131,7 @@ test("the edge's admin and wake sockets answer nobody who does not know their se
     const url = `${platform.agentsUrl}/d/guest`
     const answers = [...(await askAtOnce(`${url}/status`)), ...(await askForSuccessor(url, marker))]
 
-    // Kept connections still lead to the unit, which has no such routes.
+    // Kept-alive connections still lead to the unit, which has no such routes.
     const statuses = new Set(answers.map(({ status }) => status))
     assert.deepEqual(
       [...statuses].filter((status) => status !== 404),
@@ -143,12 +143,12 @@ test("the edge's admin and wake sockets answer nobody who does not know their se
 })
 
 const edgePid = () => {
-  const { edge } = foldersOf(platform.home)
+  const { edge } = machineFolders(platform.home)
   return (JSON.parse(readFileSync(join(edge, "pid.json"), "utf8")) as { pid: number }).pid
 }
 
 test("the edge is not root, nor is the next one, and reads only what is its own", { skip }, async () => {
-  const { home, units, artifacts, edge } = foldersOf(platform.home)
+  const { home, units, artifacts, edge } = machineFolders(platform.home)
   const { unit_id: unitId, artifact_id: artifactId } = await deploy("served", { MODEL_KEY: "not-for-the-edge" })
   const { uid, gid } = isolatedUser(0)
   const first = edgePid()
@@ -162,7 +162,7 @@ test("the edge is not root, nor is the next one, and reads only what is its own"
   const expected = { ...none, Uid: Array(4).fill(uid).join("\t"), Gid: Array(4).fill(gid).join("\t") }
   assert.deepEqual(rights(), expected)
 
-  // Another setting: this edge starts the next one.
+  // A changed setting: this edge starts its successor.
   await platform.kill()
   await platform.start({ LOG_LEVEL: "info" })
 
@@ -187,9 +187,9 @@ const cgroups = async () =>
 
 /** Everything on this machine that belongs to the platform: paths, processes, control groups, databases, roles. */
 async function everything() {
-  const folders = foldersOf(platform.home)
+  const folders = machineFolders(platform.home)
   const processes = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && commandOf(name).includes(platform.home))
-  // Tests of other files keep theirs in the same Postgres.
+  // Tests of other files use the same Postgres.
   const ours = [...deployed].map((id) => `${databaseOf(id)}%`)
   const databases = await platform.db.rows<{ name: string }>(sql`
     select datname as name from pg_database where datname like any(${ours})
@@ -203,7 +203,7 @@ function commandOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, "latin1") + readFileSync(`/proc/${pid}/cmdline`, "latin1")
   } catch {
-    // It has ended, or it is not ours to look at; then it is not of this platform, which runs as us or below us.
+    // It has ended, or we may not read it; then it is not of this platform, whose processes run as us or our users.
     return ""
   }
 }
@@ -219,7 +219,7 @@ test("a deployment that is deleted leaves no process, control group, file, datab
   const during = await everything()
   assert.ok(during.paths.length > former.paths.length && during.processes > former.processes)
   assert.ok(during.databases.includes(databaseOf(deploymentId)))
-  // The unit keeps its group over the death of whoever made it, with what the graph started in a session of its own.
+  // The unit keeps its group when the control plane dies, including what the graph started in a session of its own.
   await platform.kill()
   const group = (await cgroups())?.pathOf(`unit-${unitId}`)
   const members = group === undefined ? [] : await membersOf(group)
@@ -231,9 +231,9 @@ test("a deployment that is deleted leaves no process, control group, file, datab
   await until(gone, { what: "the deployment is gone" })
 
   assert.deepEqual(await everything(), former)
-  // Nothing is told of a process that has ended and that its parent, the machine's first one, has not asked about yet.
+  // A process that has ended but was not reaped yet has an empty command line.
   for (const pid of members) assert.equal(commandOf(String(pid)), "", `process ${pid}`)
-  // What happened to it is told for longer than it lives.
+  // The history of a deployment outlives it.
   const tables = await platform.db.rows<{ name: string }>(sql`
     select table_name as name from information_schema.columns
     where column_name = 'deployment_id' and table_schema = 'public' and table_name <> 'events'`)

@@ -1,4 +1,4 @@
-/** What surrounds a rollout is killed: Postgres in a switch, edges while they hand over, and a second control plane comes. */
+/** Kills around a rollout: Postgres during a switch, edges during a hand-over, and the start of a second control plane. */
 import assert from "node:assert/strict"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -17,7 +17,7 @@ before(async () => {
 })
 after(() => platform[Symbol.asyncDispose]())
 
-/** The revision has ended well, its agent answers, and nothing else is there. */
+/** Asserts that the revision was deployed, its agent answers, and nothing is left over. */
 async function assertDeployed(revisionId: string): Promise<void> {
   const revision = await platform.untilEnded(platform.deploymentId, revisionId)
   assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
@@ -27,7 +27,7 @@ async function assertDeployed(revisionId: string): Promise<void> {
   await platform.kill()
 }
 
-// SIGKILL, so that nothing is written down that was not acknowledged.
+// SIGKILL, so that only acknowledged writes survive.
 const killPostgres = async () => process.kill((await platform.startPostgres()).pid, "SIGKILL")
 
 for (const point of ["switch:before-push", "switch:after-activate", "switch:after-push"]) {
@@ -64,7 +64,7 @@ test("Postgres is killed in a switch and comes back: the control plane, which li
 
 const pidOfEdge = (): number =>
   (JSON.parse(readFileSync(join(platform.home, "edge", "pid.json"), "utf8")) as { pid: number }).pid
-/** The one that the former edge has started. */
+/** The edge that the former edge has started. */
 const nextEdge = (former: number): number | undefined =>
   processesOf(platform.home).find(
     ({ pid, listens }) => pid !== former && listens.includes(`tcp ${new URL(platform.agentsUrl).port}`),
@@ -81,9 +81,9 @@ for (const [index, [point, victim]] of handOvers.entries()) {
     skip,
   }, async () => {
     const former = pidOfEdge()
-    // Another setting of the edge's, so that the next start replaces it.
+    // A changed setting of the edge, so that the next start replaces it.
     const settings = { SUPERSTEP_TRUSTED_PROXIES: `10.0.0.${index + 1}` }
-    // It dies before it says that it listens.
+    // It dies before it reports that it listens.
     await platform.start({ ...settings, SUPERSTEP_CRASH_AT: point })
     await platform.untilDead()
     const next = nextEdge(former)
@@ -105,6 +105,9 @@ test("of two control planes that are started on one home at once, one says who h
 
   const refused = starts.filter((it) => it.status === "rejected")
   assert.equal(refused.length, 1)
-  assert.match(String(refused[0]?.reason), /process \d+ already runs on .*: stop it, or choose another with --home/)
+  assert.match(
+    String(refused[0]?.reason),
+    /process \d+ already uses .*: stop it, or choose another data folder with --home/,
+  )
   await assertDeployed(await platform.change())
 })

@@ -32,7 +32,7 @@ const points = [
   "switch:before-push",
   "switch:after-push",
 ]
-const later = ["switch:after-commit", "verify:begin", "verify:before-advance", "drain:begin"]
+const later = ["switch:after-commit", "verify:begin", "verify:before-advance", "watch:after-end"]
 const all = (["edge", "old unit", "new unit"] as const).flatMap((victim) =>
   [...points, ...later].map((point) => [victim, point] as const),
 )
@@ -59,7 +59,7 @@ for (const [victim, point] of runsWideTests ? all : slice) {
   })
 }
 
-/** Kills the process that a folder is of. */
+/** Kills the process whose pid file is in this folder. */
 function killIn(folder: string): void {
   const { pid } = JSON.parse(readFileSync(join(folder, "pid.json"), "utf8")) as { pid: number }
   process.kill(pid, "SIGKILL")

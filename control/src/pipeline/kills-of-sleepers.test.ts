@@ -1,4 +1,4 @@
-/** The control plane is killed beside its rollouts: between two effects of sleep, waking, retention, uploads, a way back. */
+/** Kills the control plane outside of rollouts: between two effects of sleep, waking, retention, uploads and rollback. */
 import assert from "node:assert/strict"
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
@@ -57,7 +57,7 @@ for (const [index, point] of ofSleep.entries()) {
     await platform.untilDead()
     await platform.start()
 
-    // It waits in the edge, which lives.
+    // It waits in the edge, which stays alive.
     if (asked) assert.equal(await asked, 200)
     await until(async () => (await ask(name)).status === 200, { what: "it answers" })
     await remove(deploymentId)
@@ -72,7 +72,7 @@ test("killed at retention:after-row: the artefact's folder goes after the restar
   await platform.kill()
   const artifacts = () => readdirSync(join(platform.home, "artifacts")).length
   const before = artifacts()
-  // The younger ones stay: whoever has just fallen back may want them.
+  // Younger artefacts stay: a rollback may have made them wanted again.
   await platform.db.run(sql`update artifacts set created_at = now() - interval '2 hours'`)
 
   await platform.start({ SUPERSTEP_KEEP_ARTIFACTS: "1", SUPERSTEP_CRASH_AT: "retention:after-row" })
@@ -134,15 +134,15 @@ test("killed at upload:after-file, and the deployment deleted: the file without 
   await remove(made.body.id)
 })
 
-test("killed at drain:after-roll-back: the former revision answers again", {
+test("killed at watch:after-roll-back: the former revision answers again", {
   skip: unlessWide("a new unit ends again and again first"),
 }, async () => {
   const settings = { SUPERSTEP_WATCH: "60" }
   await platform.start(settings)
   const { body: before } = await platform.call("GET", `/v2/deployments/${platform.deploymentId}`)
   await platform.kill()
-  await platform.start({ ...settings, SUPERSTEP_CRASH_AT: "drain:after-roll-back" })
-  // Dies at the fifth answer, so after verify's three, and then with each answer.
+  await platform.start({ ...settings, SUPERSTEP_CRASH_AT: "watch:after-roll-back" })
+  // The unit dies at the fifth answer, so after the three of verify, and then with each answer.
   const secrets = [{ name: "FAKE_OKS", value: "4" }]
   const body = { secrets, source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json" } }
   const patched = (await platform.call("PATCH", `/v2/deployments/${platform.deploymentId}`, body)).body
@@ -163,7 +163,7 @@ test("killed at drain:after-roll-back: the former revision answers again", {
   await untilNothingIsLeft(platform)
 })
 
-/** Each answer brings the end of the unit that gives it nearer. */
+/** Each answer brings the unit closer to its programmed end. */
 async function askUntil(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await platform.revisionBehind()

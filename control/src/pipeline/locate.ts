@@ -1,35 +1,48 @@
-/** Finds a revision's code: which source has it, and what that source has to know. */
+/** Finds a revision's code: which source provides it, and the credentials for that source. */
 import { credentialsOf } from "../integrations/operations.js"
 import { credentialsApply, type GitLocation } from "../sources/git-location.js"
 import { type FetchedTree, type Source, SourceFailed } from "../sources/port.js"
 import { archiveFile, findArchive } from "../uploads/operations.js"
 import type { StageInput } from "./stage.js"
 
-/** A location together with the source that knows it (`sources/port.ts`). */
+/** A location together with its source (`sources/port.ts`). */
 export interface Located {
-  /** How the build log names it. */
+  /** Its name in the build log. */
   readonly shown: string
   resolve(signal: AbortSignal): Promise<string>
   fetch(id: string, folder: string, signal: AbortSignal): Promise<FetchedTree>
 }
 
-const located = <Location>(source: Source<Location>, location: Location, shown: string): Located => ({
-  shown,
-  resolve: (signal) => source.resolve(location, signal),
-  fetch: (id, folder, signal) => source.fetch(location, id, folder, signal),
-})
+/** All work of a located source together is bounded in time: it holds one of the fetches that a workspace may have. */
+function located<Location>(source: Source<Location>, location: Location, shown: string, limitMs: number): Located {
+  const late = AbortSignal.timeout(limitMs)
+  const inTime = async <T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    try {
+      return await work(AbortSignal.any([signal, late]))
+    } catch (cause) {
+      if (signal.aborted || !late.aborted) throw cause
+      const words = `${shown} was not fetched within ${limitMs / 1000} s`
+      throw new SourceFailed("source_timeout", words, { cause, isTransient: true })
+    }
+  }
+  return {
+    shown,
+    resolve: (signal) => inTime(signal, (either) => source.resolve(location, either)),
+    fetch: (id, folder, signal) => inTime(signal, (either) => source.fetch(location, id, folder, either)),
+  }
+}
 
-/** @throws SourceFailed  `source_unsupported`, or `source_not_found` when the archive is not known any more */
+/** @throws SourceFailed  `source_unsupported`, or `source_not_found` when the archive no longer exists */
 export async function locate(input: StageInput): Promise<Located> {
-  const { sources } = input.context
+  const { sources, limits } = input.context
   const { source } = input.revision
   switch (source) {
     case "github": {
       const location = await gitLocation(input)
-      return located(sources.git, location, `${location.repoUrl} ${location.ref}`)
+      return located(sources.git, location, `${location.repoUrl} ${location.ref}`, limits.sourceMs)
     }
     case "internal_source":
-      return located(sources.archive, await archiveLocation(input), "the uploaded archive")
+      return located(sources.archive, await archiveLocation(input), "the uploaded archive", limits.sourceMs)
     case "internal_docker":
     case "external_docker":
       throw unsupported("this installation runs no ready-made images yet: deploy source code")

@@ -15,7 +15,7 @@ before(async () => {
 })
 after(() => platform[Symbol.asyncDispose]())
 
-/** Ours under another version: a second one cannot be had everywhere. What it starts knows that it came through here. */
+/** Our own Node, reporting another version: a second one is not always installed. Its children can see that it started them. */
 function otherNode(version: string): string {
   const folder = temporaryFolder()
   const bin = join(folder, version, "bin")
@@ -38,7 +38,7 @@ test("a project is built with the Node that it asks for, its agent runs on it, a
 
   assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
   const log = await buildLog(deploymentId, revisionId)
-  assert.match(log, /"node_version" asks for Node 99: v99\.1\.0 is used/)
+  assert.match(log, /"node_version" requests Node 99: v99\.1\.0 is used/)
   assert.match(log, /^v99\.1\.0$/m)
   const artifact = await platform.db.row<{ platform: string }>(sql`
     select platform from artifacts where deployment_id = ${deploymentId}`)

@@ -1,10 +1,13 @@
 /**
- * The loop that works on revisions. It owns the claims of this process: it takes them, renews them, and gives them back
- * when it stops. P1 a stage runs only under a claim; P2 when the claim is lost, the stage's signal aborts; P3 nothing is
- * polled but the clock of what waits, and every `safetyMs` in case a notification got lost; P4 `stop` returns when no
- * stage runs any more.
+ * The loop that works on revisions. It owns the claims of this process: takes them, renews them, and returns them when it
+ * stops. P1 a stage runs only under a claim; P2 when the claim is lost, the stage's signal aborts; P3 it sleeps until a
+ * notification or until a waiting revision is due, and checks every `safetyMs` in case a notification was lost; P4 `stop`
+ * resolves when no stage runs any more.
  */
 import { availableParallelism } from "node:os"
+import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
+import type { PipelineContext } from "../context.js"
+import { deploymentById } from "../deployments/carried-queries.js"
 import {
   admitRevisions,
   advance,
@@ -14,6 +17,7 @@ import {
   claimNextRevision,
   freeExpiredClaims,
   nextDueMs,
+  type OpenStages,
   releaseClaim,
   renewClaims,
   skipSuperseded,
@@ -21,23 +25,23 @@ import {
 } from "../revisions/claims.js"
 import { type Stage, stages } from "../revisions/revision.js"
 import { wakePipeline } from "../revisions/wake-up.js"
-import type { PipelineContext } from "./context.js"
 import { endInFailure } from "./end-in-failure.js"
 import { judge } from "./failures.js"
-import { deploymentById } from "./queries.js"
 import type { StageOutcome } from "./stage.js"
 import { stageRunners } from "./stages.js"
 
-// A process that hangs loses its revisions after this; one that lives renews three times before.
+// A process that hangs loses its revisions after this time; a healthy one renews three times before.
 const leaseMs = 30_000
 const renewMs = 10_000
 const safetyMs = 10_000
-// What waits for the network or a unit's start costs no processor.
-const mostAtOnce = 8
+// Of each stage but the build. They mostly wait for the network or for a unit's start, and many starts at once would slow down all.
+const mostOfAStage = 8
+// More of them, for workspaces that have none in the stage: what others wait for does not stop them.
+const reservedOfAStage = 24
 const deathsAllowed = 3
 
 export interface Pipeline {
-  /** Something has changed: look for work, and whether our claims still stand. */
+  /** Something has changed: look for work, and check whether our claims are still valid. */
   wake(): void
   stop(): Promise<void>
 }
@@ -53,52 +57,35 @@ export function startPipeline(context: PipelineContext, owner: string): Pipeline
   const { db, log } = context
   const works = new Map<string, Work>()
   let isStopping = false
-  let pass: Promise<void> | undefined
-  let isWoken = false
-  let timer: NodeJS.Timeout | undefined
 
-  const wake = () => {
-    if (isStopping) return
-    isWoken = true
-    pass ??= passes().finally(() => {
-      pass = undefined
-    })
-  }
-
-  const passes = async () => {
-    let due: number | undefined
-    do {
-      isWoken = false
-      due = await look()
-    } while (isWoken && !isStopping)
-    clearTimeout(timer)
-    if (!isStopping) timer = setTimeout(wake, Math.min(safetyMs, (due ?? safetyMs) + 5))
-  }
-
-  /** @returns in how many milliseconds the next revision is due, if one waits for its time */
-  const look = async (): Promise<number | undefined> => {
+  const look = async (): Promise<void> => {
     try {
       await renew()
       await takeWork()
-      return await nextDueMs(db)
+      const dueMs = await nextDueMs(db)
+      if (dueMs !== undefined) passes.wakeWithin(dueMs + 5)
     } catch (err) {
       log.error({ err }, "the pipeline could not look for work")
-      return undefined
     }
   }
+  const passes: Repeated = repeated(look, safetyMs)
 
   const takeWork = async () => {
     await freeExpiredClaims(db)
     await admitRevisions(db)
-    // Whoever works on one of them notices at once, and its build or unit ends.
+    // The process that works on one of them notices at once, and stops its build or unit.
     if ((await skipSuperseded(db)) > 0) await wakePipeline(db, "superseded")
     while (!isStopping) {
       const open = openStages(
         [...works.values()].map(({ revision }) => revision.stage),
         context.limits.builds,
       )
-      if (open.length === 0) return
-      const revision = await claimNextRevision(db, { owner, leaseMs, stages: open })
+      const revision = await claimNextRevision(db, {
+        owner,
+        leaseMs,
+        open,
+        builds: context.limits.buildsOfAWorkspace,
+      })
       if (!revision) return
       begin(revision)
     }
@@ -108,7 +95,7 @@ export function startPipeline(context: PipelineContext, owner: string): Pipeline
     const aborter = new AbortController()
     const done = runClaimed(context, revision, aborter.signal).finally(() => {
       works.delete(revision.revision_id)
-      wake()
+      passes.wake()
     })
     works.set(revision.revision_id, { revision, aborter, done })
   }
@@ -133,29 +120,33 @@ export function startPipeline(context: PipelineContext, owner: string): Pipeline
   const stop = async () => {
     isStopping = true
     clearInterval(heartbeat)
-    clearTimeout(timer)
-    await pass
-    clearTimeout(timer)
+    await passes.stop()
     for (const { aborter } of works.values()) aborter.abort(new PipelineStopped())
     await Promise.all([...works.values()].map(({ done }) => done))
   }
-  return { wake, stop }
+  return { wake: passes.wake, stop }
 }
 
 class PipelineStopped extends Error {
   override readonly name = "PipelineStopped"
 }
 
-/** Which stages there is room for. Builds take whole processors; everything else waits more than it works. Pure. */
-export function openStages(running: readonly Stage[], builds: number): Stage[] {
-  if (running.length >= mostAtOnce) return []
-  const building = running.filter((stage) => stage === "build").length
-  return stages.filter((stage) => stage !== "build" || building < builds)
+/**
+ * The stages that may start now. Builds use whole processors: there is one more than `builds` at most, of a workspace that has none
+ * under way. Pure.
+ */
+export function openStages(running: readonly Stage[], builds: number): OpenStages {
+  const withRoom = (more: (stage: Stage) => number) =>
+    stages.filter((stage) => {
+      const most = stage === "build" ? builds : mostOfAStage
+      return running.filter((it) => it === stage).length < most + more(stage)
+    })
+  return { all: withRoom(() => 0), reserved: withRoom((stage) => (stage === "build" ? 1 : reservedOfAStage)) }
 }
 
 export const defaultBuilds = (): number => Math.max(1, Math.floor(availableParallelism() / 2))
 
-/** Runs one stage of a claimed revision and writes down what came of it. Never throws. */
+/** Runs one stage of a claimed revision and stores the outcome. Never throws. */
 async function runClaimed(context: PipelineContext, revision: ClaimedRevision, signal: AbortSignal): Promise<void> {
   const facts = { revision_id: revision.revision_id, deployment_id: revision.deployment_id, stage: revision.stage }
   try {
@@ -211,7 +202,7 @@ async function afterError(context: PipelineContext, revision: ClaimedRevision, e
       await waitInStage(context.db, revision, { delayMs: verdict.delayMs, isRetry: true, why: verdict.why })
     }
   } catch (err) {
-    // The claim was lost, or the database is away: then the lease ends, and the stage is run again.
+    // The claim was lost, or the database is away: then the lease expires, and the stage runs again.
     context.log.warn({ ...facts, err }, "the end of a stage could not be stored")
   }
 }

@@ -4,9 +4,10 @@ import test from "node:test"
 import { fileURLToPath } from "node:url"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { deploymentById } from "../deployments/carried-queries.js"
 import { addDeployment } from "../revisions/testing/rows.js"
 import { masterKey, seal } from "../secrets/seal.js"
-import { deploymentById, nameDatabase } from "./queries.js"
+import { nameDatabase } from "./queries.js"
 import { runQueue } from "./queue-stage.js"
 import type { StageInput } from "./stage.js"
 
@@ -24,7 +25,8 @@ for (const when of ["before it has a name", "before it is there"]) {
 
     await db.run(sql`
       update deployments set status = 'AWAITING_DELETE', delete_requested_at = now() where deployment_id = ${id}`)
-    await runQueue({ context: { db, key, crashPoint: () => undefined }, deployment } as unknown as StageInput)
+    const revision = { source_revision_config: { repo_commit_sha: null } }
+    await runQueue({ context: { db, key, crashPoint: () => undefined }, revision, deployment } as unknown as StageInput)
 
     assert.deepEqual(await db.rows(sql`select from pg_database where datname = ${name}`), [])
     assert.deepEqual(await db.rows(sql`select from pg_roles where rolname = ${name}`), [])

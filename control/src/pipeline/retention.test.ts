@@ -4,40 +4,47 @@ import { dirname, join } from "node:path"
 import test from "node:test"
 import { fileURLToPath } from "node:url"
 import { sql } from "@superstep/toolkit/db/sql"
-import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
-import { buildFiles } from "../builders/build-request.js"
+import { buildFiles } from "../machines/process/builds/build-request.js"
+import { workFolder } from "../machines/process/folders.js"
+import { processPlace } from "../machines/process/testing/place.js"
+import { addArtifact, removeUnneededArtifact, unneededArtifacts } from "../revisions/artifact-queries.js"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
-import { addArtifact, removeUnneededArtifact, unneededArtifacts } from "./artifact-queries.js"
-import { foldersOf, workFolder } from "./folders.js"
 import { removeUnknownArtifacts, removeUnknownCaches } from "./retention.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
 test("an artefact that has no row and that nobody builds is removed", async () => {
   await using db = await freshDatabase({ migrations })
-  const folders = foldersOf(temporaryFolder())
-  for (const id of ["known", "in-build", "forgotten"]) mkdirSync(join(folders.artifacts, id), { recursive: true })
+  const { folders, open } = processPlace()
+  for (const id of ["known", "in-build"]) mkdirSync(join(folders.artifacts, id), { recursive: true })
   const deploymentId = await addDeployment(db)
-  await addArtifact(db, { artifactId: "known", deploymentId, platform: "p", graphs: [], langgraphVersion: null })
+  await addArtifact(db, {
+    artifactId: "known",
+    deploymentId,
+    platform: "p",
+    graphs: [],
+    langgraphVersion: null,
+    lacksSchemas: false,
+  })
   const { request } = buildFiles(workFolder(folders, "revision").build)
   mkdirSync(dirname(request), { recursive: true })
   writeFileSync(request, JSON.stringify({ artifactFolder: join(folders.artifacts, "in-build") }))
 
-  await removeUnknownArtifacts({ db, folders, log: createLog({ process: "control", level: "silent" }) })
+  await removeUnknownArtifacts({ db, machine: open(), log: silent })
 
   assert.deepEqual(readdirSync(folders.artifacts).toSorted(), ["in-build", "known"])
 })
 
 test("a cache whose deployment is gone is removed", async () => {
   await using db = await freshDatabase({ migrations })
-  const folders = foldersOf(temporaryFolder())
+  const { folders, open } = processPlace()
   const deploymentId = await addDeployment(db)
   for (const id of [deploymentId, newId()]) mkdirSync(join(folders.cache, id, "managers"), { recursive: true })
 
-  await removeUnknownCaches({ db, folders })
+  await removeUnknownCaches({ db, machine: open() })
 
   assert.deepEqual(readdirSync(folders.cache), [deploymentId])
 })
@@ -47,7 +54,14 @@ test("the last deployed revisions keep their artefacts, and whatever runs or is 
   const deploymentId = await addDeployment(db)
   const add = async (artifactId: string, revision: Parameters<typeof addRevision>[2]) => {
     const revisionId = await addRevision(db, deploymentId, revision)
-    await addArtifact(db, { artifactId, deploymentId, platform: "p", graphs: [], langgraphVersion: null })
+    await addArtifact(db, {
+      artifactId,
+      deploymentId,
+      platform: "p",
+      graphs: [],
+      langgraphVersion: null,
+      lacksSchemas: false,
+    })
     await db.run(sql`update revisions set artifact_id = ${artifactId} where revision_id = ${revisionId}`)
     return revisionId
   }
@@ -65,7 +79,7 @@ test("the last deployed revisions keep their artefacts, and whatever runs or is 
 
   assert.deepEqual(unneeded.toSorted(), ["failed", "oldest"])
 
-  // While others are removed, one of them is wanted again.
+  // While others are removed, one of them becomes wanted again.
   await addRevision(db, await addDeployment(db), { status: "AWAITING_BUILD", stage: "fetch" })
   const again = await addRevision(db, deploymentId, { status: "AWAITING_DEPLOY", stage: "deploy" })
   await db.run(sql`update revisions set artifact_id = 'oldest' where revision_id = ${again}`)

@@ -1,61 +1,54 @@
-/** Removes what nobody needs any more. */
-import { readdir } from "node:fs/promises"
-import { basename, join } from "node:path"
-import { type BuildRequest, buildFiles } from "../builders/build-request.js"
-import { removeArtifact } from "../builders/publish.js"
-import { readJson } from "../files/json-file.js"
-import { removeTree } from "../files/remove-tree.js"
+/** Deletes what is no longer needed. */
+import type { PipelineContext } from "../context.js"
+import { deploymentById } from "../deployments/carried-queries.js"
 import { removeOldLines } from "../logs/quota.js"
+import { unmeasuredDeployments } from "../quotas/disk-queries.js"
+import { allArtifactIds, removeUnneededArtifact, unneededArtifacts } from "../revisions/artifact-queries.js"
 import { removeOldSecrets } from "../secrets/operations.js"
 import { removeOldArchives } from "../uploads/operations.js"
-import { allArtifactIds, removeUnneededArtifact, unneededArtifacts } from "./artifact-queries.js"
-import type { PipelineContext } from "./context.js"
-import { type Folders, workFolder } from "./folders.js"
+import { measureDisk } from "./disk-use.js"
 import { allDeploymentIds } from "./queries.js"
 
-export async function removeWhatIsOld({ db, folders, limits, log, crashPoint }: PipelineContext): Promise<void> {
-  for (const { artifact_id } of await unneededArtifacts(db, limits.keptArtifacts)) {
-    // The row first: an artefact without a row is never used again, a row without its artefact might be.
+export async function removeWhatIsOld(context: PipelineContext): Promise<void> {
+  const { db, folders, machine, limits, crashPoint } = context
+  const toMeasure = new Set(await unmeasuredDeployments(db))
+  for (const { artifact_id, deployment_id } of await unneededArtifacts(db, limits.keptArtifacts)) {
+    // The row first: an artefact without a row is never used again, but a row without its artefact might be.
     if ((await removeUnneededArtifact(db, artifact_id, limits.keptArtifacts)) === 0) continue
     crashPoint("retention:after-row")
-    await removeArtifact(join(folders.artifacts, artifact_id))
+    await machine.artifacts.remove(artifact_id)
+    toMeasure.add(deployment_id)
   }
-  await removeUnknownArtifacts({ db, folders, log })
-  await removeUnknownCaches({ db, folders })
+  for (const deploymentId of toMeasure) {
+    const deployment = await deploymentById(db, deploymentId)
+    if (deployment) await measureDisk(context, deployment)
+  }
+  await removeUnknownArtifacts(context)
+  await removeUnknownCaches(context)
   await removeOldSecrets(db, limits.keptArtifacts)
   await removeOldLines(db, limits.keptLogDays)
   await removeOldArchives(db, folders.uploads)
 }
 
-/**
- * What a build published whose revision was ended at that moment. The order of the looks matters: a build that is not
- * found any more has its row by then, or never gets one.
- */
+/** Removes artefacts of builds whose revision was ended just as they published. */
 export async function removeUnknownArtifacts({
   db,
-  folders,
+  machine,
   log,
-}: Pick<PipelineContext, "db" | "folders" | "log">): Promise<void> {
-  const present = await readdir(folders.artifacts)
-  const inBuild = await artifactsInBuild(folders)
+}: Pick<PipelineContext, "db" | "machine" | "log">): Promise<void> {
+  // Listed before the query: a build that is no longer found has its row by then, or never gets one.
+  const present = await machine.artifacts.list()
   const known = await allArtifactIds(db)
-  for (const id of present.filter((it) => !inBuild.has(it) && !known.has(it))) {
+  for (const id of present.filter((it) => !known.has(it))) {
     log.warn({ artifact_id: id }, "removing an artefact that belongs to nothing")
-    await removeArtifact(join(folders.artifacts, id))
+    await machine.artifacts.remove(id)
   }
 }
 
-/** Of deployments that were deleted while a build of theirs began, which made its cache anew. */
-export async function removeUnknownCaches({ db, folders }: Pick<PipelineContext, "db" | "folders">): Promise<void> {
-  // Listed first: a deployment that is added in between is then not in the list.
-  const present = await readdir(folders.cache)
+/** Removes caches of deleted deployments: a build that started at that moment has created its cache again. */
+export async function removeUnknownCaches({ db, machine }: Pick<PipelineContext, "db" | "machine">): Promise<void> {
+  // Listed before the query: a deployment that is added in between is then not in the list.
+  const present = await machine.artifacts.caches()
   const known = await allDeploymentIds(db)
-  for (const id of present.filter((it) => !known.has(it))) await removeTree(join(folders.cache, id))
-}
-
-/** Those that builds are about to publish or have published, as long as their revision has not stored it. */
-async function artifactsInBuild(folders: Folders): Promise<ReadonlySet<string>> {
-  const revisions = await readdir(folders.work)
-  const requests = revisions.map((id) => readJson<BuildRequest>(buildFiles(workFolder(folders, id).build).request))
-  return new Set((await Promise.all(requests)).flatMap((it) => (it ? [basename(it.artifactFolder)] : [])))
+  for (const id of present.filter((it) => !known.has(it))) await machine.artifacts.removeCache(id)
 }

@@ -1,4 +1,4 @@
-/** The way back: by itself when a new unit ends or hangs after it took over, and at once when somebody asks for it. */
+/** Rollback: automatic when a new unit exits or hangs after it took over, and immediate on request. */
 import assert from "node:assert/strict"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -7,7 +7,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
-import { buildFiles } from "../builders/build-request.js"
+import { buildFiles } from "../machines/process/builds/build-request.js"
 import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
 let platform: PlatformWithRepository
@@ -63,7 +63,7 @@ test("a unit that ends twice after it took over gives way to the one before, and
   assert.deepEqual([...new Set(statuses)], [200])
   const { status, error_code, status_message } = await revisionOf(deploymentId, bad)
   assert.deepEqual([status, error_code], ["DEPLOYED", "crash_loop"])
-  assert.match(status_message, new RegExp(`ended 2 times after it took over; revision ${revisionId} serves again`))
+  assert.match(status_message, new RegExp(`ended 2 times after it was deployed; revision ${revisionId} serves again`))
   assert.deepEqual(await ask("fragile"), { status: 200, revision: revisionId })
   assert.deepEqual(await eventsOf(bad), ["revision.rolled_back", "unit.crash_loop"])
   const { body: deployment } = await platform.call("GET", `/v2/deployments/${deploymentId}`)
@@ -101,7 +101,7 @@ test("a unit that lives and answers nothing is ended like one that crashes, and 
   const bad = await change(deploymentId, secret("FAKE_HANG_AT", "4"))
   await platform.untilEnded(deploymentId, bad)
 
-  // Each of these stops the process that it reaches, and breaks off when that is ended.
+  // Each of these stops the process that it reaches, and fails when that is killed.
   await until(
     async () => (await ask("stuck")).revision === revisionId && (await revisionOf(deploymentId, bad)).error_code,
     {

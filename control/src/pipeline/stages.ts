@@ -1,8 +1,7 @@
-/** Which function runs which stage: the table of contents of the pipeline. */
+/** Maps each stage to its function: the table of contents of the pipeline. */
 import type { Stage } from "../revisions/revision.js"
 import { runBuild } from "./build-stage.js"
 import { runDeploy } from "./deploy-stage.js"
-import { runDrain } from "./drain-stage.js"
 import { runFetch } from "./fetch-stage.js"
 import { runQueue } from "./queue-stage.js"
 import type { RunStage } from "./stage.js"
@@ -16,5 +15,4 @@ export const stageRunners: Readonly<Record<Stage, RunStage>> = {
   deploy: runDeploy,
   switch: runSwitch,
   verify: runVerify,
-  drain: runDrain,
 }

@@ -1,32 +1,43 @@
 /**
- * switch: from one revision's units to the next. First the new ones are made those that execute runs, then the edge sends
- * them the requests: the other way round, a request for a graph that only the new revision has could be executed by an
- * old one. Runs and streams that the old units have go on there.
+ * switch: moves from one revision's units to the next. First the new units start to execute runs, then the edge sends them
+ * requests: in the other order, an old unit could execute a request for a graph that only the new revision has. Runs and
+ * streams of the old units go on there.
  */
+
+import { activate } from "../machines/unit-client.js"
+import { activationOf } from "../planner/activation.js"
+import { syncEdge } from "../planner/edge-table.js"
+import { promote } from "../planner/execute-deployment.js"
+import { promotedCanary, serveWith, setActiveRevision, startCanary } from "../planner/role-queries.js"
+import { existingUnits, unitAddress } from "../planner/unit.js"
 import { holdClaim } from "../revisions/claims.js"
-import { activate } from "../runtimes/unit-client.js"
 import { untilAllReady } from "./deploy-stage.js"
-import { syncEdge } from "./edge-table.js"
-import { serveWith, setActiveRevision } from "./queries.js"
-import type { RunStage } from "./stage.js"
-import { existingUnits, unitAddress } from "./unit.js"
+import { checkOrphans } from "./orphaned-threads.js"
+import type { RunStage, StageInput } from "./stage.js"
 
 export const runSwitch: RunStage = async (input) => {
-  const { context, revision, signal } = input
+  const { context, revision, deployment, signal } = input
   const { db } = context
   context.crashPoint("switch:begin")
   const units = await existingUnits(db, revision.revision_id)
-  // Until they serve, nobody but the pipeline looks after them: one may have ended since it was ready.
-  const starting = units.filter(({ state }) => state === "starting")
+  // One may have ended since it was ready. None is waited for when this stage was killed after they began to serve.
+  const starting = units.filter(({ role }) => role === "starting")
   await untilAllReady(input, starting)
-  for (const unit of units) await activate(unitAddress(context, unit), signal)
+  const [asked] = starting
+  if (asked) await checkOrphans(input, asked)
+  if (await becomesCanary(input)) return { kind: "next", status: "DEPLOYED", stage: null }
+  const activation = { ...(await activationOf(db, deployment.deployment_id)), canary: undefined }
+  for (const unit of units) await activate(unitAddress(context, unit), activation, signal)
   context.crashPoint("switch:after-activate")
   await db.transaction(async (tx) => {
     await holdClaim(tx, revision)
-    await serveWith(tx, revision.deployment_id, revision.revision_id)
+    await serveWith(tx, {
+      deploymentId: revision.deployment_id,
+      revisionId: revision.revision_id,
+    })
   })
   context.crashPoint("switch:before-push")
-  // One that has just died is not waited for.
+  // Starts an edge that has just died, instead of failing.
   await context.edge.ensure()
   await syncEdge(context)
   context.crashPoint("switch:after-push")
@@ -36,4 +47,22 @@ export const runSwitch: RunStage = async (input) => {
   })
   context.crashPoint("switch:after-commit")
   return { kind: "next", status: "DEPLOYING", stage: "verify" }
+}
+
+/**
+ * A revision with a weight becomes the canary of the one that serves, if one does. It is done then: the planner tells the agent servers
+ * which threads it gets. A former canary that is to take over does so first.
+ */
+async function becomesCanary({ context, revision }: StageInput): Promise<boolean> {
+  const { deployment_id: deploymentId, revision_id: revisionId } = revision
+  if (revision.weight !== null) {
+    const promoted = await promotedCanary(context.db, deploymentId)
+    if (promoted !== undefined && promoted !== revisionId) await promote(context, deploymentId, promoted)
+  }
+  const isCanary = await context.db.transaction(async (tx) => {
+    await holdClaim(tx, revision)
+    return startCanary(tx, { deploymentId, revisionId })
+  })
+  context.crashPoint("switch:after-canary")
+  return isCanary !== "no"
 }

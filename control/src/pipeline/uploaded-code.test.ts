@@ -18,7 +18,7 @@ const secret = "sk-env-never-stored"
 const entriesOf = (files: Readonly<Record<string, string>>, folder = ""): TarEntry[] =>
   Object.entries(files).map(([path, content]) => ({ path: `${folder}${path}`, content }))
 
-/** Steps 1 to 3 of a CLI: look the name up, create what is missing, ask for an address, send the archive, PATCH. */
+/** Steps 1 to 3 of a CLI: look up the name, create what is missing, request an upload address, send the archive, PATCH. */
 async function deployArchive(name: string, entries: readonly TarEntry[], configPath = "langgraph.json") {
   const { call } = platform
   const { body: list } = await call("GET", `/v2/deployments?name_contains=${name}`)

@@ -12,15 +12,15 @@ const pollMs = 50
 export const runVerify: RunStage = async (input) => {
   const { context, revision, deployment } = input
   context.crashPoint("verify:begin")
-  // A paused deployment answers nobody; its revision is ready for when it is resumed.
+  // A paused deployment answers no requests; its revision is ready for its resumption.
   if (deployment.desired_run_state === "running" && !(await answersWithRevision(input))) {
-    // Its end gives the route back (`endInFailure`).
+    // The failure gives the route back (`endInFailure`).
     const limit = context.limits.verifyRouteMs / 1000
     throw new DeployFailed("health_timeout", `the public address did not answer with this revision within ${limit} s`)
   }
   context.crashPoint("verify:before-advance")
   context.log.info({ revision_id: revision.revision_id, deployment_id: revision.deployment_id }, "revision deployed")
-  return { kind: "next", status: "DEPLOYED", stage: "drain" }
+  return { kind: "next", status: "DEPLOYED", stage: null }
 }
 
 async function answersWithRevision({ context, revision, deployment, signal }: StageInput): Promise<boolean> {
@@ -36,11 +36,11 @@ async function answersWithRevision({ context, revision, deployment, signal }: St
   return true
 }
 
-/** @returns undefined while nothing good answers there */
+/** @returns  undefined while there is no good answer */
 function revisionBehind(address: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const request = address.startsWith("https:") ? secureRequest : plainRequest
-    // It is our own edge on our own machine, by an address that its certificate cannot name.
+    // Our own edge on our own machine, at an address that its certificate cannot name.
     const options = { agent: false, timeout: timeoutMs, rejectUnauthorized: false }
     const asked = request(address, options, (reply) => {
       reply.resume()
@@ -48,7 +48,7 @@ function revisionBehind(address: string): Promise<string | undefined> {
       resolve(reply.statusCode === 200 && typeof revisionId === "string" ? revisionId : undefined)
     })
     asked.once("timeout", () => asked.destroy())
-    // The deadline above says when a fault of the network is one too many.
+    // Network errors are retried until the deadline above.
     asked.once("error", () => resolve(undefined))
     asked.end()
   })

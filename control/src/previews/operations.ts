@@ -1,7 +1,7 @@
 /**
- * Brings previews to what their pull requests ask for. Each function is one transaction's work that begins with the
- * parent's row, so two events of one pull request never work at the same time. A preview has its own database and only
- * the secrets of the preview set (W1); what a fork wants to run has to be approved, commit by commit (W2).
+ * Brings previews in line with their pull requests. Each function is the work of one transaction that first locks the
+ * parent's row, so two events of one pull request are never handled at the same time. A preview has its own database and
+ * only the secrets of the preview set (W1); code of a fork needs approval, commit by commit (W2).
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
@@ -37,9 +37,9 @@ import {
 } from "./queries.js"
 
 /**
- * Says whether and how a deployment's pull requests are previewed; the mask as a secret's value keeps the stored one.
+ * Sets whether and how a deployment's pull requests are previewed; the mask as a secret's value keeps the stored one.
  * @throws NotFound | Conflict | InvalidInput
- * @throws Refused  it is not made from git, or is a preview itself; a secret's name is ours
+ * @throws Refused  it is not built from git, or is a preview itself; or a secret has a reserved name
  */
 export async function setPreviews(
   tx: Db,
@@ -49,7 +49,7 @@ export async function setPreviews(
 ): Promise<SettingsRow> {
   const parent = await holdForChange(tx, ids)
   if (parent.source !== "github") throw new Refused("only deployments from git repositories have previews")
-  if (parent.is_preview) throw new Refused("a preview has no previews")
+  if (parent.is_preview) throw new Refused("a preview cannot have previews")
   await storeSettings(tx, ids.deploymentId, settings)
   if (secrets) await replacePreviewSecrets(tx, ids.deploymentId, await sealedSet(tx, key, ids, secrets))
   const row = await settingsOf(tx, ids.workspaceId, ids.deploymentId)
@@ -60,7 +60,7 @@ export async function setPreviews(
 async function sealedSet(tx: Db, key: MasterKey, ids: DeploymentIds, secrets: readonly SecretValue[]) {
   const reserved = secrets.map(({ name }) => name).filter(isReserved)
   if (reserved.length > 0) {
-    throw new Refused(`the platform sets ${reserved.join(", ")} itself: leave it out of secrets`, "reserved_name")
+    throw new Refused(`the platform itself sets ${reserved.join(", ")}: remove it from secrets`, "reserved_name")
   }
   const problems = repeatedNames(secrets)
   if (problems.length > 0) throw new InvalidInput(problems)
@@ -71,14 +71,14 @@ async function sealedSet(tx: Db, key: MasterKey, ids: DeploymentIds, secrets: re
     if (kept) return { name, value_sealed: kept }
     const path = ["body", "secrets", index, "value"]
     throw new InvalidInput([
-      { path, message: `the mask keeps a stored value, but ${name} has none`, type: "value_error" },
+      { path, message: `the mask keeps the stored value, but ${name} has none: send its value`, type: "value_error" },
     ])
   })
 }
 
 /**
- * What a pull request's event means for each deployment of its repository, in the order of their ids. All of them are held
- * before the first takes the lock of the names: whoever holds one of them may be about to wait for that.
+ * Applies a pull request's event to each deployment of its repository, in the order of their ids. All of them are locked
+ * before the lock of the names is taken: a transaction that holds one of them may be about to wait for that lock.
  */
 export async function takePullRequest(
   tx: Db,
@@ -106,9 +106,9 @@ async function takeFor(
     revision_id: null,
   })
   const parent = await lockDeployment(tx, workspaceId, deploymentId)
-  if (!parent || parent.delete_requested_at) return ignored("it is being deleted")
+  if (!parent || parent.delete_requested_at) return ignored("the deployment is being deleted")
   const settings = await settingsOf(tx, workspaceId, deploymentId)
-  if (!settings?.is_enabled) return ignored("its pull requests are not previewed")
+  if (!settings?.is_enabled) return ignored("previews are disabled for the deployment")
   if (event.action === "closed") {
     const preview = await previewOfPull(tx, deploymentId, event.number)
     if (!preview || !isOpen(preview.state)) return ignored("the pull request has no preview")
@@ -117,10 +117,10 @@ async function takeFor(
   }
   const base = watchedRef(parent.source_revision_config.repo_ref)
   if (base !== `refs/heads/${event.baseBranch}`)
-    return ignored(`it follows ${base}, and this goes to ${event.baseBranch}`)
+    return ignored(`the deployment follows ${base}, but the pull request is to ${event.baseBranch}`)
   const isApproval = event.isFork && event.labels.includes(settings.approve_label)
-  if (event.action === "labeled" && !isApproval) return ignored("the label approves nothing")
-  return bringForward(tx, rules, { parent, settings, event, isApproval })
+  if (event.action === "labeled" && !isApproval) return ignored("the label does not approve a preview")
+  return advancePreview(tx, rules, { parent, settings, event, isApproval })
 }
 
 const accepted = (parent: DeploymentRow, detail: string, revisionId: string | null): Outcome => ({
@@ -131,7 +131,7 @@ const accepted = (parent: DeploymentRow, detail: string, revisionId: string | nu
   revision_id: revisionId,
 })
 
-async function bringForward(
+async function advancePreview(
   tx: Db,
   rules: DeploymentRules,
   it: { parent: DeploymentRow; settings: SettingsRow; event: PullRequestEvent; isApproval: boolean },
@@ -151,7 +151,7 @@ async function bringForward(
     ttlDays: settings.ttl_days,
   })
   if (!stored) throw new Error("the preview was not stored")
-  // A label that was there before says nothing about a newer commit: it may be another label that was added now.
+  // A label from before does not approve a newer commit: the label that was added now may be another one.
   const mayApprove =
     it.isApproval && event.headSha !== undefined && (!event.areLabelsAll || stored.approved_sha === null)
   const preview = mayApprove ? ((await approveCommit(tx, stored.preview_id, event.headSha)) ?? stored) : stored
@@ -159,20 +159,20 @@ async function bringForward(
   return accepted(parent, detail, revisionId)
 }
 
-/** Does the next step for an open pull request; the parent's row is held. */
+/** Does the next step for an open pull request; the caller holds the parent's row. */
 async function deployPreview(
   tx: Db,
   rules: DeploymentRules,
   { parent, settings, preview }: { parent: DeploymentRow; settings: SettingsRow; preview: Preview },
 ): Promise<{ detail: string; revisionId: string | null }> {
-  // Also counts against the limit, which holds for all deployments of the repository.
+  // Also protects the limit, which applies to all deployments of the repository.
   await lockNames(tx, preview.workspace_id)
   const own = preview.deployment_id && (await lockDeployment(tx, preview.workspace_id, preview.deployment_id))
   const existing = own && !own.delete_requested_at ? own : undefined
   const others = await countOthers(tx, preview)
   const step = nextStep(preview, { others, hasDeployment: existing !== undefined, settings })
   if (step.kind === "hold") {
-    // What was approved before stays while its successor waits.
+    // The commit that was approved before stays deployed while its successor waits.
     const deploymentId = existing?.deployment_id ?? null
     await setPreviewState(tx, preview.preview_id, { state: step.state, reason: step.reason, deploymentId })
     return { detail: step.reason, revisionId: null }
@@ -181,10 +181,12 @@ async function deployPreview(
     const deployment = await deployedAt(tx, rules, { parent, preview, existing })
     const deploymentId = deployment.deployment_id
     await setPreviewState(tx, preview.preview_id, { state: "active", reason: null, deploymentId })
-    return { detail: `${deployment.name} builds the pull request`, revisionId: deployment.latest_revision_id }
+    return {
+      detail: `${deployment.name} is being built from the pull request`,
+      revisionId: deployment.latest_revision_id,
+    }
   } catch (error) {
-    // Its name is taken by a deployment of somebody's own, or the workspace is full: nothing was written, so the
-    // transaction goes on.
+    // Its name is taken by an ordinary deployment, or the workspace is full: nothing was written, so the transaction goes on.
     if (!(error instanceof Conflict)) throw error
     await setPreviewState(tx, preview.preview_id, { state: "failed", reason: error.message, deploymentId: null })
     return { detail: error.message, revisionId: null }
@@ -201,7 +203,12 @@ async function deployedAt(
     name,
     value: open(rules.key, value_sealed, contextOf.previewSecret(ids, name)),
   }))
-  const sourceConfig: SourceConfig = { ...parent.source_config, build_on_push: false, custom_url: null }
+  const sourceConfig: SourceConfig = {
+    ...parent.source_config,
+    build_on_push: false,
+    custom_url: null,
+    canary_weight: null,
+  }
   const sourceRevisionConfig = {
     ...emptySourceRevisionConfig,
     langgraph_config_path: parent.source_revision_config.langgraph_config_path,
@@ -227,7 +234,7 @@ async function deployedAt(
   return created
 }
 
-/** Removes a preview's deployment with all that it has. */
+/** Deletes a preview's deployment with everything it has. */
 async function endPreview(
   tx: Db,
   preview: Preview,
@@ -259,9 +266,9 @@ export async function findSettings(db: Db, ids: DeploymentIds): Promise<Settings
 
 /**
  * Approves the newest commit of a pull request.
- * @param sha  what was read and is meant; undefined: whatever is newest now
+ * @param sha  the commit that was reviewed; undefined: whatever is newest now
  * @throws NotFound
- * @throws Conflict  it is closed, or has a newer commit
+ * @throws Conflict  the pull request is closed, or has a newer commit
  */
 export async function approvePreview(
   tx: Db,
@@ -276,7 +283,10 @@ export async function approvePreview(
     throw new Conflict(`Preview ID ${previewId} is ${preview.state}: there is nothing to approve`, "not_open")
   }
   if (sha !== undefined && sha !== preview.head_sha) {
-    throw new Conflict(`The pull request is at ${preview.head_sha} by now: read that one, then approve it`, "moved_on")
+    throw new Conflict(
+      `The newest commit of the pull request is ${preview.head_sha}: review it, then approve it`,
+      "moved_on",
+    )
   }
   const approved = (await approveCommit(tx, previewId, preview.head_sha)) ?? preview
   await deployPreview(tx, rules, { parent, settings, preview: approved })
@@ -290,7 +300,7 @@ export async function closePreview(tx: Db, workspaceId: string, previewId: strin
   await endPreview(tx, await findPreview(tx, workspaceId, previewId), { state: "closed", reason: "removed on request" })
 }
 
-/** One preview that time, its parent or free room says something about. */
+/** Updates one preview whose time has run out, whose parent has changed, or which waits for room. */
 export async function reconcilePreview(tx: Db, rules: DeploymentRules, found: Preview): Promise<void> {
   const { workspace_id: workspaceId, preview_id: previewId, parent_id: parentId } = found
   const parent = parentId && (await lockDeployment(tx, workspaceId, parentId))
@@ -298,15 +308,16 @@ export async function reconcilePreview(tx: Db, rules: DeploymentRules, found: Pr
   if (!preview || !isOpen(preview.state)) return
   const settings = parentId && (await settingsOf(tx, workspaceId, parentId))
   if (!parent || parent.delete_requested_at || !settings || !settings.is_enabled) {
-    return endPreview(tx, preview, { state: "closed", reason: "its deployment has no previews any more" })
+    return endPreview(tx, preview, { state: "closed", reason: "previews were disabled for its deployment" })
   }
   if (preview.expires_at <= new Date()) {
-    const reason = `nothing was pushed for ${settings.ttl_days} days`
+    const reason = `no push for ${settings.ttl_days} days`
     return endPreview(tx, preview, { state: "expired", reason })
   }
   if (preview.state === "active") {
     const own = preview.deployment_id && (await lockDeployment(tx, workspaceId, preview.deployment_id))
-    if (!own || own.delete_requested_at) await endPreview(tx, preview, { state: "closed", reason: "it was deleted" })
+    if (!own || own.delete_requested_at)
+      await endPreview(tx, preview, { state: "closed", reason: "its deployment was deleted" })
     return
   }
   await deployPreview(tx, rules, { parent, settings, preview })

@@ -1,17 +1,17 @@
-/** What a preview is, and what is to become of it. Pure. */
+/** Defines a preview, and decides its next step. Pure. */
 
 export const previewStates = ["awaiting_approval", "waiting", "active", "failed", "closed", "expired"] as const
 export type PreviewState = (typeof previewStates)[number]
 
-/** Its pull request is open, as far as we know. */
+/** Whether its pull request is open, as far as we know. */
 export const isOpen = (state: PreviewState): boolean => state !== "closed" && state !== "expired"
 
 export interface PreviewSettings {
   readonly is_enabled: boolean
-  /** At a time, for all pull requests of the repository. */
+  /** Limit at a time, for all pull requests of the repository. */
   readonly max_previews: number
   readonly ttl_days: number
-  /** On a fork's pull request it approves the commit that it is put on. */
+  /** On a fork's pull request, this label approves the newest commit at that time. */
   readonly approve_label: string
 }
 
@@ -55,8 +55,8 @@ export type PreviewStep =
   | { readonly kind: "hold"; readonly state: "awaiting_approval" | "waiting" | "failed"; readonly reason: string }
 
 /**
- * What to do about an open pull request.
- * @param others  previews of the repository that have a deployment, this one not counted
+ * The next step for an open pull request.
+ * @param others  number of the repository's other previews that have a deployment
  */
 export function nextStep(
   preview: Pick<Preview, "is_fork" | "head_ref" | "head_sha" | "approved_sha">,
@@ -67,12 +67,13 @@ export function nextStep(
     state,
     reason,
   })
-  if (preview.head_ref === null) return hold("failed", "the host keeps a fork's commits in the fork only")
+  if (preview.head_ref === null)
+    return hold("failed", "the git host does not provide the fork's commits in this repository")
   if (preview.is_fork && (preview.head_sha === null || preview.approved_sha !== preview.head_sha)) {
-    return hold("awaiting_approval", "it comes from a fork: somebody has to approve its newest commit")
+    return hold("awaiting_approval", "the pull request comes from a fork: its newest commit must be approved")
   }
   if (!hasDeployment && others >= settings.max_previews) {
-    return hold("waiting", `${others} previews of the repository are there: it begins when one of them has gone`)
+    return hold("waiting", `the repository has ${others} previews, the maximum: this one starts when one of them ends`)
   }
   return { kind: "deploy" }
 }

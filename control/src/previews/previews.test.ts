@@ -1,4 +1,4 @@
-/** Previews through the API and signed webhooks of pull requests: who gets one, what it knows, and how it ends. */
+/** Previews through the API and signed webhooks of pull requests: who gets one, what it can read, and how it ends. */
 import assert from "node:assert/strict"
 import { after, before, beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
@@ -9,7 +9,7 @@ import { lockDeployment, lockNames } from "../deployments/queries.js"
 import type { Provider } from "../pushes/push.js"
 import { repositoryOf, shaOf, signed } from "../pushes/testing/deliveries.js"
 import { secretsOfRevision } from "../secrets/operations.js"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { exampleDeployment, startApi, type TestApi, testQuotas } from "../testing/api.js"
 import { nextStep, previewName } from "./preview.js"
 import { reconcilePreviews } from "./reconcile.js"
 
@@ -38,7 +38,7 @@ interface Pull {
   readonly label?: string
 }
 
-/** GitHub's body of a pull request, as far as anybody reads it. */
+/** The parts of GitHub's pull request payload that the code reads. */
 const pullBody = (action: string, { number = 7, sha = shaOf("1"), fork = false, base = "main", label }: Pull) => ({
   action,
   number,
@@ -52,7 +52,7 @@ const pullBody = (action: string, { number = 7, sha = shaOf("1"), fork = false, 
   repository: repositoryOf(repoUrl),
 })
 
-async function tell(action: string, pull: Pull = {}, provider: Provider = "github") {
+async function deliver(action: string, pull: Pull = {}, provider: Provider = "github") {
   const { path, headers, text } = signed(provider, { secret, event: "pull_request", body: pullBody(action, pull) })
   const reply = await api.call("POST", path, { text, headers: { ...headers, "x-api-key": "" } })
   assert.ok([200, 202].includes(reply.status), reply.text)
@@ -72,11 +72,11 @@ const reconcile = () =>
     key: api.key,
     log: createLog({ process: "control", level: "silent" }),
     gitProtocols: ["https"],
-    unitsPerWorkspace: 200,
+    defaultQuotas: testQuotas,
   })
 
-test("a pull request gets a deployment of its commit, with the preview secrets and nothing of its parent's (W1)", async () => {
-  const outcome = await tell("opened")
+test("a pull request gets a deployment of its commit, with only the preview secrets (W1)", async () => {
+  const outcome = await deliver("opened")
 
   const preview = await only()
   const deployment = await read(preview.deployment_id)
@@ -92,11 +92,11 @@ test("a pull request gets a deployment of its commit, with the preview secrets a
   assert.equal((await read(parentId)).is_preview, false)
 })
 
-test("a push to it is a revision of the same deployment, and the same commit again is none", async () => {
-  await tell("opened")
+test("a push to it creates a revision of the same deployment, the same commit again does not", async () => {
+  await deliver("opened")
   const { deployment_id } = await only()
-  await tell("synchronize", { sha: shaOf("2") })
-  await tell("synchronize", { sha: shaOf("2") })
+  await deliver("synchronize", { sha: shaOf("2") })
+  await deliver("synchronize", { sha: shaOf("2") })
 
   const { body } = await api.call("GET", `/v2/deployments/${deployment_id}/revisions`)
   assert.deepEqual(
@@ -108,13 +108,13 @@ test("a push to it is a revision of the same deployment, and the same commit aga
   assert.equal((await only()).deployment_id, deployment_id)
 })
 
-test("closing it deletes the deployment, and opening it again makes a new one (W4)", async () => {
-  await tell("opened")
+test("closing it deletes the deployment, and reopening creates a new one (W4)", async () => {
+  await deliver("opened")
   const { deployment_id } = await only()
-  await tell("closed")
+  await deliver("closed")
   const closed = await only()
   const deleted = await read(deployment_id)
-  await tell("reopened")
+  await deliver("reopened")
   const reopened = await only()
 
   assert.deepEqual([closed.state, closed.deployment_id, deleted.status], ["closed", null, "AWAITING_DELETE"])
@@ -122,14 +122,14 @@ test("closing it deletes the deployment, and opening it again makes a new one (W
   assert.notEqual(reopened.deployment_id, deployment_id)
 })
 
-test("a fork's commit runs only when that very commit was approved (W2)", async () => {
-  await tell("opened", { fork: true })
+test("a fork's commit runs only after this commit was approved (W2)", async () => {
+  await deliver("opened", { fork: true })
   const waiting = await only()
-  await tell("labeled", { fork: true, label: "bug" })
+  await deliver("labeled", { fork: true, label: "bug" })
   const other = await only()
-  await tell("labeled", { fork: true, label: "preview" })
+  await deliver("labeled", { fork: true, label: "preview" })
   const approved = await only()
-  await tell("synchronize", { fork: true, sha: shaOf("2") })
+  await deliver("synchronize", { fork: true, sha: shaOf("2") })
   const pushed = await only()
 
   assert.deepEqual([waiting.state, waiting.deployment_id], ["awaiting_approval", null])
@@ -139,9 +139,9 @@ test("a fork's commit runs only when that very commit was approved (W2)", async 
   assert.equal((await read(approved.deployment_id)).source_revision_config.repo_commit_sha, shaOf("1"))
 })
 
-test("a fork is approved through the API, for the commit that was read", async () => {
-  await tell("opened", { fork: true })
-  await tell("synchronize", { fork: true, sha: shaOf("2") })
+test("a fork is approved through the API, for the reviewed commit", async () => {
+  await deliver("opened", { fork: true })
+  await deliver("synchronize", { fork: true, sha: shaOf("2") })
   const { id } = await only()
   const approve = (sha?: string) => api.call("POST", `/v2/previews/${id}/approval`, { body: sha ? { sha } : {} })
 
@@ -149,7 +149,7 @@ test("a fork is approved through the API, for the commit that was read", async (
   const stale = await approve(shaOf("1"))
   const waiting = await only()
   const done = await approve(shaOf("2"))
-  await tell("closed", { fork: true })
+  await deliver("closed", { fork: true })
   const closed = await approve()
 
   assert.equal(foreign.status, 404)
@@ -158,8 +158,8 @@ test("a fork is approved through the API, for the commit that was read", async (
   assert.equal(closed.status, 409)
 })
 
-test("the audit log tells which preview was approved and removed, and what changed of it (A1)", async () => {
-  await tell("opened", { fork: true })
+test("the audit log shows which preview was approved or deleted (A1)", async () => {
+  await deliver("opened", { fork: true })
   const { id } = await only()
 
   await api.call("POST", `/v2/previews/${id}/approval`, { body: {} })
@@ -175,7 +175,7 @@ test("the audit log tells which preview was approved and removed, and what chang
   )
 })
 
-test("where a host tells all labels, an old approval does not count for a newer commit", async () => {
+test("where a host reports all labels, an old approval does not apply to a newer commit", async () => {
   const gitea = (action: string, pull: Pull) => {
     const { label: _, ...body } = pullBody(action, { fork: true, ...pull }) as { label?: object }
     const { path, headers, text } = signed("gitea", { secret, event: "pull_request", body })
@@ -192,12 +192,12 @@ test("where a host tells all labels, an old approval does not count for a newer 
   assert.deepEqual([second.state, second.approved_sha], ["awaiting_approval", shaOf("1")])
 })
 
-test("no more than the limit of a repository are there; the next begins when there is room (W3)", async () => {
-  await Promise.all([1, 2, 3].map((number) => tell("opened", { number })))
+test("a repository has at most max_previews; the next one starts when one ends (W3)", async () => {
+  await Promise.all([1, 2, 3].map((number) => deliver("opened", { number })))
   const states = (await previews()).map((it: { state: string }) => it.state).sort()
   const waiting = (await previews("?state=waiting"))[0]
   const active = (await previews("?state=active"))[0]
-  await tell("closed", { number: active.number })
+  await deliver("closed", { number: active.number })
   await reconcile()
 
   assert.deepEqual(states, ["active", "active", "waiting"])
@@ -205,9 +205,9 @@ test("no more than the limit of a repository are there; the next begins when the
   assert.equal(now.state, "active")
 })
 
-test("a preview ends when nothing was pushed for its time, and with its parent (W4)", async () => {
-  await tell("opened", { number: 1 })
-  await tell("opened", { number: 2 })
+test("a preview ends after its time without a push, and with its parent (W4)", async () => {
+  await deliver("opened", { number: 1 })
+  await deliver("opened", { number: 2 })
   await api.db.run(sql`update previews set expires_at = now() where number = 1`)
   await reconcile()
   const [two, one] = (await previews()).sort((a: { number: number }, b: { number: number }) => b.number - a.number)
@@ -222,9 +222,9 @@ test("a preview ends when nothing was pushed for its time, and with its parent (
   assert.equal(left.length, 0)
 })
 
-test("a preview is removed on request; one that somebody deleted as a deployment is closed", async () => {
-  await tell("opened", { number: 1 })
-  await tell("opened", { number: 2 })
+test("a preview is deleted on request, and closed when its deployment is deleted", async () => {
+  await deliver("opened", { number: 1 })
+  await deliver("opened", { number: 2 })
   const [two, one] = await previews()
   const foreign = await api.callAsOther("DELETE", `/v2/previews/${one.id}`)
   const removed = await api.call("DELETE", `/v2/previews/${one.id}`)
@@ -239,17 +239,17 @@ test("a preview is removed on request; one that somebody deleted as a deployment
   assert.deepEqual((await api.callAsOther("GET", "/v2/previews")).body.resources, [])
 })
 
-test("other branches, deployments without previews and pushes leave previews alone", async () => {
-  const elsewhere = await tell("opened", { base: "staging" })
+test("other branches, other deployments and pushes do not affect previews", async () => {
+  const elsewhere = await deliver("opened", { base: "staging" })
   await api.call("PUT", `/v2/deployments/${parentId}/previews`, { body: { is_enabled: false } })
-  const off = await tell("opened")
+  const off = await deliver("opened")
 
-  assert.match(elsewhere.detail, /goes to staging/)
-  assert.match(off.detail, /not previewed/)
+  assert.match(elsewhere.detail, /is to staging/)
+  assert.match(off.detail, /previews are disabled/)
   assert.deepEqual(await previews(), [])
 })
 
-test("settings show masks, keep what is masked, and refuse what is ours", async () => {
+test("settings show masks, keep masked values, and refuse reserved names", async () => {
   const path = `/v2/deployments/${parentId}/previews`
   const put = (body: object) => api.call("PUT", path, { body })
 
@@ -259,7 +259,7 @@ test("settings show masks, keep what is masked, and refuse what is ours", async 
   const odd = await put({ max_previews: 0 })
   const foreign = await api.callAsOther("PUT", path, { body: {} })
   const shown = await api.call("GET", path)
-  await tell("opened")
+  await deliver("opened")
   const deployment = await read((await only()).deployment_id)
   const ofPreview = await api.call("PUT", `/v2/deployments/${deployment.id}/previews`, { body: {} })
 
@@ -271,30 +271,30 @@ test("settings show masks, keep what is masked, and refuse what is ours", async 
   assert.deepEqual(secrets, { MODEL_KEY: "sk-for-previews" })
 })
 
-test("a name that somebody has is told, and takes nothing from them", async () => {
+test("a name that is taken fails the preview and changes no other deployment", async () => {
   const own = await api.call("POST", "/v2/deployments", { body: exampleDeployment("shop-bot-pr-7") })
-  const outcome = await tell("opened")
+  const outcome = await deliver("opened")
 
   assert.match(outcome.detail, /shop-bot-pr-7 exists/)
   assert.equal((await only()).state, "failed")
   assert.equal((await read(own.body.id)).is_preview, false)
 })
 
-test("a delivery for several deployments and somebody who holds one of them do not wait for each other", async () => {
+test("a delivery for several deployments does not deadlock with a transaction on one of them", async () => {
   const second = (await api.call("POST", "/v2/deployments", { body: exampleDeployment("shop-two") })).body.id
   await api.call("PUT", `/v2/deployments/${second}/previews`, { body: {} })
 
-  const [told] = await api.db.transaction(async (tx) => {
+  const [outcome] = await api.db.transaction(async (tx) => {
     await lockDeployment(tx, api.workspaceId, second)
-    const telling = tell("opened")
+    const delivery = deliver("opened")
     const waits = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     await until(() => api.db.row(waits), { what: "the delivery waits for the second deployment" })
-    // As whoever brings a preview of it forward.
+    // In the same order as a transaction that works on a preview of it.
     await lockNames(tx, api.workspaceId)
-    return [telling]
+    return [delivery]
   })
 
-  assert.equal((await told)?.result, "accepted")
+  assert.equal((await outcome)?.result, "accepted")
   assert.equal((await previews()).length, 2)
 })
 
@@ -304,7 +304,7 @@ test("a long name is cut before the number", () => {
   assert.equal(previewName(`${"a".repeat(55)}-bcdefgh`, 123), `${"a".repeat(55)}-pr-123`)
 })
 
-test("a fork whose commit is not known in full is never approved", () => {
+test("a fork is never approved without a full commit id", () => {
   const settings = { is_enabled: true, max_previews: 5, ttl_days: 7, approve_label: "preview" }
   const preview = { is_fork: true, head_ref: "refs/heads/x", head_sha: null, approved_sha: null }
   assert.equal(nextStep(preview, { others: 0, hasDeployment: false, settings }).kind, "hold")

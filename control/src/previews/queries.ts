@@ -54,7 +54,7 @@ export interface PullRequestFacts {
   readonly ttlDays: number
 }
 
-/** Writes down where a pull request is. A push to it begins its time anew. */
+/** Stores the state of a pull request. A push to it restarts its time to live. */
 export const storePreview = (tx: Db, it: PullRequestFacts): Promise<Preview | undefined> =>
   tx.row(sql`
     insert into previews (preview_id, workspace_id, parent_id, repository, number, title, is_fork, head_ref, head_sha,
@@ -86,7 +86,7 @@ export const setPreviewState = (
 export const markAsPreview = (tx: Db, deploymentId: string): Promise<number> =>
   tx.run(sql`update deployments set is_preview = true where deployment_id = ${deploymentId}`)
 
-/** How many previews of a repository have a deployment that is not going away. */
+/** The number of the repository's other previews whose deployment is not being deleted. */
 export const countOthers = async (tx: Db, preview: Preview): Promise<number> => {
   const row = await tx.row<{ others: number }>(sql`
     select count(*) as others from previews p join deployments d using (deployment_id)
@@ -122,7 +122,7 @@ export const countPreviews = async (db: Db, filter: PreviewFilter): Promise<numb
 export const previewById = (db: Db, workspaceId: string, previewId: string): Promise<Preview | undefined> =>
   db.row(sql`select * from previews where workspace_id = ${workspaceId} and preview_id = ${previewId}`)
 
-/** Previews whose time is over, whose parent goes, whose deployment was deleted, or that wait for room. */
+/** Previews whose time has run out, whose parent or deployment is being deleted, or that wait for room. */
 export const previewsToReconcile = (db: Db): Promise<Preview[]> =>
   db.rows(sql`
     select p.* from previews p
@@ -135,8 +135,8 @@ export const previewsToReconcile = (db: Db): Promise<Preview[]> =>
       or (p.state = 'active' and (own.deployment_id is null or own.delete_requested_at is not null)))
     order by p.pushed_at limit 100`)
 
-/** Those that have ended and left nothing; a pull request that is opened again begins anew, its approval too. */
-export const forgetOldPreviews = (db: Db, days: number): Promise<number> =>
+/** Deletes the rows of ended previews with no deployment; a reopened pull request starts over, approval included. */
+export const deleteOldPreviews = (db: Db, days: number): Promise<number> =>
   db.run(sql`
     delete from previews where state in ('closed', 'expired') and deployment_id is null
       and updated_at < now() - make_interval(days => ${days})`)

@@ -1,8 +1,11 @@
-/** Previews end by themselves, and begin when there is room. It keeps nothing: each pass reads the database. */
+/**
+ * Ends previews when their time has run out, and starts waiting ones when there is room. Stateless: each pass reads the
+ * database.
+ */
 import type { Database } from "@superstep/toolkit/db/database"
+import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { DeploymentRules } from "../deployments/operations.js"
-import { type Repeated, repeated } from "../pipeline/repeated.js"
 import { reconcilePreview } from "./operations.js"
 import { previewsToReconcile } from "./queries.js"
 
@@ -11,7 +14,7 @@ export interface PreviewWork extends DeploymentRules {
   readonly log: Log
 }
 
-// They live for days.
+// Previews live for days.
 const passMs = 30_000
 
 export function startPreviews(work: PreviewWork): Repeated {
@@ -20,7 +23,7 @@ export function startPreviews(work: PreviewWork): Repeated {
   return passes
 }
 
-/** One that fails keeps no other from its turn. Never throws. */
+/** A failure of one preview does not stop the others. Never throws. */
 export async function reconcilePreviews({ db, log, ...rules }: PreviewWork): Promise<void> {
   try {
     for (const preview of await previewsToReconcile(db)) {
@@ -29,6 +32,6 @@ export async function reconcilePreviews({ db, log, ...rules }: PreviewWork): Pro
         .catch((err: unknown) => log.warn({ err, preview_id: preview.preview_id }, "a preview could not be reconciled"))
     }
   } catch (err) {
-    log.warn({ err }, "previews could not be read; it is tried again")
+    log.warn({ err }, "previews could not be read; retrying")
   }
 }

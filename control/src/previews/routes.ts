@@ -7,7 +7,7 @@ import type { DeploymentRules } from "../deployments/operations.js"
 import { requireScope } from "../http/authenticate.js"
 import { uuid } from "../http/fields.js"
 import { answerOnce } from "../http/idempotency.js"
-import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
+import { ignoredFields, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
 import { pageOf, pageReply, sendPage } from "../http/page.js"
 import { approvePreview, closePreview, findSettings, setPreviews } from "./operations.js"
 import { defaultSettings } from "./preview.js"
@@ -48,22 +48,22 @@ function addPut(api: Api, { db, log, ...rules }: PreviewRoutes): void {
     {
       method: "put",
       ...ofDeployment,
-      summary: "Gives the pull requests of a deployment's repository deployments of their own.",
+      summary: "Enables or changes previews: deployments for the pull requests of a deployment's repository.",
       body: settingsBody,
       responses: {
         200: { description: "the settings", schema: settingsReply },
-        400: { description: "it is not made from git, or is a preview itself" },
-        403: { description: "it has secrets, and the key has not their scope" },
+        400: { description: "the deployment is not built from git, or is a preview itself" },
+        403: { description: "the body contains secrets, and the key lacks the scope secrets" },
         404: { description: "the workspace has no such deployment" },
-        409: { description: "it is being deleted" },
+        409: { description: "the deployment is being deleted" },
         422: { description: "the body is malformed" },
       },
     },
     async ({ c, params, body, bodyText }) => {
       const ids = { workspaceId: c.get("caller").workspaceId, deploymentId: params.deployment_id }
-      if (bodyText.trim() !== "") tellIgnored(c, ignoredFields(JSON.parse(bodyText), settingsFields))
+      if (bodyText.trim() !== "") setIgnoredFieldsHeader(c, ignoredFields(JSON.parse(bodyText), settingsFields))
       const { secrets, ...given } = body
-      // Here an empty list removes what is stored.
+      // Here an empty list removes the stored secrets.
       if (secrets) requireScope(c, "secrets")
       const settings = {
         is_enabled: given.is_enabled ?? defaultSettings.is_enabled,
@@ -90,10 +90,10 @@ function addReads(api: Api, { db }: PreviewRoutes): void {
     {
       method: "get",
       ...ofDeployment,
-      summary: "Reads how a deployment's pull requests are previewed.",
+      summary: "Returns the preview settings of a deployment.",
       responses: {
         200: { description: "the settings", schema: settingsReply },
-        404: { description: "the workspace has no such deployment, or it has no previews" },
+        404: { description: "the workspace has no such deployment, or it has no preview settings" },
       },
     },
     async ({ c, params }) => {
@@ -107,7 +107,7 @@ function addReads(api: Api, { db }: PreviewRoutes): void {
     {
       method: "get",
       path: "/v2/previews",
-      summary: "Lists the workspace's previews, newest first, also those that are gone.",
+      summary: "Lists the workspace's previews, including ended ones, newest first.",
       query: previewQuery,
       responses: { 200: { description: "a page of previews", schema: pageReply(previewReply) } },
     },
@@ -133,12 +133,12 @@ function addApproval(api: Api, { db, log, ...rules }: PreviewRoutes): void {
       responses: {
         200: { description: "the preview", schema: previewReply },
         404: { description: "the workspace has no such preview" },
-        409: { description: "it is closed, or has a newer commit" },
+        409: { description: "the pull request is closed, or has a newer commit" },
         422: { description: "the body is malformed" },
       },
     },
     async ({ c, params, body, bodyText }) => {
-      if (bodyText.trim() !== "") tellIgnored(c, ignoredFields(JSON.parse(bodyText), approvalFields))
+      if (bodyText.trim() !== "") setIgnoredFieldsHeader(c, ignoredFields(JSON.parse(bodyText), approvalFields))
       const { workspaceId } = c.get("caller")
       const asked = { workspaceId, previewId: params.preview_id, sha: body.sha ?? undefined }
       return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
@@ -157,9 +157,9 @@ function addDelete(api: Api, { db, log }: PreviewRoutes): void {
       method: "delete",
       path: "/v2/previews/{preview_id}",
       params: preview,
-      summary: "Removes a preview; the next push to its pull request makes it again.",
+      summary: "Deletes a preview; the next push to its pull request creates it again.",
       responses: {
-        204: { description: "marked; a moment later it is gone" },
+        204: { description: "marked for deletion" },
         404: { description: "the workspace has no such preview" },
       },
     },

@@ -1,4 +1,4 @@
-/** What the requests and replies of previews look like. */
+/** The format of requests and replies about previews. */
 import { z } from "@hono/zod-openapi"
 import { secrets } from "../deployments/fields.js"
 import { optionalParameter, text, uuid } from "../http/fields.js"
@@ -14,21 +14,20 @@ export const settingsFields = {
     .min(1)
     .max(100)
     .nullish()
-    .openapi({ default: defaultSettings.max_previews, description: "at a time, for all pull requests" }),
+    .openapi({ default: defaultSettings.max_previews, description: "most previews of the repository at a time" }),
   ttl_days: z
     .int()
     .min(1)
     .max(365)
     .nullish()
-    .openapi({ default: defaultSettings.ttl_days, description: "from the last push on" }),
-  approve_label: text
-    .min(1)
-    .max(100)
-    .nullish()
-    .openapi({ default: defaultSettings.approve_label, description: "approves the commit of a fork it is put on" }),
+    .openapi({ default: defaultSettings.ttl_days, description: "days after the last push until a preview is deleted" }),
+  approve_label: text.min(1).max(100).nullish().openapi({
+    default: defaultSettings.approve_label,
+    description: "label that approves the newest commit of a fork's pull request",
+  }),
   secrets: secrets
     .nullish()
-    .openapi({ description: "all that a preview knows; absent: as before. The deployment's own never reach it" }),
+    .openapi({ description: "the secrets of previews, which get none of the deployment's own; absent: unchanged" }),
 }
 export const settingsBody = z.object(settingsFields)
 
@@ -56,7 +55,7 @@ export const renderSettings = (row: SettingsRow, names: readonly string[]): z.in
 
 export const previewQuery = z.object({
   ...pageQuery,
-  deployment_id: optionalParameter(uuid).openapi({ description: "whose pull requests" }),
+  deployment_id: optionalParameter(uuid).openapi({ description: "only previews of this deployment" }),
   state: optionalParameter(z.enum(previewStates)),
 })
 
@@ -65,7 +64,7 @@ export const approvalFields = {
     .string()
     .regex(/^[0-9a-f]{40}$/, "expected a full commit id")
     .nullish()
-    .openapi({ description: "the commit that was read; 409 when there is a newer one" }),
+    .openapi({ description: "the commit that was reviewed; 409 when there is a newer one" }),
 }
 export const approvalBody = z.object(approvalFields)
 
@@ -73,7 +72,10 @@ export const previewReply = z
   .object({
     id: z.string(),
     parent_deployment_id: z.string().nullable(),
-    deployment_id: z.string().nullable().openapi({ description: "its own; null when it has none (yet)" }),
+    deployment_id: z
+      .string()
+      .nullable()
+      .openapi({ description: "the preview's own deployment; null while it has none" }),
     number: z.int(),
     title: z.string(),
     is_fork: z.boolean(),

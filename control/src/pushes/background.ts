@@ -1,4 +1,4 @@
-/** What goes on beside the requests: looking at repositories, and telling hosts about commits, and the end of previews. */
+/** Background work: polls repositories, sends commit statuses to git hosts, and ends previews. */
 import type { Database } from "@superstep/toolkit/db/database"
 import { type PreviewWork, startPreviews } from "../previews/reconcile.js"
 import { type Polling, startPolling } from "./poll.js"
@@ -9,7 +9,7 @@ export interface PushWork {
   stop(): Promise<void>
 }
 
-/** @param pollMs  0: nobody looks at repositories */
+/** @param pollMs  0: no polling */
 export async function startPushWork(
   input: Polling & StatusSender & PreviewWork & { readonly db: Database },
 ): Promise<PushWork> {

@@ -1,4 +1,4 @@
-/** Bodies of deliveries that nobody has proved: which are read at all, and how many at once. */
+/** Bodies of unverified deliveries: which are read at all, and how many at once. */
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
@@ -18,7 +18,7 @@ const url = (path: string) => `http://control.test${path}`
 const github = "/v1/integrations/github/webhook"
 const signature = `sha256=${"a".repeat(64)}`
 
-/** A request whose body goes on until it is told to end. */
+/** A request whose body continues until `end` is called. */
 function slow(path: string, headers: Record<string, string>) {
   let isRead = false
   let end = (): void => undefined
@@ -49,7 +49,7 @@ const untilRead = async ({ isRead }: { isRead: () => boolean }) => {
   while (!isRead()) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test("what no secret can have signed is refused before its body is read (H1)", async () => {
+test("a delivery that no secret can have signed is refused before its body is read (H1)", async () => {
   const elsewhere = `${github}?integration_id=0198d6a5-0000-7000-8000-000000000000`
   const cases: [path: string, headers: Record<string, string>, status: number][] = [
     [github, {}, 401],
@@ -68,7 +68,7 @@ test("what no secret can have signed is refused before its body is read (H1)", a
   }
 })
 
-test("bodies that are under way at once are so many at most, and large ones keep no ordinary one out (H1)", async () => {
+test("the number of bodies under way is limited, and large ones do not block ordinary ones (H1)", async () => {
   const large = () => slow(github, { "x-hub-signature-256": signature, "content-length": String(2 * 1024 * 1024) })
   const ordinary = () => slow(github, { "x-hub-signature-256": signature, "content-length": String(1024 * 1024) })
   const send = async (asked: ReturnType<typeof large>) => {
@@ -98,12 +98,12 @@ test("bodies that are under way at once are so many at most, and large ones keep
   assert.equal((await again.reply).status, 401)
 })
 
-test("a body that does not come to its end, or to one soon enough, is given up and frees its place", async () => {
+test("an incomplete or too slow body is refused and frees its place", async () => {
   const room = createBodyRoom({ bodyMs: 1 })
   for (let n = 0; n < 3; n++) {
     await assert.rejects(room.read(slow(github, {}).request), (error: Error) => {
       assert.ok(error instanceof Unavailable)
-      assert.match(error.message, /did not come to its end/)
+      assert.match(error.message, /did not arrive/)
       return true
     })
   }

@@ -1,25 +1,25 @@
 /**
- * Reads bodies of deliveries, which nobody has proved yet: a proof is a signature of the whole. So there is room for so many
- * bytes at a time, whoever sends them, and a body must come soon. What is of ordinary size has a room of its own, which
- * large ones cannot take.
+ * Reads bodies of deliveries that are not verified yet, since the signature covers the whole body. So the bytes in memory
+ * are limited over all senders, and a body must arrive in time. Bodies of ordinary size have a limit of their own, which
+ * large ones cannot use up.
  */
 import { TooLarge, Unavailable } from "@superstep/toolkit/errors/errors"
 
 /** GitHub's limit of a payload; other hosts stay below it. */
 export const maxDeliveryBytes = 25 * 1024 * 1024
 
-// The limit of all other bodies; a push of many commits has some hundred kilobytes.
+// The limit of all other requests; a push of many commits has some hundred kilobytes.
 const ordinaryBytes = 1024 * 1024
-// Of ordinary bodies, all together; of large ones, how many.
+// Bytes of all ordinary bodies together, and number of large ones.
 const [ordinaryRoom, largePlaces] = [16 * ordinaryBytes, 2]
-// Hosts give up after ten.
+// Hosts give up after ten seconds.
 const patienceMs = 30_000
 const retryAfterMs = 5000
 
 export interface BodyRoom {
   /**
    * @throws TooLarge
-   * @throws Unavailable  there is no room now, or the body does not come to its end
+   * @throws Unavailable  there is no room now, or the body does not arrive in time
    */
   read(request: Request): Promise<Uint8Array>
 }
@@ -41,7 +41,7 @@ export function createBodyRoom({ bodyMs = patienceMs } = {}): BodyRoom {
     const length = headers.get("content-length")
     if (Number(length) > maxDeliveryBytes) throw tooLarge()
     let leave = enter(length === null ? ordinaryBytes : Number(length))
-    // Of one that does not say its length, it shows.
+    // For a body without a content length, the size becomes known while reading.
     const onSize = (size: number) => {
       if (size > maxDeliveryBytes) throw tooLarge()
       if (length !== null || size <= ordinaryBytes) return
@@ -58,7 +58,7 @@ export function createBodyRoom({ bodyMs = patienceMs } = {}): BodyRoom {
   return { read }
 }
 
-const full = "too many deliveries are being received: send it again in a moment"
+const full = "too many deliveries are being received: retry in a moment"
 const tooLarge = () => new TooLarge(`the body is larger than ${maxDeliveryBytes} bytes`)
 
 async function readWhole(
@@ -68,9 +68,9 @@ async function readWhole(
   const reader = body.getReader()
   let isLate = false
   const late = setTimeout(() => {
-    // The read that waits ends by it, as at the end of a body.
+    // The waiting read ends by this as at the end of a body.
     isLate = true
-    // A body that has broken off cannot be cancelled; its reading has failed, and says so.
+    // A body that has broken off cannot be cancelled; its read has failed and reports it.
     void reader.cancel().catch(() => undefined)
   }, bodyMs)
   const chunks: Uint8Array[] = []
@@ -78,7 +78,7 @@ async function readWhole(
   try {
     for (;;) {
       const { done, value } = await reader.read()
-      if (isLate) throw new Unavailable(`the delivery did not come to its end within ${bodyMs} ms`, retryAfterMs)
+      if (isLate) throw new Unavailable(`the delivery's body did not arrive within ${bodyMs} ms`, retryAfterMs)
       if (done) return Buffer.concat(chunks)
       size += value.byteLength
       onSize(size)

@@ -1,4 +1,4 @@
-/** From a commit that was pushed to a revision: the same for webhooks and for what is found by looking. */
+/** Creates a revision from a pushed commit, found by a webhook or by polling. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { applyChange } from "../deployments/apply-change.js"
 import { nextRevisionConfig } from "../deployments/deployment.js"
@@ -12,24 +12,24 @@ export interface KnownPush {
   readonly sha: string
   readonly ref: string
   readonly isWebhook: boolean
-  /** When to look at the branch again, in milliseconds; 0: never. */
+  /** When to poll the branch again, in milliseconds; 0: never. */
   readonly lookInMs: number
 }
 
-/** Remembers that a branch is at a commit, whether that is built or not. */
+/** Remembers the commit of a branch, whether it is built or not. */
 export const knowPush = (
   tx: Db,
   { deployment_id: deploymentId }: { deployment_id: string },
   { lookInMs, ...push }: KnownPush,
 ): Promise<number> => rememberBranch(tx, { deploymentId, ...push, lookInMs: lookInMs || neverMs })
 
-// Where nobody looks, a date far away keeps the row out of the way.
+// Without polling, a date far away keeps the row out of the queue.
 const neverMs = 100 * 365 * 86_400_000
 
 /**
- * Adds a revision for a commit, unless it is the one that this branch was last seen at (H5): a webhook and a look may
- * tell of the same push. Belongs into a transaction, which holds the deployment's row from here on.
- * @param push  whose commit is frozen in the revision: the branch may have moved on when it is built
+ * Adds a revision for a commit, unless it is the last one seen on this branch (H5): a webhook and a poll may both report the
+ * same push. Call it in a transaction, which holds the deployment's row from here on.
+ * @param push  its commit is stored in the revision: the branch may have moved on when it is built
  */
 export async function buildPush(
   tx: Db,
@@ -40,17 +40,21 @@ export async function buildPush(
   const { sha, ref, isWebhook } = push
   const row = await lockDeployment(tx, workspaceId, deploymentId)
   const isWanted = row && !row.delete_requested_at && watchedRef(row.source_revision_config.repo_ref) === ref
-  if (!isWanted) return { result: "ignored", detail: "the deployment has just changed", revision_id: null }
+  if (!isWanted) return { result: "ignored", detail: "the deployment was changed in the meantime", revision_id: null }
   const latest = await latestRevision(tx, deploymentId)
-  // It is about to find out where the branch is: what it finds is not to be built a second time.
+  // That revision is about to resolve the branch: the commit it finds must not be built a second time.
   if (!isWebhook && latest?.is_open && latest.sha === null) {
-    return { result: "ignored", detail: "the latest revision takes the newest commit", revision_id: null }
+    return {
+      result: "ignored",
+      detail: "the latest revision will build the newest commit of the branch",
+      revision_id: null,
+    }
   }
   const seen = await watchedBranch(tx, deploymentId)
   await knowPush(tx, row, push)
   const isLatest = latest?.sha === sha
   if (isLatest || (seen?.ref === ref && seen.sha === sha)) {
-    const detail = `${sha} of ${ref} is known already`
+    const detail = `${sha} of ${ref} was handled before`
     return { result: "ignored", detail, revision_id: isLatest ? row.latest_revision_id : null }
   }
   const sourceRevisionConfig = nextRevisionConfig(row.source_revision_config, {
@@ -58,5 +62,5 @@ export async function buildPush(
     repo_commit_sha: sha,
   })
   const changed = await applyChange(tx, key, row, { source: row.source, sourceRevisionConfig, trigger: "push" })
-  return { result: "accepted", detail: `builds ${sha} of ${ref}`, revision_id: changed.latest_revision_id }
+  return { result: "accepted", detail: `building ${sha} of ${ref}`, revision_id: changed.latest_revision_id }
 }

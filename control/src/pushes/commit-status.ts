@@ -1,4 +1,4 @@
-/** What a git host is told of a commit, as its API wants to hear it. Pure. */
+/** The request that reports a commit's status to a git host, in the format of its API. Pure. */
 
 import { defaultUsername } from "../integrations/integration.js"
 import type { GitCredentials } from "../sources/git-location.js"
@@ -10,14 +10,14 @@ export type CommitState = "pending" | "success" | "failure" | "cancelled"
 export interface CommitStatus {
   readonly sha: string
   readonly state: CommitState
-  /** Tells our statuses from others', one for each deployment: `superstep/shop-bot`. */
+  /** Distinguishes our statuses from others', and per deployment: `superstep/shop-bot`. */
   readonly context: string
   readonly description: string
-  /** Where a reader finds more: the agent itself once it is deployed. */
+  /** Link to details: the agent itself once it is deployed. */
   readonly targetUrl: string
 }
 
-/** A key for ssh opens no API. */
+/** An ssh key gives no access to the API. */
 export type TokenCredentials = Extract<GitCredentials, { kind: "token" }>
 
 export interface StatusRequest {
@@ -27,14 +27,14 @@ export interface StatusRequest {
 }
 
 /**
- * Where the host's pages are. Nobody but the integration's own host may see the token.
+ * The address of the host's pages. Only the integration's own host may see the token.
  * @param host  the integration's, with its port if it has one
  * @returns     undefined when the repository is on another host
  */
 export function originOf(repoUrl: string, host: string): string | undefined {
   const url = URL.canParse(repoUrl) ? new URL(repoUrl) : undefined
   if (url?.protocol === "https:" || url?.protocol === "http:") return url.host === host ? url.origin : undefined
-  // An address for ssh, which says nothing about the port of the API.
+  // An ssh address, which says nothing about the port of the API.
   const sshHost = url?.protocol === "ssh:" ? url.hostname : /^[\w.-]+@([\w.-]+):/.exec(repoUrl)?.[1]
   return sshHost?.toLowerCase() === host.replace(/:\d+$/, "") ? `https://${host}` : undefined
 }
@@ -50,7 +50,7 @@ const apiOf: Readonly<Record<Provider, (origin: string) => string>> = {
   bitbucket: (origin) => (origin === "https://bitbucket.org" ? "https://api.bitbucket.org/2.0" : `${origin}/2.0`),
 }
 
-/** @returns undefined when the repository's address has no name on its host */
+/** @returns  undefined when the repository's address has no name on its host */
 export function statusRequest(
   provider: Provider,
   { repoUrl, origin, credentials }: { repoUrl: string; origin: string; credentials: TokenCredentials },
@@ -119,7 +119,7 @@ const forms: Readonly<Record<Provider, (path: string, it: CommitStatus, who: Tok
     headers: { authorization: bitbucketAuthorization(who) },
     body: {
       state: { pending: "INPROGRESS", success: "SUCCESSFUL", failure: "FAILED", cancelled: "STOPPED" }[it.state],
-      // Bitbucket takes 40 characters; the name has all of them.
+      // Bitbucket accepts 40 characters; the name has all of them.
       key: it.context.slice(0, 40),
       name: it.context,
       description: cut(it.description, 255),
@@ -128,7 +128,7 @@ const forms: Readonly<Record<Provider, (path: string, it: CommitStatus, who: Tok
   }),
 }
 
-/** An access token stands alone; an API token belongs to an account, whose name comes with it. */
+/** An access token is used alone; an API token belongs to an account, whose name comes with it. */
 function bitbucketAuthorization({ username, token }: TokenCredentials): string {
   if (username === defaultUsername || username === "x-token-auth") return `Bearer ${token.reveal()}`
   return `Basic ${Buffer.from(`${username}:${token.reveal()}`).toString("base64")}`
@@ -136,11 +136,11 @@ function bitbucketAuthorization({ username, token }: TokenCredentials): string {
 
 export type Verdict = "sent" | "again" | "refused"
 
-/** What the host's answer means. @param status  undefined when there was none */
+/** Interprets the host's answer. @param status  undefined when there was none */
 export function verdictOn(provider: Provider, status: number | undefined, reply: string): Verdict {
   if (status === undefined || status >= 500 || status === 408 || status === 429) return "again"
   if (status >= 200 && status < 300) return "sent"
-  // Older GitLabs refuse to set what is set already.
+  // Older GitLabs refuse a status that is already set.
   if (provider === "gitlab" && status === 400 && reply.includes("Cannot transition status")) return "sent"
   return status === 403 && /rate limit/i.test(reply) ? "again" : "refused"
 }

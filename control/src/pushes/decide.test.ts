@@ -20,7 +20,7 @@ const decide = (push: Partial<Push>, repo_ref = "main", watch_paths: string[] | 
   decidePush({ source_config: { ...emptySourceConfig, build_on_push, watch_paths }, repo_ref }, { ...change, ...push })
 const isBuilt = (...given: Parameters<typeof decide>) => "build" in decide(...given)
 
-test("only a push to exactly the branch is built", () => {
+test("only a push to the deployment's branch is built", () => {
   assert.deepEqual(decide({}), { build: change.after })
   assert.ok(isBuilt({}, "refs/heads/main"))
   assert.ok(isBuilt({ ref: "refs/heads/feature/x" }, "feature/x"))
@@ -34,21 +34,21 @@ test("only a push to exactly the branch is built", () => {
   assert.ok(!isBuilt({}, "main", null, false))
 })
 
-test("a branch that is removed, or made without a commit of its own, is not built", () => {
+test("a deleted branch, or a new one without a commit of its own, is not built", () => {
   assert.deepEqual(decide({ after: null }), { ignored: "the branch was deleted" })
   assert.ok(!isBuilt({ isCreated: true, commits: 0 }))
   assert.ok(isBuilt({ isCreated: true, commits: 2 }))
   assert.ok(isBuilt({ isCreated: true, commits: undefined }))
 })
 
-test("the newest commit's message may ask to be skipped", () => {
+test("the newest commit's message can skip a build", () => {
   for (const message of ["fix [skip ci]", "[ci skip]", "x\n\n[Skip Deploy]"]) {
     assert.ok(!isBuilt({ message }), message)
   }
   assert.ok(isBuilt({ message: "skip ci" }))
 })
 
-test("watch paths keep out what touches none of them, unless the files are not known", () => {
+test("a push that touches no watch path is not built, unless its files are unknown", () => {
   assert.ok(isBuilt({}, "main", ["agents/shop"]))
   assert.ok(isBuilt({}, "main", []))
   assert.ok(isBuilt({ changedPaths: undefined }, "main", ["docs"]))
@@ -79,17 +79,17 @@ test("a watch path is a file, a folder or a pattern", () => {
   for (const [pattern, path, isIn] of rows) assert.equal(isWatched([pattern], path), isIn, `${pattern} ${path}`)
 })
 
-test("no pattern makes matching take long", () => {
+test("no pattern makes matching slow", () => {
   const pattern = `${"*a".repeat(100)}b`
   assert.equal(isWatched([pattern, `${"**/a*/".repeat(30)}z`], `${"a/".repeat(2000)}${"a".repeat(4000)}`), false)
 })
 
-test("a pattern that cannot be meant is told", () => {
+test("an invalid pattern is reported", () => {
   for (const odd of ["", "/src", "../x", "a/../b", "!docs", "x".repeat(256)]) assert.ok(watchPathProblem(odd), odd)
   for (const fine of ["src", "src/**", "*.ts", "a..b"]) assert.equal(watchPathProblem(fine), undefined, fine)
 })
 
-test("all addresses of a repository are one, and those of another are others", () => {
+test("all addresses of one repository have one key, and other repositories have others", () => {
   const same = [
     "https://github.com/acme/shop",
     "https://GitHub.com/acme/shop.git",
@@ -116,7 +116,7 @@ test("all addresses of a repository are one, and those of another are others", (
   }
 })
 
-test("the path of a repository keeps its capitals and its groups", () => {
+test("the path of a repository keeps its case and its groups", () => {
   assert.equal(repositoryPath("https://gitlab.com/Group/sub/Shop.git"), "Group/sub/Shop")
   assert.equal(repositoryPath("git@gitlab.com:Group/sub/Shop.git"), "Group/sub/Shop")
 })

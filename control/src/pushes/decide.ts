@@ -1,4 +1,4 @@
-/** What a push means for one deployment. Pure. */
+/** Decides whether a deployment builds a push. Pure. */
 import type { SourceConfig } from "../deployments/deployment.js"
 import type { Push } from "./push.js"
 import { isWatched } from "./watch-paths.js"
@@ -14,7 +14,7 @@ export function watchedRef(repoRef: string | null): string | undefined {
 
 const skipMarker = /\[(skip ci|ci skip|skip deploy|deploy skip|no ci)\]/i
 
-/** Why the push is not built, in words for whoever reads the host's list of deliveries; or the commit to build. */
+/** The commit to build; or why the push is not built, for readers of the host's list of deliveries. */
 export function decidePush(
   deployment: { readonly source_config: SourceConfig; readonly repo_ref: string | null },
   push: Push,
@@ -22,17 +22,17 @@ export function decidePush(
   const { source_config: config, repo_ref: repoRef } = deployment
   const wanted = watchedRef(repoRef)
   if (!config.build_on_push) return { ignored: "build_on_push is off" }
-  if (wanted === undefined) return { ignored: `it follows ${repoRef}, which is no branch` }
-  if (push.ref !== wanted) return { ignored: `it follows ${wanted}, and this is ${push.ref}` }
+  if (wanted === undefined) return { ignored: `the deployment follows ${repoRef}, which is not a branch` }
+  if (push.ref !== wanted) return { ignored: `the deployment follows ${wanted}, but the push is to ${push.ref}` }
   if (push.after === null) return { ignored: "the branch was deleted" }
   if (push.isCreated && push.commits === 0) return { ignored: "the branch was created without a commit of its own" }
   const marker = skipMarker.exec(push.message)?.[0]
-  if (marker) return { ignored: `the commit's message says ${marker}` }
+  if (marker) return { ignored: `the commit's message contains ${marker}` }
   return untouched(config.watch_paths ?? [], push) ?? { build: push.after }
 }
 
 function untouched(patterns: readonly string[], { changedPaths }: Push): Decision | undefined {
-  // What the host does not tell may have been touched.
+  // Without a list of changed files, they may have been touched.
   if (patterns.length === 0 || changedPaths === undefined) return undefined
   return changedPaths.some((path) => isWatched(patterns, path))
     ? undefined

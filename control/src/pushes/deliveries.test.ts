@@ -1,4 +1,4 @@
-/** Webhooks through the API: who may send them, what each host's push brings about, and what is left alone. */
+/** Webhooks through the API: who may send them, the effect of each host's pushes, and what is ignored. */
 import assert from "node:assert/strict"
 import { after, before, beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
@@ -9,7 +9,7 @@ import { noCommit, pushBody, pushEvents, type SentDelivery, shaOf, signed, signe
 
 const secret = "the installation's secret"
 
-// One database for all of them, emptied before each: making one takes longer than most of these tests.
+// One database for all tests, emptied before each: creating one takes longer than most of these tests.
 let api: TestApi
 before(async () => {
   api = await startApi({ webhookSecrets: [new Secret(secret)] })
@@ -53,7 +53,7 @@ const pushesOf = async (deploymentId: string) =>
   (await revisionsOf(deploymentId)).filter(({ trigger }) => trigger === "push").map(({ sha }) => sha)
 
 for (const provider of providers) {
-  test(`a push that ${provider} tells of becomes a revision of exactly its commit`, async () => {
+  test(`a push reported by ${provider} becomes a revision of exactly its commit`, async () => {
     const { id, name } = await addDeployment()
 
     const reply = await send(signedPush(provider, secret))
@@ -65,10 +65,10 @@ for (const provider of providers) {
     const { body: deployment } = await api.call("GET", `/v2/deployments/${id}`)
     assert.equal(outcome.revision_id, deployment.latest_revision_id)
     assert.equal(outcome.name, name)
-    assert.match(outcome.detail, new RegExp(`builds ${shaOf("b")} of refs/heads/main`))
+    assert.match(outcome.detail, new RegExp(`building ${shaOf("b")} of refs/heads/main`))
   })
 
-  test(`a delivery of ${provider} without the right signature is 401 and changes nothing`, async () => {
+  test(`a delivery of ${provider} without a valid signature is 401 and changes nothing`, async () => {
     const { id } = await addDeployment()
     const good = signedPush(provider, secret)
     const unsigned = Object.fromEntries(Object.entries(good.headers).filter(([name]) => !/signature|token/.test(name)))
@@ -88,12 +88,12 @@ for (const provider of providers) {
     assert.equal((await api.db.rows(sql`select 1 from git_deliveries`)).length, 0)
   })
 
-  test(`deletions, tags and other branches of ${provider} are 200 and say why nothing happens`, async () => {
+  test(`deletions, tags and other branches of ${provider} are 200 with the reason`, async () => {
     const { id } = await addDeployment()
     const rows: [fields: object, why: RegExp][] = [
       [{ after: noCommit }, /deleted/],
-      [{ ref: "refs/tags/v1" }, /this is refs\/tags\/v1/],
-      [{ ref: "refs/heads/other/main" }, /this is refs\/heads\/other\/main/],
+      [{ ref: "refs/tags/v1" }, /the push is to refs\/tags\/v1/],
+      [{ ref: "refs/heads/other/main" }, /the push is to refs\/heads\/other\/main/],
       [{ before: noCommit, files: [] }, /without a commit/],
       [{ message: "x [skip ci]" }, /\[skip ci\]/],
     ]
@@ -105,23 +105,23 @@ for (const provider of providers) {
       assert.match(reply.body.deployments[0].detail, why)
     }
     const elsewhere = await send(signedPush(provider, secret, { repoUrl: "https://github.com/acme/other" }))
-    assert.match(elsewhere.body.detail, /no deployment here/)
+    assert.match(elsewhere.body.detail, /no deployment is built from this repository/)
     assert.deepEqual(await pushesOf(id), [])
   })
 }
 
-test("an event that is of no use is 200 with a reason; signed nonsense is 422", async () => {
+test("an irrelevant event is 200 with a reason; signed nonsense is 422", async () => {
   const ping = await send(signed("github", { secret, event: "ping", body: { zen: "Design for failure." } }))
   const noJson = await send(signed("github", { secret, event: "push", body: "{" }))
   const noPush = await send(signed("github", { secret, event: "push", body: { ref: 7 } }))
   const badSha = await send(signedPush("github", secret, { after: "--upload-pack=x" }))
 
-  assert.deepEqual([ping.status, ping.body.detail], [200, "ping changes nothing here"])
+  assert.deepEqual([ping.status, ping.body.detail], [200, "ping has no effect here"])
   assert.deepEqual([noJson.status, noPush.status, badSha.status], [422, 422, 422])
   assert.deepEqual(noPush.body.detail[0].loc, ["body", "ref"])
 })
 
-test("GitHub's other content type is read too", async () => {
+test("GitHub's form content type is accepted too", async () => {
   const { id } = await addDeployment()
   const form = new URLSearchParams({ payload: JSON.stringify(pushBody("github")) }).toString()
   const delivery = signed("github", { secret, event: "push", body: form })
@@ -135,7 +135,7 @@ test("GitHub's other content type is read too", async () => {
   assert.deepEqual(await pushesOf(id), [shaOf("b")])
 })
 
-test("a delivery that comes again, also at once, has its effect once and the same answer (H3)", async () => {
+test("a repeated delivery, also a concurrent one, has one effect and the same answer (H3)", async () => {
   const { id } = await addDeployment()
   const delivery = signedPush("github", secret, {}, "72d3162e-cc78-11e3-81ab-4c9367dc0958")
 
@@ -154,7 +154,7 @@ test("a delivery that comes again, also at once, has its effect once and the sam
   assert.deepEqual(await pushesOf(id), [shaOf("b"), shaOf("c")])
 })
 
-test("one commit is built once, whatever the number of its deliveries; pushed back to later, again (H5)", async () => {
+test("one commit is built once, whatever the number of deliveries, and again when it is pushed again later (H5)", async () => {
   const { id } = await addDeployment()
 
   for (const after of ["b", "b", "c", "c", "b"]) await send(signedPush("github", secret, { after: shaOf(after) }))
@@ -162,7 +162,7 @@ test("one commit is built once, whatever the number of its deliveries; pushed ba
   assert.deepEqual(await pushesOf(id), [shaOf("b"), shaOf("c"), shaOf("b")])
 })
 
-test("watch paths decide by the files of the push; what the host does not list counts", async () => {
+test("watch paths apply to the files of the push; unknown files count as touched", async () => {
   const { id } = await addDeployment({ config: { watch_paths: ["agents/shop", "package.json"] } })
 
   const docs = await send(signedPush("github", secret, { after: shaOf("1"), files: ["docs/a.md"] }))
@@ -179,7 +179,7 @@ test("watch paths decide by the files of the push; what the host does not list c
   assert.equal(odd.status, 422)
 })
 
-test("an integration's secret speaks for its own workspace only, and then the installation's does not", async () => {
+test("an integration's secret is valid only in its workspace, and replaces the installation's", async () => {
   const [ours, theirs] = [await addIntegration(), await addIntegration(true)]
   const one = await addDeployment({ config: { integration_id: ours } })
   const bare = await addDeployment({ name: "bare" })
@@ -198,7 +198,7 @@ test("an integration's secret speaks for its own workspace only, and then the in
   assert.deepEqual(await pushesOf(other.id), [shaOf("c")])
 })
 
-test("two secrets are good while one is changed, and the address may name the integration", async () => {
+test("two secrets are valid during a change, and the address may name the integration", async () => {
   const [ours, theirs] = [await addIntegration(), await addIntegration(true)]
   await addDeployment({ config: { integration_id: ours } })
   const put = (secrets: string[]) =>
@@ -221,7 +221,7 @@ test("two secrets are good while one is changed, and the address may name the in
   assert.ok(!JSON.stringify(stored).includes("secret 123"))
 })
 
-test("webhook settings are another workspace's 404, are forgotten, and need a provider for an unknown host", async () => {
+test("webhook settings are hidden from other workspaces, can be deleted, and require a provider for unknown hosts", async () => {
   const id = await addIntegration()
   const path = `/v2/integrations/git/${id}/webhook`
   const own = await api.call("POST", "/v2/integrations/git", {
@@ -246,7 +246,7 @@ test("webhook settings are another workspace's 404, are forgotten, and need a pr
   assert.deepEqual([deleted.status, gone.status], [204, 404])
 })
 
-test("a body of up to 25 MB is taken, a larger one is 413; below /api-host the routes are the same", async () => {
+test("a body of 25 MB is accepted, a larger one is 413; /api-host has the same routes", async () => {
   const { id } = await addDeployment()
   const large = { ...pushBody("github"), padding: "x".repeat(24 * 1024 * 1024) }
   const delivery = signed("github", { secret, event: pushEvents.github, body: large })
@@ -259,7 +259,7 @@ test("a body of up to 25 MB is taken, a larger one is 413; below /api-host the r
   assert.deepEqual(await pushesOf(id), [shaOf("b")])
 })
 
-test("all other routes still ask for a key", async () => {
+test("all other routes still require a key", async () => {
   for (const [method, path] of [
     ["GET", "/v1/integrations/github/install"],
     ["GET", "/v2/deployments"],
@@ -274,7 +274,7 @@ test("all other routes still ask for a key", async () => {
   assert.equal(paths["/v1/integrations/github/install"].get.security, undefined)
 })
 
-test("a push to a deployment that is being deleted makes nothing", async () => {
+test("a push to a deployment that is being deleted creates no revision", async () => {
   const { id } = await addDeployment()
   await api.call("DELETE", `/v2/deployments/${id}`)
 
@@ -284,7 +284,7 @@ test("a push to a deployment that is being deleted makes nothing", async () => {
   assert.deepEqual(await pushesOf(id), [])
 })
 
-test("a repository that several deployments are made from brings a revision to each that wants it", async () => {
+test("a push creates a revision for each deployment of the repository that builds it", async () => {
   const rows: [name: string, change: object][] = [
     ["one", {}],
     ["two", { config: { repo_url: "git@GITHUB.com:acme/shop.git" } }],
@@ -301,7 +301,7 @@ test("a repository that several deployments are made from brings a revision to e
   assert.deepEqual(results, { one: "accepted", two: "accepted", off: "ignored", branch: "ignored" })
 })
 
-test("a push of several refs in one delivery of Bitbucket counts for each", async () => {
+test("each ref of a Bitbucket delivery counts", async () => {
   const main = await addDeployment()
   const staging = await addDeployment({ name: "staging", ref: "staging" })
   const [one, two] = ["main", "staging"].map(

@@ -1,4 +1,4 @@
-/** One delivery of a git host: its headers and bytes, and what they say once they are believed. Pure. */
+/** One delivery of a git host: its headers and bytes, and its content once it is verified. Pure. */
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { z } from "zod"
 import type { GitEvent, Provider } from "./push.js"
@@ -13,16 +13,16 @@ export interface Delivery {
   readonly body: Uint8Array
 }
 
-/** What names a delivery, the same when it is sent again; the first that is there. */
+/** Headers that identify a delivery, equal when it is sent again; the first present one counts. */
 const idHeaders: Readonly<Record<Provider, readonly string[]>> = {
   github: ["x-github-delivery"],
   gitea: ["x-gitea-delivery", "x-forgejo-delivery"],
-  // The first is newer and stays the same over retries; the second has been there since GitLab 14.
+  // The first is newer and stays the same over retries; the second exists since GitLab 14.
   gitlab: ["idempotency-key", "x-gitlab-event-uuid"],
   bitbucket: ["x-request-uuid"],
 }
 
-/** @returns undefined when the host names none: then every delivery is a new one */
+/** @returns  undefined when the host sends none: then every delivery counts as new */
 export const deliveryId = ({ provider, header }: Delivery): string | undefined =>
   idHeaders[provider].map(header).find((id) => id !== undefined && /^[\w.{}:-]{1,200}$/.test(id))
 
@@ -33,7 +33,7 @@ const eventHeaders: Readonly<Record<Provider, readonly string[]>> = {
   bitbucket: ["x-event-key"],
 }
 
-/** @throws InvalidInput  the body is no JSON, or not what this event has */
+/** @throws InvalidInput  the body is no JSON, or does not fit this event */
 export function readDelivery(delivery: Delivery): GitEvent[] {
   const { provider, header } = delivery
   const event = eventHeaders[provider].map(header).find((name) => name !== undefined)
@@ -59,7 +59,7 @@ export function readDelivery(delivery: Delivery): GitEvent[] {
 
 function payloadOf({ header, body }: Delivery): unknown {
   const text = new TextDecoder().decode(body)
-  // GitHub's other content type puts the same JSON into a form's field.
+  // GitHub's other content type puts the same JSON into a form field.
   const isForm = header("content-type")?.startsWith("application/x-www-form-urlencoded") ?? false
   try {
     return JSON.parse(isForm ? (new URLSearchParams(text).get("payload") ?? "") : text)

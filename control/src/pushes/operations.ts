@@ -1,4 +1,4 @@
-/** How an integration's host speaks to us: its kind, and the secrets of its webhooks. */
+/** The webhook settings of an integration: the kind of its host, and the secrets. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
 import { integrationExists } from "../integrations/operations.js"
@@ -13,10 +13,10 @@ interface IntegrationIds {
 }
 
 /**
- * Replaces what is known of an integration's webhooks. Two secrets are both good: that is how one is changed.
- * @param provider  may be left out for hosts that everybody knows
+ * Replaces the webhook settings of an integration. Up to two secrets are valid at once, so that one can be replaced.
+ * @param provider  optional for well-known hosts
  * @throws NotFound
- * @throws InvalidInput  nobody knows how this host speaks
+ * @throws InvalidInput  the provider of this host is unknown
  */
 export async function setWebhook(
   tx: Db,
@@ -28,7 +28,7 @@ export async function setWebhook(
   if (!(await integrationExists(tx, ids.workspaceId, ids.integrationId))) throw notFound(ids)
   const provider = wanted.provider ?? providerOfHost(host)
   if (!provider) {
-    const message = `is required: nobody knows whether ${host} is a GitHub, GitLab, Gitea or Bitbucket`
+    const message = `is required: ${host} is not a well-known host; send github, gitlab, gitea or bitbucket`
     throw new InvalidInput([{ path: ["body", "provider"], message, type: "missing" }])
   }
   const secretsSealed = wanted.secrets.map((secret) => seal(key, secret, contextOf.inboundWebhook(ids)))
@@ -46,7 +46,7 @@ export async function findWebhook(db: Db, ids: IntegrationIds): Promise<WebhookR
 }
 
 /** @throws NotFound */
-export async function forgetWebhook(db: Db, ids: IntegrationIds): Promise<void> {
+export async function removeWebhookSettings(db: Db, ids: IntegrationIds): Promise<void> {
   if ((await removeWebhook(db, ids.workspaceId, ids.integrationId)) === 0) throw notFound(ids)
 }
 

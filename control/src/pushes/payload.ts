@@ -1,4 +1,4 @@
-/** What the payloads of all hosts have in common. Pure. */
+/** The common parts of all hosts' payloads. Pure. */
 import { z } from "zod"
 
 export const text = z.string().nullish()
@@ -11,13 +11,13 @@ export const commits = z.array(
 export const addresses = (values: readonly (string | null | undefined)[]): string[] =>
   values.filter((value): value is string => typeof value === "string" && value !== "")
 
-/** Hosts write forty zeros where there is no commit: before a branch was made, and after it was removed. */
+/** Hosts write forty zeros where there is no commit: before a branch is created, and after it is deleted. */
 export const isNoCommit = (sha: string | null | undefined): boolean => !sha || /^0+$/.test(sha)
 
 const shaForm = /^[0-9a-f]{40}$/
 const fullShaSchema = z.string().regex(shaForm, "expected a full commit id")
 
-/** @throws ZodError  it would be handed to git as a name */
+/** @throws ZodError  any other text, which git would get as a name */
 export const fullSha = (sha: string): string => fullShaSchema.parse(sha)
 
 /** For hosts that may shorten it. */

@@ -1,4 +1,4 @@
-/** Looking at repositories: real ones, through real git, with what was seen in the database. */
+/** Polling: real repositories, through real git, with the last seen commits in the database. */
 
 import assert from "node:assert/strict"
 import { join } from "node:path"
@@ -10,8 +10,8 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { type GitSource, gitSource } from "../sources/git.js"
 import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
-import { lookAtDue } from "./poll.js"
-import { lookSoon } from "./queries.js"
+import { inTurns, pollDue } from "./poll.js"
+import { pollSoon } from "./queries.js"
 import { signedPush } from "./testing/deliveries.js"
 
 const secret = "a secret for all repositories"
@@ -26,7 +26,7 @@ const git = gitSource({
 
 let api: TestApi
 let repository: BareRepository
-/** The questions that were asked of hosts. */
+/** The git queries that were sent to hosts. */
 let asked: string[][]
 before(async () => {
   api = await startApi({ gitProtocols: ["file"], webhookSecrets: [new Secret(secret)], pollMs: minute })
@@ -47,7 +47,7 @@ const counting: GitSource = {
   },
 }
 const look = () =>
-  lookAtDue(
+  pollDue(
     {
       db: api.db,
       key: api.key,
@@ -75,7 +75,7 @@ async function deployment(name = "shop", change: { url?: string; ref?: string; b
   return reply.body.id as string
 }
 
-/** What the fetch stage writes about the first revision. */
+/** What the fetch stage stores for the first revision. */
 const resolved = (id: string, sha: string) =>
   api.db.run(
     sql`update revisions set commit_sha = ${sha}, stage = null, status = 'DEPLOYED' where deployment_id = ${id}`,
@@ -87,7 +87,7 @@ const pushed = async (id: string) =>
       where deployment_id = ${id} and trigger = 'push' order by seq`)
   ).map(({ sha }) => sha)
 
-test("a push is found by looking and built once; a commit that is there already is not built", async () => {
+test("polling finds a push and builds it once; a known commit is not built", async () => {
   const id = await deployment()
   await resolved(id, repository.git("rev-parse", "main"))
   await look()
@@ -104,7 +104,7 @@ test("a push is found by looking and built once; a commit that is there already 
   assert.deepEqual(await pushed(id), [sha])
 })
 
-test("one look serves all deployments of a repository, each with its branch", async () => {
+test("one poll serves all deployments of a repository, each with its branch", async () => {
   const [main, staging, off] = [
     await deployment("main"),
     await deployment("staging", { ref: "staging" }),
@@ -121,7 +121,7 @@ test("one look serves all deployments of a repository, each with its branch", as
   assert.deepEqual(await pushed(off), [])
 })
 
-test("a revision that is about to look for itself is waited for", async () => {
+test("polling waits for a revision that is about to resolve the branch", async () => {
   const id = await deployment()
   const sha = repository.commit({ "a.txt": "2" })
   await look()
@@ -134,7 +134,7 @@ test("a revision that is about to look for itself is waited for", async () => {
   assert.deepEqual(await pushed(id), [])
 })
 
-test("a webhook keeps us from looking, but for once after it; and each is told once", async () => {
+test("a webhook pauses polling except for one poll after it, and each push is reported once", async () => {
   const id = await deployment()
   await resolved(id, repository.git("rev-parse", "main"))
   const sha = repository.commit({ "a.txt": "2" })
@@ -153,7 +153,7 @@ test("a webhook keeps us from looking, but for once after it; and each is told o
   assert.deepEqual(await pushed(id), [sha])
 })
 
-test("a push that asked to be left alone is not built by the look that follows", async () => {
+test("a skipped push is not built by the poll that follows", async () => {
   const id = await deployment()
   await resolved(id, repository.git("rev-parse", "main"))
   const after = repository.commit({ "a.txt": "2" })
@@ -167,7 +167,7 @@ test("a push that asked to be left alone is not built by the look that follows",
   assert.deepEqual(await pushed(id), [])
 })
 
-test("webhooks that came out of order are put right by the look that follows", async () => {
+test("the poll that follows corrects webhooks in the wrong order", async () => {
   const id = await deployment()
   await resolved(id, repository.git("rev-parse", "main"))
   const [older, newest] = [repository.commit({ "a.txt": "2" }), repository.commit({ "a.txt": "3" })]
@@ -181,7 +181,7 @@ test("webhooks that came out of order are put right by the look that follows", a
   assert.deepEqual(await pushed(id), [newest, older, newest])
 })
 
-test("a rollback is not undone by a look", async () => {
+test("polling does not undo a rollback", async () => {
   const id = await deployment()
   const first = repository.git("rev-parse", "main")
   await resolved(id, first)
@@ -197,7 +197,7 @@ test("a rollback is not undone by a look", async () => {
   assert.deepEqual(await pushed(id), [sha])
 })
 
-test("a repository that cannot be looked at is asked less and less, and keeps no other from its turn", async () => {
+test("an unreachable repository is polled less often and does not delay others", async () => {
   const gone = await deployment("gone", { url: `${repository.url}.gone` })
   const fine = await deployment("fine")
   for (const id of [gone, fine]) await resolved(id, "0".repeat(40))
@@ -212,15 +212,24 @@ test("a repository that cannot be looked at is asked less and less, and keeps no
   assert.equal((await pushed(fine)).length, 1)
 })
 
-test("after a restart every branch is looked at once, soon", async () => {
+test("after a restart every branch is polled once, soon", async () => {
   const id = await deployment()
   await resolved(id, repository.git("rev-parse", "main"))
   await look()
   await api.db.run(sql`update watched_branches set look_at = now() + interval '1 day', webhook_at = now()`)
   const sha = repository.commit({ "a.txt": "2" })
 
-  await lookSoon(api.db, 0)
+  await pollSoon(api.db, 0)
   await look()
 
   assert.deepEqual(await pushed(id), [sha])
+})
+
+test("workspaces take turns, so the first repository of each comes before the second of any", () => {
+  const of = (workspace_id: string, repository: string) => [{ workspace_id, repository }]
+  const due = [of("many", "1"), of("many", "2"), of("many", "3"), of("few", "a"), of("few", "b")]
+
+  const order = inTurns(due).map(([branch]) => branch?.repository)
+
+  assert.deepEqual(order, ["1", "a", "2", "b", "3"])
 })

@@ -1,47 +1,46 @@
 /**
- * Looks at the repositories of deployments that build on push, for hosts that cannot reach us and for webhooks that got
- * lost. It owns no state: when to look next, and what was seen last, is in `watched_branches`, so a restart neither
- * forgets a push nor builds one twice (H5). One look serves all deployments of a repository. `stop` returns when no git
- * runs any more.
+ * Polls the repositories of deployments that build on push, for hosts that cannot reach us and for lost webhooks. It owns no
+ * state: the time of the next poll and the last seen commit are in `watched_branches`, so a restart neither misses a push nor
+ * builds one twice (H5). One poll serves all deployments of a repository. `stop` resolves when no git process runs any more.
  */
 import type { Database } from "@superstep/toolkit/db/database"
+import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import type { Log } from "@superstep/toolkit/log/log"
 import { credentialsOf } from "../integrations/operations.js"
-import { type Repeated, repeated } from "../pipeline/repeated.js"
 import type { MasterKey } from "../secrets/seal.js"
 import type { GitSource } from "../sources/git.js"
 import { buildPush } from "./build-push.js"
 import { watchedRef } from "./decide.js"
-import { countFailures, type DueBranch, dueBranches, lookSoon, planLooks } from "./queries.js"
+import { countFailures, type DueBranch, dueBranches, planLooks, pollSoon } from "./queries.js"
 
 export interface Polling {
   readonly db: Database
   readonly log: Log
   readonly key: MasterKey
   readonly git: GitSource
-  /** How often a repository is looked at, in milliseconds. */
+  /** How often a repository is polled, in milliseconds. */
   readonly pollMs: number
 }
 
-// A host that sends webhooks is believed to go on with it for so long; each push is followed by one look all the same.
+// After a webhook, polling pauses for this long; each push is followed by one poll all the same.
 const toldMs = 24 * 3_600_000
-// A host that is away for long is asked once an hour.
+// A host that is down for long is polled once an hour.
 const mostMs = 3_600_000
-// The question whether something is due is one query.
+// One query checks whether something is due.
 const passMs = 5000
-// Hosts limit how many connections one client has.
+// Hosts limit the number of connections per client.
 const looksAtOnce = 4
 
-export function startPolling(polling: Polling): Repeated {
+export function startPolling(polling: Polling): Pick<Repeated, "wake" | "stop"> {
   const stopping = new AbortController()
   let isFirst = true
   const pass = async () => {
     try {
-      if (isFirst) await lookSoon(polling.db, polling.pollMs)
+      if (isFirst) await pollSoon(polling.db, polling.pollMs)
       isFirst = false
-      await lookAtDue(polling, stopping.signal)
+      await pollDue(polling, stopping.signal)
     } catch (err) {
-      polling.log.warn({ err }, "repositories could not be looked at; it is tried again")
+      polling.log.warn({ err }, "repositories could not be polled; retrying")
     }
   }
   const passes = repeated(pass, Math.min(passMs, polling.pollMs))
@@ -55,9 +54,9 @@ export function startPolling(polling: Polling): Repeated {
   }
 }
 
-/** Looks at every repository that is due; one that fails keeps no other from its turn. */
-export async function lookAtDue(polling: Polling, signal: AbortSignal): Promise<void> {
-  const groups = [...groupedByRepository(await dueBranches(polling.db, toldMs)).values()]
+/** Polls every repository that is due; a failure of one does not stop the others. */
+export async function pollDue(polling: Polling, signal: AbortSignal): Promise<void> {
+  const groups = inTurns([...groupedByRepository(await dueBranches(polling.db, toldMs)).values()])
   const next = groups.values()
   const work = async () => {
     for (const group of next) {
@@ -68,6 +67,18 @@ export async function lookAtDue(polling: Polling, signal: AbortSignal): Promise<
   await Promise.all(Array.from({ length: looksAtOnce }, work))
 }
 
+/** Orders repositories so that workspaces take turns: slow hosts of one hold up only its own. Pure. */
+export function inTurns<Branch extends Pick<DueBranch, "workspace_id">>(groups: readonly Branch[][]): Branch[][] {
+  const seen = new Map<string | undefined, number>()
+  const placed = groups.map((group) => {
+    const workspaceId = group[0]?.workspace_id
+    const round = seen.get(workspaceId) ?? 0
+    seen.set(workspaceId, round + 1)
+    return { group, round }
+  })
+  return placed.sort((one, other) => one.round - other.round).map(({ group }) => group)
+}
+
 interface Watched extends DueBranch {
   readonly ref: string
 }
@@ -75,7 +86,7 @@ interface Watched extends DueBranch {
 function groupedByRepository(branches: readonly DueBranch[]): Map<string, Watched[]> {
   const groups = new Map<string, Watched[]>()
   for (const branch of branches) {
-    // A tag or a commit does not move: it is only asked about again in case its deployment follows a branch by then.
+    // A tag or a commit does not move: it is scheduled again only in case its deployment follows a branch by then.
     const watched = { ...branch, ref: watchedRef(branch.repo_ref) ?? "" }
     const key = JSON.stringify([branch.workspace_id, branch.integration_id, branch.repo_url])
     groups.set(key, [...(groups.get(key) ?? []), watched])
@@ -87,7 +98,7 @@ async function look(polling: Polling, group: readonly Watched[], signal: AbortSi
   const { db, log, pollMs } = polling
   const [first] = group
   if (!first) return
-  // Not all repositories at one moment.
+  // Spreads the repositories over time.
   const jitter = 0.9 + 0.2 * Math.random()
   const inMs = Math.min(mostMs, pollMs * 2 ** Math.min(10, first.failures)) * jitter
   const plans = group.map((it) => ({
@@ -98,16 +109,16 @@ async function look(polling: Polling, group: readonly Watched[], signal: AbortSi
   await planLooks(db, plans)
   const ids = group.map(({ deployment_id }) => deployment_id)
   try {
-    await buildWhatMoved(polling, group, plans, signal)
+    await buildMovedBranches(polling, group, plans, signal)
     if (first.failures > 0) await countFailures(db, ids, false)
   } catch (err) {
     if (signal.aborted) return
-    log.warn({ err, deployment_ids: ids, failures: first.failures + 1 }, "a repository could not be looked at")
+    log.warn({ err, deployment_ids: ids, failures: first.failures + 1 }, "a repository could not be polled")
     await countFailures(db, ids, true)
   }
 }
 
-async function buildWhatMoved(
+async function buildMovedBranches(
   { db, log, key, git }: Polling,
   group: readonly Watched[],
   plans: readonly { inMs: number }[],
@@ -125,6 +136,7 @@ async function buildWhatMoved(
     const { result, revision_id } = await db.transaction((tx) =>
       buildPush(tx, key, branch, { sha, ref: branch.ref, isWebhook: false, lookInMs: plans[index]?.inMs ?? mostMs }),
     )
-    if (result === "accepted") log.info({ deployment_id: branch.deployment_id, revision_id, sha }, "a push was found")
+    if (result === "accepted")
+      log.info({ deployment_id: branch.deployment_id, revision_id, sha }, "polling found a push")
   }
 }

@@ -23,8 +23,8 @@ let commits = 0
 const commit = () => platform.repository.commit({ ...smallProject, "n.txt": String(commits++) })
 const repoUrl = () => platform.repository.url.replace(/\.git$/, "")
 
-/** What the host does after a push. @returns the reply's body */
-async function tell(after: string): Promise<Json> {
+/** Sends the host's webhook after a push. @returns  the reply's body */
+async function deliver(after: string): Promise<Json> {
   const { path, headers, text } = signedPush("gitea", secret, { after, repoUrl: repoUrl(), files: ["n.txt"] })
   const reply = await fetch(`${platform.apiUrl}${path}`, { method: "POST", headers, body: text })
   assert.equal(reply.status, 202)
@@ -47,20 +47,20 @@ const untilDeployed = async (sha: string): Promise<string> => {
   return found.revision_id
 }
 
-test("the commit of a push is deployed, wherever the branch is by then", async () => {
+test("the commit of a push is deployed, even if the branch has moved on", async () => {
   const pushed = commit()
   commit()
 
-  const revision = await platform.untilEnded(deploymentId, revisionOf(await tell(pushed)))
+  const revision = await platform.untilEnded(deploymentId, revisionOf(await deliver(pushed)))
 
   assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
   assert.equal(revision.source_revision_config.repo_commit_sha, pushed)
   assert.equal(await revisionBehind(), revision.id)
 })
 
-test("a control plane that is killed right after its answer builds the push when it is back", async () => {
+test("a control plane that is killed right after its answer builds the push after its restart", async () => {
   const pushed = commit()
-  const reply = await tell(pushed)
+  const reply = await deliver(pushed)
   await platform.kill()
 
   await platform.start(onlyWebhooks)
@@ -69,12 +69,12 @@ test("a control plane that is killed right after its answer builds the push when
   assert.deepEqual([revision.status, revision.source_revision_config.repo_commit_sha], ["DEPLOYED", pushed])
 })
 
-test("a burst of 20 pushes ends with the newest deployed, and none of the others is forgotten", async () => {
+test("after a burst of 20 pushes the newest is deployed, and all revisions end", async () => {
   const earlier = (await rows()).length
   const pushed: string[] = []
   for (let n = 0; n < 20; n++) {
     pushed.push(commit())
-    await tell(pushed[n] ?? "")
+    await deliver(pushed[n] ?? "")
   }
   const newest = await untilDeployed(pushed[19] ?? "")
 
@@ -87,7 +87,7 @@ test("a burst of 20 pushes ends with the newest deployed, and none of the others
   assert.equal(await revisionBehind(), newest)
 })
 
-test("without webhooks a push is found by looking, once, also one of a time when nobody could look", async () => {
+test("without webhooks polling finds a push once, also one from a time without polling", async () => {
   await platform.kill()
   await platform.db.run(sql`update watched_branches set webhook_at = null`)
   const whileAway = commit()

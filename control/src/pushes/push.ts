@@ -1,28 +1,28 @@
-/** What git hosts tell us, in one form for all of them. Pure. */
+/** The events of git hosts, in one form for all hosts. Pure. */
 
 export const providers = ["github", "gitlab", "gitea", "bitbucket"] as const
-/** How a host speaks. Forgejo and Codeberg speak as Gitea. */
+/** The API of a host. Forgejo and Codeberg use Gitea's. */
 export type Provider = (typeof providers)[number]
 
-/** A branch or tag was moved, made or removed. */
+/** A branch or tag was moved, created or deleted. */
 export interface Push {
   readonly kind: "push"
   /** Every address that the host has for the repository. */
   readonly repositories: readonly string[]
   /** `refs/heads/main` or `refs/tags/v1`. */
   readonly ref: string
-  /** Null when the ref was removed. */
+  /** Null when the ref was deleted. */
   readonly after: string | null
   readonly isCreated: boolean
-  /** How many commits came with it; undefined where the host does not tell. */
+  /** The number of pushed commits; undefined where the host does not report it. */
   readonly commits: number | undefined
-  /** Of the newest commit. */
+  /** Message of the newest commit. */
   readonly message: string
-  /** Files that its commits touch; undefined when the host does not tell all of them. */
+  /** Files changed by its commits; undefined when the host does not report all of them. */
   readonly changedPaths: readonly string[] | undefined
 }
 
-/** Something happened to a pull request (GitLab: merge request). */
+/** An event of a pull request (GitLab: merge request). */
 export interface PullRequestEvent {
   readonly kind: "pull_request"
   readonly repositories: readonly string[]
@@ -30,12 +30,12 @@ export interface PullRequestEvent {
   readonly title: string
   /** `changed`: opened, reopened, or a push to it. */
   readonly action: "changed" | "closed" | "labeled"
-  /** The labels that were added now. */
+  /** The labels that were just added. */
   readonly labels: readonly string[]
-  /** The host tells all labels that are there, but not which of them is new. */
+  /** The host reports all present labels, but not which of them is new. */
   readonly areLabelsAll: boolean
   readonly baseBranch: string
-  /** Where the base repository keeps the newest commit, such as `refs/pull/7/head`; undefined when it keeps it nowhere. */
+  /** The ref of the newest commit in the base repository, such as `refs/pull/7/head`; undefined when there is none. */
   readonly headRef: string | undefined
   /** A full commit id; undefined where the host shortens it. */
   readonly headSha: string | undefined
@@ -43,7 +43,7 @@ export interface PullRequestEvent {
   readonly isFork: boolean
 }
 
-/** What is of no use to us, such as a ping. */
+/** An event without effect here, such as a ping. */
 export interface OtherEvent {
   readonly kind: "other"
   readonly what: string
@@ -51,12 +51,12 @@ export interface OtherEvent {
 
 export type GitEvent = Push | PullRequestEvent | OtherEvent
 
-/** What became of an event for one deployment. */
+/** The outcome of an event for one deployment. */
 export interface Outcome {
   readonly deployment_id: string
   readonly name: string
   readonly result: "accepted" | "ignored"
-  /** Why, for whoever reads the host's list of deliveries. */
+  /** The reason, for readers of the host's list of deliveries. */
   readonly detail: string
   readonly revision_id: string | null
 }
@@ -69,5 +69,5 @@ const wellKnown: Readonly<Record<string, Provider>> = {
   "bitbucket.org": "bitbucket",
 }
 
-/** The provider that everybody knows of a host; others have to be told. */
+/** The provider of a well-known host; for other hosts it must be set. */
 export const providerOfHost = (host: string): Provider | undefined => wellKnown[host]

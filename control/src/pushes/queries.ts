@@ -1,6 +1,6 @@
 /**
- * The tables `integration_webhooks`, `git_deliveries` and `watched_branches`. A delivery comes without a key: whose
- * deployments it may touch is said by the secret that it was signed with (H2), and every statement here keeps to that.
+ * The tables `integration_webhooks`, `git_deliveries` and `watched_branches`. A delivery comes without an API key: the secret
+ * that signed it decides which deployments it may affect (H2), and every statement here enforces that.
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -22,7 +22,7 @@ const selectWebhooks = sql`
 export const webhookOf = (db: Db, workspaceId: string, integrationId: string): Promise<WebhookRow | undefined> =>
   db.row(sql`${selectWebhooks} where i.workspace_id = ${workspaceId} and i.integration_id = ${integrationId}`)
 
-/** @param integrationId  undefined: all that speak like this */
+/** @param integrationId  undefined: all integrations of this provider */
 export const webhooksOfProvider = (
   db: Db,
   provider: Provider,
@@ -49,7 +49,7 @@ export const removeWebhook = (db: Db, workspaceId: string, integrationId: string
     where i.integration_id = w.integration_id and i.workspace_id = ${workspaceId}
       and i.integration_id = ${integrationId}`)
 
-/** Who signed a delivery: integrations, or the operator of the installation. */
+/** The signer of a delivery: integrations, or the operator of the installation. */
 export interface Authority {
   readonly integrationIds: readonly string[]
   readonly isInstallation: boolean
@@ -62,8 +62,8 @@ export interface DeliveryKey {
 }
 
 /**
- * Takes a delivery for this transaction. The same one that comes meanwhile waits here until this one is answered.
- * @returns false when it was answered before
+ * Takes a delivery for this transaction. A concurrent copy of it waits here until this one is answered.
+ * @returns  false when it was answered before
  */
 export const takeDelivery = async (tx: Db, it: DeliveryKey): Promise<boolean> => {
   const taken = await tx.run(sql`
@@ -82,8 +82,8 @@ export const answeredDelivery = (tx: Db, it: DeliveryKey): Promise<{ status: num
     select status, reply from git_deliveries
     where provider = ${it.provider} and authority = ${it.authority} and delivery_id = ${it.deliveryId}`)
 
-/** Hosts offer to send one again for some days only. */
-export const forgetOldDeliveries = (db: Db): Promise<number> =>
+/** Hosts offer redelivery only for some days. */
+export const deleteOldDeliveries = (db: Db): Promise<number> =>
   db.run(sql`delete from git_deliveries where received_at < now() - interval '30 days'`)
 
 export interface GitDeployment {
@@ -95,8 +95,8 @@ export interface GitDeployment {
 }
 
 /**
- * The deployments from git that an authority speaks for. An integration's secret speaks for those that name it, and for
- * those of its workspace that name none; the installation's for all whose integration has no secret of its own.
+ * The deployments from git that an authority may affect. An integration's secret covers those that name it, and those of
+ * its workspace that name none; the installation's secret covers all whose integration has no secret of its own.
  */
 export const deploymentsOfAuthority = (db: Db, authority: Authority): Promise<GitDeployment[]> =>
   db.rows(sql`
@@ -121,7 +121,7 @@ export interface WatchedBranch {
 export const watchedBranch = (db: Db, deploymentId: string): Promise<WatchedBranch | undefined> =>
   db.row(sql`select deployment_id, ref, sha, failures from watched_branches where deployment_id = ${deploymentId}`)
 
-/** Remembers the newest commit of a branch, and when to look again. */
+/** Remembers the newest commit of a branch, and when to poll again. */
 export const rememberBranch = (
   tx: Db,
   it: { deploymentId: string; ref: string; sha: string; isWebhook: boolean; lookInMs: number },
@@ -135,7 +135,7 @@ export const rememberBranch = (
         webhook_at = coalesce(excluded.webhook_at, watched_branches.webhook_at)`)
 
 export interface LatestRevision {
-  /** Null as long as nobody has looked where its branch is. */
+  /** Null until its branch was resolved. */
   readonly sha: string | null
   readonly is_open: boolean
 }
@@ -152,11 +152,11 @@ export interface DueBranch {
   readonly repo_url: string
   readonly repo_ref: string
   readonly failures: number
-  /** For how long webhooks keep us from looking, in milliseconds; 0: none came lately. */
+  /** For how long webhooks make polling unnecessary, in milliseconds; 0: none came lately. */
   readonly told_ms: number
 }
 
-/** All deployments that build on push of the repositories of which one is due, so that one look serves all of them. */
+/** All deployments that build on push, of repositories with one that is due, so that one poll serves all of them. */
 export const dueBranches = (db: Db, toldMs: number): Promise<DueBranch[]> =>
   db.rows(sql`
     with watched as (
@@ -177,7 +177,7 @@ export const dueBranches = (db: Db, toldMs: number): Promise<DueBranch[]> =>
         and other.integration_id is not distinct from it.integration_id)
     order by deployment_id limit 500`)
 
-/** Says when to look next; before the look, so that no crash makes us look all the time. */
+/** Schedules the next polls; done before the poll, so that a crash does not cause constant polling. */
 export const planLooks = (
   db: Db,
   looks: readonly { deploymentId: string; ref: string; inMs: number }[],
@@ -195,8 +195,8 @@ export const countFailures = (db: Db, deploymentIds: readonly string[], isFailur
     update watched_branches set failures = case when ${isFailure} then failures + 1 else 0 end
     where deployment_id = any(${deploymentIds}::uuid[])`)
 
-/** After a time in which nobody could tell us anything: each branch is looked at once, spread over a while. */
-export const lookSoon = (db: Db, withinMs: number): Promise<number> =>
+/** After a time without webhooks: schedules one poll of each branch, spread over a while. */
+export const pollSoon = (db: Db, withinMs: number): Promise<number> =>
   db.run(sql`
     update watched_branches
     set look_at = least(look_at, now() + random() * ${withinMs} * interval '1 millisecond')`)

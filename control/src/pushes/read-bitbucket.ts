@@ -1,5 +1,5 @@
 /**
- * Deliveries of Bitbucket Cloud. One may tell of several refs; it names no files, and shortens the commits of pull
+ * Parses deliveries of Bitbucket Cloud. One may report several refs; it names no files, and shortens the commits of pull
  * requests.
  * @see https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/
  */
@@ -54,7 +54,7 @@ export function readBitbucket(event: string, payload: unknown): GitEvent[] {
 }
 
 const addressesOf = (it: z.output<typeof repository>): string[] =>
-  // The page is also where git clones from; without it, the name is enough.
+  // The address of the page is also the clone address; without it, the name is enough.
   addresses([it.links?.html.href, `https://bitbucket.org/${it.full_name}`])
 
 function pushesOf(it: z.output<typeof pushPayload>): Push[] {

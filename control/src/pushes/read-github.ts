@@ -1,5 +1,5 @@
 /**
- * Deliveries of GitHub, and of Gitea and Forgejo, which speak nearly the same.
+ * Parses deliveries of GitHub, and of Gitea and Forgejo, whose format is nearly the same.
  * @see https://docs.github.com/en/webhooks/webhook-events-and-payloads#push
  * @see https://docs.gitea.com/usage/webhooks
  */
@@ -7,7 +7,7 @@ import { z } from "zod"
 import { addresses, changedPathsOf, commits, fullSha, isNoCommit, text } from "./payload.js"
 import type { GitEvent, PullRequestEvent, Push } from "./push.js"
 
-// GitHub lists no more of a push (its documentation of the push event).
+// The most commits that GitHub lists for a push (its documentation of the push event).
 const mostCommits = 2048
 
 const repository = z.object({ clone_url: text, ssh_url: text, html_url: text, git_url: text, url: text })
@@ -56,7 +56,7 @@ function pushOf(it: z.output<typeof pushPayload>): Push {
   const listed = it.commits ?? []
   const isCreated = it.created ?? isNoCommit(it.before)
   const head = it.head_commit ?? listed.find(({ id }) => id === it.after)
-  // What a forced push took away, and what a new branch differs from, is in no list of commits.
+  // Lists of commits lack what a forced push removed, and how a new branch differs.
   const isComplete =
     !isCreated &&
     !it.forced &&
@@ -89,13 +89,13 @@ function pullOf(it: z.output<typeof pullPayload>): GitEvent {
     number,
     title: pull.title,
     action: kept,
-    // Gitea tells that labels have changed, but not which.
+    // Gitea reports that labels have changed, but not which.
     areLabelsAll: !it.label,
     labels: kept === "labeled" ? (it.label ? [it.label.name] : all) : [],
     baseBranch: pull.base.ref,
     headRef: `refs/pull/${number}/head`,
     headSha: fullSha(pull.head.sha),
-    // A fork that was deleted has no repository any more.
+    // A deleted fork has no repository any more.
     isFork: !pull.base.repo || pull.head.repo?.full_name !== pull.base.repo.full_name,
   } satisfies PullRequestEvent
 }

@@ -1,5 +1,5 @@
 /**
- * Deliveries of GitLab.
+ * Parses deliveries of GitLab.
  * @see https://docs.gitlab.com/user/project/integrations/webhook_events/
  */
 import { z } from "zod"
@@ -24,7 +24,7 @@ const mergePayload = z.object({
     iid: z.int().positive().max(2_147_483_647),
     title: z.string(),
     action: text,
-    // Of the commit before a push; absent when something else was updated.
+    // The commit before a push; absent when something else was updated.
     oldrev: text,
     source_branch: z.string(),
     target_branch: z.string(),
@@ -54,7 +54,7 @@ function pushOf(it: z.output<typeof pushPayload>): Push {
     isCreated,
     commits: count,
     message: listed.find(({ id }) => id === it.after)?.message ?? "",
-    // GitLab lists 20 commits at most, and does not say that a push was forced: then it counts none.
+    // GitLab lists 20 commits at most, and reports no forced push: for one it counts zero commits.
     changedPaths: !isCreated && count > 0 && listed.length === count ? changedPathsOf(listed) : undefined,
   }
 }

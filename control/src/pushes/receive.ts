@@ -1,6 +1,6 @@
 /**
- * Takes deliveries of git hosts. What a delivery brings about is committed before it is answered, in one transaction
- * with its id: a control plane that dies after the answer has lost nothing, and one that dies before has done nothing.
+ * Receives deliveries of git hosts. The effect of a delivery is committed before it is answered, in one transaction with its
+ * id: a control plane that dies after the answer has lost nothing, and one that dies before has done nothing.
  */
 import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Database, Db } from "@superstep/toolkit/db/database"
@@ -28,9 +28,9 @@ export interface Receiver {
   readonly db: Database
   readonly log: Log
   readonly key: MasterKey
-  /** The installation's own webhook secrets: none, one, or two while one is being changed. */
+  /** The installation's own webhook secrets: none, one, or two while one is being replaced. */
   readonly webhookSecrets: readonly Secret[]
-  /** How long after a push the branch is looked at once more, in milliseconds; 0: never. */
+  /** How long after a push the branch is polled once more, in milliseconds; 0: never. */
   readonly lookMs: number
 }
 
@@ -40,14 +40,14 @@ export interface DeliveryReply {
   readonly deployments: readonly Outcome[]
 }
 
-/** What else wants to know of pull requests. */
+/** Called for each event of a pull request. */
 export type OnPullRequest = (
   tx: Db,
   deployments: readonly GitDeployment[],
   event: PullRequestEvent,
 ) => Promise<Outcome[]>
 
-/** A delivery as it comes in: its headers, and its body once it is worth reading. */
+/** An incoming delivery: its headers, and its body, which is read only if they look valid. */
 export interface Arrival {
   readonly provider: Provider
   readonly header: Header
@@ -56,8 +56,8 @@ export interface Arrival {
 
 /**
  * @param integrationId  when the address names one, only its secrets count
- * @throws Unauthenticated  no signature, or one of nobody; where the headers tell, the body is not read (H1)
- * @throws InvalidInput     signed, but not what this host sends
+ * @throws Unauthenticated  no valid signature; if the headers show it, the body is not read (H1)
+ * @throws InvalidInput     signed, but not in the format of this host
  */
 export async function receive(
   receiver: Receiver,
@@ -89,14 +89,14 @@ export async function receive(
 const nameOf = ({ integrationIds, isInstallation }: Authority): string =>
   [...(isInstallation ? ["installation"] : []), ...integrationIds].join(",")
 
-/** Whoever may have signed a delivery. */
+/** Someone whose secret may have signed a delivery. */
 interface Signer {
   /** Undefined: the operator of the installation. */
   readonly integrationId: string | undefined
   readonly secrets: readonly string[]
 }
 
-/** @throws Unauthenticated  nobody here can have given this proof, whatever the body is */
+/** @throws Unauthenticated  none of our secrets can have produced this proof, whatever the body is */
 async function signersOf(
   { db, key, log, webhookSecrets }: Receiver,
   { provider, proof }: { provider: Provider; proof: string },
@@ -131,7 +131,7 @@ function authorityOf(signers: readonly Signer[], isSigned: (secret: string) => b
 }
 
 const wrongProof = () =>
-  new Unauthenticated("the delivery's signature does not fit: the secret at the git host is another one")
+  new Unauthenticated("the delivery's signature is wrong: the secret at the git host differs from the stored one")
 
 async function act(
   receiver: Receiver,
@@ -165,28 +165,28 @@ async function push({ key, lookMs }: Receiver, tx: Db, it: GitDeployment, event:
   const { deployment_id, name } = it
   const decision = decidePush(it, event)
   if ("ignored" in decision) {
-    await passOver(tx, it, event, lookMs)
+    await skipPush(tx, it, event, lookMs)
     return { deployment_id, name, result: "ignored", detail: decision.ignored, revision_id: null }
   }
   const built = await buildPush(tx, key, it, { sha: decision.build, ref: event.ref, isWebhook: true, lookInMs: lookMs })
   return { deployment_id, name, ...built }
 }
 
-/** A push that is left alone is known all the same: the look that follows must not build it. */
-async function passOver(tx: Db, it: GitDeployment, { ref, after }: Push, lookMs: number): Promise<void> {
+/** Remembers a push that is not built: the next poll must not build it either. */
+async function skipPush(tx: Db, it: GitDeployment, { ref, after }: Push, lookMs: number): Promise<void> {
   if (after === null || !it.source_config.build_on_push || watchedRef(it.repo_ref) !== ref) return
   await knowPush(tx, it, { sha: after, ref, isWebhook: true, lookInMs: lookMs })
 }
 
 function summary(events: readonly GitEvent[], deployments: readonly Outcome[]): DeliveryReply {
   const accepted = deployments.filter(({ result }) => result === "accepted").length
-  if (accepted > 0) return { result: "accepted", detail: `it changes ${accepted} deployment(s)`, deployments }
+  if (accepted > 0) return { result: "accepted", detail: `${accepted} deployment(s) are being changed`, deployments }
   const other = events.find((event) => event.kind === "other")
   const detail =
     deployments.length > 0
-      ? "no deployment changes, for the reasons below"
+      ? "no deployment is changed, for the reasons below"
       : other?.kind === "other"
-        ? `${other.what} changes nothing here`
-        : "no deployment here is made from this repository"
+        ? `${other.what} has no effect here`
+        : "no deployment is built from this repository"
   return { result: "ignored", detail, deployments }
 }

@@ -1,13 +1,13 @@
-/** Tells whether two addresses mean one repository. Pure. */
+/** Recognizes different addresses of one repository. Pure. */
 
-// `git@github.com:acme/shop.git`, which git reads as ssh.
+// `git@github.com:acme/shop.git`, which git treats as ssh.
 const scpForm = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)(.+)$/
 
 /**
- * One text for all addresses of a repository: https or ssh, with `.git` or without, whatever the host's capitals. Hosts
- * fold the capitals of owners and names too; only paths of this machine are told apart by them. The port counts for
- * http(s): a host's ssh port says nothing about which host it is.
- * @returns `github.com/acme/shop`, or undefined for what is no address
+ * One text for all addresses of a repository: https or ssh, with or without `.git`, ignoring case in the host. Hosts ignore
+ * the case of owners and names too; only paths of this machine are case-sensitive. The port counts for http(s): a host's
+ * ssh port does not say which host it is.
+ * @returns  `github.com/acme/shop`, or undefined for text that is no address
  */
 export function repositoryKey(address: string): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return keyOfUrl(address)
@@ -35,7 +35,7 @@ const trimmed = (path: string): string =>
     .replace(/\/+$/, "")
     .replace(/\.git$/i, "")
 
-/** The path of a repository on its host, such as `acme/shop`, with its capitals; undefined for what is on no host. */
+/** The path of a repository on its host, such as `acme/shop`, in its own case; undefined if it is on no host. */
 export function repositoryPath(address: string): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) {
     return URL.canParse(address) ? decoded(trimmed(new URL(address).pathname)) : undefined
@@ -48,7 +48,7 @@ function decoded(path: string): string | undefined {
   try {
     return decodeURIComponent(path)
   } catch {
-    // Not an encoding at all, so no repository of a host either.
+    // Invalid percent encoding, so no repository of a host either.
     return undefined
   }
 }

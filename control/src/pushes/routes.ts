@@ -1,15 +1,15 @@
-/** HTTP for deliveries, which ask for a signature in place of a key, and for the settings of webhooks. */
+/** HTTP for deliveries, which need a signature in place of an API key, and for the settings of webhooks. */
 import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
 import { optionalParameter, uuid } from "../http/fields.js"
 import { answerOnce } from "../http/idempotency.js"
-import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
+import { ignoredFields, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
 import { findIntegration } from "../integrations/operations.js"
 import type { MasterKey } from "../secrets/seal.js"
 import { type BodyRoom, createBodyRoom } from "./body-room.js"
-import { findWebhook, forgetWebhook, setWebhook } from "./operations.js"
+import { findWebhook, removeWebhookSettings, setWebhook } from "./operations.js"
 import { type Provider, providers } from "./push.js"
 import { type OnPullRequest, type Receiver, receive } from "./receive.js"
 import { deliveryReply, renderWebhook, webhookBody, webhookFields, webhookReply } from "./schema.js"
@@ -17,7 +17,7 @@ import { deliveryReply, renderWebhook, webhookBody, webhookFields, webhookReply 
 export const isDeliveryPath = (path: string): boolean =>
   /^(\/api-host)?\/v1\/integrations\/(github|gitlab|gitea|bitbucket)\/webhook$/.test(path)
 
-/** Adds them; they have to come before the routes that ask for a key. */
+/** Adds the routes of deliveries; call it before the routes that need a key. */
 export function addDeliveryRoutes(api: Api, receiver: Receiver, onPullRequest: OnPullRequest): void {
   const room = createBodyRoom()
   for (const provider of providers) addDelivery(api, { provider, receiver, room, onPullRequest })
@@ -37,17 +37,20 @@ function addDelivery(
     {
       method: "post",
       path: `/v1/integrations/${provider}/webhook`,
-      summary: `Takes a webhook of ${titles[provider]}, proved by its signature; no API key.`,
+      summary: `Receives a webhook of ${titles[provider]}; requires a valid signature and no API key.`,
       query: z.object({
-        integration_id: optionalParameter(uuid).openapi({ description: "only this integration's secrets count" }),
+        integration_id: optionalParameter(uuid).openapi({ description: "accept only this integration's secrets" }),
       }),
       responses: {
-        200: { description: "nothing to do, and why; or it came before", schema: deliveryReply },
-        202: { description: "revisions were made", schema: deliveryReply },
-        401: { description: "not signed, or with another secret" },
+        200: { description: "nothing to do, with the reason; or a repeated delivery", schema: deliveryReply },
+        202: { description: "revisions were created", schema: deliveryReply },
+        401: { description: "not signed, or signed with another secret" },
         413: { description: "larger than 25 MB" },
-        422: { description: "signed, but not what this host sends" },
-        503: { description: "too many are being received, or it did not come to its end: Retry-After says when" },
+        422: { description: "signed, but not in the format of this host" },
+        503: {
+          description:
+            "too many deliveries are being received, or the body did not arrive in time: retry after Retry-After",
+        },
       },
     },
     async ({ c, query }) => {
@@ -98,13 +101,13 @@ function addPut(api: Api, { db, log, key }: WebhookRoutes): void {
     {
       method: "put",
       ...onePath,
-      summary: "Says how an integration's host speaks, and what its webhooks are signed with.",
+      summary: "Sets the provider of an integration's host and the secrets of its webhooks.",
       body: webhookBody,
       responses: { 200: oneReply, ...notFound, 422: { description: "the body is malformed" } },
     },
     async ({ c, params, body, bodyText }) => {
       const ids = { workspaceId: c.get("caller").workspaceId, integrationId: params.integration_id }
-      if (bodyText.trim() !== "") tellIgnored(c, ignoredFields(JSON.parse(bodyText), webhookFields))
+      if (bodyText.trim() !== "") setIgnoredFieldsHeader(c, ignoredFields(JSON.parse(bodyText), webhookFields))
       const wanted = { provider: body.provider ?? undefined, secrets: body.secrets ?? [] }
       return answerOnce(db, { c, bodyText, workspaceId: ids.workspaceId }, async (tx) => {
         const { host } = await findIntegration(tx, ids.workspaceId, ids.integrationId)
@@ -122,7 +125,7 @@ function addRead(api: Api, { db }: WebhookRoutes): void {
     {
       method: "get",
       ...onePath,
-      summary: "Reads the settings of an integration's webhook.",
+      summary: "Returns the settings of an integration's webhook.",
       responses: { 200: oneReply, ...notFound },
     },
     async ({ c, params }) => {
@@ -138,11 +141,14 @@ function addDelete(api: Api, { db, log }: WebhookRoutes): void {
     {
       method: "delete",
       ...onePath,
-      summary: "Forgets the settings of an integration's webhook; its deliveries are refused from then on.",
-      responses: { 204: { description: "forgotten" }, ...notFound },
+      summary: "Deletes the settings of an integration's webhook; its deliveries are refused from then on.",
+      responses: { 204: { description: "deleted" }, ...notFound },
     },
     async ({ c, params }) => {
-      await forgetWebhook(db, { workspaceId: c.get("caller").workspaceId, integrationId: params.integration_id })
+      await removeWebhookSettings(db, {
+        workspaceId: c.get("caller").workspaceId,
+        integrationId: params.integration_id,
+      })
       log.info({ integration_id: params.integration_id }, "webhook settings removed")
       return c.body(null, 204)
     },

@@ -1,4 +1,4 @@
-/** What the requests and replies about webhooks look like; a secret goes in and never comes out. */
+/** The format of requests and replies about webhooks; a reply never contains a secret. */
 import { z } from "@hono/zod-openapi"
 import { text } from "../http/fields.js"
 import { providers } from "./push.js"
@@ -8,7 +8,9 @@ export const deliveryReply = z
   .object({
     result: z.enum(["accepted", "ignored"]),
     detail: z.string(),
-    is_repeated: z.boolean().openapi({ description: "the delivery came before, and nothing was done for this one" }),
+    is_repeated: z
+      .boolean()
+      .openapi({ description: "true: the delivery was received before, and this one had no effect" }),
     deployments: z.array(
       z.object({
         deployment_id: z.string(),
@@ -27,12 +29,12 @@ const oneLine = /^[^\u0000-\u001f\u007f]+$/
 const secret = text.regex(oneLine, "expected one line of text").min(16).max(1024)
 
 export const webhookFields = {
-  provider: z.enum(providers).nullish().openapi({ description: "needed where the host is none that everybody knows" }),
+  provider: z.enum(providers).nullish().openapi({ description: "required unless the host is well known" }),
   secrets: z
     .array(secret)
     .max(2)
     .nullish()
-    .openapi({ description: "all of them are good; give the old and the new one while you change it at the host" }),
+    .openapi({ description: "each is accepted; send the old and the new one while you change the secret at the host" }),
 }
 export const webhookBody = z.object(webhookFields)
 
@@ -40,8 +42,8 @@ export const webhookReply = z
   .object({
     integration_id: z.string(),
     provider: z.enum(providers),
-    secrets: z.int().openapi({ description: "how many are stored" }),
-    path: z.string().openapi({ description: "where the host sends to, below the address of this API" }),
+    secrets: z.int().openapi({ description: "the number of stored secrets" }),
+    path: z.string().openapi({ description: "the path for the host's deliveries, below the address of this API" }),
     updated_at: z.iso.datetime(),
   })
   .openapi("IntegrationWebhook")

@@ -1,9 +1,10 @@
 /**
- * Tells git hosts what became of their commits. The outbox `commit_statuses` keeps the newest state of each revision
- * until the host has it: a kill loses none, and a state that was overtaken is not sent. A host that refuses is noted in
- * the revision's build log and changes nothing else. `stop` returns when no call is open any more.
+ * Reports the status of commits to git hosts. The outbox `commit_statuses` keeps the newest state of each revision until the
+ * host has accepted it: a kill loses none, and outdated states are not sent. A refusal by a host is logged in the revision's
+ * build log and changes nothing else. `stop` resolves when no call is open any more.
  */
 import type { Database } from "@superstep/toolkit/db/database"
+import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import type { Log } from "@superstep/toolkit/log/log"
 import { addressKind } from "@superstep/toolkit/webhooks/addresses"
 import { retryDelayMs } from "@superstep/toolkit/webhooks/retry"
@@ -12,7 +13,6 @@ import { publicUrl } from "../deployments/deployment.js"
 import { credentialsOf } from "../integrations/operations.js"
 import { hideSecrets } from "../logs/hide-secrets.js"
 import { appendLogLines } from "../logs/operations.js"
-import { type Repeated, repeated } from "../pipeline/repeated.js"
 import { CannotOpen, type MasterKey } from "../secrets/seal.js"
 import { type CommitStatus, originOf, statusRequest, verdictOn } from "./commit-status.js"
 import { type Provider, providerOfHost } from "./push.js"
@@ -22,9 +22,9 @@ export interface StatusSender {
   readonly db: Database
   readonly log: Log
   readonly key: MasterKey
-  /** Where agents are reached from outside. */
+  /** The public address of agents. */
   readonly agentsUrl: string
-  /** Where this API is reached from outside. */
+  /** The public address of this API. */
   readonly apiUrl: string
   /** Whether a git host may be on this machine: only while the platform itself listens nowhere else. */
   readonly allowsLoopback: boolean
@@ -33,10 +33,10 @@ export interface StatusSender {
 const callMs = 15_000
 const leaseMs = 60_000
 const safetyMs = 5000
-// Seven tries in all, the last a day after the first: by then nobody waits for it any more.
+// Seven tries in all, the last a day after the first: after that nobody needs it any more.
 const delaysMs = [5000, 30_000, 300_000, 1_800_000, 14_400_000, 64_800_000]
 
-export function startStatusSender(sender: StatusSender): Repeated {
+export function startStatusSender(sender: StatusSender): Pick<Repeated, "wake" | "stop"> {
   const stopping = new AbortController()
   let isFirst = true
   const pass = async () => {
@@ -45,7 +45,7 @@ export function startStatusSender(sender: StatusSender): Repeated {
       isFirst = false
       await sendDue(sender, stopping.signal)
     } catch (err) {
-      sender.log.warn({ err }, "commit statuses could not be sent; it is tried again")
+      sender.log.warn({ err }, "commit statuses could not be sent; retrying")
     }
   }
   const passes = repeated(pass, safetyMs)
@@ -74,8 +74,12 @@ async function send(sender: StatusSender, it: DueStatus, signal: AbortSignal): P
   const provider = it.provider ?? providerOfHost(it.host)
   const origin = originOf(it.repo_url, it.host)
   if (!provider || !origin) {
-    // An integration that is only there to fetch with.
-    await settleStatus(db, { ...done, isSent: false, error: "the host's kind is not known, or it is another host" })
+    // An integration that is used only for fetching.
+    await settleStatus(db, {
+      ...done,
+      isSent: false,
+      error: "the provider of the host is unknown, or the repository is on another host than the integration",
+    })
     return
   }
   const ids = { workspaceId: it.workspace_id, integrationId: it.integration_id }
@@ -84,16 +88,16 @@ async function send(sender: StatusSender, it: DueStatus, signal: AbortSignal): P
     throw error
   })
   if (credentials?.kind !== "token") {
-    await settleStatus(db, { ...done, isSent: false, error: "the integration has no token that can be opened" })
+    await settleStatus(db, { ...done, isSent: false, error: "the integration has no token, or it cannot be decrypted" })
     return
   }
   const request = statusRequest(provider, { repoUrl: it.repo_url, origin, credentials }, statusOf(sender, it))
   if (!request) {
-    await settleStatus(db, { ...done, isSent: false, error: "the repository has no name on its host" })
+    await settleStatus(db, { ...done, isSent: false, error: "the repository's address contains no owner and name" })
     return
   }
   const guard = guardOf(sender)
-  // A name is judged when it is resolved; what is an address already is judged here.
+  // A host name is checked when it is resolved; an IP address is checked here.
   const literal = new URL(request.url).hostname.replace(/^\[|\]$/g, "")
   const refusal = /^[\d.]+$|:/.test(literal) ? guard(literal) : undefined
   const answer = refusal ? { error: refusal } : await callHost({ ...request, guard, timeoutMs: callMs, signal })
@@ -103,13 +107,13 @@ async function send(sender: StatusSender, it: DueStatus, signal: AbortSignal): P
   await settle(sender, it, provider, refusal ? { status: 400, reply } : { ...answer, reply })
 }
 
-/** Git hosts of the operator's own network are usual; where clouds keep their credentials there is none. */
+/** Git hosts in the operator's own network are common; the addresses of cloud credentials are always refused. */
 const guardOf =
   ({ allowsLoopback }: StatusSender) =>
   (address: string): string | undefined => {
     const kind = addressKind(address)
     if (kind === "public" || kind === "private" || (kind === "loopback" && allowsLoopback)) return undefined
-    return `${address} is no address of a git host`
+    return `${address} is not allowed as the address of a git host`
   }
 
 function statusOf({ agentsUrl, apiUrl }: StatusSender, it: DueStatus): CommitStatus {
@@ -144,14 +148,14 @@ async function settle(
   }
   const why = status === undefined ? (error ?? "no answer") : `${status} ${reply.slice(0, 300)}`.trimEnd()
   const delayMs = verdict === "again" ? retryDelayMs(delaysMs, it.attempts, Math.random()) : undefined
-  log.info({ revision_id: it.revision_id, host: it.host, why, delay_ms: delayMs }, "a commit status was not taken")
+  log.info({ revision_id: it.revision_id, host: it.host, why, delay_ms: delayMs }, "a commit status was refused")
   if (delayMs !== undefined) {
     await delayStatus(db, { ...done, delayMs, error: why })
     return
   }
   await db.transaction(async (tx) => {
-    // In the pipeline's order of locks: what belongs to the revision first, its status (by the trigger) last.
-    const message = `${it.host} did not take the status "${it.wanted}" of commit ${it.sha}: ${why}`
+    // In the pipeline's order of locks: first what belongs to the revision, last its status (by the trigger).
+    const message = `${it.host} refused the status "${it.wanted}" of commit ${it.sha}: ${why}`
     await appendLogLines(tx, it.revision_id, "build", [{ message, level: "WARNING" }])
     await settleStatus(tx, { ...done, isSent: false, error: why })
   })

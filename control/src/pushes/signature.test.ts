@@ -7,7 +7,7 @@ const secret = "It's a Secret to Everybody"
 // GitHub's published example: docs.github.com, "Validating webhook deliveries", testing.
 const githubs = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
 
-test("GitHub's published example is a proof, and with any change it is none", () => {
+test("GitHub's published example is a valid proof, and any change invalidates it", () => {
   assert.ok(isProof("github", githubs, secret, body))
 
   assert.ok(!isProof("github", githubs, `${secret} `, body))
@@ -25,7 +25,7 @@ test("GitHub's published example is a proof, and with any change it is none", ()
   }
 })
 
-test("Gitea signs without a prefix, Bitbucket with one, and GitLab shows the secret itself", () => {
+test("Gitea signs without a prefix, Bitbucket with one, and GitLab sends the secret itself", () => {
   assert.ok(isProof("gitea", githubs.slice("sha256=".length), secret, body))
   assert.ok(isProof("bitbucket", githubs, secret, body))
   assert.ok(isProof("gitlab", secret, secret, body))
@@ -40,7 +40,7 @@ test("each host's own header counts, and no other", () => {
 
   assert.equal(presentedProof("github", only("x-hub-signature-256")), "proof")
   assert.equal(presentedProof("github", only("x-gitlab-token")), undefined)
-  // SHA-1, which GitHub still sends beside the other.
+  // SHA-1, which GitHub still sends too.
   assert.equal(presentedProof("github", only("x-hub-signature")), undefined)
   assert.equal(presentedProof("gitea", only("x-hub-signature-256")), "proof")
   assert.equal(presentedProof("gitlab", only("x-gitlab-token")), "proof")

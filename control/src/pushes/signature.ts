@@ -1,4 +1,4 @@
-/** Tells whether a delivery was made by somebody who knows the secret. Works on the bytes as they came. Pure. */
+/** Verifies that the sender of a delivery knows the secret. Works on the raw bytes. Pure. */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto"
 import type { Provider } from "./push.js"
 
@@ -13,7 +13,7 @@ const signatureHeaders: Readonly<Record<Provider, readonly string[]>> = {
   bitbucket: ["x-hub-signature"],
 }
 
-/** What the sender shows as its proof; undefined when it shows none. */
+/** The sender's proof; undefined when it sent none. */
 export function presentedProof(provider: Provider, header: Header): string | undefined {
   for (const name of signatureHeaders[provider]) {
     const value = header(name)
@@ -24,12 +24,12 @@ export function presentedProof(provider: Provider, header: Header): string | und
 
 const signature = /^(?:sha256=)?([0-9a-f]{64})$/i
 
-/** Whether it can be a proof of any body; GitLab's is the secret itself, and proves every body. */
+/** Whether it can be a proof of any body; GitLab's proof is the secret itself, and proves every body. */
 export const mayProve = (provider: Provider, proof: string): boolean => provider === "gitlab" || signature.test(proof)
 
 /**
- * Compares in constant time: how long it takes tells nothing about the right answer.
- * @param body  the raw bytes: parsed and written anew, they would have another signature
+ * Compares in constant time: the duration reveals nothing about the right proof.
+ * @param body  the raw bytes: parsed and serialized again, they would have another signature
  * @see https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries (also their example)
  */
 export function isProof(provider: Provider, proof: string, secret: string, body: Uint8Array): boolean {
@@ -39,6 +39,6 @@ export function isProof(provider: Provider, proof: string, secret: string, body:
   return equal(Buffer.from(hex, "hex"), createHmac("sha256", secret).update(body).digest())
 }
 
-// Of one length whatever was sent, which is what the comparison asks for.
+// Always of the same length, as the comparison requires.
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
 const equal = (one: Buffer, other: Buffer): boolean => one.length === other.length && timingSafeEqual(one, other)

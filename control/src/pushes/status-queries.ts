@@ -1,11 +1,11 @@
-/** The table `commit_statuses`: rows come from a trigger on `revisions`, and are sent from here. */
+/** The table `commit_statuses`: a trigger on `revisions` inserts rows, and this module sends them. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { RevisionStatus } from "../revisions/revision.js"
 import type { CommitState } from "./commit-status.js"
 import type { Provider } from "./push.js"
 
-/** The trigger of `commit_statuses` says here that there is something to send. */
+/** The trigger of `commit_statuses` notifies here that there is something to send. */
 export const statusChannel = "superstep_commit_status"
 
 export interface DueStatus {
@@ -23,11 +23,11 @@ export interface DueStatus {
   readonly route_name: string
   readonly integration_id: string
   readonly host: string
-  /** As the integration's settings say; null when they say nothing. */
+  /** From the integration's settings; null when they do not set it. */
   readonly provider: Provider | null
 }
 
-/** Takes what is due, for as long as one call may take: when its sender dies, it is due again. */
+/** Takes statuses that are due, for as long as one call may take: when the sender dies, they are due again. */
 export const takeDueStatuses = (db: Db, leaseMs: number): Promise<DueStatus[]> =>
   db.rows(sql`
     with taken as (
@@ -43,7 +43,7 @@ export const takeDueStatuses = (db: Db, leaseMs: number): Promise<DueStatus[]> =
       join integrations i on i.workspace_id = d.workspace_id and i.integration_id = d.integration_id
       left join integration_webhooks w on w.integration_id = i.integration_id`)
 
-/** What was to be sent is, unless something else is by now. */
+/** Marks the sent state as done, unless another state is wanted by now. */
 export const settleStatus = (
   db: Db,
   it: { revisionId: string; state: CommitState; isSent: boolean; error: string | null },
@@ -53,7 +53,7 @@ export const settleStatus = (
       due_at = case when wanted <> ${it.state} then now() end, attempts = 0
     where revision_id = ${it.revisionId}`)
 
-/** Tries the same again later, unless something else is wanted by now. */
+/** Schedules a retry, unless another state is wanted by now. */
 export const delayStatus = (
   db: Db,
   it: { revisionId: string; state: CommitState; delayMs: number; error: string },
@@ -63,6 +63,6 @@ export const delayStatus = (
       due_at = case when wanted = ${it.state} then now() + ${it.delayMs} * interval '1 millisecond' else now() end
     where revision_id = ${it.revisionId}`)
 
-/** What a former process had taken is due at once. */
+/** Makes statuses that a former process had taken due at once. */
 export const freeTakenStatuses = (db: Db): Promise<number> =>
   db.run(sql`update commit_statuses set due_at = now() where due_at is not null`)

@@ -1,4 +1,4 @@
-/** Commit statuses: what each host is sent, and what becomes of it when the host does not want it. */
+/** Commit statuses: the request to each host, and what happens when the host refuses it. */
 import assert from "node:assert/strict"
 import { after, before, beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
@@ -58,7 +58,7 @@ async function deployment(provider: Provider | undefined, given = token) {
   return { deploymentId: reply.body.id as string, revisionId: reply.body.latest_revision_id as string }
 }
 
-/** What the pipeline writes, as far as a host gets to hear of it. */
+/** Writes the parts of the pipeline's state that a host gets. */
 const become = (revisionId: string, status: string, error: { code?: string; message?: string } = {}) =>
   api.db.run(sql`
     update revisions set status = ${status}, commit_sha = ${sha}, error_code = ${error.code ?? null},
@@ -78,7 +78,7 @@ const expected: Readonly<Record<Provider, readonly string[]>> = {
   bitbucket: ["INPROGRESS", "SUCCESSFUL", "FAILED", "STOPPED"],
 }
 for (const provider of providers) {
-  test(`${provider} is told of pending, success with the address, failure with the reason, and cancelled`, async () => {
+  test(`${provider} gets pending, success with the address, failure with the reason, and cancelled`, async () => {
     const { deploymentId, revisionId } = await deployment(provider)
     for (const [status, error] of [
       ["BUILDING", {}],
@@ -110,7 +110,7 @@ for (const provider of providers) {
   })
 }
 
-test("only the newest state is sent, and each once", async () => {
+test("only the newest state is sent, each once", async () => {
   const { revisionId } = await deployment("github")
   for (const status of ["BUILDING", "DEPLOYING", "DEPLOYED"]) await become(revisionId, status)
   await send()
@@ -123,7 +123,7 @@ test("only the newest state is sent, and each once", async () => {
   )
 })
 
-test("a deployed revision that crashes afterwards turns into a failure", async () => {
+test("the status of a deployed revision that crashes later becomes a failure", async () => {
   const { revisionId } = await deployment("github")
   await become(revisionId, "DEPLOYED")
   await send()
@@ -136,7 +136,7 @@ test("a deployed revision that crashes afterwards turns into a failure", async (
   )
 })
 
-test("a state that was taken by a process that died is sent by the next one", async () => {
+test("a state that a dead process had taken is sent by the next one", async () => {
   const { revisionId } = await deployment("gitea")
   await become(revisionId, "DEPLOYED")
   assert.equal((await takeDueStatuses(api.db, 60_000)).length, 1)
@@ -150,7 +150,7 @@ test("a state that was taken by a process that died is sent by the next one", as
   assert.equal((await outbox(revisionId))?.sent, "success")
 })
 
-test("a host that is away is asked again; one that refuses is noted in the log, and the revision stays as it is", async () => {
+test("an unreachable host is retried; a refusal is logged and does not change the revision", async () => {
   const { revisionId } = await deployment("github")
   await become(revisionId, "DEPLOYED")
   host.instead = { status: 502, body: "bad gateway" }
@@ -164,14 +164,14 @@ test("a host that is away is asked again; one that refuses is noted in the log, 
   const refused = await outbox(revisionId)
   assert.equal(refused?.is_due, false)
   const [line = "", ...others] = await logOf(revisionId)
-  assert.match(line, /did not take the status "success" of commit 4be1.*403.*not accessible/)
+  assert.match(line, /refused the status "success" of commit 4be1.*403.*not accessible/)
   assert.deepEqual(others, [])
   assert.ok(!line.includes(token))
   const row = await api.db.row<{ status: string }>(sql`select status from revisions where revision_id = ${revisionId}`)
   assert.equal(row?.status, "DEPLOYED")
 })
 
-test("a wrong token is the host's 401, and the log says so", async () => {
+test("a wrong token causes the host's 401, which the log shows", async () => {
   const { revisionId } = await deployment("gitlab", "another token")
   await become(revisionId, "DEPLOYED")
   await send()
@@ -179,7 +179,7 @@ test("a wrong token is the host's 401, and the log says so", async () => {
   assert.match((await logOf(revisionId)).join(), /401.*Bad credentials/)
 })
 
-test("a redirect is not followed, and this machine is only called where the platform itself is only here", async () => {
+test("redirects are not followed, and this machine is called only while the platform listens on loopback only", async () => {
   await using elsewhere = await fakeGitHost(token)
   const { revisionId } = await deployment("github")
   await become(revisionId, "BUILDING")
@@ -190,10 +190,10 @@ test("a redirect is not followed, and this machine is only called where the plat
   await send(false)
 
   assert.deepEqual([elsewhere.received, host.received], [[], []])
-  assert.match((await logOf(revisionId)).at(-1) ?? "", /127\.0\.0\.1 is no address of a git host/)
+  assert.match((await logOf(revisionId)).at(-1) ?? "", /127\.0\.0\.1 is not allowed as the address of a git host/)
 })
 
-test("an integration of a host that nobody knows is only there to fetch with", async () => {
+test("an integration for an unknown host is used only for fetching", async () => {
   const { revisionId } = await deployment(undefined)
   await become(revisionId, "DEPLOYED")
   await send()
@@ -202,7 +202,7 @@ test("an integration of a host that nobody knows is only there to fetch with", a
   assert.deepEqual(await logOf(revisionId), [])
 })
 
-test("a token goes to its own host and its API only", () => {
+test("a token is sent only to its own host and its API", () => {
   assert.equal(originOf("https://github.com/acme/shop", "github.com"), "https://github.com")
   assert.equal(originOf("git@github.com:acme/shop.git", "github.com"), "https://github.com")
   assert.equal(
@@ -234,7 +234,7 @@ test("a token goes to its own host and its API only", () => {
   )
 })
 
-test("a GitLab that has the state already has taken it; a limit of calls passes", () => {
+test("GitLab's refusal of an unchanged state counts as success; a rate limit is retried", () => {
   assert.equal(verdictOn("gitlab", 400, '{"message":"Cannot transition status via :enqueue from :pending"}'), "sent")
   assert.equal(verdictOn("github", 403, "You have exceeded a secondary rate limit"), "again")
   assert.equal(verdictOn("github", 429, ""), "again")

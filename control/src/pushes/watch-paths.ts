@@ -1,28 +1,28 @@
-/** Tells whether a push touches the files that a deployment is made of (`source_config.watch_paths`). Pure. */
+/** Decides whether a push changes the files of a deployment (`source_config.watch_paths`). Pure. */
 
-/** Says what is wrong with a pattern, or undefined. */
+/** Returns what is wrong with a pattern, or undefined. */
 export function watchPathProblem(pattern: string): string | undefined {
   if (pattern === "" || pattern.length > 255) return "is empty or longer than 255 characters"
   if (pattern.startsWith("/")) return "is absolute: give it relative to the repository's root"
-  if (pattern.startsWith("!")) return "begins with !: only what is watched is named"
+  if (pattern.startsWith("!")) return "starts with !: exclusions are not supported"
   return pattern.split("/").includes("..") ? "leaves the repository" : undefined
 }
 
 /**
- * A pattern is a file, a folder with all that is in it, or has `*` (within a name), `?` and `**` (any folders).
+ * A pattern is a file, a folder with everything in it, or contains `*` (within a name), `?` and `**` (any folders).
  * @param path  of a file, relative to the repository's root
  */
 export function isWatched(patterns: readonly string[], path: string): boolean {
   const parts = path.split("/")
   return patterns.some((pattern) => {
     const wanted = pattern.replace(/^\.\//, "").replace(/\/+$/, "").split("/")
-    // What is named may be a folder: then everything below it counts.
+    // A name may be a folder: then everything below it counts.
     return matches([...wanted, "**"], parts, matchesName)
   })
 }
 
 /**
- * Matches two lists, where `**` stands for any run of items. It goes back to the last `**` only, so the effort is the
+ * Matches two lists, where `**` stands for any run of items. It backtracks only to the last `**`, so the cost is the
  * product of the lengths, whatever the pattern.
  */
 function matches<T>(pattern: readonly string[], items: readonly T[], fits: (one: string, item: T) => boolean): boolean {

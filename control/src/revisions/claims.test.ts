@@ -13,6 +13,7 @@ import {
   freeFormerClaims,
   interruptRevision,
   nextDueMs,
+  type OpenStages,
   releaseClaim,
   renewClaims,
   skipSuperseded,
@@ -29,7 +30,9 @@ const revisionOf = async (db: Database, revisionId: string) => {
   return row ?? {}
 }
 
-const claim = (db: Database, owner = "home/1", leaseMs = 30_000) => claimNextRevision(db, { owner, leaseMs, stages })
+const everything: OpenStages = { all: stages, reserved: stages }
+const claim = (db: Database, owner = "home/1", leaseMs = 30_000) =>
+  claimNextRevision(db, { owner, leaseMs, open: everything, builds: 100 })
 
 test("a revision is worked on by one process (C1)", async () => {
   await using db = await database()
@@ -43,7 +46,7 @@ test("a revision is worked on by one process (C1)", async () => {
   )
 })
 
-test("a deployment has one pipeline: its oldest begun revision goes first (C2)", async () => {
+test("a deployment has one claim: on the oldest revision that has started (C2)", async () => {
   await using db = await database()
   const deploymentId = await addDeployment(db)
   const older = await addRevision(db, deploymentId, { stage: "deploy", status: "AWAITING_DEPLOY" })
@@ -53,12 +56,13 @@ test("a deployment has one pipeline: its oldest begun revision goes first (C2)",
   const claimed = [await claim(db), await claim(db), await claim(db)].map((it) => it?.revision_id)
   assert.deepEqual(claimed.sort(), [older, other, undefined].sort())
 
-  await db.run(sql`update revisions set stage = 'drain', lease_owner = null where revision_id = ${older}`)
-  const next = [(await claim(db))?.revision_id, (await claim(db))?.revision_id]
-  assert.deepEqual(next.sort(), [older, newer].sort())
+  await db.run(
+    sql`update revisions set stage = null, status = 'DEPLOYED', lease_owner = null where revision_id = ${older}`,
+  )
+  assert.equal((await claim(db))?.revision_id, newer)
 })
 
-test("the index, not the query alone, keeps a deployment to one claim (C2)", async () => {
+test("the index enforces one claim per deployment (C2)", async () => {
   await using db = await database()
   const deploymentId = await addDeployment(db)
   await addRevision(db, deploymentId, { stage: "deploy" })
@@ -69,7 +73,7 @@ test("the index, not the query alone, keeps a deployment to one claim (C2)", asy
   await assert.rejects(both, /revision_one_claim_of_a_deployment/)
 })
 
-test("a write whose claim is old changes nothing (C3)", async () => {
+test("a write with an old claim changes nothing (C3)", async () => {
   await using db = await database()
   await addRevision(db, await addDeployment(db))
   const slow = await claim(db, "home/1", 0)
@@ -91,7 +95,7 @@ test("a write whose claim is old changes nothing (C3)", async () => {
   )
 })
 
-test("a restarted process frees what its former self held, at once, and counts the death (C4)", async () => {
+test("a restarted process frees its former claims at once, and counts the death (C4)", async () => {
   await using db = await database()
   const own = await addRevision(db, await addDeployment(db))
   await claim(db, "home-a/1")
@@ -104,7 +108,7 @@ test("a restarted process frees what its former self held, at once, and counts t
   assert.equal((await revisionOf(db, foreign)).lease_owner, "home-b/1")
 })
 
-test("what has not begun gives way to the newest; what has begun does not", async () => {
+test("revisions that have not started are skipped for the newest; started ones are not", async () => {
   await using db = await database()
   const [waiting, begun] = [await addDeployment(db), await addDeployment(db)]
   const created = await addRevision(db, waiting, { status: "CREATING" })
@@ -125,7 +129,7 @@ test("what has not begun gives way to the newest; what has begun does not", asyn
   assert.equal((await revisionOf(db, building)).status, "BUILDING")
 })
 
-test("a rollback does not wait for a build: its claim is taken away", async () => {
+test("a rollback takes the claim of a running build", async () => {
   await using db = await database()
   const deploymentId = await addDeployment(db)
   const building = await addRevision(db, deploymentId, { status: "BUILDING", stage: "build" })
@@ -139,7 +143,7 @@ test("a rollback does not wait for a build: its claim is taken away", async () =
   assert.equal((await renewClaims(db, [held], 1000)).size, 0)
 })
 
-test("what waits for its time is not claimed before, and says when it is due", async () => {
+test("a delayed revision is not claimed before its time, which is reported", async () => {
   await using db = await database()
   await addRevision(db, await addDeployment(db))
   const held = await claim(db)
@@ -153,7 +157,7 @@ test("what waits for its time is not claimed before, and says when it is due", a
   assert.deepEqual([row.stage_attempt, row.status_message], [1, "the network is away; trying again in 60 s"])
 })
 
-test("an interrupted revision is taken from its process, but not after its switch", async () => {
+test("an interrupted revision loses its claim, but not after its switch", async () => {
   await using db = await database()
   const building = await addRevision(db, await addDeployment(db), { status: "BUILDING", stage: "build" })
   const held = await claim(db)
@@ -168,9 +172,9 @@ test("an interrupted revision is taken from its process, but not after its switc
   assert.equal((await revisionOf(db, building)).status, "INTERRUPTED")
 })
 
-test("a wait that is no retry forgets the faults before it", async () => {
+test("a wait that is not a retry resets the count of faults", async () => {
   await using db = await database()
-  const revisionId = await addRevision(db, await addDeployment(db), { status: "DEPLOYED", stage: "drain" })
+  const revisionId = await addRevision(db, await addDeployment(db), { status: "DEPLOYING", stage: "verify" })
   const attempts: unknown[] = []
 
   for (const isRetry of [true, true, false]) {

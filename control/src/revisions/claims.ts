@@ -1,19 +1,20 @@
 /**
- * The pipeline's hold on revisions. C1 a revision is worked on by one process; C2 a deployment has one pipeline, draining
- * apart (held by the index `revision_one_claim_of_a_deployment`); C3 every write names its fence, and a write whose
- * fence is old fails with ClaimLost; C4 a claim ends by itself when its holder dies.
+ * The pipeline's claims on revisions. C1 one process works on a revision; C2 one pipeline works on a deployment
+ * (held by the index `revision_one_claim_of_a_deployment`); C3 every write names its fence, and a write whose
+ * fence is old fails with ClaimLost; C4 a claim expires when its holder dies; C5 claims are shared fairly between workspaces,
+ * and a workspace fetches and builds at most as many revisions at once as its quota `builds` says.
  */
-import { type Db, isSqlState, sqlState } from "@superstep/toolkit/db/database"
+import { type Database, type Db, isSqlState, sqlState } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { RevisionRow } from "./queries.js"
-import type { ErrorCode, RevisionStatus, Stage } from "./revision.js"
+import type { Reason, RevisionStatus, Stage } from "./revision.js"
 
-/** Somebody else decides about the revision now: it was interrupted, superseded, or its lease ran out. */
+/** The claim is no longer ours: the revision was interrupted or superseded, or the lease expired. */
 export class ClaimLost extends KnownError {
   readonly code = "claim_lost"
   constructor(revisionId: string) {
-    super(`revision ${revisionId} is no longer ours`)
+    super(`the claim on revision ${revisionId} was lost`)
   }
 }
 
@@ -21,52 +22,88 @@ export interface ClaimedRevision extends RevisionRow {
   readonly stage: Stage
   readonly lease_owner: string
   readonly fence: number
-  /** Tries of this stage that ended with a fault that may pass. */
+  /** Tries of this stage that failed with a fault that may pass. */
   readonly stage_attempt: number
   readonly stage_deaths: number
   readonly tree_hash: string | null
   readonly build_log_offset: number
-  /** When its units were up at the end of their watch. */
-  readonly watch_ended_at: Date | null
 }
 
-/** What a write names. */
+/** The part of a claim that each write checks. */
 export type Claim = Pick<ClaimedRevision, "revision_id" | "lease_owner" | "fence">
 
+/** The stages for which a process has room. */
+export interface OpenStages {
+  /** For every workspace. */
+  readonly all: readonly Stage[]
+  /** Only for a workspace that has no claim in the stage. */
+  readonly reserved: readonly Stage[]
+}
+
+// Any constant of our own.
+const claimLock = 7_283_117
+
 /**
- * Gives a revision with work to one process; of a deployment's revisions the oldest that has begun. What is older and
- * has not begun was superseded before (`skipSuperseded`).
- * @param stages  those that the caller has room for
- * @returns       undefined when nothing is to be done now
+ * Claims a revision with work for one process: of a deployment's revisions, the oldest that has started. Older ones that
+ * have not started were superseded before (`skipSuperseded`). The workspace with the fewest claims in the stage goes first, then the
+ * one whose last claim was longest ago; within it a rollback, then what has waited longest (C5).
+ * @param builds  how many revisions a workspace may fetch and build at once, unless the operator has set another quota
+ * @returns       undefined when there is nothing to do now
  */
 export async function claimNextRevision(
-  db: Db,
-  { owner, leaseMs, stages }: { owner: string; leaseMs: number; stages: readonly Stage[] },
+  db: Database,
+  { owner, leaseMs, open, builds }: { owner: string; leaseMs: number; open: OpenStages; builds: number },
 ): Promise<ClaimedRevision | undefined> {
   try {
-    return await db.row<ClaimedRevision>(sql`
-      with next as (
-        select r.revision_id from revisions r
-        where r.stage = any(${stages}) and r.lease_owner is null and r.not_before <= now()
-          and (r.stage = 'drain' or not exists (
-            select 1 from revisions older
-            where older.deployment_id = r.deployment_id and older.seq < r.seq
-              and older.stage is not null and older.stage <> 'drain'))
-        order by r.not_before, r.revision_id limit 1
-        for update skip locked
-      )
-      update revisions r set
-        lease_owner = ${owner}, lease_until = now() + ${leaseMs} * interval '1 millisecond', fence = r.fence + 1,
-        status = case r.stage when 'build' then 'BUILDING' when 'deploy' then 'DEPLOYING' else r.status end,
-        started_at = coalesce(r.started_at, now()), updated_at = now(),
-        stage_started_at = jsonb_build_object(r.stage, now()) || r.stage_started_at
-      from next where r.revision_id = next.revision_id
-      returning r.*`)
+    return await db.transaction(async (tx) => {
+      // Two processes that claim at once would not see each other's claim, and exceed the quota together.
+      await tx.run(sql`select pg_advisory_xact_lock(${claimLock})`)
+      return tx.row<ClaimedRevision>(sql`
+        with held as (
+          select d.workspace_id, c.stage from revisions c join deployments d using (deployment_id)
+          where c.lease_owner is not null
+        ), next as (
+          select r.revision_id, r.stage, d.workspace_id from revisions r join deployments d using (deployment_id)
+            left join workspace_quotas q on q.workspace_id = d.workspace_id
+            left join workspace_turns t on t.workspace_id = d.workspace_id and t.stage = r.stage
+            cross join lateral (
+              select count(*) filter (where held.stage = r.stage) as in_stage,
+                count(*) filter (where held.stage in ('fetch', 'build')) as builds
+              from held where held.workspace_id = d.workspace_id) own
+          where r.stage is not null and r.lease_owner is null and r.not_before <= now()
+            and (r.stage = any(${open.all}) or (r.stage = any(${open.reserved}) and own.in_stage = 0))
+            and (r.stage not in ('fetch', 'build') or own.builds < coalesce(q.builds, ${builds}))
+            and not exists (
+              select 1 from revisions older
+              where older.deployment_id = r.deployment_id and older.seq < r.seq and older.stage is not null)
+          order by own.in_stage, t.claimed_at nulls first, r.trigger = 'rollback' desc, r.not_before, r.revision_id limit 1
+          for update of r skip locked
+        ), turn as (
+          insert into workspace_turns (workspace_id, stage, claimed_at)
+          select workspace_id, stage, clock_timestamp() from next
+          on conflict (workspace_id, stage) do update set claimed_at = excluded.claimed_at
+        )
+        update revisions r set
+          lease_owner = ${owner}, lease_until = now() + ${leaseMs} * interval '1 millisecond', fence = r.fence + 1,
+          status = case r.stage when 'build' then 'BUILDING' when 'deploy' then 'DEPLOYING' else r.status end,
+          started_at = coalesce(r.started_at, now()), updated_at = now(),
+          stage_started_at = jsonb_build_object(r.stage, now()) || r.stage_started_at
+        from next where r.revision_id = next.revision_id
+        returning r.*`)
+    })
   } catch (error) {
-    // Another process has just claimed a revision of the same deployment (C2): look again at the next wake-up.
+    // A revision of the same deployment was claimed meanwhile (C2): look again at the next wake-up.
     if (isSqlState(error, sqlState.uniqueViolation, "revision_one_claim_of_a_deployment")) return undefined
     throw error
   }
+}
+
+/** How many revisions of a workspace are being fetched or built. */
+export const claimedBuilds = async (db: Db, workspaceId: string): Promise<number> => {
+  const row = await db.row<{ builds: number }>(sql`
+    select count(*) as builds from revisions r join deployments d using (deployment_id)
+    where d.workspace_id = ${workspaceId} and r.lease_owner is not null and r.stage in ('fetch', 'build')`)
+  return row?.builds ?? 0
 }
 
 /** Renews claims. @returns the ids of the revisions that are still ours */
@@ -82,19 +119,19 @@ export async function renewClaims(db: Db, claims: readonly Claim[], leaseMs: num
   return new Set(rows.map(({ revision_id }) => revision_id))
 }
 
-/** Frees what dead processes held (C4). Each such end counts as a death in that stage. @returns how many */
+/** Frees the claims of dead processes (C4). Each counts as a death in that stage. @returns  how many */
 export const freeExpiredClaims = (db: Db): Promise<number> =>
   db.run(sql`
     update revisions set lease_owner = null, lease_until = null, stage_deaths = stage_deaths + 1
     where lease_owner is not null and lease_until < now()`)
 
-/** Frees, without waiting, what a former process of this home held; its lock proves that it is dead. */
+/** Frees at once the claims of a former process of this home; our lock proves that it is dead. */
 export const freeFormerClaims = (db: Db, homeId: string): Promise<number> =>
   db.run(sql`
     update revisions set lease_owner = null, lease_until = null, stage_deaths = stage_deaths + 1
     where split_part(lease_owner, '/', 1) = ${homeId}`)
 
-/** Gives a revision back unharmed, when its process ends in order. */
+/** Returns a claimed revision unchanged, when its process stops in order. */
 export const releaseClaim = (db: Db, claim: Claim): Promise<number> =>
   db.run(sql`update revisions set lease_owner = null, lease_until = null where ${held(claim)}`)
 
@@ -106,14 +143,8 @@ export interface Advance {
   readonly error?: Reason
 }
 
-/** Why a revision is not what was hoped for. */
-export interface Reason {
-  readonly code: ErrorCode
-  readonly message: string
-}
-
 /**
- * Ends a stage and lets go of the claim, in one statement.
+ * Ends a stage and releases the claim, in one statement.
  * @throws ClaimLost
  */
 export const advance = (db: Db, claim: Claim, { status, stage, artifactId, error }: Advance): Promise<void> =>
@@ -123,9 +154,8 @@ export const advance = (db: Db, claim: Claim, { status, stage, artifactId, error
       update revisions set status = ${status}, stage = ${stage}, lease_owner = null, lease_until = null,
         stage_attempt = 0, stage_deaths = 0, not_before = now(), updated_at = now(),
         artifact_id = coalesce(${artifactId ?? null}, artifact_id),
-        -- What a rollback wrote on a draining revision stays; before that, a message only says why a stage waits.
-        error_code = coalesce(${error?.code ?? null}, case stage when 'drain' then error_code end),
-        status_message = coalesce(${error?.message ?? null}, case stage when 'drain' then status_message end),
+        -- A message of before only said why a stage waits.
+        error_code = ${error?.code ?? null}, status_message = ${error?.message ?? null},
         finished_at = case when ${isEnd(status)} then coalesce(finished_at, now()) end
       where ${held(claim)}`),
   )
@@ -133,7 +163,10 @@ export const advance = (db: Db, claim: Claim, { status, stage, artifactId, error
 const isEnd = (status: RevisionStatus): boolean =>
   status === "DEPLOYED" || status === "SKIPPED" || status === "INTERRUPTED" || status.endsWith("FAILED")
 
-/** Comes back to the same stage after a while; a wait that is no retry shows that the faults before it have passed. `why` is shown as long as it waits. @throws ClaimLost */
+/**
+ * Schedules the same stage again after a while. A wait that is no retry shows that earlier faults have passed. `why` is shown
+ * while it waits. @throws ClaimLost
+ */
 export const waitInStage = (
   db: Db,
   claim: Claim,
@@ -150,7 +183,7 @@ export const waitInStage = (
       where ${held(claim)}`),
   )
 
-/** Stores what the fetch found; the build that follows begins a new log file. @throws ClaimLost */
+/** Stores what the fetch found; the build that follows starts a new log file. @throws ClaimLost */
 export const recordCommit = (
   db: Db,
   claim: Claim,
@@ -164,24 +197,11 @@ export const recordCommit = (
       where ${held(claim)}`),
   )
 
-/** Says how much of the build's log is stored; belongs into the transaction that stores the lines. @throws ClaimLost */
+/** Stores how much of the build's log is stored; call it in the transaction that stores the lines. @throws ClaimLost */
 export const recordBuildLog = (tx: Db, claim: Claim, offset: number): Promise<void> =>
   fenced(claim, tx.run(sql`update revisions set build_log_offset = ${offset} where ${held(claim)}`))
 
-/** Writes a reason on a revision whose status stays. @throws ClaimLost */
-export const recordReason = (tx: Db, claim: Claim, { code, message }: Reason): Promise<void> =>
-  fenced(
-    claim,
-    tx.run(sql`
-      update revisions set error_code = ${code}, status_message = ${message}, updated_at = now()
-      where ${held(claim)}`),
-  )
-
-/** Its units were up when their watch ended. @throws ClaimLost */
-export const recordWatchEnd = (tx: Db, claim: Claim): Promise<void> =>
-  fenced(claim, tx.run(sql`update revisions set watch_ended_at = now() where ${held(claim)}`))
-
-/** Locks the revision for a transaction that also writes elsewhere in its name. @throws ClaimLost */
+/** Locks the revision for a transaction that also writes elsewhere under this claim. @throws ClaimLost */
 export const holdClaim = (tx: Db, claim: Claim): Promise<void> =>
   fenced(claim, tx.run(sql`select 1 from revisions where ${held(claim)} for update`))
 
@@ -199,9 +219,9 @@ export const admitRevisions = (db: Db): Promise<number> =>
     where status = 'CREATING' and stage = 'queue' and lease_owner is null`)
 
 /**
- * Skips what has not begun and has a newer unfinished revision behind it. A rollback does not wait either for a build, or
- * for a unit that may never be ready: what is under way is taken from its process, which notices at its next renewal.
- * @returns how many were skipped
+ * Skips revisions that have not started and have a newer unfinished one behind them. A rollback does not wait for a build or
+ * for a unit that may never be ready: it also takes those revisions from their process, which notices at its next renewal.
+ * @returns  how many were skipped
  */
 export const skipSuperseded = (db: Db): Promise<number> =>
   db.run(sql`
@@ -211,15 +231,15 @@ export const skipSuperseded = (db: Db): Promise<number> =>
     from revisions newer
     where newer.deployment_id = old.deployment_id and newer.seq = (
         select max(latest.seq) from revisions latest
-        where latest.deployment_id = old.deployment_id and latest.stage is not null and latest.stage <> 'drain')
+        where latest.deployment_id = old.deployment_id and latest.stage is not null)
       and newer.seq > old.seq and old.stage in ('queue', 'fetch', 'build', 'deploy')
       and ((old.lease_owner is null and old.status in ('CREATING', 'QUEUED', 'AWAITING_BUILD'))
         or newer.trigger in ('redeploy', 'rollback'))`)
 
 /**
- * Ends a revision that somebody does not want any more, before its switch; after that, a rollback is the way. Its
- * process notices at its next renewal (a notification brings that about at once), and the reconciler ends what it left.
- * @returns false when it has ended already or is past that point
+ * Interrupts a revision on request, before its switch; after that, a rollback is the way. Its process notices at its next
+ * renewal (a notification makes that immediate). The planner stops its units, the reconciler its build.
+ * @returns  false when it has ended already or is past its switch
  */
 export const interruptRevision = async (tx: Db, revisionId: string): Promise<boolean> => {
   const ended = await tx.run(sql`
@@ -230,7 +250,7 @@ export const interruptRevision = async (tx: Db, revisionId: string): Promise<boo
   return ended > 0
 }
 
-/** Milliseconds until the next revision that waits for its time is due; undefined when none waits. */
+/** Milliseconds until the next delayed revision is due; undefined when none is delayed. */
 export async function nextDueMs(db: Db): Promise<number | undefined> {
   const row = await db.row<{ due_ms: number | null }>(sql`
     select ceil(extract(epoch from min(not_before) - now()) * 1000)::int as due_ms

@@ -1,4 +1,4 @@
-/** Adds revisions and finds them. Whoever changes a deployment goes through `deployments/operations.ts`. */
+/** Adds revisions and finds them. Changes of a deployment go through `deployments/operations.ts`. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
@@ -38,8 +38,8 @@ export async function findRevision(
 }
 
 /**
- * Ends a revision that somebody does not want any more (control-plane §6.3, rule 5). Whoever works on it stops a moment
- * later. One that was interrupted before is answered as it is.
+ * Interrupts a revision on request (control-plane §6.3, rule 5). The process that works on it stops a moment later. A
+ * revision that was interrupted before is returned as it is.
  * @throws NotFound
  * @throws Conflict  it has ended, or requests reach it already
  */
@@ -52,8 +52,8 @@ export async function interrupt(
   if (!(await interruptRevision(tx, ids.revisionId))) {
     const { status } = await findRevision(tx, ids)
     const words = isFinal(status)
-      ? `Revision ID ${ids.revisionId} has ended as ${status}`
-      : `Revision ID ${ids.revisionId} takes requests already: roll back instead`
+      ? `Revision ID ${ids.revisionId} has already ended as ${status}`
+      : `Revision ID ${ids.revisionId} already receives requests: roll back instead`
     throw new Conflict(words, "not_interruptible")
   }
   await wakePipeline(tx, ids.deploymentId)

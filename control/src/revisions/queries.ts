@@ -1,10 +1,11 @@
-/** The table `revisions`, as the API reads and adds to it; what the pipeline writes is in `claims.ts`. */
+/** The table `revisions`, for the API; the pipeline's writes are in `claims.ts`. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { Source, SourceConfig } from "../deployments/deployment.js"
-import type { HealthFacts } from "../pipeline/health.js"
-import { healthFacts } from "../pipeline/health-queries.js"
-import type { ErrorCode, RevisionStatus, SourceRevisionConfig, Stage, Trigger } from "./revision.js"
+import type { Role } from "../planner/facts.js"
+import type { HealthFacts } from "../planner/health.js"
+import { healthFacts } from "../planner/health-queries.js"
+import type { ErrorCode, Reason, RevisionStatus, SourceRevisionConfig, Stage, Trigger } from "./revision.js"
 
 export interface RevisionRow {
   readonly revision_id: string
@@ -20,10 +21,16 @@ export interface RevisionRow {
   readonly commit_sha: string | null
   readonly commit: { readonly sha: string; readonly message: string; readonly author: string } | null
   readonly artifact_id: string | null
+  readonly pinned_threads: number
+  /** Paused threads that it could not go on with, seen before its switch; null: they were not looked at. */
+  readonly orphaned_threads: number | null
+  readonly role: Role | null
+  /** The percentage of the threads that it gets, or is to get, beside the revision that serves; 100: it is to take over; 0: it is to be aborted; null: it takes over. */
+  readonly weight: number | null
   readonly actor: string | null
   /** The revision that this one repeats; never one that is itself a repetition. */
   readonly repeats_revision_id: string | null
-  /** When each stage first began, by stage. */
+  /** When each stage first started, by stage. */
   readonly stage_started_at: Readonly<Partial<Record<Stage, string>>>
   readonly error_code: ErrorCode | null
   readonly status_message: string | null
@@ -35,8 +42,12 @@ export interface RevisionRow {
 
 /** A revision as readers see it. */
 export interface SeenRevision extends RevisionRow {
-  /** Of the units that serve with it. */
+  /** From the units that serve with it. */
   readonly health_facts: HealthFacts
+  /** The weight of its deployment's canary. */
+  readonly canary_weight: number | null
+  readonly runs_ended: number
+  readonly runs_failed: number
 }
 
 export interface NewRevision {
@@ -48,19 +59,22 @@ export interface NewRevision {
   readonly sourceRevisionConfig: SourceRevisionConfig
   readonly secretsVersion: number
   readonly actor?: string | undefined
+  /** The percentage of the threads that it gets first; null: it takes over at once. */
+  readonly weight: number | null
   /** The revision of the same deployment that this one repeats. */
   readonly repeats?: string | undefined
 }
 
-/** Adds a revision behind the others of its deployment, whose row the caller holds: else two would get one number. */
+/** Adds a revision after the others of its deployment. The caller holds that row: otherwise two would get one number. */
 export const insertRevision = (tx: Db, revision: NewRevision): Promise<RevisionRow | undefined> =>
   tx.row(sql`
     with before as (select * from revisions where deployment_id = ${revision.deploymentId})
     insert into revisions (revision_id, deployment_id, seq, status, stage, trigger, source, source_config,
-      source_revision_config, secrets_version, actor, repeats_revision_id)
+      source_revision_config, secrets_version, actor, weight, repeats_revision_id)
     select ${revision.revisionId}, ${revision.deploymentId}, (select coalesce(max(seq), 0) + 1 from before), 'CREATING',
       'queue', ${revision.trigger}, ${revision.source}, ${JSON.stringify(revision.sourceConfig)}::jsonb,
       ${JSON.stringify(revision.sourceRevisionConfig)}::jsonb, ${revision.secretsVersion}, ${revision.actor ?? null},
+      ${revision.weight}::integer,
       (select coalesce(repeats_revision_id, revision_id) from before where revision_id = ${revision.repeats ?? null})
     returning *`)
 
@@ -68,7 +82,10 @@ const ofDeployment = (workspaceId: string, deploymentId: string) => sql`
   from revisions r join deployments d using (deployment_id)
   where d.workspace_id = ${workspaceId} and d.deployment_id = ${deploymentId}`
 
-const seen = sql`r.*, ${healthFacts(sql`u.revision_id = r.revision_id`)}`
+const seen = sql`r.*, ${healthFacts(sql`u.revision_id = r.revision_id`)},
+  (select weight from revisions c where c.deployment_id = r.deployment_id and c.role = 'canary') as canary_weight,
+  (select coalesce(sum(runs_ended), 0)::bigint from units u where u.revision_id = r.revision_id) as runs_ended,
+  (select coalesce(sum(runs_failed), 0)::bigint from units u where u.revision_id = r.revision_id) as runs_failed`
 
 export const revisionById = (
   db: Db,
@@ -76,14 +93,14 @@ export const revisionById = (
 ): Promise<SeenRevision | undefined> =>
   db.row(sql`select ${seen} ${ofDeployment(workspaceId, deploymentId)} and r.revision_id = ${revisionId}`)
 
-/** Those that the pipeline still works on, newest first; one that drains is done for those who wait for it. */
+/** Revisions that the pipeline still works on, newest first. */
 export const unfinishedRevisions = (tx: Db, workspaceId: string, deploymentId: string): Promise<RevisionRow[]> =>
   tx.rows(sql`
-    select r.* ${ofDeployment(workspaceId, deploymentId)} and r.stage <> 'drain' order by r.seq desc`)
+    select r.* ${ofDeployment(workspaceId, deploymentId)} and r.stage is not null order by r.seq desc`)
 
 /**
- * What to go back to: the newest that served well before the one that serves now. When that one itself repeats an
- * earlier one, before that: going back twice leads back twice.
+ * The target of a rollback: the newest revision that served well before the one that serves now. If that one itself repeats
+ * an earlier one, the newest before the earlier one: two rollbacks go back twice.
  */
 export const lastGoodRevision = (tx: Db, workspaceId: string, deploymentId: string): Promise<RevisionRow | undefined> =>
   tx.row(sql`
@@ -106,7 +123,7 @@ const filtered = ({ workspaceId, deploymentId, status }: RevisionFilter) =>
     ? sql`${ofDeployment(workspaceId, deploymentId)} and r.status = ${status}`
     : ofDeployment(workspaceId, deploymentId)
 
-/** Newest first. Numbers follow creation and, unlike times, never tie (V2). */
+/** Newest first. Numbers follow the order of creation and, unlike times, are never equal (V2). */
 export const findRevisions = (
   db: Db,
   filter: RevisionFilter,
@@ -118,3 +135,9 @@ export const countRevisions = async (db: Db, filter: RevisionFilter): Promise<nu
   const row = await db.row<{ total: number }>(sql`select count(*) as total ${filtered(filter)}`)
   return row?.total ?? 0
 }
+
+/** Stores a reason on a revision whose status stays. */
+export const recordReason = (tx: Db, revisionId: string, { code, message }: Reason): Promise<number> =>
+  tx.run(sql`
+    update revisions set error_code = ${code}, status_message = ${message}, updated_at = now()
+    where revision_id = ${revisionId}`)

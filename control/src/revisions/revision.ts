@@ -1,4 +1,4 @@
-/** What a revision is: its statuses, its stages, and which follows which. Pure. */
+/** Defines a revision: its statuses, its stages, and their order. Pure. */
 
 export const revisionStatuses = [
   "CREATING",
@@ -17,8 +17,8 @@ export const revisionStatuses = [
 ] as const
 export type RevisionStatus = (typeof revisionStatuses)[number]
 
-/** The pipeline's steps in their order; each is idempotent, leased and resumable. */
-export const stages = ["queue", "fetch", "build", "deploy", "switch", "verify", "drain"] as const
+/** The pipeline's stages in their order; each is idempotent, leased and resumable. */
+export const stages = ["queue", "fetch", "build", "deploy", "switch", "verify"] as const
 export type Stage = (typeof stages)[number]
 
 export type Trigger = "create" | "patch" | "api" | "push" | "redeploy" | "rollback" | "preview"
@@ -35,13 +35,13 @@ const finalStatuses: ReadonlySet<RevisionStatus> = new Set([
 /** A final status never changes; DEPLOYED stays when a newer revision takes over (control-plane §1.5). */
 export const isFinal = (status: RevisionStatus): boolean => finalStatuses.has(status)
 
-/** The status that a failure in this stage gives (control-plane §6.3, rule 4). */
+/** The status after a failure in this stage (control-plane §6.3, rule 4). */
 export function failedStatus(stage: Stage): "CREATE_FAILED" | "BUILD_FAILED" | "DEPLOY_FAILED" {
   if (stage === "queue") return "CREATE_FAILED"
   return stage === "fetch" || stage === "build" ? "BUILD_FAILED" : "DEPLOY_FAILED"
 }
 
-/** `source_revision_config` on the wire; null and absent both mean "as before" in a PATCH. */
+/** `source_revision_config` in the API; null and absent both mean "as before" in a PATCH. */
 export interface SourceRevisionConfig {
   readonly repo_ref: string | null
   readonly langgraph_config_path: string | null
@@ -50,10 +50,12 @@ export interface SourceRevisionConfig {
   readonly repo_commit_sha: string | null
 }
 
-/** Slugs that say why a revision failed, each with a one-line hint in `pipeline/failures.ts`. */
+/** Why a revision failed, as a code; each has a one-line hint in `pipeline/failures.ts`. */
 export type ErrorCode =
   | "source_not_found"
   | "source_auth"
+  | "source_timeout"
+  | "source_too_big"
   | "ref_not_found"
   | "archive_invalid"
   | "archive_too_big"
@@ -71,12 +73,23 @@ export type ErrorCode =
   | "graph_load_failed"
   | "crash_loop"
   | "health_timeout"
+  | "orphaned_threads"
+  | "canary_failed"
+  | "canary_aborted"
+  | "canary_replaced"
   | "capacity"
   | "oom_killed"
   | "db_unreachable"
   | "disk_full"
+  | "disk_quota"
   | "secret_missing"
   | "crash_loop_guard"
   | "interrupted"
   | "superseded"
   | "internal"
+
+/** Why a revision failed, or was rolled back. */
+export interface Reason {
+  readonly code: ErrorCode
+  readonly message: string
+}

@@ -1,4 +1,4 @@
-/** HTTP for revisions: reading them. What makes and ends them is in `deployments/revision-routes.ts`. */
+/** HTTP that reads revisions. `deployments/revision-routes.ts` creates and ends them. */
 import { z } from "@hono/zod-openapi"
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
@@ -53,14 +53,14 @@ export function addRevisionRoutes(api: Api, { db }: { db: Db }): void {
     },
   )
 
-  // The first version's lists are bare, and their entries short (control-plane §1.7).
+  // The lists of the API's first version are bare arrays with short entries (control-plane §1.7).
   const projectRevision = z.object({ id: z.string(), status: z.string(), status_message: z.string().nullable() })
   addRoute(
     api,
     {
       method: "get",
       path: "/v1/projects/{deployment_id}/revisions",
-      summary: "Lists a deployment's revisions the way clients of the first version expect them.",
+      summary: "Lists a deployment's revisions; the form that clients of the first API version expect.",
       params: z.object({ deployment_id: uuid }),
       query: z.object(pageQuery),
       responses: {

@@ -1,6 +1,6 @@
-/** What a revision looks like in a reply. */
+/** The format of a revision in a reply. */
 import { z } from "@hono/zod-openapi"
-import { healthOf, healths } from "../pipeline/health.js"
+import { healthOf, healths } from "../planner/health.js"
 import type { SeenRevision } from "./queries.js"
 import { type SourceRevisionConfig, type Stage, stages } from "./revision.js"
 
@@ -21,12 +21,31 @@ export const revisionReply = z
     source: z.string(),
     source_revision_config: sourceRevisionConfigReply,
     trigger: z.string(),
-    actor: z.string().nullable().openapi({ description: "who asked for it; null when the platform did" }),
-    repeats_revision_id: z.string().nullable().openapi({ description: "what a redeploy or rollback brought back" }),
+    actor: z.string().nullable().openapi({ description: "who requested it; null for the platform itself" }),
+    repeats_revision_id: z
+      .string()
+      .nullable()
+      .openapi({ description: "the revision that a redeploy or rollback repeats" }),
     health: z
       .enum(healths)
       .nullable()
-      .openapi({ description: "what a caller would see of it now; null when it does not serve" }),
+      .openapi({ description: "what a caller of it would get now; null when it does not serve" }),
+    pinned_threads: z.int().openapi({
+      description: "number of threads that stay on it although another revision took over; counted up to 10,000",
+    }),
+    orphaned_threads: z.int().nullable().openapi({
+      description: "paused threads that it could not go on with, of the newest 200; null before its switch",
+    }),
+    traffic: z
+      .object({
+        weight: z.int().openapi({ description: "the percentage of the threads that it gets" }),
+        runs: z
+          .object({ ended: z.int(), failed: z.int() })
+          .nullable()
+          .openapi({ description: "since the canary got threads; null while there is none" }),
+      })
+      .nullable()
+      .openapi({ description: "null when it gets no threads but those that are pinned to it" }),
     duration_ms_by_stage: z.record(z.string(), z.int()),
     error_code: z.string().nullable(),
     status_message: z.string().nullable(),
@@ -38,7 +57,7 @@ export const revisionReply = z
   })
   .openapi("Revision")
 
-// The id of an archive's content is no commit (sources/port.ts).
+// The hash of an archive's content is no commit (sources/port.ts).
 const commitOnly = (id: string | null): string | null => (id?.startsWith("sha256:") ? null : id)
 
 /** Both spellings of the config path: clients of the seed read one, the CLIs the other (CP-D4). */
@@ -50,7 +69,7 @@ export const renderSourceRevisionConfig = (config: SourceRevisionConfig, commitS
 
 const ms = (at: string): number => new Date(at).getTime()
 
-/** How long each stage took that has ended, from its first beginning to that of the next. Pure. */
+/** How long each finished stage took, from its first start to the start of the next. Pure. */
 function durationsByStage(
   startedAt: Readonly<Partial<Record<Stage, string>>>,
   finishedAt: Date | null,
@@ -63,6 +82,14 @@ function durationsByStage(
   return Object.fromEntries(durations)
 }
 
+/** What a revision gets of the deployment's threads: all, unless there is a canary. Pure. */
+function trafficOf({ role, weight, canary_weight: ofCanary, runs_ended: ended, runs_failed: failed }: SeenRevision) {
+  const runs = ofCanary === null ? null : { ended, failed }
+  // A canary at 100 takes over within the next second or two.
+  if (role === "canary") return { weight: weight ?? 100, runs }
+  return role === "serving" ? { weight: 100 - (ofCanary ?? 0), runs } : null
+}
+
 export const renderRevision = (row: SeenRevision): z.input<typeof revisionReply> => ({
   id: row.revision_id,
   deployment_id: row.deployment_id,
@@ -73,6 +100,9 @@ export const renderRevision = (row: SeenRevision): z.input<typeof revisionReply>
   actor: row.actor,
   repeats_revision_id: row.repeats_revision_id,
   health: healthOf(row.health_facts),
+  pinned_threads: row.pinned_threads,
+  orphaned_threads: row.orphaned_threads,
+  traffic: trafficOf(row),
   duration_ms_by_stage: durationsByStage(row.stage_started_at, row.finished_at),
   error_code: row.error_code,
   status_message: row.status_message,

@@ -1,6 +1,6 @@
 /**
- * Where a secret's value could get out while a deployment is built and runs: arguments of processes, the environment of
- * builds, logs, rows, files. Everything of the platform is searched, during and after.
+ * All places where a secret's value could leak while a deployment is built and runs: arguments of processes, the environment
+ * of builds, logs, rows, files. Everything of the platform is searched, during and after.
  */
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
@@ -24,7 +24,7 @@ before(async () => {
 after(() => platform[Symbol.asyncDispose]())
 
 const skip = process.platform !== "linux" && "arguments of processes are read from /proc"
-test("a secret is in no argument, build environment, log, row or file", { skip }, async () => {
+test("secrets are in no argument, build environment, log, row or file", { skip }, async () => {
   const repository = bareRepository(temporaryFolder())
   repository.commit({
     ...smallProject,
@@ -34,7 +34,7 @@ test("a secret is in no argument, build environment, log, row or file", { skip }
       type: "module",
       scripts: { build: "node show.mjs" },
     }),
-    // The build prints all that it knows; the graph prints its key when it is loaded, as careless code does.
+    // The build prints its whole environment; the graph prints its key when it is loaded, as careless code does.
     "show.mjs": "console.log('built with', JSON.stringify(process.env))\n",
     "chat.mjs": `console.log("loaded with", process.env.MODEL_KEY)\n${smallProject["chat.mjs"]}`,
   })
@@ -51,7 +51,7 @@ test("a secret is in no argument, build environment, log, row or file", { skip }
   )
   const files = filesBelow(platform.home)
 
-  assert.ok([...seen.values()].some((command) => command.includes("build-main")))
+  assert.ok([...seen.values()].some((command) => command.includes("programs/build.js")))
   assert.deepEqual([...seen.values()].filter(isIn), [])
   assert.ok(lines.some((line) => line.includes("built with")))
   assert.ok(lines.some((line) => line.includes("loaded with") && !line.includes("undefined")))
@@ -65,7 +65,7 @@ test("a secret is in no argument, build environment, log, row or file", { skip }
   assert.ok(!isIn(JSON.stringify(reply)))
 })
 
-/** Of every process of this machine, once each: the platform's are among them. */
+/** Reads the arguments of every process of this machine, once each: the platform's are among them. */
 function lookAtArguments(seen: Map<string, string>): void {
   for (const pid of readdirSync("/proc")) {
     if (/^\d+$/.test(pid) && !seen.get(pid)) seen.set(pid, readIfThere(`/proc/${pid}/cmdline`))
@@ -94,8 +94,8 @@ async function rowsOf(): Promise<Record<string, string>> {
 }
 
 /**
- * All but what the unit itself gets: the file of its settings, which a real agent server removes before the first line
- * of user code (runtimes/README.md), and what its own code printed, which is hidden where others may read it.
+ * All files but those of the unit itself: its settings file, which a real agent server removes before the first line of user
+ * code (machines/process/README.md), and the output of its own code, which is hidden where others may read it.
  */
 const filesBelow = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })

@@ -1,4 +1,4 @@
-/** Writes a new version of a deployment's secrets, opens the one that a revision pins, and forgets old ones. */
+/** Writes a new version of a deployment's secrets, opens the version of a revision, and deletes old ones. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput, NotFound, type Problem, Refused } from "@superstep/toolkit/errors/errors"
 import {
@@ -23,11 +23,11 @@ export interface SecretsOwner {
 
 /**
  * Replaces a deployment's secrets (S2) by writing the next version; the mask as a value keeps the one of `current`.
- * Belongs into the transaction that pins the version.
+ * Call it in the transaction that pins the version.
  * @param current  the version that the mask refers to; 0 when there is none
  * @returns        the new version's number
  * @throws Refused       for names that the platform sets itself
- * @throws InvalidInput  for a name given twice, or a mask without a stored value behind it
+ * @throws InvalidInput  for a name given twice, or a mask without a stored value
  */
 export async function replaceSecrets(
   tx: Db,
@@ -52,7 +52,7 @@ export async function replaceSecrets(
 function checkNames(secrets: readonly SecretValue[]): void {
   const reserved = secrets.map(({ name }) => name).filter(isReserved)
   if (reserved.length > 0) {
-    throw new Refused(`the platform sets ${reserved.join(", ")} itself: leave it out of secrets`, "reserved_name")
+    throw new Refused(`the platform itself sets ${reserved.join(", ")}: remove it from secrets`, "reserved_name")
   }
   const problems = repeatedNames(secrets)
   if (problems.length > 0) throw new InvalidInput(problems)
@@ -72,7 +72,7 @@ function plainValues(
     if (kept) return { name, value: open(key, kept.value_sealed, contextOf.secret(owner, name, current)) }
     problems.push({
       path: ["body", "secrets", index, "value"],
-      message: `the mask keeps a stored value, but ${name} has none: send its value`,
+      message: `the mask keeps the stored value, but ${name} has none: send its value`,
       type: "value_error",
     })
     return { name, value }
@@ -84,7 +84,7 @@ function plainValues(
 /**
  * The environment that a revision gives to the user's code.
  * @throws NotFound    the revision is gone
- * @throws CannotOpen  the master key is another one than the secrets were sealed with
+ * @throws CannotOpen  the secrets were encrypted with another master key
  */
 export async function secretsOfRevision(
   db: Db,
@@ -98,7 +98,7 @@ export async function secretsOfRevision(
 }
 
 /**
- * A version of a deployment's secrets in clear, by name.
+ * A version of a deployment's secrets in clear text, by name.
  * @throws CannotOpen
  */
 export async function secretsOfVersion(
@@ -116,8 +116,8 @@ export async function secretsOfVersion(
 }
 
 /**
- * Whoever pins an old version anew asks first, with the deployment held: a revision whose secrets were removed (S9) must
- * not start without them.
+ * Call it before an old version is pinned again, while holding the deployment: a revision whose secrets were deleted (S9)
+ * must not start without them.
  * @throws Conflict
  */
 export async function requireKept(
@@ -125,11 +125,11 @@ export async function requireKept(
   revision: { readonly revision_id: string; readonly deployment_id: string; readonly secrets_version: number },
 ): Promise<void> {
   if (await isKept(tx, revision.deployment_id, revision.secrets_version)) return
-  const words = `The secrets of revision ID ${revision.revision_id} are not kept any more: choose a newer revision, or change the deployment to what this one was`
+  const words = `The secrets of revision ID ${revision.revision_id} were deleted: choose a newer revision, or send its configuration and secrets in a PATCH`
   throw new Conflict(words, "secrets_removed")
 }
 
-/** Forgets the versions that nobody can go back to (S9), one deployment after the other. */
+/** Deletes the versions that no rollback can reach (S9), one deployment after the other. */
 export async function removeOldSecrets(db: Database, keep: number): Promise<void> {
   for (const { deployment_id: id } of await deploymentsWithOldSecrets(db, keep)) {
     await db.transaction(async (tx) => {

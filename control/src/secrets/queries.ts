@@ -12,7 +12,7 @@ export const sealedSecrets = (db: Db, deploymentId: string, version: number): Pr
     select name, value_sealed from secrets
     where deployment_id = ${deploymentId} and secrets_version = ${version} order by name`)
 
-/** Numbers only grow, also past versions that were removed: a revision's number never means other secrets. */
+/** Numbers only rise, also past deleted versions: a revision's number never means other secrets. */
 export const lastSecretsVersion = async (db: Db, deploymentId: string): Promise<number> => {
   const row = await db.row<{ version: number }>(sql`
     select greatest(
@@ -37,21 +37,21 @@ export interface RevisionSecrets {
   readonly secrets_version: number
 }
 
-/** Whose secrets a revision has, and which version of them. */
+/** The deployment and version of a revision's secrets. */
 export const secretsPinnedBy = (db: Db, revisionId: string): Promise<RevisionSecrets | undefined> =>
   db.row(sql`
     select d.workspace_id, r.deployment_id, r.secrets_version
     from revisions r join deployments d using (deployment_id) where r.revision_id = ${revisionId}`)
 
-/** Every version but 0 has at least one secret, as long as it is kept. */
+/** Every version but 0 has at least one secret while it is kept. */
 export const isKept = async (db: Db, deploymentId: string, version: number): Promise<boolean> =>
   version === 0 || (await sealedSecrets(db, deploymentId, version)).length > 0
 
-/** Deployments that have versions which nothing needs. @param keep  see `isUnneeded` */
+/** Deployments with versions that nothing needs. @param keep  see `isUnneeded` */
 export const deploymentsWithOldSecrets = (db: Db, keep: number): Promise<{ deployment_id: string }[]> =>
   db.rows(sql`select distinct s.deployment_id from secrets s where ${isUnneeded(keep)}`)
 
-/** Holds whoever is about to pin a version; those wait for the end of the transaction (D4). */
+/** Locks the deployment: others that want to pin a version wait for the end of the transaction (D4). */
 export const holdDeploymentOf = (tx: Db, deploymentId: string): Promise<number> =>
   tx.run(sql`select from deployments where deployment_id = ${deploymentId} for update`)
 
@@ -59,8 +59,9 @@ export const removeUnneededSecrets = (tx: Db, deploymentId: string, keep: number
   tx.run(sql`delete from secrets s where s.deployment_id = ${deploymentId} and ${isUnneeded(keep)}`)
 
 /**
- * Not the version of the next revision, nor one that a revision pins which runs, is on its way, is the newest, or is among
- * the last that served. Repetitions are not counted among these: going back five times must not cost what is behind.
+ * A version is unneeded if it is not that of the next revision, and no revision pins it that runs, is in progress, is the
+ * newest, or is among the last that served. Repetitions do not count among these: five rollbacks must not cost the versions
+ * before them.
  * @param keep  how many DEPLOYED revisions of a deployment keep theirs, as they keep their artefacts
  */
 const isUnneeded = (keep: number) => sql`

@@ -1,13 +1,13 @@
-/** SQL over all sealed columns, and the one row that names the key they are sealed under. */
+/** SQL over all encrypted columns, and the row that names their master key. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { identifier, joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { KeyOfRow, SealedColumn } from "./sealed-columns.js"
 
-/** Inside a transaction nobody else changes it until that has ended. */
+/** Inside a transaction nobody else can change it until that has ended. */
 export const sealingKeyId = async (db: Db): Promise<string | undefined> =>
   (await db.row<{ key_id: string }>(sql`select key_id from master_key for update`))?.key_id
 
-/** Two first starts at once write one row; who came second reads the other's. */
+/** Of two first starts at once, one writes the row and the other reads it. */
 export const nameFirstKey = (db: Db, keyId: string): Promise<number> =>
   db.run(sql`insert into master_key (key_id) values (${keyId}) on conflict do nothing`)
 
@@ -16,7 +16,7 @@ export const nameNextKey = (db: Db, keyId: string): Promise<number> =>
     insert into master_key (key_id) values (${keyId})
     on conflict (only_one) do update set key_id = excluded.key_id, sealed_at = now()`)
 
-/** The ids of the keys that stored values are sealed under. */
+/** The ids of the keys that stored values are encrypted with. */
 export const keyIdsInUse = async (db: Db, columns: readonly SealedColumn[]): Promise<string[]> => {
   const parts = columns.map(
     ({ table, column, isArray }) => sql`
@@ -32,8 +32,8 @@ export type SealedRow = KeyOfRow & { readonly sealed: string[] }
 const cursorOf = ({ table }: SealedColumn): Sql => identifier(`sealed_${table}`)
 
 /**
- * Reads a column piece by piece, as it was when the reading began: a thousand rows take few round trips and little memory.
- * Belongs into a transaction.
+ * Reads a column in pieces, from one snapshot: a thousand rows take few round trips and little memory. Call it in a
+ * transaction.
  */
 export async function* readSealed(tx: Db, column: SealedColumn): AsyncGenerator<SealedRow[]> {
   const { table, owner, hasWorkspace, isArray } = column
@@ -56,7 +56,7 @@ export async function* readSealed(tx: Db, column: SealedColumn): AsyncGenerator<
   await tx.run(sql`close ${cursorOf(column)}`)
 }
 
-/** Puts other sealed values into the same rows. */
+/** Writes new encrypted values into the same rows. */
 export const writeSealed = (tx: Db, column: SealedColumn, rows: readonly SealedRow[]): Promise<number> => {
   const names = Object.keys(column.keys)
   const lists = Object.entries(column.keys).map(

@@ -1,29 +1,29 @@
-/** Seals everything that is stored anew, under another master key (S8). */
+/** Encrypts all stored values again, with another master key (S8). */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, KnownError } from "@superstep/toolkit/errors/errors"
 import { nameNextKey, readSealed, type SealedRow, sealingKeyId, writeSealed } from "./reseal-queries.js"
 import { CannotOpen, type MasterKey, open, seal } from "./seal.js"
 import { type SealedColumn, sealedColumns } from "./sealed-columns.js"
 
-/** Some values open under neither key, so nothing was changed. */
+/** Some values cannot be opened with either key, so nothing was changed. */
 export class CannotReseal extends KnownError {
   readonly code = "cannot_reseal"
 }
 
-// Enough to see what they have in common.
+// Enough to see what the rows have in common.
 const mostNamed = 20
 
 /**
  * One transaction: all values and the name of their key change, or nothing does.
- * @returns how many values there were
+ * @returns  the number of values
  * @throws CannotReseal  naming the rows that cannot be opened
- * @throws Conflict      the database is sealed under another key than `from`
+ * @throws Conflict      the database is encrypted with another key than `from`
  */
 export function reseal(db: Database, { from, to }: { from: MasterKey; to: MasterKey }): Promise<number> {
   return db.transaction(async (tx) => {
     const named = await sealingKeyId(tx)
     if (named !== undefined && named !== from.id) {
-      throw new Conflict(`the database is sealed under the master key ${named}, not ${from.id}`)
+      throw new Conflict(`the database is encrypted with the master key ${named}, not ${from.id}`)
     }
     let count = 0
     const unreadable: string[] = []
@@ -74,5 +74,5 @@ const nameOf = ({ table, keys }: SealedColumn, row: SealedRow): string =>
 
 function wordsFor(unreadable: readonly string[]): string {
   const more = unreadable.length > mostNamed ? ` and ${unreadable.length - mostNamed} more` : ""
-  return `nothing is changed: these values cannot be opened with the master key: ${unreadable.slice(0, mostNamed).join("; ")}${more}. Delete them, or restore the key they were sealed with`
+  return `nothing was changed: these values cannot be decrypted with the master key: ${unreadable.slice(0, mostNamed).join("; ")}${more}. Delete them, or restore the key they were encrypted with`
 }

@@ -29,11 +29,13 @@ const onePath = {
 
 const readQuery = z.object({
   reveal: optionalParameter(trueOrFalse).openapi({
-    description: "true: with the values; needs the scope secrets, and is in the audit log",
+    description: "true: include the values; requires the scope secrets, and is recorded in the audit log",
   }),
 })
 const changeQuery = z.object({
-  deploy: optionalParameter(trueOrFalse).openapi({ description: "false: it counts from the next revision on" }),
+  deploy: optionalParameter(trueOrFalse).openapi({
+    description: "false: create no revision; the change applies from the next revision on",
+  }),
 })
 
 const secret = z.object({ name: z.string(), value: z.string() })
@@ -48,12 +50,12 @@ const notFound = {
   404: { description: "the workspace has no such deployment, or the deployment no such secret" },
 } as const
 const refusals = {
-  400: { description: "the platform sets a variable of this name itself" },
-  403: { description: "the key has not the scope secrets" },
+  400: { description: "the name is reserved: the platform sets this variable itself" },
+  403: { description: "the key lacks the scope secrets" },
   ...notFound,
   409: { description: "the deployment is being deleted" },
 } as const
-const changeReply = { 200: { description: "the names that there are now", schema: changed }, ...refusals } as const
+const changeReply = { 200: { description: "the names after the change", schema: changed }, ...refusals } as const
 
 export function addSecretRoutes(api: Api, options: SecretRoutes): void {
   addReads(api, options)
@@ -62,7 +64,7 @@ export function addSecretRoutes(api: Api, options: SecretRoutes): void {
     {
       method: "put",
       ...allPath,
-      summary: "Replaces all secrets; the mask as a value keeps one.",
+      summary: "Replaces all secrets; a value equal to the mask keeps the stored value.",
       query: changeQuery,
       body: z.object({ secrets }),
       responses: changeReply,
@@ -81,7 +83,7 @@ export function addSecretRoutes(api: Api, options: SecretRoutes): void {
     {
       method: "put",
       ...onePath,
-      summary: "Sets a secret and leaves the others.",
+      summary: "Sets one secret and keeps the others.",
       query: changeQuery,
       body: z.object({ value: secretValue }),
       responses: changeReply,
@@ -93,7 +95,7 @@ export function addSecretRoutes(api: Api, options: SecretRoutes): void {
   )
   addRoute(
     api,
-    { method: "delete", ...onePath, summary: "Removes a secret.", query: changeQuery, responses: changeReply },
+    { method: "delete", ...onePath, summary: "Removes one secret.", query: changeQuery, responses: changeReply },
     ({ c, params, query, bodyText }) => {
       const wanted = { secrets: [{ name: params.name, value: null }], mode: "merge" } as const
       return change(options, { c, bodyText }, params.deployment_id, { ...wanted, ...query })
@@ -137,7 +139,7 @@ async function read(c: Context, { db, key }: SecretRoutes, deploymentId: string,
   const row = await findDeployment(db, workspaceId, deploymentId)
   const version = row.secrets_version
   if (!reveals) return { resources: masked(row.secret_names), secrets_version: version }
-  // Before the values leave: who saw them is known in any case.
+  // Before the values are sent, so that the log has an entry in any case.
   await recordNow(db)
   c.header("cache-control", "no-store")
   const values = await secretsOfVersion(db, key, { workspaceId, deploymentId }, version)

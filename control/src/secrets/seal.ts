@@ -1,12 +1,12 @@
 /**
- * Seals values for the database: AES-256-GCM under the installation's master key. The context (whose value it is)
- * is authenticated too, so a sealed value that is copied to another row does not open there.
+ * Seals (encrypts) values for the database: AES-256-GCM with the installation's master key. The context (where the value
+ * belongs) is authenticated too, so a sealed value that is copied to another row does not open there.
  */
 import { createCipheriv, createDecipheriv, createHash, createSecretKey, type KeyObject, randomBytes } from "node:crypto"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 
 export interface MasterKey {
-  /** Written into each sealed value, so that a value under another key is recognised. */
+  /** Written into each sealed value, so that a value of another key is recognized. */
   readonly id: string
   readonly key: KeyObject
 }
@@ -33,7 +33,7 @@ export function masterKey(bytes: Uint8Array): MasterKey {
 const aad = (context: readonly (string | number)[]): Buffer => Buffer.from(JSON.stringify(context))
 
 /**
- * @param context  what the value belongs to, such as `["secret", workspaceId, deploymentId, name, version]`
+ * @param context  where the value belongs, such as `["secret", workspaceId, deploymentId, name, version]`
  * @returns        `<format>.<key id>.<nonce, ciphertext and tag as base64url>`
  */
 export function seal(key: MasterKey, value: string, context: readonly (string | number)[]): string {
@@ -44,7 +44,7 @@ export function seal(key: MasterKey, value: string, context: readonly (string | 
 }
 
 /**
- * Opens what `seal` made, with the same key and context.
+ * Decrypts a value of `seal`, with the same key and context.
  * @throws CannotOpen
  */
 export function open(key: MasterKey, sealed: string, context: readonly (string | number)[]): string {
@@ -54,7 +54,7 @@ export function open(key: MasterKey, sealed: string, context: readonly (string |
     throw new CannotOpen(`a secret was sealed with the master key ${keyId}, but this is ${key.id}: restore that key`)
   }
   const bytes = Buffer.from(text, "base64url")
-  if (bytes.length < nonceBytes + tagBytes) throw new CannotOpen("a stored secret is cut short")
+  if (bytes.length < nonceBytes + tagBytes) throw new CannotOpen("a stored secret is truncated")
   const decipher = createDecipheriv("aes-256-gcm", key.key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
   decipher.setAAD(aad(context)).setAuthTag(bytes.subarray(-tagBytes))
   try {

@@ -1,11 +1,11 @@
 /**
- * Every column that holds sealed values, and what each value is authenticated with. A change of the master key goes
- * through this list, so a new sealed column needs a line here (S8); a test compares it with the schema. Pure.
+ * Every column with sealed values, and the context that authenticates each value. A change of the master key goes through
+ * this list, so a new sealed column needs a line here (S8); a test compares it with the schema. Pure.
  */
 
 type Context = readonly (string | number)[]
 
-/** What a value belongs to: it opens in that place only (S1). */
+/** Where a value belongs: it opens only there (S1). */
 export const contextOf = {
   secret: (it: { workspaceId: string; deploymentId: string }, name: string, version: number): Context => [
     "secret",
@@ -21,7 +21,7 @@ export const contextOf = {
     name,
   ],
   integration: (workspaceId: string, integrationId: string): Context => ["integration", workspaceId, integrationId],
-  // Signs what hosts send to us.
+  // Verifies what git hosts send to us.
   inboundWebhook: (it: { workspaceId: string; integrationId: string }): Context => [
     "webhook",
     it.workspaceId,
@@ -31,6 +31,8 @@ export const contextOf = {
   outboundWebhook: (workspaceId: string, webhookId: string): Context => ["webhook", workspaceId, webhookId],
   database: (deploymentId: string): Context => ["database", deploymentId],
   unit: (unitId: string): Context => ["unit", unitId],
+  hostName: (hostName: string): Context => ["host-name", hostName],
+  acmeAccount: (directoryUrl: string): Context => ["acme-account", directoryUrl],
 }
 
 /** The values of a row's key columns, and its workspace where the table or its owner has one. */
@@ -41,10 +43,10 @@ export interface SealedColumn {
   readonly column: string
   /** The primary key's columns with their types. */
   readonly keys: Readonly<Record<string, "uuid" | "text" | "int4">>
-  /** The table that says whose workspace a row is, by a key column. Without it the table says so itself, or nothing. */
+  /** The table with the row's workspace, and the key column that refers to it. Without it the table has one itself, or none. */
   readonly owner?: { readonly table: string; readonly key: string }
   readonly hasWorkspace: boolean
-  /** `text[]`: several values in one row, each sealed by itself. */
+  /** `text[]`: several values in one row, each sealed separately. */
   readonly isArray?: boolean
   readonly context: (row: KeyOfRow) => Context
 }
@@ -112,5 +114,19 @@ export const sealedColumns: readonly SealedColumn[] = [
     keys: { unit_id: "uuid" },
     hasWorkspace: false,
     context: (row) => contextOf.unit(textOf(row, "unit_id")),
+  },
+  {
+    table: "host_names",
+    column: "private_key_sealed",
+    keys: { host_name: "text" },
+    hasWorkspace: false,
+    context: (row) => contextOf.hostName(textOf(row, "host_name")),
+  },
+  {
+    table: "acme_accounts",
+    column: "private_key_sealed",
+    keys: { directory_url: "text" },
+    hasWorkspace: false,
+    context: (row) => contextOf.acmeAccount(textOf(row, "directory_url")),
   },
 ]

@@ -7,7 +7,7 @@ import { secretsOfRevision } from "./operations.js"
 
 const secretMask = "********"
 
-test("a secret is set and removed by itself; each change is a version and a revision that pins it (S6)", async () => {
+test("a single secret is set and removed; each change is a version and a revision that pins it (S6)", async () => {
   await using api = await startApi()
   const { body: made } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
   const path = `/v2/deployments/${made.id}/secrets`
@@ -38,7 +38,7 @@ test("a secret is set and removed by itself; each change is a version and a revi
   assert.ok(!JSON.stringify(events).includes('value":"second'))
 })
 
-test("values are shown on request, to a key that may, and the audit log tells (S3)", async () => {
+test("values are shown on request to a key with the scope, and the audit log records it (S3)", async () => {
   await using api = await startApi()
   const { body: made } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
   const path = `/v2/deployments/${made.id}/secrets`
@@ -62,9 +62,9 @@ test("values are shown on request, to a key that may, and the audit log tells (S
     assert.equal((await api.callAsOther(method, target)).status, 404)
   }
   const { body: audit } = await api.call("GET", `/v2/audit-log?resource_id=${made.id}`)
-  const told = audit.resources.map(({ action, path }: { action: string; path: string }) => [action, path])
+  const reported = audit.resources.map(({ action, path }: { action: string; path: string }) => [action, path])
   const action = "GET /v2/deployments/{deployment_id}/secrets/{name}"
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     [action, `${path}/MODEL_KEY`],
     ["POST /v2/deployments", "/v2/deployments"],
   ])

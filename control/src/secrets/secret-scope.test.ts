@@ -10,7 +10,7 @@ const keyWith = async ({ db, workspaceId }: TestApi, scopes: readonly Scope[]) =
   return { "x-api-key": clearKey }
 }
 
-/** What a request could have changed. */
+/** Everything that a request could have changed. */
 const stored = ({ db }: TestApi) =>
   db.rows(sql`
     select 'deployment' as kind, row_to_json(d)::text as text from deployments d
@@ -18,7 +18,7 @@ const stored = ({ db }: TestApi) =>
     union all select 'secret', row_to_json(s)::text from secrets s
     union all select 'preview', row_to_json(p)::text from preview_settings p order by 1, 2`)
 
-test("a body that changes secrets takes the scope secrets, whichever route it comes by (S7)", async () => {
+test("a body that changes secrets requires the scope secrets, on every route (S7)", async () => {
   await using api = await startApi()
   const { body: made } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
   const path = `/v2/deployments/${made.id}`
@@ -40,7 +40,7 @@ test("a body that changes secrets takes the scope secrets, whichever route it co
 
     assert.equal(reply.status, 403, `${method} ${address}: ${reply.text}`)
     assert.equal(reply.body.code, "scope_missing")
-    assert.match(reply.body.detail, /takes secrets$/)
+    assert.match(reply.body.detail, /requires secrets$/)
   }
   assert.deepEqual(await stored(api), earlier)
   const both = await keyWith(api, ["deploy", "secrets"])
@@ -49,7 +49,7 @@ test("a body that changes secrets takes the scope secrets, whichever route it co
   assert.deepEqual(allowed.body.secrets, [{ name: "A", value: "********" }])
 })
 
-test("without secrets in the body the scope deploy is enough, and a key without named scopes has all (S7)", async () => {
+test("without secrets in the body the scope deploy is enough, and admin includes all (S7)", async () => {
   await using api = await startApi()
   const headers = await keyWith(api, ["deploy"])
 

@@ -1,20 +1,20 @@
-/** What a secret is: an environment variable of the user's code, its mask, and the names that are ours. Pure. */
+/** Defines a secret: an environment variable of the user's code, its mask, and the reserved names. Pure. */
 import type { Problem } from "@superstep/toolkit/errors/errors"
 
-/** A secret as it is sent. */
+/** A secret in a request. */
 export interface SecretValue {
   readonly name: string
   readonly value: string
 }
 
-/** What readers see instead of any value, always of this length; sent back, it keeps the stored value. */
+/** Shown in place of any value, always of this length; a client that sends it back keeps the stored value. */
 export const secretMask = "********"
 
 export const masked = (names: readonly string[]): SecretValue[] => names.map((name) => ({ name, value: secretMask }))
 
 /**
- * Variables that the platform itself sets for an agent server. The CLIs filter these out of what they send, along
- * with many more that are free here (control-plane §2.2, CP-D18).
+ * Variables that the platform itself sets for an agent server. The CLIs remove these from what they send, along
+ * with many more that are allowed here (control-plane §2.2, CP-D18).
  */
 const reservedNames: ReadonlySet<string> = new Set([
   "DATABASE_URI",
@@ -28,9 +28,15 @@ const reservedNames: ReadonlySet<string> = new Set([
   "LANGSMITH_DEPLOYMENT_NAME",
 ])
 
-export const isReserved = (name: string): boolean => reservedNames.has(name) || name.startsWith("SUPERSTEP_")
+export const isReserved = (name: string): boolean => reservedNames.has(name) || isPlatformSetting(name)
 
-/** Names that are given more than once: which of the values is meant cannot be known. */
+// Operators set one for all deployments, and a deployment its own.
+const signingSecret = "SUPERSTEP_WEBHOOK_SIGNING_SECRET"
+
+/** A setting of Superstep itself, which only the operator sets. */
+export const isPlatformSetting = (name: string): boolean => name.startsWith("SUPERSTEP_") && name !== signingSecret
+
+/** Names that are given more than once: it is unclear which value is meant. */
 export function repeatedNames(secrets: readonly { readonly name: string }[]): Problem[] {
   const seen = new Set<string>()
   return secrets.flatMap(({ name }, index) => {

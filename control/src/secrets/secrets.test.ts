@@ -9,7 +9,7 @@ import { CannotOpen, masterKey, open, seal } from "./seal.js"
 
 const context = ["secret", "workspace", "deployment", "NAME", 1]
 
-test("what was sealed opens with the same key and context, and looks different each time (S1)", () => {
+test("a sealed value opens with the same key and context, and differs each time (S1)", () => {
   const key = masterKey(randomBytes(32))
   for (const value of ["", "sk-1", "ä\n😀", "x".repeat(100_000)]) {
     const sealed = seal(key, value, context)
@@ -20,7 +20,7 @@ test("what was sealed opens with the same key and context, and looks different e
   }
 })
 
-test("a sealed value that was changed in any byte does not open (S1)", () => {
+test("a sealed value with a changed byte does not open (S1)", () => {
   const key = masterKey(randomBytes(32))
   const [format, id, text] = seal(key, "secret", context).split(".")
   const bytes = Buffer.from(text ?? "", "base64url")
@@ -32,7 +32,7 @@ test("a sealed value that was changed in any byte does not open (S1)", () => {
   }
 })
 
-test("a sealed value opens in no other place, under no other key, and not in part (S1)", () => {
+test("a sealed value does not open in another place, with another key, or truncated (S1)", () => {
   const key = masterKey(randomBytes(32))
   const sealed = seal(key, "secret", context)
   const places = [
@@ -83,7 +83,7 @@ test("a list replaces all secrets, the mask keeps one, and an empty list changes
   assert.deepEqual(await environment(deployment.latest_revision_id), { A: "1", B: "2" }, "a revision pins its version")
 })
 
-test("no reply and no row shows a value (S3)", async () => {
+test("no reply and no row contains a value in clear text (S3)", async () => {
   await using api = await startApi()
   const { deployment, patch } = await deploy(api, [{ name: "A", value: "sk-in-clear" }])
   const patched = await patch({ secrets: [{ name: "A", value: "sk-in-clear-too" }] })
@@ -97,7 +97,7 @@ test("no reply and no row shows a value (S3)", async () => {
   assert.ok(!shown.includes("sk-in-clear"))
 })
 
-test("names that the platform sets itself are 400 and named; tracing variables are free (S4)", async () => {
+test("reserved names are 400 and listed; tracing variables are allowed (S4)", async () => {
   await using api = await startApi()
   const send = (...names: string[]) =>
     api.call("POST", "/v2/deployments", {
@@ -106,7 +106,12 @@ test("names that the platform sets itself are 400 and named; tracing variables a
 
   const reserved = await send("OK", "DATABASE_URI", "PORT")
   const ours = await send("SUPERSTEP_UNIT_TOKEN")
-  const free = await send("LANGSMITH_API_KEY", "LANGCHAIN_TRACING_V2", "OPENAI_API_KEY")
+  const free = await send(
+    "LANGSMITH_API_KEY",
+    "LANGCHAIN_TRACING_V2",
+    "OPENAI_API_KEY",
+    "SUPERSTEP_WEBHOOK_SIGNING_SECRET",
+  )
 
   assert.equal(reserved.status, 400)
   assert.match(reserved.body.detail, /DATABASE_URI, PORT/)
@@ -114,7 +119,7 @@ test("names that the platform sets itself are 400 and named; tracing variables a
   assert.equal(free.status, 201)
 })
 
-test("versions that nobody can go back to are removed, and a deleted deployment leaves none (S9)", async () => {
+test("versions that no rollback can reach are deleted, and a deleted deployment leaves none (S9)", async () => {
   await using api = await startApi()
   const { deployment, environment } = await deploy(api, [{ name: "A", value: "value-1" }])
   const path = `/v2/deployments/${deployment.id}`

@@ -1,12 +1,12 @@
 /**
- * Decides about each entry of an archive before anything of it is written. What passes can only become a plain file or
- * a folder below the tree, under a name that no other entry has on any file system. Pure.
+ * Checks each entry of an archive before anything of it is written. An accepted entry can only become a plain file or a
+ * folder below the tree, with a name that no other entry has on any file system. Pure.
  */
 import { SourceFailed } from "./port.js"
 
 export interface EntryHeader {
   readonly path: string
-  /** As the `tar` package calls it: `File`, `Directory`, `SymbolicLink` … */
+  /** In the terms of the `tar` package: `File`, `Directory`, `SymbolicLink` … */
   readonly type: string
   readonly mode?: number | undefined
 }
@@ -21,7 +21,7 @@ const setIdBits = 0o6000
 const executableBit = 0o100
 
 /** @throws SourceFailed  `archive_invalid` */
-export function judgeEntry({ path: given, type, mode = 0 }: EntryHeader): Verdict {
+export function checkEntry({ path: given, type, mode = 0 }: EntryHeader): Verdict {
   const problem = pathProblem(given)
   if (problem) throw invalidEntry(given, problem)
   const path = given
@@ -44,12 +44,12 @@ const words: Readonly<Record<string, string>> = {
   FIFO: "pipe",
 }
 
-// Linux takes no longer name and no longer path; a part is measured in bytes.
+// Linux allows no longer name or path; a part is measured in bytes.
 const maxPathBytes = 4000
 const maxPartBytes = 255
 
 function pathProblem(path: string): string | undefined {
-  // What is not UTF-8 was decoded with this sign in its place.
+  // Bytes that are not UTF-8 were decoded to this character.
   if (path.includes("\ufffd")) return "has a name that is not UTF-8"
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
   if (/[\u0000-\u001f\u007f]/.test(path)) return "has control characters in its name"
@@ -62,7 +62,7 @@ function pathProblem(path: string): string | undefined {
   return isTooLong ? "has a name that is too long" : undefined
 }
 
-// Examples are made to be read.
+// Examples contain no secrets.
 const example = /\.(example|sample|template|dist)$/
 
 const isSecretFile = (path: string): boolean => {
@@ -73,13 +73,18 @@ const isSecretFile = (path: string): boolean => {
 export const invalidEntry = (path: string, problem: string): SourceFailed =>
   new SourceFailed("archive_invalid", `the archive cannot be used: ${JSON.stringify(path.slice(0, 200))} ${problem}`)
 
-/** Which names are taken, by files and by the folders above them. */
+/** The names in use, by files and by the folders above them. */
 export class TakenNames {
   readonly #kinds = new Map<string, { readonly path: string; readonly kind: "file" | "folder" }>()
 
+  /** How many files and folders there are. */
+  get size(): number {
+    return this.#kinds.size
+  }
+
   /**
-   * @returns true when the name is new; false when the same folder or file was there before
-   * @throws SourceFailed  two names would be one where case or the form of letters does not count, or a file is a folder
+   * @returns  true when the name is new; false when the same folder or file exists already
+   * @throws SourceFailed  two names would be equal where case or Unicode normalization is ignored, or a file is also a folder
    */
   take(path: string, kind: "file" | "folder"): boolean {
     const parts = path.split("/")
@@ -95,11 +100,11 @@ export class TakenNames {
       return true
     }
     if (other.path !== path)
-      throw invalidEntry(path, `is the same name as ${JSON.stringify(other.path)} on some systems`)
+      throw invalidEntry(path, `has the same name as ${JSON.stringify(other.path)} on some file systems`)
     if (other.kind !== kind) throw invalidEntry(path, "is both a file and a folder")
     return false
   }
 }
 
-/** One form for all spellings that some file system takes for the same: `é` in one or two signs, `ß` and `SS`, `a` and `A`. */
+/** One form for all spellings that some file system treats as equal: both encodings of `é`, `ß` and `SS`, `a` and `A`. */
 const fold = (path: string): string => path.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC")

@@ -1,4 +1,4 @@
-/** Reads a .tar.gz entry by entry, within limits that hold while it is unpacked. */
+/** Reads a .tar.gz entry by entry, and enforces limits while it is unpacked. */
 import { createHash } from "node:crypto"
 import { createReadStream } from "node:fs"
 import { stat } from "node:fs/promises"
@@ -6,27 +6,24 @@ import { pipeline } from "node:stream/promises"
 import { createGunzip } from "node:zlib"
 import { Parser, type ReadEntry } from "tar"
 import { SourceFailed } from "./port.js"
+import { type SourceLimits, sourceLimits } from "./source-limits.js"
 
-export interface ArchiveLimits {
-  readonly entries: number
-  /** Of everything in the archive, unpacked. */
-  readonly bytes: number
-  /** Unpacked bytes for each packed one; below `freeBytes` it does not matter. */
+export interface ArchiveLimits extends SourceLimits {
+  /** Most unpacked bytes per packed byte; ignored below `freeBytes`. */
   readonly ratio: number
   readonly freeBytes: number
 }
 
-/** Numbers of control-plane §6.12; a small archive of very even text may well be packed better than 1 to 100. */
+/** A small archive of very uniform text may be packed better than 1 to 100. */
 export const archiveLimits: ArchiveLimits = {
-  entries: 200_000,
-  bytes: 4 * 1024 ** 3,
+  ...sourceLimits,
   ratio: 100,
   freeBytes: 32 * 1024 ** 2,
 }
 
 /**
- * Gives each entry to `onEntry`, which reads it to its end before the next one comes.
- * @returns the SHA-256 of the packed file
+ * Passes each entry to `onEntry`, which reads it to its end before the next one comes.
+ * @returns  the SHA-256 of the packed file
  * @throws SourceFailed  `archive_invalid`, `archive_too_big`; and what `onEntry` throws
  */
 export async function readArchive(
@@ -56,13 +53,18 @@ export async function readArchive(
   const unpacked = async (chunks: AsyncIterable<Buffer>) => {
     for await (const chunk of chunks) {
       bytes += chunk.length
-      if (bytes > allowed) throw tooBig(bytes > limits.bytes ? `is larger than ${limits.bytes} bytes` : "is a bomb")
+      if (bytes > allowed)
+        throw tooBig(
+          bytes > limits.bytes
+            ? `is larger than ${limits.bytes} bytes`
+            : "expands too much: it may be a decompression bomb",
+        )
       const joined = Buffer.concat([rest, chunk])
       if (joined.length < 2) {
         rest = joined
         continue
       }
-      // The parser would unpack again what is packed twice, past our limits.
+      // The parser would unpack a doubly packed archive by itself, past our limits.
       if (bytes === joined.length && isGzip(joined)) throw invalid("it is compressed twice")
       const held = unfinishedLetter(joined)
       rest = joined.subarray(joined.length - held)
@@ -78,7 +80,7 @@ export async function readArchive(
   return hash.digest("hex")
 }
 
-/** A tar parser that can be waited for. The first error is the one that counts. */
+/** A tar parser with a promise for its end. The first error counts. */
 function entryFeed(limits: ArchiveLimits, onEntry: (entry: ReadEntry) => Promise<void>) {
   const parser = new Parser({ strict: true, zstd: false })
   let failure: { readonly error: unknown } | undefined
@@ -94,10 +96,10 @@ function entryFeed(limits: ArchiveLimits, onEntry: (entry: ReadEntry) => Promise
     } catch (error) {
       fail(error)
     }
-    // What nobody reads would hold up the parser.
+    // An entry that is not read would block the parser.
     entry.resume()
   }
-  // An entry may have been read to its end while what it became is still being written.
+  // An entry may have been read to its end while its file is still being written.
   let handled = Promise.resolve()
   parser.on("entry", (entry: ReadEntry) => {
     handled = handled.then(() => handle(entry))
@@ -129,8 +131,8 @@ function entryFeed(limits: ArchiveLimits, onEntry: (entry: ReadEntry) => Promise
 const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b
 
 /**
- * How many bytes at the end begin a letter that goes on in the next chunk: the parser decodes long names chunk by
- * chunk, and would see two halves that are no letters.
+ * The number of bytes at the end that start a character which continues in the next chunk: the parser decodes long names
+ * chunk by chunk, and would see two invalid halves.
  */
 function unfinishedLetter(chunk: Buffer): number {
   for (let back = 1; back <= Math.min(3, chunk.length); back++) {
@@ -147,4 +149,4 @@ const isUnpackError = (error: unknown): boolean => /^Z_/.test(String((error as {
 const invalid = (why: string, cause?: unknown) =>
   new SourceFailed("archive_invalid", `the archive cannot be used: ${why}`, { cause })
 
-const tooBig = (why: string) => new SourceFailed("archive_too_big", `the archive ${why}`)
+export const tooBig = (why: string) => new SourceFailed("archive_too_big", `the archive ${why}`)

@@ -17,7 +17,7 @@ const project: TarEntry[] = [
   { path: "bin/run.sh", content: "#!/bin/sh\n", mode: 0o755 },
 ]
 
-/** Unpacks into a folder that has a neighbour, so that what leaves the folder is seen. */
+/** Unpacks into a folder with a neighbour, so that files outside the folder are noticed. */
 async function unpack(bytes: Buffer, unpacker = source) {
   const parent = temporaryFolder()
   const location = uploaded(bytes)
@@ -31,7 +31,7 @@ const filesOf = (folder: string): string[] =>
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
     .sort()
 
-/** Asserts the code, the words, and that nothing was written beside the unfinished tree. */
+/** Asserts the code, the message, and that nothing was written outside the unfinished tree. */
 async function assertRefused(bytes: Buffer, code: string, words: RegExp, unpacker = source): Promise<void> {
   const { parent, fetched } = await unpack(bytes, unpacker)
   await assert.rejects(fetched, (error) => {
@@ -41,13 +41,10 @@ async function assertRefused(bytes: Buffer, code: string, words: RegExp, unpacke
     assert.equal(error.isTransient, false)
     return true
   })
-  assert.deepEqual(
-    readdirSync(parent).filter((name) => name !== "tree.partial"),
-    [],
-  )
+  assert.deepEqual(readdirSync(parent), [])
 }
 
-test("an archive becomes its files, plain or executable, and nothing else", async () => {
+test("an archive is unpacked to its regular and executable files only", async () => {
   const { tree, fetched } = await unpack(tarGz(project))
 
   const { commit, notes } = await fetched
@@ -59,7 +56,7 @@ test("an archive becomes its files, plain or executable, and nothing else", asyn
   assert.deepEqual([commit, notes], [undefined, []])
 })
 
-test("the tree's hash is of names, content and the right to run, not of the packing", async () => {
+test("the tree's hash depends on names, content and the executable bit, not on the packing", async () => {
   const hashOf = async (entries: TarEntry[]) => (await (await unpack(tarGz(entries))).fetched).treeHash
   const changed = project.map((entry) => (entry.path === "src/graph.mjs" ? { ...entry, content: "export { }" } : entry))
 
@@ -70,7 +67,7 @@ test("the tree's hash is of names, content and the right to run, not of the pack
   assert.notEqual(await hashOf(project.map((entry) => ({ ...entry, mode: 0o755 }))), first)
 })
 
-test("names of every language come through, however long and wherever a chunk ends", async () => {
+test("names in every language are unpacked, however long and wherever a chunk ends", async () => {
   const names = Array.from({ length: 400 }, (_, n) => `文書/${"é".repeat(n % 50)}${"ü深い".repeat(12)}-${n}.md`)
   const { tree, fetched } = await unpack(tarGz(names.flatMap((name) => longName(name, { content: name }))))
 
@@ -79,7 +76,7 @@ test("names of every language come through, however long and wherever a chunk en
   assert.deepEqual(filesOf(tree), [...names].sort())
 })
 
-test("a file of secrets is left out, in any folder; an example of one is not", async () => {
+test(".env files are left out in every folder; examples of them are not", async () => {
   const secrets = [".env", "apps/agent/.env", ".env.production"].map((path) => ({ path, content: "KEY=in-clear" }))
   const { tree, fetched } = await unpack(tarGz([...project, ...secrets, { path: ".env.example", content: "KEY=" }]))
 
@@ -95,7 +92,7 @@ test("a file of secrets is left out, in any folder; an example of one is not", a
   )
 })
 
-test("a file that is packed twice alike is one file, as the Python CLI does it in a monorepo", async () => {
+test("an identical file that is packed twice is accepted, as from the Python CLI", async () => {
   const { tree, fetched } = await unpack(tarGz([...project, ...project]))
 
   await fetched
@@ -136,12 +133,12 @@ const refused: Readonly<Record<string, readonly [TarEntry[], RegExp]>> = {
   ],
 }
 for (const [what, [entries, words]] of Object.entries(refused)) {
-  test(`an archive with ${what} is refused, and nothing is outside its tree`, async () => {
+  test(`an archive with ${what} is refused, and nothing is written outside its tree`, async () => {
     await assertRefused(tarGz([...project, ...entries]), "archive_invalid", words)
   })
 }
 
-test("what is no complete .tar.gz is refused", async () => {
+test("an incomplete or invalid .tar.gz is refused", async () => {
   const whole = tarGz([...project, { path: "big", content: Buffer.alloc(300_000, "abc") }])
   const cases: [Buffer, RegExp][] = [
     [Buffer.alloc(0), /cannot be used/],
@@ -155,16 +152,16 @@ test("what is no complete .tar.gz is refused", async () => {
   for (const [bytes, words] of cases) await assertRefused(bytes, "archive_invalid", words)
 })
 
-test("an archive that is not what was uploaded is refused", async () => {
+test("an archive that differs from the uploaded one is refused", async () => {
   const location = uploaded(tarGz(project))
   const other = { ...location, sha256: "0".repeat(64) }
 
   const fetching = source.fetch(other, `sha256:${other.sha256}`, join(temporaryFolder(), "tree"), signal)
 
-  await assert.rejects(fetching, /not the one that was uploaded/)
+  await assert.rejects(fetching, /differs from the uploaded one/)
 })
 
-test("a bomb is stopped while it is unpacked: by size, by ratio, by number", async () => {
+test("a decompression bomb is stopped while it is unpacked: by size, ratio or number", async () => {
   const small = { entries: 100, bytes: 2_000_000, ratio: 20, freeBytes: 100_000 }
   const zeros = (bytes: number): TarEntry => ({ path: "zeros", content: Buffer.alloc(bytes) })
   const many = Array.from({ length: 101 }, (_, n) => ({ path: `f${n}` }))
@@ -183,7 +180,7 @@ test("a bomb is stopped while it is unpacked: by size, by ratio, by number", asy
   await fits.fetched
 })
 
-test("an archive that is not kept any more is told as such", async () => {
+test("a deleted archive causes an error that says so", async () => {
   const location = uploaded(tarGz(project))
   rmSync(location.file)
 

@@ -1,6 +1,6 @@
 /**
- * Archives that clients uploaded. An archive is other people's work: nothing of it is written outside the tree, nothing
- * in it is a link, and what it becomes on disk is known before it is written (`archive-entry.ts`).
+ * Archives that clients uploaded. Other people create them: nothing is written outside the tree, no entry becomes a link,
+ * and each entry is checked before it is written (`archive-entry.ts`).
  */
 import { createHash } from "node:crypto"
 import { createWriteStream } from "node:fs"
@@ -9,13 +9,14 @@ import { dirname, join } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { ifCode } from "@superstep/toolkit/errors/if-code"
 import type { ReadEntry } from "tar"
-import { invalidEntry, judgeEntry, TakenNames } from "./archive-entry.js"
-import { type ArchiveLimits, archiveLimits, readArchive } from "./archive-reader.js"
+import { removeTree } from "../files/remove-tree.js"
+import { checkEntry, invalidEntry, TakenNames } from "./archive-entry.js"
+import { type ArchiveLimits, archiveLimits, readArchive, tooBig } from "./archive-reader.js"
 import { type FetchedTree, type Source, SourceFailed } from "./port.js"
 
 export interface ArchiveLocation {
   readonly file: string
-  /** Of the file, as it was uploaded. */
+  /** SHA-256 of the uploaded file. */
   readonly sha256: string
 }
 
@@ -24,19 +25,27 @@ export function archiveSource(limits: ArchiveLimits = archiveLimits): Source<Arc
 
   const fetch: Source<ArchiveLocation>["fetch"] = async (location, id, folder, signal) => {
     signal.throwIfAborted()
-    if (id !== idOf(location.sha256)) throw new SourceFailed("source_not_found", `${id} is another archive`)
+    if (id !== idOf(location.sha256)) throw new SourceFailed("source_not_found", `${id} is not the id of this archive`)
     const partial = `${folder}.partial`
     await rm(partial, { recursive: true, force: true })
     await rm(folder, { recursive: true, force: true })
     await requireFile(location.file)
     await mkdir(partial, { recursive: true })
-    const tree = extraction(partial, signal)
-    const sha256 = await readArchive(location.file, { limits, signal, onEntry: tree.add })
-    if (sha256 !== location.sha256) {
-      throw new SourceFailed("archive_invalid", "the archive is not the one that was uploaded: upload it again")
+    const failed = new AbortController()
+    const tree = extraction(partial, limits, AbortSignal.any([signal, failed.signal]))
+    try {
+      const sha256 = await readArchive(location.file, { limits, signal, onEntry: tree.add })
+      if (sha256 !== location.sha256) {
+        throw new SourceFailed("archive_invalid", "the stored archive differs from the uploaded one: upload it again")
+      }
+      await rename(partial, folder)
+      return tree.result()
+    } catch (error) {
+      failed.abort()
+      await tree.stopped()
+      await removeTree(partial)
+      throw error
     }
-    await rename(partial, folder)
-    return tree.result()
   }
   return { resolve, fetch }
 }
@@ -45,7 +54,7 @@ const idOf = (sha256: string): string => `sha256:${sha256}`
 
 async function requireFile(file: string): Promise<void> {
   if (await stat(file).catch(ifCode(["ENOENT"]))) return
-  throw new SourceFailed("source_not_found", "the archive is not kept any more: upload the code again")
+  throw new SourceFailed("source_not_found", "the archive was deleted: upload the code again")
 }
 
 interface WrittenFile {
@@ -54,7 +63,7 @@ interface WrittenFile {
 }
 
 /** Writes entries below `root`, which is empty and ours. */
-function extraction(root: string, signal: AbortSignal) {
+function extraction(root: string, limits: ArchiveLimits, signal: AbortSignal) {
   const names = new TakenNames()
   const files = new Map<string, WrittenFile>()
   const folders = new Set([root])
@@ -65,9 +74,11 @@ function extraction(root: string, signal: AbortSignal) {
     await mkdir(path, { recursive: true })
     folders.add(path)
   }
-  const add = async (entry: ReadEntry): Promise<void> => {
-    const verdict = judgeEntry(entry)
+  const addEntry = async (entry: ReadEntry): Promise<void> => {
+    const verdict = checkEntry(entry)
     const { path, kind } = verdict
+    // One entry may be in thousands of folders.
+    if (names.size > limits.entries) throw tooBig(`has more than ${limits.entries} files and folders`)
     if (kind === "left out") leftOut.push(path)
     if (kind === "folder") {
       names.take(path, "folder")
@@ -80,20 +91,30 @@ function extraction(root: string, signal: AbortSignal) {
     const sha256 = await writeFile(entry, isNew && join(root, path), { isExecutable, signal })
     const written = { isExecutable, sha256 }
     if (isNew) files.set(path, written)
-    else if (!isSame(files.get(path), written)) throw invalidEntry(path, "is there twice, with different content")
+    else if (!isSame(files.get(path), written)) throw invalidEntry(path, "occurs twice, with different content")
   }
+  let adding: Promise<void> = Promise.resolve()
+  const add = (entry: ReadEntry): Promise<void> => {
+    // An entry whose archive ends within it would be waited for without end.
+    const stop = () => entry.destroy()
+    signal.addEventListener("abort", stop, { once: true })
+    adding = addEntry(entry).finally(() => signal.removeEventListener("abort", stop))
+    return adding
+  }
+  /** Resolves when nothing is written any more; after the signal was aborted. An error of the entry rejects what `add` returned. */
+  const stopped = (): Promise<void> => adding.catch(() => undefined)
   const result = (): FetchedTree => ({
     treeHash: treeHashOf(files),
     notes: leftOut.map((path) => `left out of the build: ${path}`),
   })
-  return { add, result }
+  return { add, stopped, result }
 }
 
-/** The CLIs pack a file twice when one folder of a monorepo is inside another; the same twice is no fault. */
+/** The CLIs pack a file twice when one folder of a monorepo is inside another; an identical copy is no fault. */
 const isSame = (one: WrittenFile | undefined, other: WrittenFile): boolean =>
   one?.sha256 === other.sha256 && one.isExecutable === other.isExecutable
 
-/** @param file  false: only the content is looked at */
+/** @param file  false: the content is only hashed */
 async function writeFile(
   entry: ReadEntry,
   file: string | false,
@@ -115,7 +136,7 @@ async function writeFile(
   return hash.digest("hex")
 }
 
-/** Times and owners do not count: the same files packed twice are the same tree. */
+/** Times and owners do not count: the same files packed again give the same hash. */
 function treeHashOf(files: ReadonlyMap<string, WrittenFile>): string {
   const hash = createHash("sha256")
   for (const path of [...files.keys()].sort()) {

@@ -1,4 +1,4 @@
-/** What every source promises (`port.ts`), whatever it fetches from. */
+/** The tests for what every source promises (`port.ts`), whatever it fetches from. */
 import assert from "node:assert/strict"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -8,19 +8,19 @@ import type { Source } from "./port.js"
 
 type Files = Readonly<Record<string, string>>
 
-/** A source under test, and how code gets to where it finds it. */
+/** A source under test, and a way to store code where it finds it. */
 export interface SourceSetting<Location> {
   readonly source: Source<Location>
-  /** Stores these files, all of them, as a newer state of the same code. */
+  /** Stores exactly these files as a newer state of the same code. */
   store(files: Files): Promise<Location>
 }
 
-/** @param name  begins the names of the tests */
+/** @param name  start of the names of the tests */
 export function testSource<Location>(name: string, setting: () => Promise<SourceSetting<Location>>): void {
   const { signal } = new AbortController()
   const one = { "a.txt": "1", "sub/b.txt": "b" }
 
-  test(`${name}: an id gives its files again and again, in place of what a killed fetch left`, async () => {
+  test(`${name}: every fetch of an id yields the same files and replaces leftovers of a killed fetch`, async () => {
     const { source, store } = await setting()
     const location = await store(one)
     const id = await source.resolve(location, signal)
@@ -38,7 +38,7 @@ export function testSource<Location>(name: string, setting: () => Promise<Source
     assert.ok(!existsSync(`${folder}.partial`))
   })
 
-  test(`${name}: equal files have equal hashes, other files others`, async () => {
+  test(`${name}: equal trees have equal hashes, different trees different ones`, async () => {
     const { source, store } = await setting()
     const hashOf = async (files: Files) => {
       const location = await store(files)
@@ -52,7 +52,7 @@ export function testSource<Location>(name: string, setting: () => Promise<Source
     assert.notEqual(hashes[0], hashes[1])
   })
 
-  test(`${name}: a fetch that is aborted ends as an abort and leaves no tree`, async () => {
+  test(`${name}: an aborted fetch rejects with an AbortError and leaves no tree`, async () => {
     const { source, store } = await setting()
     const location = await store(one)
     const id = await source.resolve(location, signal)

@@ -6,7 +6,7 @@ import { credentialsApply } from "./git-location.js"
 
 const sha = "0123456789abcdef0123456789abcdef01234567"
 
-test("a ref is a commit id, or a name that is looked for as a branch first", () => {
+test("a ref is a commit id, or a name that is first looked up as a branch", () => {
   assert.deepEqual(parseRef(sha), { kind: "sha", sha })
   assert.deepEqual(parseRef("main"), { kind: "named", candidates: ["refs/heads/main", "refs/tags/main"] })
   assert.deepEqual(parseRef("feature/x.y"), {
@@ -49,7 +49,7 @@ test("the address and the refs come after the end of options", () => {
   ])
 })
 
-test("an annotated tag means the commit below it", () => {
+test("an annotated tag resolves to its commit", () => {
   const output = `aaa\trefs/tags/v1\nbbb\trefs/tags/v1^{}\n`
 
   assert.equal(commitOf(output, ["refs/heads/v1", "refs/tags/v1"]), "bbb")
@@ -63,7 +63,7 @@ const credentials = {
   token: new Secret("t0ken-of-ada"),
 } as const
 
-test("a token goes to its own host only, as a header, and redirects are off with it", () => {
+test("a token is sent only to its own host, as a header, with redirects disabled", () => {
   const own = gitEnvironment({
     base: {},
     home,

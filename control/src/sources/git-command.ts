@@ -1,7 +1,7 @@
-/** How git is called: argument lists and environments as data. Nothing here runs anything. */
+/** The command lines and environments of git, as data. Nothing here runs anything. */
 import { type GitCredentials, httpUrl } from "./git-location.js"
 
-/** What of our own environment git may see: how to find programs, and how to get out of a closed network. */
+/** Variables of our own environment that git gets: for finding programs and for the proxies of a closed network. */
 const passedOn = [
   "PATH",
   "LANG",
@@ -17,25 +17,25 @@ const passedOn = [
   "NO_PROXY",
 ]
 
-/** Where git finds what it would look for in the home of whoever runs the platform. */
+/** Replaces the home folder in which git would look for files. */
 export interface GitHome {
-  /** Empty: git's HTTP client would send what a `.netrc` in it says. */
+  /** Empty: git's HTTP client would send the credentials of a `.netrc` in it. */
   readonly emptyFolder: string
-  /** Remembers the key that a host showed first. */
+  /** Stores the key that each host showed first. */
   readonly knownHosts: string
 }
 
 /** Files that exist while git runs. */
 export interface SshFiles {
   readonly privateKey: string
-  /** The host keys that are accepted, no other. Undefined: as without a key. */
+  /** The accepted host keys; all others are rejected. Undefined: the first key that a host shows is stored and accepted. */
   readonly knownHosts?: string | undefined
 }
 
 /**
- * The environment of every git command. No configuration file of the machine is read, no credentials of the operator
- * are used, nobody is asked for anything, and no hook, filter or submodule of the repository runs.
- * @param protocols  allowed transports, such as `["https", "ssh"]`; git refuses every other, redirects included
+ * The environment of every git command. It reads no configuration file of the machine, uses no credentials of the operator,
+ * asks no questions, and runs no hook, filter or submodule of the repository.
+ * @param protocols  allowed transports, such as `["https", "ssh"]`; git refuses all others, also in redirects
  */
 export function gitEnvironment(input: {
   readonly base: NodeJS.ProcessEnv
@@ -51,7 +51,7 @@ export function gitEnvironment(input: {
   })
   return {
     ...Object.fromEntries(inherited),
-    // The messages that `classifyGitFailure` reads are those of the C locale.
+    // `classifyGitFailure` parses messages in the C locale.
     LC_ALL: "C",
     HOME: input.home.emptyFolder,
     GIT_TERMINAL_PROMPT: "0",
@@ -66,8 +66,8 @@ export function gitEnvironment(input: {
   }
 }
 
-// ssh finds the operator's home without HOME. Whoever may name a repository must not reach with the operator's keys
-// what they cannot reach themselves, so no key is offered but the integration's: not those of `~/.ssh`, not an agent's.
+// ssh finds the operator's home without HOME. Users who name a repository must not get the operator's access to it, so only
+// the integration's key is offered: none of `~/.ssh`, and none of an agent.
 function sshCommand(knownHosts: string, ssh: SshFiles | undefined): string {
   const identity = ssh ? quotedPath(ssh.privateKey) : "none"
   const hostKeys = ssh?.knownHosts
@@ -79,10 +79,10 @@ function sshCommand(knownHosts: string, ssh: SshFiles | undefined): string {
   )
 }
 
-// The inner quotes are ssh's, the outer ones the shell's; a percent sign would be one of ssh's own words.
+// The inner quotes are for ssh, the outer ones for the shell; ssh would expand a percent sign.
 const quotedPath = (path: string): string => shellQuoted(`"${path.replaceAll("%", "%%")}"`)
 
-// git hands the command to a shell.
+// git passes the command to a shell.
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 type ConfigEntry = readonly [key: string, value: string]
@@ -93,6 +93,8 @@ const safeConfig: readonly ConfigEntry[] = [
   ["core.autocrlf", "false"],
   ["advice.detachedHead", "false"],
   ["gc.auto", "0"],
+  // A file for each fetched object would use up the disk's files.
+  ["fetch.unpackLimit", "1"],
 ]
 
 /** Configuration through the environment: unlike `-c`, it is in no argument list that other users can read. */
@@ -104,7 +106,7 @@ function gitConfig(entries: readonly ConfigEntry[]): Record<string, string> {
   return { GIT_CONFIG_COUNT: String(entries.length), ...Object.fromEntries(numbered) }
 }
 
-/** The token as a header for its own host. A redirect could carry it elsewhere, so redirects are off with it. */
+/** The token as a header for its own host. A redirect could carry it elsewhere, so redirects are disabled with it. */
 function credentialConfig(repoUrl: string, credentials: GitCredentials | undefined): ConfigEntry[] {
   const url = httpUrl(repoUrl)
   if (credentials?.kind !== "token" || url?.host !== credentials.host) return []
@@ -114,20 +116,20 @@ function credentialConfig(repoUrl: string, credentials: GitCredentials | undefin
   ]
 }
 
-/** What HTTP calls Basic: name and token, in base64. */
+/** The value of HTTP Basic authentication: name and token, in base64. */
 export const basicOf = ({ username, token }: Extract<GitCredentials, { kind: "token" }>): string =>
   Buffer.from(`${username}:${token.reveal()}`).toString("base64")
 
 const fullSha = /^[0-9a-f]{40}$/
 
-/** A ref as a person gives it, once it is known to be harmless. */
+/** A validated ref. */
 export type Ref =
   | { readonly kind: "sha"; readonly sha: string }
   | { readonly kind: "named"; readonly candidates: readonly string[] }
 
 /**
- * Reads a ref. A branch is looked for before a tag of the same name.
- * @returns undefined when git would refuse the name, or could take it for an option
+ * Parses a ref. A branch has precedence over a tag of the same name.
+ * @returns  undefined when git would refuse the name, or could treat it as an option
  * @see https://git-scm.com/docs/git-check-ref-format
  */
 export function parseRef(text: string): Ref | undefined {
@@ -139,7 +141,7 @@ export function parseRef(text: string): Ref | undefined {
   return { kind: "named", candidates }
 }
 
-/** Everything after `--` is an address or a name: git takes none of it for an option. */
+/** Everything after `--` is an address or a name: git treats none of it as an option. */
 export const lsRemoteArguments = (repoUrl: string, candidates: readonly string[]): string[] => [
   "ls-remote",
   "--exit-code",
@@ -159,9 +161,32 @@ export const fetchArguments = (repoUrl: string, what: string): string[] => [
   what,
 ]
 
+/** Lists every file and folder of a commit with its size, for `treeMeter`. */
+export const listArguments = (sha: string): string[] => ["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", sha]
+
 /**
- * The commit that `ls-remote` names: the first candidate that exists, and for an annotated tag the commit below it
- * (`refs/tags/v1^{}`), not the tag object.
+ * Sums up what a commit consists of, from the output of `git ls-tree` as it arrives. The list of a hostile commit may be endless: a few
+ * objects can name each other a million times.
+ */
+export function treeMeter(): (chunk: Buffer) => { readonly entries: number; readonly bytes: number } {
+  let rest = ""
+  let [entries, bytes] = [0, 0]
+  return (chunk) => {
+    const lines = (rest + chunk.toString("latin1")).split("\0")
+    rest = lines.pop() ?? ""
+    for (const line of lines) {
+      entries++
+      // `<mode> <type> <id> <size, padded>`, a tab and the path. A folder and a submodule have no size.
+      const size = Number(line.slice(0, line.indexOf("\t")).split(/ +/)[3])
+      if (size > 0) bytes += size
+    }
+    return { entries, bytes }
+  }
+}
+
+/**
+ * The commit in the output of `ls-remote`: that of the first candidate that exists, and for an annotated tag the commit it
+ * points to (`refs/tags/v1^{}`), not the tag object.
  */
 export function commitOf(output: string, candidates: readonly string[]): string | undefined {
   const found = new Map(

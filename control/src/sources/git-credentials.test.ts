@@ -1,4 +1,4 @@
-/** Credentials reach their own host and nobody else: no argument list, no message, no other host. */
+/** Credentials reach only their own host: no argument list, no message, no other host contains them. */
 import assert from "node:assert/strict"
 import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -29,7 +29,7 @@ const basic = Buffer.from(`ada:${token}`).toString("base64")
 const tokenFor = (host: string, text = token) =>
   ({ kind: "token", host, username: "ada", token: new Secret(text) }) as const
 
-test("a token lets git in, and is in no process's arguments while git runs", async () => {
+test("git authenticates with the token, which is in no process's arguments", async () => {
   const parent = temporaryFolder()
   const repository = bareRepository(parent)
   const sha = repository.commit({ "a.txt": "1" })
@@ -49,7 +49,7 @@ test("a token lets git in, and is in no process's arguments while git runs", asy
   for (const line of server.seenArguments) assert.ok(!line.includes(token) && !line.includes(basic))
 })
 
-test("what a host says about a refused token is told without the token", async () => {
+test("a host's message about a refused token is shown without the token", async () => {
   const parent = temporaryFolder()
   const repository = bareRepository(parent)
   repository.commit({ "a.txt": "1" })
@@ -63,11 +63,11 @@ test("what a host says about a refused token is told without the token", async (
 
   assert.ok(error instanceof SourceFailed)
   assert.equal(error.code, "source_auth")
-  const told = JSON.stringify([error.message, error.stack, error.cause])
-  assert.ok(!told.includes(token) && !told.includes(basic), told)
+  const reported = JSON.stringify([error.message, error.stack, error.cause])
+  assert.ok(!reported.includes(token) && !reported.includes(basic), reported)
 })
 
-test("a redirect carries no token to another host, and a foreign host gets none", async (t) => {
+test("a token is not sent to other hosts, also after a redirect", async (t) => {
   const seen: (string | undefined)[] = []
   const thief = createServer((request, response) => {
     seen.push(request.headers.authorization)
@@ -100,7 +100,9 @@ const withoutSshd =
   (process.env.SUPERSTEP_WIDE_TESTS !== "1" && "needs an ssh server: SUPERSTEP_WIDE_TESTS=1 runs it") ||
   (!existsSync(sshd) && "openssh-server is not installed")
 
-test("an ssh key lets git in, to the pinned host only, and is gone afterwards", { skip: withoutSshd }, async (t) => {
+test("git authenticates with the ssh key, to the pinned host only, and the key is deleted afterwards", {
+  skip: withoutSshd,
+}, async (t) => {
   const parent = temporaryFolder()
   const repository = bareRepository(parent)
   const sha = repository.commit({ "a.txt": "1" })
@@ -121,7 +123,7 @@ test("an ssh key lets git in, to the pinned host only, and is gone afterwards", 
     `PidFile ${join(parent, "sshd.pid")}`,
   ]
   writeFileSync(config, `${lines.join("\n")}\n`)
-  // What the service manager makes where there is one; sshd asks for it when root runs it.
+  // A service manager creates it, where there is one; sshd needs it when root runs it.
   if (process.getuid?.() === 0) mkdirSync("/run/sshd", { recursive: true, mode: 0o755 })
   const server = spawn(sshd, ["-D", "-e", "-f", config], { stdio: "ignore" })
   t.after(async () => {
@@ -150,11 +152,11 @@ test("an ssh key lets git in, to the pinned host only, and is gone afterwards", 
   assert.deepEqual(readdirSync(keysFolder), [])
 })
 
-test("an ssh key is a file that only we may read, while git runs and no longer", async () => {
+test("an ssh key is a file that only we may read, which exists while git runs", async () => {
   const { privateKey } = sshKeyPair("ed25519")
   const seen = join(temporaryFolder(), "seen")
   const tools = temporaryFolder()
-  // In place of ssh: notes what it was given, and ends.
+  // In place of ssh: records its arguments, and exits.
   const notes = `#!/bin/sh\nfor a in "$@"; do case "$a" in -oIdentityFile=*) f=$(echo "\${a#*=}" | tr -d '"');; esac; done\n`
   writeFileSync(
     join(tools, "ssh"),

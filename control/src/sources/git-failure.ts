@@ -1,12 +1,12 @@
-/** Tells a wrong address from a missing permission, a missing branch and a bad network. Pure. */
+/** Distinguishes a wrong address, a missing permission, a missing branch and a network fault. Pure. */
 import type { CommandFailed } from "@superstep/toolkit/exec/run-command"
 import { diskIsFull } from "../files/disk-room.js"
 import { SourceFailed } from "./port.js"
 
-/** What git said and how it ended. */
+/** git's output and exit. */
 export type GitFailure = Pick<CommandFailed, "exitCode" | "killedBy" | "lastLines">
 
-// `git ls-remote --exit-code` documents 2 as "no matching refs"; every other failure is 128 with a sentence.
+// `git ls-remote --exit-code` documents 2 as "no matching refs"; every other failure is 128 with a message.
 const noMatchingRef = 2
 
 const facts: readonly (readonly [RegExp, "auth" | "disk" | "missing" | "ref" | "forbidden" | "network"])[] = [
@@ -18,7 +18,7 @@ const facts: readonly (readonly [RegExp, "auth" | "disk" | "missing" | "ref" | "
     "auth",
   ],
   [
-    /could not resolve host|connection (refused|timed out|reset)|network is unreachable|failed to connect|operation timed out|error: 5\d\d\b|early eof|remote end hung up|couldn't connect/i,
+    /could not resolve host|connection (refused|timed out|reset)|network is unreachable|failed to connect|operation timed out|error: 5\d\d\b|early eof|remote stop hung up|couldn't connect/i,
     "network",
   ],
   [
@@ -28,14 +28,14 @@ const facts: readonly (readonly [RegExp, "auth" | "disk" | "missing" | "ref" | "
 ]
 
 /**
- * @param repoUrl  shown to the person; it never carries credentials
+ * @param repoUrl  for the message; it never contains credentials
  * @returns        an error that says what to check next
  */
 export function classifyGitFailure(failure: GitFailure, repoUrl: string, ref: string): SourceFailed {
   const said = lastLine(failure.lastLines)
   if (failure.exitCode === noMatchingRef) return refNotFound(repoUrl, ref)
   if (failure.killedBy === "timeout") {
-    return new SourceFailed("source_not_found", `${repoUrl} did not answer in time`, { isTransient: true })
+    return new SourceFailed("source_timeout", `the host of ${repoUrl} did not answer in time`, { isTransient: true })
   }
   const kind = facts.find(([pattern]) => pattern.test(failure.lastLines))?.[1]
   switch (kind) {

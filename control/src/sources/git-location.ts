@@ -1,7 +1,7 @@
-/** What git has to know to find code. Pure. */
+/** What git needs to find code. Pure. */
 import type { Secret } from "@superstep/toolkit/config/settings"
 
-/** What an integration gives: who to be on one host. */
+/** The credentials of an integration, for one host. */
 export type GitCredentials =
   | {
       readonly kind: "token"
@@ -13,9 +13,9 @@ export type GitCredentials =
   | {
       readonly kind: "ssh_key"
       readonly host: string
-      /** In one of the forms that `ssh -i` reads, without a passphrase. */
+      /** In a format that `ssh -i` reads, without a passphrase. */
       readonly privateKey: Secret
-      /** Lines of a known_hosts file: no other key of the host is accepted. Null: the first that it shows is kept. */
+      /** Lines of a known_hosts file: other keys of the host are rejected. Null: the first key that it shows is stored. */
       readonly knownHosts: string | null
     }
 
@@ -26,17 +26,17 @@ export interface GitLocation {
   readonly credentials?: GitCredentials
 }
 
-/** True when the credentials are for this repository: the same host, over the transport that they are made for. */
+/** Whether the credentials are for this repository: the same host, and the transport that they are made for. */
 export const credentialsApply = (repoUrl: string, { kind, host }: GitCredentials): boolean =>
   (kind === "token" ? httpUrl(repoUrl)?.host : sshHost(repoUrl)) === host
 
-/** The address, when it is one of http or https. */
+/** The parsed address, if it is http or https. */
 export function httpUrl(text: string): URL | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined
 }
 
-/** `ssh://git@host:22/a.git` and `git@host:a.git`; the port is part of it unless it is 22. */
+/** The host of `ssh://git@host:22/a.git` or `git@host:a.git`, with its port unless that is 22. */
 function sshHost(text: string): string | undefined {
   if (text.startsWith("ssh://")) {
     const url = URL.canParse(text) ? new URL(text) : undefined

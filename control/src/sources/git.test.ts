@@ -26,7 +26,7 @@ const failsWith = (code: string, words: RegExp) => (error: unknown) => {
   return true
 }
 
-test("a branch, a tag, an annotated tag and a commit id lead to their commit", async () => {
+test("branches, tags, annotated tags and commit ids resolve to their commit", async () => {
   const repository = bareRepository(temporaryFolder())
   const first = repository.commit({ "a.txt": "1" })
   repository.git("tag", "light", first)
@@ -41,7 +41,7 @@ test("a branch, a tag, an annotated tag and a commit id lead to their commit", a
   assert.equal(await resolve(first), first)
 })
 
-test("what others put into the temporary folder neither keeps git from its work nor tells it where to go", async (t) => {
+test("files of other users in the temporary folder do not affect git", async (t) => {
   const [wanted, other] = [bareRepository(temporaryFolder()), bareRepository(temporaryFolder())]
   const commit = wanted.commit({ "a.txt": "1" })
   other.commit({ "a.txt": "2" })
@@ -56,7 +56,7 @@ test("what others put into the temporary folder neither keeps git from its work 
   assert.equal(await source.resolve({ repoUrl: wanted.url, ref: "main" }, signal), commit)
 })
 
-test("a fetch gives the tree of that commit and no repository, also when it is done twice", async () => {
+test("a fetch yields the tree of the commit without a repository, also if repeated", async () => {
   const repository = bareRepository(temporaryFolder())
   const first = repository.commit({ "a.txt": "1", "sub/b.txt": "b" })
   repository.commit({ "a.txt": "2" })
@@ -75,7 +75,7 @@ test("a fetch gives the tree of that commit and no repository, also when it is d
   assert.ok(!existsSync(`${folder}.partial`))
 })
 
-test("a server that hands out no bare commit ids is asked for the branch", async () => {
+test("a server that does not serve commit ids is asked for the branch", async () => {
   const repository = bareRepository(temporaryFolder())
   const first = repository.commit({ "a.txt": "1" })
   repository.git("config", "uploadpack.allowAnySHA1InWant", "false")
@@ -88,7 +88,7 @@ test("a server that hands out no bare commit ids is asked for the branch", async
   assert.equal(readFileSync(join(folder, "a.txt"), "utf8"), "1")
 })
 
-test("what is wrong with an address or a ref is told apart", async () => {
+test("errors distinguish a wrong address from a wrong ref", async () => {
   const repository = bareRepository(temporaryFolder())
   repository.commit({ "a.txt": "1" })
   const resolve = (repoUrl: string, ref = "main") => source.resolve({ repoUrl, ref }, signal)
@@ -97,7 +97,7 @@ test("what is wrong with an address or a ref is told apart", async () => {
   await assert.rejects(resolve(repository.url, "--exec=x"), failsWith("ref_not_found", /cannot be the name/))
   await assert.rejects(resolve("file:///no/such.git"), failsWith("source_not_found", /no repository/))
   await assert.rejects(resolve("ssh://git@localhost/a.git"), failsWith("source_unsupported", /SUPERSTEP_GIT_PROTOCOLS/))
-  await assert.rejects(resolve("--upload-pack=x"), failsWith("source_not_found", /not an address/))
+  await assert.rejects(resolve("--upload-pack=x"), failsWith("source_not_found", /not the address/))
   const trace = join(temporaryFolder(), "ran")
   await assert.rejects(resolve(`ext::touch ${trace}`), failsWith("source_unsupported", /SUPERSTEP_GIT_PROTOCOLS/))
   assert.ok(!existsSync(trace), "a program was run from an address")
@@ -118,7 +118,7 @@ test("a commit that is not in the repository is not found", async () => {
   assert.ok(!existsSync(folder))
 })
 
-test("a host that wants a token is told apart from one that cannot be reached", async (t) => {
+test("errors distinguish a host that requires a token from an unreachable one", async (t) => {
   const seen: (string | undefined)[] = []
   const server = createServer((request, response) => {
     seen.push(request.headers.authorization)
@@ -141,7 +141,7 @@ test("a host that wants a token is told apart from one that cannot be reached", 
   await assert.rejects(unreachable, (error) => error instanceof SourceFailed && error.isTransient)
 })
 
-test("what the operator's .netrc says is sent to nobody", async (t) => {
+test("credentials in the operator's .netrc are sent to no host", async (t) => {
   const seen: (string | undefined)[] = []
   const server = createServer((request, response) => {
     seen.push(request.headers.authorization)
@@ -166,7 +166,7 @@ test("what the operator's .netrc says is sent to nobody", async (t) => {
   assert.deepEqual([...new Set(seen)], [undefined])
 })
 
-test("ssh is called without the operator's keys and configuration, and keeps host keys in a file of ours", async () => {
+test("ssh uses none of the operator's keys and configuration, and stores host keys in a file of ours", async () => {
   const { knownHosts, emptyFolder } = await makeGitHome(join(temporaryFolder(), "it's here"))
   const env = gitEnvironment({
     base: environment,
@@ -184,7 +184,7 @@ test("ssh is called without the operator's keys and configuration, and keeps hos
   assert.ok(settings.split("\n").includes(`userknownhostsfile ${knownHosts}`), settings)
 })
 
-test("a fetch that is aborted ends as an abort, not as a fault of the repository", async () => {
+test("an aborted fetch rejects with an abort, not with a fault of the repository", async () => {
   const repository = bareRepository(temporaryFolder())
   repository.commit({ "a.txt": "1" })
 

@@ -1,40 +1,47 @@
-/** Git repositories through the system's git: argument lists only, never a shell. */
+/** Fetches from git repositories with the system's git: argument lists only, never a shell. */
 import { mkdir, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
+import { untilDiskExceeds, usedDiskMb } from "../files/disk-use.js"
+import { removeTree } from "../files/remove-tree.js"
 import {
   basicOf,
   commitOf,
   fetchArguments,
   gitEnvironment,
+  listArguments,
   lsRemoteArguments,
   parseRef,
   type Ref,
+  treeMeter,
 } from "./git-command.js"
 import { classifyGitFailure, refNotFound } from "./git-failure.js"
 import { makeGitHome } from "./git-home.js"
 import { credentialsApply, type GitCredentials, type GitLocation } from "./git-location.js"
 import { type FetchedTree, type Source, SourceFailed } from "./port.js"
+import { type SourceLimits, sourceLimits } from "./source-limits.js"
 import { withSshFiles } from "./ssh-files.js"
 
 export interface GitSettings {
   /** `https`, `ssh`, `http`, `file`, `git`. */
   readonly protocols: readonly string[]
-  /** Of the control plane; a few names of it reach git. */
+  /** The control plane's environment; git gets a few of its variables. */
   readonly environment: NodeJS.ProcessEnv
   /** How long one git command may take, in milliseconds. */
   readonly timeoutMs: number
-  /** What git takes for a home, and where it remembers host keys (`git-home.ts`). */
+  /** Git's home, and the place of known host keys (`git-home.ts`). */
   readonly homeFolder: string
-  /** A folder that only we may enter: ssh keys are in it while git runs. */
+  /** A folder that only we may enter: it contains ssh keys while git runs. */
   readonly keysFolder: string
+  /** Default `sourceLimits`. */
+  readonly limits?: SourceLimits
 }
 
 export interface GitSource extends Source<GitLocation> {
   /**
-   * Where refs are now, with one question to the host.
+   * The present commits of refs, with one request to the host.
    * @param refs  full names, such as `refs/heads/main`
-   * @returns     commit ids by ref; those that are not there are left out
+   * @returns     commit ids by ref; missing refs are left out
    * @throws SourceFailed
    */
   heads(
@@ -45,18 +52,23 @@ export interface GitSource extends Source<GitLocation> {
 }
 
 export function gitSource(settings: GitSettings): GitSource {
-  const { environment: base, protocols, timeoutMs, homeFolder, keysFolder } = settings
+  const { environment: base, protocols, timeoutMs, homeFolder, keysFolder, limits = sourceLimits } = settings
 
-  const git = async (location: GitLocation, args: readonly string[], signal: AbortSignal, folder?: string) => {
+  const git = async (
+    location: GitLocation,
+    args: readonly string[],
+    signal: AbortSignal,
+    { folder, onOutput }: { folder?: string; onOutput?: (chunk: Buffer) => void } = {},
+  ) => {
     const { repoUrl, ref } = location
     const credentials = applicable(location)
     const home = await makeGitHome(homeFolder)
-    // git looks for a repository, and its settings, in the folders above: so never in one that others may write to.
+    // git searches the parent folders for a repository and its settings, so never start it in a folder that others may write to.
     const cwd = folder ?? home.emptyFolder
     try {
       return await withSshFiles(keysFolder, credentials, async (ssh) => {
         const env = gitEnvironment({ base, home, protocols, repoUrl, credentials, ssh })
-        return (await runCommand({ argv: ["git", ...args], cwd, env, signal, timeoutMs })).stdout
+        return (await runCommand({ argv: ["git", ...args], cwd, env, signal, timeoutMs, onOutput })).stdout
       })
     } catch (error) {
       signal.throwIfAborted()
@@ -89,19 +101,65 @@ export function gitSource(settings: GitSettings): GitSource {
     await rm(partial, { recursive: true, force: true })
     await rm(folder, { recursive: true, force: true })
     await mkdir(partial, { recursive: true })
-    const run = (...args: string[]) => git(location, args, signal, partial)
-    await run("init", "--quiet")
-    await fetchCommit(location, sha, run)
-    await run("checkout", "--quiet", "--detach", sha)
-    const commit = await describe(run)
-    await rm(join(partial, ".git"), { recursive: true, force: true })
-    await rename(partial, folder)
-    return commit
+    const room = diskRoom(partial, limits, signal)
+    const run = (...args: string[]) => git(location, args, room.signal, { folder: partial })
+    try {
+      await run("init", "--quiet")
+      await fetchCommit(location, sha, run)
+      const meter = treeMeter()
+      const onOutput = (chunk: Buffer) => room.refuse(meter(chunk))
+      await git(location, listArguments(sha), room.signal, { folder: partial, onOutput })
+      await run("checkout", "--quiet", "--detach", sha)
+      await room.check()
+      const commit = await describe(run)
+      await rm(join(partial, ".git"), { recursive: true, force: true })
+      await rename(partial, folder)
+      return commit
+    } catch (error) {
+      await removeTree(partial)
+      throw error
+    } finally {
+      room.leave()
+    }
   }
   return { resolve, fetch, heads }
 }
 
-/** Credentials for another host stay where they are. */
+const megabyte = 1024 * 1024
+
+/**
+ * Bounds what git writes into a folder. Git itself has no limit for what it fetches, and a pack says little about the size of the files
+ * in it.
+ */
+function diskRoom(folder: string, { entries, bytes }: SourceLimits, outer: AbortSignal) {
+  const over = new AbortController()
+  const ended = new AbortController()
+  const refuse = (what: string) => over.abort(new SourceFailed("source_too_big", `the repository ${what}`))
+  const tooLarge = () => refuse(`needs more than ${Math.floor(bytes / megabyte)} MB of disk, with its files`)
+  const mostMb = bytes / megabyte
+  untilDiskExceeds([folder], mostMb, ended.signal).then(
+    (usedMb) => usedMb !== undefined && tooLarge(),
+    // Without a measurement there would be no limit.
+    (error: unknown) => over.abort(error),
+  )
+  return {
+    /** Aborted with a `SourceFailed` when there is no more room. */
+    signal: AbortSignal.any([outer, over.signal]),
+    /** Measures now: a fast fetch may end between two measurements. @throws SourceFailed */
+    async check(): Promise<void> {
+      if ((await usedDiskMb([folder])) > mostMb) tooLarge()
+      over.signal.throwIfAborted()
+    },
+    /** Ends the fetch when the commit is beyond a limit. */
+    refuse(commit: { readonly entries: number; readonly bytes: number }): void {
+      if (commit.entries > entries) refuse(`has more than ${entries} files and folders`)
+      if (commit.bytes > bytes) tooLarge()
+    },
+    leave: () => ended.abort(),
+  }
+}
+
+/** Credentials for another host are not used. */
 const applicable = ({ repoUrl, credentials }: GitLocation): GitCredentials | undefined =>
   credentials && credentialsApply(repoUrl, credentials) ? credentials : undefined
 
@@ -112,7 +170,7 @@ function hideToken(text: string, credentials: GitCredentials | undefined): strin
 
 type RunGit = (...args: string[]) => Promise<string>
 
-/** A server may refuse to hand out a bare commit id; then the named ref is fetched and has to contain it. */
+/** A server may refuse to fetch a bare commit id; then the named ref is fetched and must contain it. */
 async function fetchCommit(location: GitLocation, sha: string, run: RunGit): Promise<void> {
   try {
     await run(...fetchArguments(location.repoUrl, sha))
@@ -152,5 +210,5 @@ function refOf({ repoUrl, ref }: GitLocation): Ref {
 
 function refuseOption(repoUrl: string): void {
   if (!repoUrl.startsWith("-")) return
-  throw new SourceFailed("source_not_found", `${repoUrl} is not an address of a repository`)
+  throw new SourceFailed("source_not_found", `${repoUrl} is not the address of a repository`)
 }

@@ -1,6 +1,6 @@
 /**
- * Where a revision's code comes from. The pipeline calls `resolve` once and stores the id with the revision, then
- * `fetch` as often as crashes make it: every fetch of one id gives the same tree.
+ * Where a revision's code comes from. The pipeline calls `resolve` once and stores the id with the revision, and then calls
+ * `fetch`, again after each crash: every fetch of one id gives the same tree.
  */
 
 import { KnownError } from "@superstep/toolkit/errors/errors"
@@ -17,22 +17,22 @@ export interface FetchedTree {
   readonly treeHash: string
   /** Undefined when the code has no history. */
   readonly commit?: Commit
-  /** What a reader of the build log should know, such as what was left out. */
+  /** Notes for the build log, such as what was left out. */
   readonly notes?: readonly string[]
 }
 
-/** @typeParam Location  what a source has to know to find the code: an address and a ref, or a file */
+/** @typeParam Location  what a source needs to find the code: an address and a ref, or a file */
 export interface Source<Location> {
   /**
-   * Tells exactly which content a location means now.
-   * @returns a commit, or `sha256:…` of an archive
+   * Resolves a location to the exact content that it refers to now.
+   * @returns  a commit, or `sha256:…` of an archive
    * @throws SourceFailed  `source_not_found`, `source_auth`, `ref_not_found`, `source_unsupported`
    */
   resolve(location: Location, signal: AbortSignal): Promise<string>
   /**
-   * Puts the tree of an id into `folder`, which holds nothing else afterwards: no repository, no credentials. What an
-   * earlier, killed fetch left there is replaced; the folder appears under its name only when it is complete.
-   * @throws SourceFailed  also `archive_invalid`, `archive_too_big`
+   * Puts the tree of an id into `folder`, which then contains nothing else: no repository, no credentials. Replaces what an
+   * earlier, killed fetch left there; the folder appears under its name only when it is complete.
+   * @throws SourceFailed  also `source_too_big`, `archive_invalid`, `archive_too_big`; nothing of it is left on disk
    */
   fetch(location: Location, id: string, folder: string, signal: AbortSignal): Promise<FetchedTree>
 }
@@ -41,6 +41,8 @@ type SourceErrorCode = Extract<
   ErrorCode,
   | "source_not_found"
   | "source_auth"
+  | "source_timeout"
+  | "source_too_big"
   | "ref_not_found"
   | "source_unsupported"
   | "archive_invalid"
@@ -48,7 +50,7 @@ type SourceErrorCode = Extract<
   | "disk_full"
 >
 
-/** The code could not be had. `isTransient` tells a network's fault, worth another try, from a person's. */
+/** The code could not be fetched. `isTransient` distinguishes a network fault, worth a retry, from a user's fault. */
 export class SourceFailed extends KnownError {
   readonly code: SourceErrorCode
   readonly isTransient: boolean

@@ -1,14 +1,14 @@
-/** Puts an ssh key where only ssh finds it, for as long as git runs: never in an argument, never in an environment. */
+/** Provides an ssh key to ssh alone, while git runs: never in an argument, never in an environment. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { makeOwnFolder } from "../runtimes/own-folder.js"
+import { makeOwnFolder } from "../files/own-folder.js"
 import type { SshFiles } from "./git-command.js"
 import type { GitCredentials } from "./git-location.js"
 
 /**
- * Runs `work` with the files of these credentials; without an ssh key it gets none. What a killed process leaves is
- * removed when the next one opens the data folder (`home.ts`).
- * @param folder  made with mode 0700
+ * Runs `work` with the files of these credentials, or with none without an ssh key. What a killed process leaves is removed
+ * when the next one opens the data folder (`home.ts`).
+ * @param folder  created with mode 0700
  */
 export async function withSshFiles<T>(
   folder: string,
@@ -21,7 +21,7 @@ export async function withSshFiles<T>(
   try {
     const write = async (name: string, text: string) => {
       const file = join(own, name)
-      // ssh refuses a key that others may read, and one whose last line does not end.
+      // ssh refuses a key that others may read, and one without a final line end.
       await writeFile(file, `${text.trimEnd()}\n`, { mode: 0o600, flag: "wx" })
       return file
     }

@@ -1,4 +1,4 @@
-/** For tests: the whole API on a fresh database, with two workspaces that must not see each other. */
+/** For tests: the whole API on a fresh database, with two workspaces that must be isolated from each other. */
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
@@ -10,12 +10,13 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import type { Hono } from "hono"
 import { type AppOptions, createApp } from "../app.js"
 import { defaultResourceTiers } from "../deployments/resource-tiers.js"
+import type { Amounts } from "../quotas/quota.js"
 import { type MasterKey, masterKey } from "../secrets/seal.js"
 import { createApiKey, createWorkspace } from "../workspaces/operations.js"
 
 export const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
-/** A reply whose JSON has been read; `body` is undefined when there was none. */
+/** A reply with its parsed JSON; `body` is undefined when there was none. */
 export interface Reply {
   readonly status: number
   readonly headers: Headers
@@ -26,7 +27,7 @@ export interface Reply {
 
 export interface Call {
   readonly body?: unknown
-  /** Sent as it is, in place of `body`. */
+  /** Sent unchanged in place of `body`. */
   readonly text?: string
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -40,10 +41,21 @@ export interface TestApi extends AsyncDisposable {
   /** For tests that need a real socket: `listen(api.fetch, …)`. */
   readonly fetch: Hono["fetch"]
   readonly other: { readonly workspaceId: string; readonly apiKey: string }
-  /** Asks as the first workspace, unless the headers say otherwise; `x-api-key: ""` asks without a key. */
+  /** Calls as the first workspace, unless the headers say otherwise; `x-api-key: ""` calls without a key. */
   call(method: string, path: string, call?: Call): Promise<Reply>
   /** The same, as the other workspace. */
   callAsOther(method: string, path: string, call?: Call): Promise<Reply>
+}
+
+/** More than any test needs. */
+export const testQuotas: Amounts = {
+  deployments: 200,
+  units: 200,
+  memory_mb: 1_000_000,
+  cpu: 1000,
+  builds: 100,
+  disk_mb: 100_000,
+  host_names: 20,
 }
 
 export async function startApi(options: Partial<AppOptions> = {}): Promise<TestApi> {
@@ -56,8 +68,10 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
     agentsUrl: "http://agents.test:8901",
     gitProtocols: ["https", "ssh"],
     resourceTiers: defaultResourceTiers,
-    unitsPerWorkspace: 200,
+    defaultQuotas: testQuotas,
+    place: { folder: temporaryFolder(), certFile: undefined },
     uploadsFolder: join(temporaryFolder(), "uploads"),
+    hostNames: { ownNames: new Set(["agents.test"]), certFile: undefined, hasAuthority: false },
     webhookRules: { allowsLoopback: true, allowsPrivate: false },
     ...options,
   })

@@ -1,7 +1,7 @@
 /**
- * Hands out addresses for archives, takes the archives, and tells which a revision may be made of.
- * U1 an address is for one deployment, one archive and a quarter of an hour; U2 an archive is complete or absent: it
- * is written beside its name and renamed in the transaction that says so; U3 a file goes when nobody needs it.
+ * Issues upload addresses for archives, receives the archives, and finds those that a revision may use.
+ * U1 an address is for one deployment, one archive and 15 minutes; U2 an archive is complete or absent: it is written under
+ * another name and renamed in the transaction that records it; U3 a file is deleted when nothing needs it.
  */
 import { randomUUID } from "node:crypto"
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises"
@@ -26,21 +26,21 @@ import {
 import { type Received, receive } from "./receive.js"
 import { addressMs, maxArchiveBytes, maxUnused, objectPathOf, parseObjectPath, type Upload } from "./upload.js"
 
-/** Where an archive is, once it is complete. */
+/** The path of a complete archive. */
 export const archiveFile = (folder: string, uploadId: string): string => join(folder, `${uploadId}.tar.gz`)
 
 /**
- * @param deploymentId  of a deployment that the caller holds
- * @throws TooManyRequests  archives wait that no revision was made of
+ * @param deploymentId  a deployment that the caller holds
+ * @throws TooManyRequests  too many archives wait that no revision uses
  */
 export async function offerUpload(tx: Db, deploymentId: string): Promise<{ objectPath: string; expiresAt: Date }> {
   if ((await countUnused(tx, deploymentId)) >= maxUnused) {
-    const what = `${maxUnused} archives of this deployment wait to be used`
-    throw new TooManyRequests(`${what}: name one as source_tarball_path, or come back later`, addressMs)
+    const what = `${maxUnused} archives of this deployment are not used by a revision yet`
+    throw new TooManyRequests(`${what}: use one as source_tarball_path, or retry later`, addressMs)
   }
   const uploadId = newId()
   const row = await insertUpload(tx, { uploadId, deploymentId, addressMs })
-  if (!row) throw new Error("an inserted upload gave no row")
+  if (!row) throw new Error("the new upload was not stored")
   return { objectPath: objectPathOf(deploymentId, uploadId), expiresAt: row.expires_at }
 }
 
@@ -48,9 +48,9 @@ export async function offerUpload(tx: Db, deploymentId: string): Promise<{ objec
 const receiveMs = 30 * 60_000
 
 /**
- * Takes the archive of an address whose signature was checked.
+ * Receives the archive for an address whose signature was checked.
  * @throws NotFound | TooLarge | Unavailable
- * @throws Conflict  the address was used
+ * @throws Conflict  the address was used already
  */
 export async function takeArchive(
   db: Database,
@@ -64,7 +64,7 @@ export async function takeArchive(
   const { objectPath, folder, body, crashPoint } = input
   const ids = parseObjectPath(objectPath)
   const upload = ids && (await uploadById(db, ids))
-  if (!upload) throw new NotFound("The deployment of this address is gone.")
+  if (!upload) throw new NotFound("The deployment of this address does not exist any more.")
   if (upload.stored_at) throw alreadyUsed()
   const partial = join(folder, `${upload.upload_id}.${randomUUID()}.partial`)
   try {
@@ -86,35 +86,35 @@ export async function takeArchive(
 }
 
 const alreadyUsed = () =>
-  new Conflict("an archive was sent to this address already: ask for another one", "already_uploaded")
+  new Conflict("an archive was uploaded to this address already: request a new address", "already_uploaded")
 
-/** A file that a killed process renamed and did not record is replaced: nobody was told of it (U2). */
+/** Replaces a file that a killed process renamed and did not record: no client got an answer about it (U2). */
 async function store(
   tx: Db,
   { upload_id: uploadId }: Upload,
   { partial, folder, received }: { partial: string; folder: string; received: Received },
 ): Promise<void> {
   const held = await lockUpload(tx, uploadId)
-  if (!held) throw new NotFound("The deployment of this address is gone.")
+  if (!held) throw new NotFound("The deployment of this address does not exist any more.")
   if (held.stored_at) throw alreadyUsed()
   await rename(partial, archiveFile(folder, uploadId))
   await markStored(tx, uploadId, received)
 }
 
 /**
- * An archive is named by what its address was given for, and only for this deployment. The deployment is held.
+ * Uses an archive, named by its object path, for this deployment only. The caller holds the deployment.
  * @throws Refused
  */
 export async function useArchive(tx: Db, deploymentId: string, objectPath: string): Promise<void> {
   const ids = parseObjectPath(objectPath)
   if (ids?.deploymentId === deploymentId && (await markUsed(tx, ids)) > 0) return
   throw new Refused(
-    "source_tarball_path is no object_path under which an archive was uploaded for this deployment",
+    "source_tarball_path is not the object_path of an archive that was uploaded for this deployment",
     "unknown_upload",
   )
 }
 
-/** @returns undefined when nothing was stored under it for this deployment */
+/** @returns  undefined when this deployment has no such archive */
 export async function findArchive(db: Db, deploymentId: string, objectPath: string): Promise<Upload | undefined> {
   const ids = parseObjectPath(objectPath)
   if (ids?.deploymentId !== deploymentId) return undefined
@@ -122,7 +122,7 @@ export async function findArchive(db: Db, deploymentId: string, objectPath: stri
   return upload?.stored_at ? upload : undefined
 }
 
-/** The files of a deployment that is being removed; its rows go with it. */
+/** Deletes the files of a deployment that is being deleted; its rows are deleted with it. */
 export async function removeArchivesOf(db: Db, folder: string, deploymentId: string): Promise<void> {
   for (const { upload_id } of await uploadsOf(db, deploymentId))
     await rm(archiveFile(folder, upload_id), { force: true })
@@ -130,11 +130,11 @@ export async function removeArchivesOf(db: Db, folder: string, deploymentId: str
 
 const abandonedMs = 2 * receiveMs
 
-/** Removes what nobody needs any more, and what killed processes left (U3). */
+/** Deletes archives that nothing needs any more, and leftovers of killed processes (U3). */
 export async function removeOldArchives(db: Db, folder: string): Promise<void> {
   await removeUnsent(db)
   await markUnneeded(db)
-  // Listed first: a file that comes later has its row by then.
+  // Listed before the query: a file that is added later has its row by then.
   const present = await readdir(folder).catch(ifCode(["ENOENT"], []))
   const needed = await uploadIdsWithFile(db)
   for (const name of present) {
@@ -144,7 +144,7 @@ export async function removeOldArchives(db: Db, folder: string): Promise<void> {
   }
 }
 
-/** Removes what was on its way to a process that has died. Nobody else may be receiving. */
+/** Deletes incomplete archives of a process that has died. No other process may be receiving. */
 export async function removePartialArchives(folder: string): Promise<void> {
   const present = await readdir(folder).catch(ifCode(["ENOENT"], []))
   for (const name of present) if (name.endsWith(".partial")) await rm(join(folder, name), { force: true })

@@ -1,4 +1,4 @@
-/** The table `uploads`. Whoever asks holds the deployment already, or has an address that was signed for it. */
+/** The table `uploads`. Callers hold the deployment already, or have an address that was signed for it. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { Upload } from "./upload.js"
@@ -22,13 +22,13 @@ export const countUnused = async (db: Db, deploymentId: string): Promise<number>
   return row?.total ?? 0
 }
 
-/** None of a deployment that is being deleted. */
+/** Finds none of a deployment that is being deleted. */
 export const uploadById = (db: Db, ids: { deploymentId: string; uploadId: string }): Promise<Upload | undefined> =>
   db.row(sql`
     select ${columns} from uploads join deployments using (deployment_id)
     where upload_id = ${ids.uploadId} and deployment_id = ${ids.deploymentId} and delete_requested_at is null`)
 
-/** Holds the row, so that of two who finish at once one comes second. */
+/** Locks the row, so that of two uploads that finish at once one comes second. */
 export const lockUpload = (tx: Db, uploadId: string): Promise<Upload | undefined> =>
   tx.row(sql`select ${columns} from uploads where upload_id = ${uploadId} for update`)
 
@@ -40,7 +40,7 @@ export const markStored = (
   tx.run(sql`
     update uploads set stored_at = now(), sha256 = ${sha256}, size_bytes = ${sizeBytes} where upload_id = ${uploadId}`)
 
-/** @returns how many: 0 when nothing was stored under it for this deployment, or it was removed */
+/** @returns  the number of rows: 0 when this deployment has no such archive, or it was deleted */
 export const markUsed = (tx: Db, ids: { deploymentId: string; uploadId: string }): Promise<number> =>
   tx.run(sql`
     update uploads set used_at = now()
@@ -50,19 +50,19 @@ export const markUsed = (tx: Db, ids: { deploymentId: string; uploadId: string }
 export const uploadsOf = (db: Db, deploymentId: string): Promise<{ upload_id: string }[]> =>
   db.rows(sql`select upload_id from uploads where deployment_id = ${deploymentId}`)
 
-/** Those whose file may exist. */
+/** Uploads whose file may exist. */
 export const uploadIdsWithFile = async (db: Db): Promise<ReadonlySet<string>> => {
   const rows = await db.rows<{ upload_id: string }>(sql`select upload_id from uploads where removed_at is null`)
   return new Set(rows.map(({ upload_id }) => upload_id))
 }
 
-/** Addresses under which nothing came. An hour after the last moment nobody is sending any more. */
+/** Addresses that received nothing. An hour after they expired, nobody is sending any more. */
 export const removeUnsent = (db: Db): Promise<number> =>
   db.run(sql`delete from uploads where stored_at is null and expires_at < now() - interval '1 hour'`)
 
 /**
- * Marks the archives that nobody needs: a day old since they came or were last used, no longer what their deployment
- * is made of, and not waited for by a revision.
+ * Marks the archives that nothing needs: received and last used more than a day ago, no longer the source of their
+ * deployment, and not waited for by a revision.
  */
 export const markUnneeded = (db: Db): Promise<number> =>
   db.run(sql`

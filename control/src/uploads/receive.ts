@@ -1,4 +1,4 @@
-/** Writes a request's body to a file as it comes: never all of it in memory, never more than the limit. */
+/** Streams a request's body to a file: never all of it in memory, never more than the limit. */
 import { createHash } from "node:crypto"
 import { createWriteStream } from "node:fs"
 import { Readable } from "node:stream"
@@ -12,7 +12,7 @@ export interface Received {
 }
 
 /**
- * @param file    must not exist; what is there after a failure is the caller's to remove
+ * @param file    must not exist; after a failure the caller removes what is there
  * @returns       when the file is on the disk
  * @throws TooLarge | Unavailable  the disk is full
  */
@@ -32,7 +32,7 @@ export async function receive(
   }
   const incoming = body ? Readable.fromWeb(body) : Readable.from([])
   try {
-    // An acknowledged archive survives a power failure.
+    // An acknowledged archive must survive a power failure.
     await pipeline(incoming, counted, createWriteStream(file, { flags: "wx", mode: 0o600, flush: true }), { signal })
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "ENOSPC") throw cause

@@ -1,4 +1,4 @@
-/** HTTP for uploads: the address (control-plane §1.4), and the archive that is sent to it without an API key. */
+/** HTTP for uploads: the request for an address (control-plane §1.4), and the archive, which is sent to it without an API key. */
 import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { Refused } from "@superstep/toolkit/errors/errors"
@@ -20,15 +20,15 @@ export interface UploadRoutes {
   /** Signs the addresses. */
   readonly key: MasterKey
   readonly uploadsFolder: string
-  /** Where a test ends this process. */
+  /** Where a test kills this process. */
   readonly crashPoint?: (name: string) => void
-  /** Where the API is reached from outside; without it, where the client reached it. */
+  /** The public address of the API; without it, the address that the client used. */
   readonly publicUrl?: string | undefined
 }
 
 const prefix = "/_uploads/"
 
-/** Archives come past the limit for bodies: they are never held in memory, and have a limit of their own. */
+/** Archives are exempt from the limit for bodies: they are never held in memory, and have a limit of their own. */
 export const isUpload = (path: string): boolean => path.startsWith(prefix) || path.startsWith(`/api-host${prefix}`)
 
 export function addUploadRoutes(api: Api, options: UploadRoutes): void {
@@ -42,17 +42,18 @@ function addOffer(api: Api, { db, log, key, publicUrl }: UploadRoutes): void {
     {
       method: "post",
       path: "/v2/deployments/{deployment_id}/upload-url",
-      summary: "Gives an address to PUT a .tar.gz of source code to, and the name to PATCH the deployment with.",
+      summary:
+        "Returns an address for uploading a .tar.gz of source code by PUT, and its object_path for a PATCH of the deployment.",
       params: z.object({ deployment_id: uuid }),
       responses: {
         200: {
-          description: "good for one archive of at most 200 MiB within 15 minutes; no API key is sent to it",
+          description: "valid for one archive of at most 200 MiB, for 15 minutes; send no API key to it",
           schema: z.object({ upload_url: z.string(), object_path: z.string() }),
         },
         400: { description: "the deployment runs ready-made images" },
         404: { description: "the workspace has no such deployment" },
         409: { description: "it is being deleted" },
-        429: { description: "too many archives of it wait to be used" },
+        429: { description: "too many archives of the deployment are not used yet" },
       },
     },
     async ({ c, params }) => {
@@ -60,21 +61,21 @@ function addOffer(api: Api, { db, log, key, publicUrl }: UploadRoutes): void {
       return answerOnce(db, { c, bodyText: "", workspaceId }, async (tx) => {
         const deployment = await holdForChange(tx, { workspaceId, deploymentId: params.deployment_id })
         if (deployment.source === "external_docker") {
-          throw new Refused("upload addresses are for source code: this deployment runs ready-made images")
+          throw new Refused("upload addresses are for source code, but this deployment runs ready-made images")
         }
         const { objectPath, expiresAt } = await offerUpload(tx, deployment.deployment_id)
         const query = signUpload(key, objectPath, Math.floor(expiresAt.getTime() / 1000))
         return {
           status: 200,
           body: { upload_url: `${baseOf(c, publicUrl)}${prefix}${objectPath}?${query}`, object_path: objectPath },
-          committed: () => log.info({ deployment_id: deployment.deployment_id }, "upload address given"),
+          committed: () => log.info({ deployment_id: deployment.deployment_id }, "upload address created"),
         }
       })
     },
   )
 }
 
-/** A client that came through a forwarded port or below /api-host goes the same way again. */
+/** A client that uses a forwarded port or /api-host gets an address on the same way. */
 function baseOf(c: Context, publicUrl: string | undefined): string {
   if (publicUrl) return publicUrl.replace(/\/+$/, "")
   return `${new URL(c.req.url).origin}${c.req.path.startsWith("/api-host/") ? "/api-host" : ""}`
@@ -86,14 +87,14 @@ function addReceive(api: Api, { db, log, key, uploadsFolder: folder, crashPoint 
     {
       method: "put",
       path: `${prefix}{deployment_id}/{file}`,
-      summary: "Takes the archive; the address comes from upload-url.",
+      summary: "Uploads an archive to an address from upload-url.",
       params: z.object({ deployment_id: z.string(), file: z.string() }),
       query: z.object({ exp: z.string().default(""), sig: z.string().default("") }),
       responses: {
         200: { description: "stored", schema: z.object({ object_path: z.string(), sha256: z.string() }) },
-        403: { description: "the address was not handed out, or has expired" },
-        404: { description: "its deployment is gone" },
-        409: { description: "an archive was sent to it already" },
+        403: { description: "the signature of the address is invalid, or the address has expired" },
+        404: { description: "its deployment does not exist any more" },
+        409: { description: "an archive was uploaded to it already" },
         413: { description: "the archive is larger than 200 MiB" },
       },
     },

@@ -1,4 +1,4 @@
-/** What an upload is: one archive of source code for one deployment, handed over at an address of its own. Pure. */
+/** Defines an upload: one archive of source code for one deployment, sent to an address of its own. Pure. */
 
 export interface Upload {
   readonly upload_id: string
@@ -8,17 +8,17 @@ export interface Upload {
   readonly stored_at: Date | null
   readonly sha256: string | null
   readonly size_bytes: number | null
-  /** When the file was removed. */
+  /** When the file was deleted. */
   readonly removed_at: Date | null
 }
 
-/** What both CLIs refuse to send more of (control-plane §2.2). */
+/** The limit of both CLIs (control-plane §2.2). */
 export const maxArchiveBytes = 200 * 1024 * 1024
 
 // The clients upload at once; their own limit is 300 s.
 export const addressMs = 15 * 60_000
 
-/** Archives of one deployment that no revision was asked for with yet. Each may be as large as `maxArchiveBytes`. */
+/** Limit of a deployment's archives that no revision uses yet. Each may be as large as `maxArchiveBytes`. */
 export const maxUnused = 10
 
 /** The name that clients put into `source_tarball_path`. */
@@ -26,7 +26,7 @@ export const objectPathOf = (deploymentId: string, uploadId: string): string => 
 
 const objectPath = /^([0-9a-f-]{36})\/([0-9a-f-]{36})\.tar\.gz$/
 
-/** @returns undefined for a text that is no `object_path` of ours */
+/** @returns  undefined for a text that is not an `object_path` of ours */
 export function parseObjectPath(text: string): { deploymentId: string; uploadId: string } | undefined {
   const [, deploymentId, uploadId] = objectPath.exec(text) ?? []
   return deploymentId && uploadId ? { deploymentId, uploadId } : undefined

@@ -40,7 +40,7 @@ async function offer(api: TestApi, id: string, prefix = ""): Promise<{ upload_ur
   return reply.body
 }
 
-/** As the CLIs do it: no key, their headers. */
+/** Uploads as the CLIs do: no key, their headers. */
 const put = (api: TestApi, uploadUrl: string, text: string) => {
   const { pathname, search } = new URL(uploadUrl)
   const headers = {
@@ -60,7 +60,7 @@ const patch = (api: TestApi, id: string, path: string, call = api.call) =>
     },
   })
 
-test("an archive is sent to its address without a key, and a revision is made of it", async () => {
+test("an archive is uploaded without a key, and a revision is created from it", async () => {
   await using setting = await start()
   const { api, id, uploadsFolder } = setting
 
@@ -79,7 +79,7 @@ test("an archive is sent to its address without a key, and a revision is made of
   assert.equal(readdirSync(uploadsFolder).length, 1)
 })
 
-test("the address is where the client reached the API, or what the settings say", async () => {
+test("the upload address has the host that the client used, or that of the settings", async () => {
   await using setting = await start()
   const { api, id } = setting
   await using configured = await startApi({ publicUrl: "https://agents.acme.test/api-host/" })
@@ -95,7 +95,7 @@ test("the address is where the client reached the API, or what the settings say"
   assert.equal((await put(api, below.upload_url, "a")).status, 200)
 })
 
-test("an address is good once (U1)", async () => {
+test("an upload address works once (U1)", async () => {
   await using setting = await start()
   const { api, id, uploadsFolder } = setting
   const { upload_url } = await offer(api, id)
@@ -109,7 +109,7 @@ test("an address is good once (U1)", async () => {
   assert.equal(readdirSync(uploadsFolder).length, 1)
 })
 
-test("an address that was changed, has expired or was never given is refused (U1)", async () => {
+test("a changed, expired or invented address is refused (U1)", async () => {
   await using setting = await start()
   const { api, id, uploadsFolder } = setting
   const { upload_url, object_path } = await offer(api, id)
@@ -135,7 +135,7 @@ test("an address that was changed, has expired or was never given is refused (U1
   assert.ok(!existsSync(uploadsFolder))
 })
 
-test("an archive is good for its own deployment only (U4)", async () => {
+test("an archive is valid only for its own deployment (U4)", async () => {
   await using setting = await start()
   const { api, id } = setting
   const own = await create(api, sourceDeployment("own-other"))
@@ -163,7 +163,7 @@ test("an archive is good for its own deployment only (U4)", async () => {
   assert.deepEqual(list.resources, [])
 })
 
-test("addresses are for deployments that are built from code and stay", async () => {
+test("addresses exist only for deployments that are built from code and not being deleted", async () => {
   await using setting = await start()
   const { api, id } = setting
   const github = await create(api, exampleDeployment("from-git"))
@@ -181,7 +181,7 @@ test("addresses are for deployments that are built from code and stay", async ()
   assert.equal((await api.call("POST", "/v2/deployments/nonsense/upload-url")).status, 422)
 })
 
-test("archives that nobody uses are bounded in number", async () => {
+test("the number of unused archives is limited", async () => {
   await using setting = await start()
   const { api, id } = setting
   const offered = []
@@ -197,7 +197,7 @@ test("archives that nobody uses are bounded in number", async () => {
   assert.equal(again.status, 200)
 })
 
-test("an archive is kept as long as something is made of it, else for a day (U3)", async () => {
+test("an archive is kept while a revision or deployment needs it, else for a day (U3)", async () => {
   await using setting = await start()
   const { api, id, uploadsFolder } = setting
   const [used, unused, fresh] = [await offer(api, id), await offer(api, id), await offer(api, id)]
@@ -231,7 +231,7 @@ test("an archive is kept as long as something is made of it, else for a day (U3)
   assert.equal((await patch(api, id, unused.object_path)).status, 400)
 })
 
-test("over a real socket: too large is 413 at once or on the way, and what broke off may be sent again (U2)", async (t) => {
+test("over a real socket: a too large archive is 413, and an interrupted upload may be repeated (U2)", async (t) => {
   await using setting = await start()
   const { api, id, uploadsFolder } = setting
   const listening = await listen(api.fetch, { host: "127.0.0.1", port: 0 })
@@ -266,7 +266,7 @@ test("over a real socket: too large is 413 at once or on the way, and what broke
   declared.sending.destroy()
 
   const broken = await open({ "content-length": "1000000" })
-  // It is about to be cut by this test.
+  // This test is about to cut it.
   broken.sending.on("error", () => undefined)
   broken.sending.write(randomBytes(1000))
   await new Promise((resolve) => setImmediate(resolve))

@@ -1,8 +1,8 @@
-/** Tells events to the webhooks of their workspace (W2). */
+/** Delivers events to the webhooks of their workspace (W2). */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
 import { OutboxLoop, usualTimeoutMs } from "@superstep/toolkit/webhooks/outbox-loop"
-import { judgeTry } from "@superstep/toolkit/webhooks/retry"
+import { resultOfTry } from "@superstep/toolkit/webhooks/retry"
 import { type CallResult, callHost } from "@superstep/toolkit/webhooks/send"
 import { webhookHeaders } from "@superstep/toolkit/webhooks/signature"
 import type { MasterKey } from "../secrets/seal.js"
@@ -16,16 +16,16 @@ export interface DeliveryOptions {
   readonly log: Log
   readonly key: MasterKey
   readonly rules: AddressRules
-  /** For a whole call, in milliseconds. */
+  /** Limit for a whole call, in milliseconds. */
   readonly timeoutMs?: number
 }
 
-/** @returns a loop that was not started */
+/** @returns  a loop that is not started yet */
 export function createDeliveryLoop(options: DeliveryOptions): OutboxLoop<DueDelivery> {
   const { db, log, timeoutMs } = options
   const outbox = {
     name: "webhooks",
-    // Of `settle_event` and of replays.
+    // Notified by `settle_event` and by replays.
     channels: ["superstep_webhooks"],
     take: (asked: { limit: number; holdMs: number }) => takeDueDeliveries(db, asked),
     nextMs: () => nextDeliveryMs(db),
@@ -38,16 +38,20 @@ async function deliver(options: DeliveryOptions, delivery: DueDelivery, signal: 
   const { db, log } = options
   const { delivery_id, webhook_id, tries } = delivery
   const result = await call(options, delivery, signal)
-  const verdict = judgeTry(result, { delaysMs, tries, isStopping: signal.aborted })
+  const verdict = resultOfTry(result, { delaysMs, tries, isStopping: signal.aborted })
   const { state, failure } = verdict
   await recordTry(db, { deliveryId: delivery_id, tries, replyStatus: result.status, ...verdict })
   const fields = { delivery_id, webhook_id, tries, reply_status: result.status, failure }
   if (state === "delivered") log.debug(fields, "webhook delivered")
-  else log.info(fields, state === "dead" ? "a webhook was given up" : "a webhook will be called again")
+  else
+    log.info(
+      fields,
+      state === "dead" ? "a webhook delivery has failed for good" : "a webhook delivery failed and will be retried",
+    )
   return state === "pending"
 }
 
-/** The rules are asked again: they may have become stricter since the webhook was made. */
+/** Checks the rules again: they may have become stricter since the webhook was created. */
 async function call(options: DeliveryOptions, delivery: DueDelivery, signal: AbortSignal): Promise<CallResult> {
   const { key, rules, timeoutMs = usualTimeoutMs } = options
   const problem = urlProblem(rules, delivery.url)
@@ -55,7 +59,7 @@ async function call(options: DeliveryOptions, delivery: DueDelivery, signal: Abo
   const body = payloadText(delivery)
   const signed = webhookHeaders(
     { id: delivery.delivery_id, sentAt: new Date(), body },
-    openSigningSecret(key, delivery),
+    openSigningSecret(key, { ...delivery, workspace_id: delivery.owner_id }),
   )
   return callHost({
     url: delivery.url,

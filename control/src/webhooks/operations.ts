@@ -1,4 +1,4 @@
-/** Makes, finds and removes webhooks, and calls them about the past once more. */
+/** Creates, finds and deletes webhooks, and replays past events to them. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
@@ -16,47 +16,48 @@ import {
   webhookById,
   webhooksOf,
 } from "./queries.js"
-import { type Delivery, type DeliveryState, newSigningSecret, type Webhook } from "./webhook.js"
+import { type Delivery, type DeliveryState, newSigningSecret, type Webhook, type WebhookOwner } from "./webhook.js"
 
-// Each event is a row and a call for every one of them.
+// Each event causes a row and a call for every one of them.
 const mostOfAWorkspace = 50
 
 export interface CreatedWebhook {
   readonly webhook: Webhook
-  /** `whsec_…`; kept sealed, so this is the only time to see it. */
+  /** `whsec_…`; stored encrypted, so it is shown only this once. */
   readonly signingSecret: string
 }
 
 /**
  * @throws InvalidInput  the address may not be called (W4)
- * @throws Conflict      the workspace has 50 of them
+ * @throws Conflict      the workspace has 50 of them already
  */
 export async function createWebhook(
   tx: Db,
   { key, rules }: { key: MasterKey; rules: AddressRules },
-  workspaceId: string,
-  wanted: { url: string; description: string | null; eventTypes: readonly EventType[] },
+  owner: WebhookOwner,
+  wanted: { url: string; description: string | null; eventTypes: readonly EventType[]; allWorkspaces: boolean },
 ): Promise<CreatedWebhook> {
   const problem = urlProblem(rules, wanted.url)
   if (problem) throw new InvalidInput([{ path: ["body", "url"], message: problem, type: "value_error" }])
-  if ((await countWebhooks(tx, workspaceId)) >= mostOfAWorkspace) {
+  if ((await countWebhooks(tx, owner)) >= mostOfAWorkspace) {
     throw new Conflict(`the workspace has ${mostOfAWorkspace} webhooks: delete one first`, "too_many_webhooks")
   }
   const webhookId = newId()
   const signingSecret = newSigningSecret()
   const webhook = await insertWebhook(tx, {
     webhook_id: webhookId,
-    workspace_id: workspaceId,
+    workspace_id: owner.workspaceId,
     url: wanted.url,
     description: wanted.description,
     event_types: wanted.eventTypes,
-    signingSecretSealed: seal(key, signingSecret, contextOf.outboundWebhook(workspaceId, webhookId)),
+    all_workspaces: wanted.allWorkspaces,
+    signingSecretSealed: seal(key, signingSecret, contextOf.outboundWebhook(owner.workspaceId, webhookId)),
   })
   if (!webhook) throw new Error("the new webhook was not stored")
   return { webhook, signingSecret }
 }
 
-/** @throws CannotOpen  the master key is another one than the secret was sealed with */
+/** @throws CannotOpen  the secret was encrypted with another master key */
 export const openSigningSecret = (
   key: MasterKey,
   it: { workspace_id: string; webhook_id: string; signing_secret_sealed: string },
@@ -65,48 +66,44 @@ export const openSigningSecret = (
 const notFound = (webhookId: string) => new NotFound(`Webhook ID ${webhookId} not found.`)
 
 /** @throws NotFound */
-export async function findWebhook(db: Db, workspaceId: string, webhookId: string): Promise<Webhook> {
-  const webhook = await webhookById(db, workspaceId, webhookId)
+export async function findWebhook(db: Db, owner: WebhookOwner, webhookId: string): Promise<Webhook> {
+  const webhook = await webhookById(db, owner, webhookId)
   if (!webhook) throw notFound(webhookId)
   return webhook
 }
 
 export async function listWebhooks(
   db: Db,
-  workspaceId: string,
+  owner: WebhookOwner,
   page: { limit: number; offset: number },
 ): Promise<{ rows: Webhook[]; total: number }> {
-  const [rows, total] = await Promise.all([webhooksOf(db, workspaceId, page), countWebhooks(db, workspaceId)])
+  const [rows, total] = await Promise.all([webhooksOf(db, owner, page), countWebhooks(db, owner)])
   return { rows, total }
 }
 
-/** Removes it with all its deliveries; a call that is under way ends as it will. @throws NotFound */
-export async function deleteWebhook(tx: Db, workspaceId: string, webhookId: string): Promise<void> {
-  if ((await removeWebhook(tx, workspaceId, webhookId)) === 0) throw notFound(webhookId)
+/** Deletes the webhook with all its deliveries; a call under way is not interrupted. @throws NotFound */
+export async function deleteWebhook(tx: Db, owner: WebhookOwner, webhookId: string): Promise<void> {
+  if ((await removeWebhook(tx, owner, webhookId)) === 0) throw notFound(webhookId)
 }
 
 /** @throws NotFound */
 export async function listDeliveries(
   db: Db,
-  ids: { workspaceId: string; webhookId: string },
+  ids: WebhookOwner & { webhookId: string },
   { cursor, limit, state }: { cursor: number | undefined; limit: number; state: DeliveryState | undefined },
 ): Promise<{ deliveries: readonly Delivery[]; nextCursor: string | null }> {
-  await findWebhook(db, ids.workspaceId, ids.webhookId)
+  await findWebhook(db, ids, ids.webhookId)
   const deliveries = await deliveriesOf(db, ids, { before: cursor, limit, state })
   const last = deliveries.at(-1)
   return { deliveries, nextCursor: last && deliveries.length === limit ? String(last.seq) : null }
 }
 
 /**
- * Calls a webhook about past events again, under the ids of the first calls (W3).
- * @returns how many events it will be told
+ * Calls a webhook about past events again, with the ids of the first calls (W3).
+ * @returns  the number of events to be delivered
  * @throws NotFound
  */
-export async function replay(
-  tx: Db,
-  ids: { workspaceId: string; webhookId: string },
-  range: ReplayRange,
-): Promise<number> {
-  await findWebhook(tx, ids.workspaceId, ids.webhookId)
+export async function replay(tx: Db, ids: WebhookOwner & { webhookId: string }, range: ReplayRange): Promise<number> {
+  await findWebhook(tx, ids, ids.webhookId)
   return makeDueAgain(tx, ids, range)
 }

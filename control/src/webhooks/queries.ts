@@ -1,10 +1,13 @@
-/** The tables `webhooks` and `webhook_deliveries`. Deliveries are put in by `settle_event` (migration 4). */
+/** The tables `webhooks` and `webhook_deliveries`. `settle_event` inserts deliveries (migration 4). */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { Event } from "../events/event.js"
-import type { Delivery, DeliveryState, Webhook } from "./webhook.js"
+import type { Delivery, DeliveryState, Webhook, WebhookOwner } from "./webhook.js"
 
-const columns = sql`webhook_id, workspace_id, url, description, event_types, created_at`
+const columns = sql`webhook_id, workspace_id, url, description, event_types, all_workspaces, created_at`
+
+const ofOwner = ({ workspaceId, isOperator }: WebhookOwner) =>
+  sql`workspace_id = ${workspaceId} and (${isOperator} or not all_workspaces)`
 
 export interface NewWebhook extends Omit<Webhook, "created_at"> {
   readonly signingSecretSealed: string
@@ -12,32 +15,31 @@ export interface NewWebhook extends Omit<Webhook, "created_at"> {
 
 export const insertWebhook = (tx: Db, it: NewWebhook): Promise<Webhook | undefined> =>
   tx.row(sql`
-    insert into webhooks (webhook_id, workspace_id, url, description, event_types, signing_secret_sealed)
-    values (${it.webhook_id}, ${it.workspace_id}, ${it.url}, ${it.description}, ${it.event_types},
+    insert into webhooks (webhook_id, workspace_id, url, description, event_types, all_workspaces,
+      signing_secret_sealed)
+    values (${it.webhook_id}, ${it.workspace_id}, ${it.url}, ${it.description}, ${it.event_types}, ${it.all_workspaces},
       ${it.signingSecretSealed})
     returning ${columns}`)
 
-export const webhookById = (db: Db, workspaceId: string, webhookId: string): Promise<Webhook | undefined> =>
-  db.row(sql`select ${columns} from webhooks where workspace_id = ${workspaceId} and webhook_id = ${webhookId}`)
+export const webhookById = (db: Db, owner: WebhookOwner, webhookId: string): Promise<Webhook | undefined> =>
+  db.row(sql`select ${columns} from webhooks where ${ofOwner(owner)} and webhook_id = ${webhookId}`)
 
 export const webhooksOf = (
   db: Db,
-  workspaceId: string,
+  owner: WebhookOwner,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<Webhook[]> =>
   db.rows(sql`
-    select ${columns} from webhooks where workspace_id = ${workspaceId}
+    select ${columns} from webhooks where ${ofOwner(owner)}
     order by created_at desc, webhook_id desc limit ${limit} offset ${offset}`)
 
-export const countWebhooks = async (db: Db, workspaceId: string): Promise<number> => {
-  const row = await db.row<{ total: number }>(
-    sql`select count(*) as total from webhooks where workspace_id = ${workspaceId}`,
-  )
+export const countWebhooks = async (db: Db, owner: WebhookOwner): Promise<number> => {
+  const row = await db.row<{ total: number }>(sql`select count(*) as total from webhooks where ${ofOwner(owner)}`)
   return row?.total ?? 0
 }
 
-export const removeWebhook = (tx: Db, workspaceId: string, webhookId: string): Promise<number> =>
-  tx.run(sql`delete from webhooks where workspace_id = ${workspaceId} and webhook_id = ${webhookId}`)
+export const removeWebhook = (tx: Db, owner: WebhookOwner, webhookId: string): Promise<number> =>
+  tx.run(sql`delete from webhooks where ${ofOwner(owner)} and webhook_id = ${webhookId}`)
 
 /** Newest first. @param before  the number of an event; undefined: from the newest on */
 export const deliveriesOf = (
@@ -59,7 +61,7 @@ export interface ReplayRange {
   readonly until?: Date | undefined
 }
 
-/** Makes deliveries of past events due, also of events from before the webhook was there. @returns how many */
+/** Makes deliveries of past events due, also of events from before the webhook existed. @returns  how many */
 export const makeDueAgain = async (
   tx: Db,
   { workspaceId, webhookId }: { workspaceId: string; webhookId: string },
@@ -67,7 +69,7 @@ export const makeDueAgain = async (
 ): Promise<number> => {
   const made = await tx.run(sql`
     insert into webhook_deliveries (webhook_id, event_id)
-    select w.webhook_id, e.event_id from webhooks w join events e using (workspace_id)
+    select w.webhook_id, e.event_id from webhooks w join events e on w.all_workspaces or e.workspace_id = w.workspace_id
     where w.workspace_id = ${workspaceId} and w.webhook_id = ${webhookId} and e.seq is not null
       and (w.event_types = '{}' or e.type = any (w.event_types))
       and (${eventIds ?? null}::uuid[] is null or e.event_id = any (${eventIds ?? null}::uuid[]))
@@ -79,19 +81,21 @@ export const makeDueAgain = async (
   return made
 }
 
-/** A delivery that is to be tried, with all that its call takes. */
+/** A delivery to be tried, with all that its call needs. */
 export interface DueDelivery extends Event {
   readonly delivery_id: string
   readonly webhook_id: string
+  /** The workspace of the webhook; the event's may be another one. */
+  readonly owner_id: string
   readonly url: string
   readonly signing_secret_sealed: string
-  /** This try, from 1. */
+  /** Number of this try, from 1. */
   readonly tries: number
 }
 
 /**
- * Takes deliveries that are due. The next time to try is set before the try, so that a control plane that dies in it has
- * lost nothing, and no other takes the same one meanwhile (W2).
+ * Takes deliveries that are due. The time of the next try is set before the try, so that nothing is lost when a control
+ * plane dies during it, and no other control plane takes the same one meanwhile (W2).
  * @param holdMs  longer than a try can take
  */
 export const takeDueDeliveries = (
@@ -107,20 +111,20 @@ export const takeDueDeliveries = (
         next_try_at = now() + make_interval(secs => ${holdMs} / 1000.0), reply_status = null, failure = null
       from due where d.delivery_id = due.delivery_id
       returning d.delivery_id, d.webhook_id, d.event_id, d.tries)
-    select e.*, t.delivery_id, t.webhook_id, t.tries, w.url, w.signing_secret_sealed
+    select e.*, t.delivery_id, t.webhook_id, t.tries, w.url, w.workspace_id as owner_id, w.signing_secret_sealed
     from taken t join webhooks w using (webhook_id) join events e using (event_id)`)
 
 export interface TryResult {
   readonly deliveryId: string
   readonly tries: number
   readonly state: DeliveryState
-  /** When to try again, in milliseconds from now; only while it is pending. */
+  /** When to retry, in milliseconds from now; only while it is pending. */
   readonly againMs: number | undefined
   readonly replyStatus: number | undefined
   readonly failure: string | undefined
 }
 
-/** Notes what came of a try, unless somebody has begun another one, or a replay, meanwhile. */
+/** Stores the result of a try, unless another try or a replay has started meanwhile. */
 export const recordTry = (db: Db, result: TryResult): Promise<number> =>
   db.run(sql`
     update webhook_deliveries set state = ${result.state}, last_tried_at = now(),

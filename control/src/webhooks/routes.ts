@@ -3,10 +3,11 @@ import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
-import { noteCreated } from "../audit/current-write.js"
+import { recordCreated } from "../audit/current-write.js"
+import { requireOperator } from "../http/authenticate.js"
 import { uuid } from "../http/fields.js"
 import { answerOnce } from "../http/idempotency.js"
-import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
+import { ignoredFields, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
 import { pageOf, pageQuery, pageReply, sendPage } from "../http/page.js"
 import type { MasterKey } from "../secrets/seal.js"
 import type { AddressRules } from "./address-rules.js"
@@ -28,7 +29,7 @@ export interface WebhookRoutes {
   readonly db: Database
   readonly log: Log
   readonly key: MasterKey
-  /** Where webhooks may go. */
+  /** Which addresses webhooks may call. */
   readonly webhookRules: AddressRules
 }
 
@@ -56,7 +57,7 @@ function addReads(api: Api, { db }: WebhookRoutes): void {
     },
     async ({ c, query }) => {
       const page = pageOf(query)
-      const { rows, total } = await listWebhooks(db, c.get("caller").workspaceId, page)
+      const { rows, total } = await listWebhooks(db, c.get("caller"), page)
       return sendPage(c, page, { resources: rows.map(renderWebhook), total })
     },
   )
@@ -69,33 +70,36 @@ function addReads(api: Api, { db }: WebhookRoutes): void {
       params,
       responses: { 200: { description: "the webhook", schema: webhookReply }, ...notFound },
     },
-    async ({ c, params: { webhook_id: id } }) =>
-      c.json(renderWebhook(await findWebhook(db, c.get("caller").workspaceId, id))),
+    async ({ c, params: { webhook_id: id } }) => c.json(renderWebhook(await findWebhook(db, c.get("caller"), id))),
   )
 }
 
-/** No `Idempotency-Key` here: to repeat the reply, the signing secret would have to be kept in clear. */
+/** No `Idempotency-Key` here: to repeat the reply, the signing secret would have to be stored in clear text. */
 function addCreate(api: Api, { db, log, key, webhookRules: rules }: WebhookRoutes): void {
   addRoute(
     api,
     {
       method: "post",
       path: "/v2/webhooks",
-      summary: "Tells an address of the workspace's events from now on; the signing secret is shown once.",
+      summary:
+        "Creates a webhook, which sends the workspace's events to an address; the signing secret is shown only once.",
       body: webhookBody,
       responses: {
         201: { description: "the webhook", schema: createdWebhookReply },
-        409: { description: "the workspace has as many as it may" },
+        403: { description: "all_workspaces requires a key of the installation" },
+        409: { description: "the workspace has the maximum number of webhooks" },
         422: { description: "the body is malformed, or the address may not be called" },
       },
     },
     async ({ c, body, bodyText }) => {
-      const { workspaceId } = c.get("caller")
-      tellIgnored(c, ignoredFields(JSON.parse(bodyText), webhookFields))
-      const wanted = { url: body.url, description: body.description ?? null, eventTypes: body.event_types ?? [] }
+      const allWorkspaces = body.all_workspaces ?? false
+      if (allWorkspaces) requireOperator(c, "events of all workspaces")
+      setIgnoredFieldsHeader(c, ignoredFields(JSON.parse(bodyText), webhookFields))
+      const { url, description = null, event_types: eventTypes } = body
+      const wanted = { url, description, eventTypes: eventTypes ?? [], allWorkspaces }
       const { webhook, signingSecret } = await db.transaction(async (tx) => {
-        const created = await createWebhook(tx, { key, rules }, workspaceId, wanted)
-        noteCreated(renderWebhook(created.webhook))
+        const created = await createWebhook(tx, { key, rules }, c.get("caller"), wanted)
+        recordCreated(renderWebhook(created.webhook))
         return created
       })
       log.info({ webhook_id: webhook.webhook_id }, "webhook created")
@@ -110,13 +114,12 @@ function addDelete(api: Api, { db, log }: WebhookRoutes): void {
     {
       method: "delete",
       path: onePath,
-      summary: "Forgets a webhook and all its deliveries.",
+      summary: "Deletes a webhook and all its deliveries.",
       params,
       responses: { 204: { description: "forgotten" }, ...notFound },
     },
     async ({ c, params: { webhook_id: id } }) => {
-      const { workspaceId } = c.get("caller")
-      await db.transaction((tx) => deleteWebhook(tx, workspaceId, id))
+      await db.transaction((tx) => deleteWebhook(tx, c.get("caller"), id))
       log.info({ webhook_id: id }, "webhook deleted")
       return c.body(null, 204)
     },
@@ -129,13 +132,13 @@ function addDeliveries(api: Api, { db }: WebhookRoutes): void {
     {
       method: "get",
       path: `${onePath}/deliveries`,
-      summary: "Lists what a webhook was or is to be told, newest first, and what came of it.",
+      summary: "Lists the deliveries of a webhook with their results, newest first.",
       params,
       query: deliveriesQuery,
       responses: { 200: { description: "a page of deliveries", schema: deliveriesReply }, ...notFound },
     },
     async ({ c, params: { webhook_id: webhookId }, query }) => {
-      const ids = { workspaceId: c.get("caller").workspaceId, webhookId }
+      const ids = { ...c.get("caller"), webhookId }
       const asked = { cursor: query.cursor, limit: query.limit ?? 20, state: query.state }
       const { deliveries, nextCursor } = await listDeliveries(db, ids, asked)
       return c.json({ resources: deliveries.map(renderDelivery), next_cursor: nextCursor })
@@ -149,24 +152,24 @@ function addReplay(api: Api, { db, log }: WebhookRoutes): void {
     {
       method: "post",
       path: `${onePath}/replay`,
-      summary: "Tells a webhook of past events once more: named ones, or all of a time.",
+      summary: "Sends past events to a webhook again: given ones, or all of a time range.",
       params,
       body: replayBody,
       responses: {
-        202: { description: "the calls are due", schema: replayReply },
+        202: { description: "the deliveries are due", schema: replayReply },
         ...notFound,
         422: { description: "the body is malformed" },
       },
     },
     async ({ c, params: { webhook_id: webhookId }, body, bodyText }) => {
-      const { workspaceId } = c.get("caller")
+      const { workspaceId, isOperator } = c.get("caller")
       const range = {
         eventIds: body.event_ids ?? undefined,
         since: body.since ? new Date(body.since) : undefined,
         until: body.until ? new Date(body.until) : undefined,
       }
       return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
-        const deliveries = await replay(tx, { workspaceId, webhookId }, range)
+        const deliveries = await replay(tx, { workspaceId, isOperator, webhookId }, range)
         const facts = { webhook_id: webhookId, deliveries }
         return { status: 202, body: { deliveries }, committed: () => log.info(facts, "webhook replayed") }
       })

@@ -1,4 +1,4 @@
-/** What requests and replies about webhooks look like. */
+/** The format of requests and replies about webhooks. */
 import { z } from "@hono/zod-openapi"
 import { eventTypes } from "../events/event.js"
 import { optionalParameter, text, uuid, wholeNumber } from "../http/fields.js"
@@ -10,8 +10,12 @@ export const webhookFields = {
     .array(z.enum(eventTypes))
     .max(eventTypes.length)
     .nullish()
-    .openapi({ description: "none: all of them" }),
+    .openapi({ description: "types of events to send; absent or empty: all" }),
   description: text.max(255).nullish(),
+  all_workspaces: z
+    .boolean()
+    .nullish()
+    .openapi({ description: "true: events of all workspaces; requires a key of the installation" }),
 }
 export const webhookBody = z.object(webhookFields)
 
@@ -21,12 +25,15 @@ export const webhookReply = z
     url: z.string(),
     description: z.string().nullable(),
     event_types: z.array(z.enum(eventTypes)),
+    all_workspaces: z.boolean(),
     created_at: z.iso.datetime(),
   })
   .openapi("Webhook")
 
 export const createdWebhookReply = webhookReply.extend({
-  signing_secret: z.string().openapi({ description: "whsec_…, as Standard Webhooks writes it; never shown again" }),
+  signing_secret: z
+    .string()
+    .openapi({ description: "whsec_…, in the format of Standard Webhooks; it is not shown again" }),
 })
 
 export const renderWebhook = (it: Webhook) => ({
@@ -34,6 +41,7 @@ export const renderWebhook = (it: Webhook) => ({
   url: it.url,
   description: it.description,
   event_types: it.event_types,
+  all_workspaces: it.all_workspaces,
   created_at: it.created_at,
 })
 
@@ -51,7 +59,7 @@ export const deliveriesReply = z.object({
   resources: z.array(
     z
       .object({
-        id: z.string().openapi({ description: "the webhook-id of every call of it" }),
+        id: z.string().openapi({ description: "the webhook-id header of all its calls" }),
         event_id: z.string(),
         event_type: z.enum(eventTypes),
         state: z.enum(states),
@@ -89,4 +97,6 @@ export const replayBody = z
   .object(replayFields)
   .refine(({ event_ids, since }) => Boolean(event_ids) || Boolean(since), "expected event_ids or since")
 
-export const replayReply = z.object({ deliveries: z.int().openapi({ description: "how many calls are due now" }) })
+export const replayReply = z.object({
+  deliveries: z.int().openapi({ description: "the number of deliveries that are due now" }),
+})

@@ -1,4 +1,4 @@
-/** What a webhook is: an address that is told of a workspace's events; and what a call of it carries. Pure. */
+/** Defines a webhook, an address that gets a workspace's events, and the content of its calls. Pure. */
 import { randomBytes } from "node:crypto"
 import { delaysOfHalfADayMs } from "@superstep/toolkit/webhooks/retry"
 import type { Event, EventType } from "../events/event.js"
@@ -8,9 +8,17 @@ export interface Webhook {
   readonly workspace_id: string
   readonly url: string
   readonly description: string | null
-  /** None: all of them. */
+  /** Empty: all of them. */
   readonly event_types: readonly EventType[]
+  /** It gets events of all workspaces; only operators see it. */
+  readonly all_workspaces: boolean
   readonly created_at: Date
+}
+
+/** The caller: an operator's webhooks are hidden from others. */
+export interface WebhookOwner {
+  readonly workspaceId: string
+  readonly isOperator: boolean
 }
 
 export type DeliveryState = "pending" | "delivered" | "dead"
@@ -25,15 +33,15 @@ export interface Delivery {
   readonly tries: number
   readonly next_try_at: Date | null
   readonly last_tried_at: Date | null
-  /** What the receiver answered last, or why there is no answer. */
+  /** The receiver's last answer, or why there is none. */
   readonly reply_status: number | null
   readonly failure: string | null
 }
 
-/** 256 random bits, as Standard Webhooks writes them. */
+/** 256 random bits, in the format of Standard Webhooks. */
 export const newSigningSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`
 
-/** The body of a call: the same text for every try, since it is what is signed. */
+/** The body of a call: the same text for every try, since it is signed. */
 export const payloadText = (event: Event): string =>
   JSON.stringify({
     type: event.type,
@@ -50,5 +58,5 @@ export const payloadText = (event: Event): string =>
 
 const hour = 3_600_000
 
-// One try more than for the end of a run: a receiver that is repaired within a day hears of everything.
+// One try more than for the end of a run: a receiver that is repaired within a day gets every event.
 export const delaysMs: readonly number[] = [...delaysOfHalfADayMs, 10 * hour]

@@ -1,4 +1,4 @@
-/** Webhooks from the event to real receivers; times of tries are moved, never waited for. */
+/** Webhooks from the event to real receivers; the times of tries are moved, never waited for. */
 import assert from "node:assert/strict"
 import { createHmac } from "node:crypto"
 import { test } from "node:test"
@@ -34,7 +34,7 @@ const warn = ({ db, workspaceId }: { db: Db; workspaceId: string }, n: number) =
 const deliveries = async (api: TestApi, id: string) =>
   (await api.call("GET", `/v2/webhooks/${id}/deliveries?limit=100`)).body.resources
 
-/** Waits until the only delivery is in this state after so many tries. */
+/** Waits until the only delivery is in this state after that many tries. */
 const tried = (api: TestApi, id: string, state: string, tries: number) =>
   until(
     async () => {
@@ -52,26 +52,26 @@ const makeDue = ({ db }: TestApi) =>
 
 const numbers = ({ calls }: Receiver) => calls.map(({ json }) => json.data.n).toSorted()
 
-test("an event does not wait for somebody who is deleting a webhook, and is not for that one any more", async () => {
+test("an event does not wait for the deletion of a webhook, and is not sent to it", async () => {
   await using api = await startApi()
   const { id } = await hook(api, "http://127.0.0.1:9/")
   const { id: other } = await hook(api, "http://127.0.0.1:9/")
 
   await api.db.transaction(async (tx) => {
-    await deleteWebhook(tx, api.workspaceId, id)
+    await deleteWebhook(tx, { workspaceId: api.workspaceId, isOperator: false }, id)
     let isTold = false
-    const told = warn(api, 1).then(() => {
+    const reported = warn(api, 1).then(() => {
       isTold = true
     })
     await until(() => isTold, { what: "the event is committed" })
-    await told
+    await reported
   })
 
   const rows = await api.db.rows<{ webhook_id: string }>(sql`select webhook_id from webhook_deliveries`)
   assert.deepEqual(rows, [{ webhook_id: other }])
 })
 
-test("events are told with a signature that holds, as they happen, and only those that were asked for (W1, W3)", async () => {
+test("events are sent with a valid signature as they occur, only the subscribed ones (W1, W3)", async () => {
   await using api = await startApi()
   await using _loop = await startLoop(api)
   await using receiver = await startReceiver()
@@ -92,7 +92,7 @@ test("events are told with a signature that holds, as they happen, and only thos
   assert.deepEqual([delivered.id, delivered.reply_status], [headers["webhook-id"], 200])
 })
 
-test("an event that is taken back is told to nobody (W1)", async () => {
+test("a rolled back event is sent to no webhook (W1)", async () => {
   await using api = await startApi()
   await using receiver = await startReceiver()
   const { id } = await hook(api, receiver.url)
@@ -106,7 +106,7 @@ test("an event that is taken back is told to nobody (W1)", async () => {
   assert.deepEqual(await deliveries(api, id), [])
 })
 
-test("a receiver that fails is called again under the same id, until it takes it (W2, W3)", async () => {
+test("a failing receiver is called again with the same id until it accepts (W2, W3)", async () => {
   await using api = await startApi()
   await using _loop = await startLoop(api)
   await using receiver = await startReceiver((reply, n) => reply.writeHead(n < 3 ? 503 : 204).end())
@@ -120,13 +120,13 @@ test("a receiver that fails is called again under the same id, until it takes it
     await tried(api, id, n === 3 ? "delivered" : "pending", n)
   }
 
-  assert.deepEqual([first.reply_status, first.failure], [503, "it answered 503"])
+  assert.deepEqual([first.reply_status, first.failure], [503, "the answer had the status 503"])
   assert.equal(new Set(receiver.calls.map(({ headers }) => headers["webhook-id"])).size, 1)
 })
 
-test("a receiver that hangs, redirects, breaks off or is gone keeps no other from hearing (W5)", async () => {
+test("a receiver that hangs, redirects, breaks off or is gone does not delay others (W5)", async () => {
   await using api = await startApi()
-  // Who is too slow for it on a busy machine is called again.
+  // A call that takes longer on a busy machine is repeated.
   await using _loop = await startLoop(api, { timeoutMs: 1000 })
   await using hangs = await startReceiver(() => undefined)
   await using target = await startReceiver()
@@ -161,11 +161,11 @@ test("a receiver that hangs, redirects, breaks off or is gone keeps no other fro
   assert.equal(target.calls.length, 0)
 })
 
-test("a control plane that is killed in a call has lost nothing, and two call one receiver once (W2)", async () => {
+test("a control plane that is killed during a call loses nothing, and two control planes call a receiver once (W2)", async () => {
   await using api = await startApi()
   await using receiver = await startReceiver((reply, n) => (n === 1 ? undefined : void reply.end()))
   const { id } = await hook(api, receiver.url)
-  // As a process that dies in its call leaves it: taken, and nothing written.
+  // The state that a process leaves when it dies during its call: taken, and nothing written.
   const dying = createDeliveryLoop({ db: api.db, key: api.key, log: silent, rules, timeoutMs: 60_000 })
   await dying.start()
   await warn(api, 1)
@@ -182,7 +182,7 @@ test("a control plane that is killed in a call has lost nothing, and two call on
   assert.deepEqual([receiver.calls.length, (await deliveries(api, id))[0].state], [2, "delivered"])
 })
 
-test("past events are told again by id or by time, also those from before the webhook (W3)", async () => {
+test("past events are sent again by id or by time, also those from before the webhook (W3)", async () => {
   await using api = await startApi()
   await using _loop = await startLoop(api)
   await using receiver = await startReceiver()
@@ -192,10 +192,10 @@ test("past events are told again by id or by time, also those from before the we
   const delivered = await tried(api, id, "delivered", 1)
 
   const all = await api.call("POST", `/v2/webhooks/${id}/replay`, { body: { since: "2020-01-01T00:00:00Z" } })
-  await until(() => receiver.calls.length === 3, { what: "both were told" })
+  await until(() => receiver.calls.length === 3, { what: "both were sent" })
   const again = { body: { event_ids: [delivered.event_id] }, headers: { "idempotency-key": "again" } }
   const one = await api.call("POST", `/v2/webhooks/${id}/replay`, again)
-  await until(() => receiver.calls.length === 4, { what: "one was told again" })
+  await until(() => receiver.calls.length === 4, { what: "one was sent again" })
   const repeated = await api.call("POST", `/v2/webhooks/${id}/replay`, again)
   const nothing = await api.call("POST", `/v2/webhooks/${id}/replay`, { body: {} })
   const foreign = await api.callAsOther("POST", `/v2/webhooks/${id}/replay`, {
@@ -208,7 +208,7 @@ test("past events are told again by id or by time, also those from before the we
   assert.deepEqual(numbers(receiver), [1, 2, 2, 2])
 })
 
-test("an address in the operator's networks is refused when it is made and at the call (W4)", async () => {
+test("an address in the operator's networks is refused at creation and at the call (W4)", async () => {
   await using api = await startApi({ webhookRules: { allowsLoopback: false, allowsPrivate: false } })
   await using open = await startApi()
   await using receiver = await startReceiver()
@@ -234,7 +234,7 @@ test("an address in the operator's networks is refused when it is made and at th
   assert.equal(receiver.calls.length, 0)
 })
 
-test("webhooks of another workspace are neither seen, told nor removed, and the secret is shown once (W6)", async () => {
+test("webhooks of other workspaces are hidden, get no events and cannot be deleted; the secret is shown once (W6)", async () => {
   await using api = await startApi()
   await using _loop = await startLoop(api)
   await using mine = await startReceiver()
@@ -256,7 +256,7 @@ test("webhooks of another workspace are neither seen, told nor removed, and the 
   assert.equal(`${JSON.stringify(kept)}${read.text}`.includes(secret), false)
 })
 
-test("a delivery is tried for a day, ever more rarely", () => {
+test("a delivery is retried for a day with growing delays", () => {
   const hours = delaysMs.reduce((sum, delay) => sum + delay, 0) / 3_600_000
 
   assert.ok(hours > 23 && hours <= 24, `${hours} hours`)

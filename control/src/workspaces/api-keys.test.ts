@@ -12,7 +12,7 @@ const make = async (api: TestApi, body: object = {}) => {
 }
 const as = (key: string) => ({ headers: { "x-api-key": key } })
 
-test("a key is shown once, works, tells when it was used, and ends (K6, K8)", async () => {
+test("a key is shown once, works, records its use, and can be revoked (K6, K8)", async () => {
   await using api = await startApi()
 
   const { id, key, prefix } = await make(api, { scopes: ["deploy"] })
@@ -30,15 +30,15 @@ test("a key is shown once, works, tells when it was used, and ends (K6, K8)", as
     sql`select to_jsonb(e)::text as t from events e union all select to_jsonb(k)::text from api_keys k`,
   )
   assert.equal(JSON.stringify(kept).includes(key), false)
-  const told = await api.db.rows<{ type: string }>(sql`
+  const reported = await api.db.rows<{ type: string }>(sql`
     select type from events where data ->> 'api_key_id' = ${id} order by seq`)
   assert.deepEqual(
-    told.map(({ type }) => type),
+    reported.map(({ type }) => type),
     ["key.created", "key.revoked"],
   )
 })
 
-test("a key that has expired is refused, also by the agents; one that would be born so is 422 (K6)", async () => {
+test("an expired key is refused, also by agents; an expiry in the past is 422 (K6)", async () => {
   await using api = await startApi()
   const { id, key } = await make(api, { expires_at: new Date(Date.now() + 3_600_000).toISOString() })
   const before = await keyHashes(api.db, api.workspaceId)
@@ -51,7 +51,7 @@ test("a key that has expired is refused, also by the agents; one that would be b
   assert.equal((await keyHashes(api.db, api.workspaceId)).run.length, before.run.length - 1)
 })
 
-test("keys of another workspace and of the installation are neither seen nor ended (K4)", async () => {
+test("keys of other workspaces and of the installation can be neither seen nor revoked (K4)", async () => {
   await using api = await startApi()
   const { id } = await make(api)
   const org = await api.db.row<{ api_key_id: string }>(sql`select api_key_id from api_keys where workspace_id is null`)
@@ -67,7 +67,7 @@ test("keys of another workspace and of the installation are neither seen nor end
   )
 })
 
-test("malformed keys are refused with their places and change nothing", async () => {
+test("malformed requests for keys are refused with the location of the problem", async () => {
   await using api = await startApi()
   const wrong = [
     {},
@@ -83,8 +83,8 @@ test("malformed keys are refused with their places and change nothing", async ()
   assert.equal((await api.call("GET", "/v2/api-keys")).body.resources.length, 1)
 })
 
-/** What each kind of key gets, by route; 403 `scope_missing` or anything else. */
-test("every route asks for its scope, at the root and below /api-host, also by HEAD (K5)", async () => {
+/** The result for each kind of key, by route: 403 `scope_missing` or anything else. */
+test("every route requires its scope, at the root and below /api-host, also for HEAD (K5)", async () => {
   await using api = await startApi()
   const keys: Record<string, string> = {}
   for (const scope of ["read", "run", "deploy", "secrets", "admin"])
@@ -97,7 +97,7 @@ test("every route asks for its scope, at the root and below /api-host, also by H
     if (/^\/v2\/(api-keys|audit-log|webhooks)/.test(path)) return "admin"
     if (method === "GET" || path.endsWith("_logs")) return "read"
     if (/\/secrets/.test(path)) return "secrets"
-    return /^\/v[12]\/(integrations|listeners)/.test(path) ? "admin" : "deploy"
+    return /^\/v[12]\/(integrations|listeners|quotas)/.test(path) ? "admin" : "deploy"
   }
   const refusal = async (key: string, method: string, path: string) => {
     const id = "00000000-0000-4000-8000-000000000000"
@@ -120,7 +120,7 @@ test("every route asks for its scope, at the root and below /api-host, also by H
   assert.equal(await refusal("read", "HEAD", "/v2/api-keys"), true)
 })
 
-test("who tries many wrong keys gets 429; a right key and a missing one do not (K7)", async () => {
+test("an address with many wrong keys gets 429; valid and missing keys do not (K7)", async () => {
   await using api = await startApi({ keyFailuresPerMinute: 3, trustedProxies: new BlockList() })
 
   const wrong = []

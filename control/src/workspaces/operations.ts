@@ -1,4 +1,4 @@
-/** Makes workspaces and keys, and tells who a caller is. Used by the API, the CLI and the first start. */
+/** Creates workspaces and keys, and identifies callers. Used by the API, the CLI and the first start. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, Forbidden, InvalidInput, NotFound, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
@@ -28,23 +28,23 @@ export async function createWorkspace(db: Db, name: string): Promise<Workspace> 
 
 export interface CreatedKey {
   readonly key: ApiKey
-  /** The key itself. It is not stored, so this is the only time to see it. */
+  /** The key itself. It is not stored, so it is shown only this once. */
   readonly clearKey: string
 }
 
 export interface WantedKey {
-  /** null for a key of the whole installation, whose callers name a workspace with each request. */
+  /** null for a key of the whole installation, whose callers name a workspace in each request. */
   readonly workspaceId: string | null
   readonly name: string
-  /** Everything, unless said. */
+  /** Default all. */
   readonly scopes?: readonly Scope[] | undefined
-  /** Never, unless said. */
+  /** Default never. */
   readonly expiresAt?: Date | undefined
 }
 
 /**
  * @throws NotFound      there is no such workspace
- * @throws InvalidInput  it would have expired already
+ * @throws InvalidInput  `expiresAt` is in the past
  */
 export async function createApiKey(db: Db, wanted: WantedKey): Promise<CreatedKey> {
   const { workspaceId, name, scopes = ["admin"], expiresAt = null } = wanted
@@ -60,9 +60,9 @@ export async function createApiKey(db: Db, wanted: WantedKey): Promise<CreatedKe
 }
 
 /**
- * Ends a key: requests that begin after this one get a 401.
- * @param workspaceId  whose key it must be; without it any, also one of the installation
- * @throws NotFound    no key that was not revoked has this id
+ * Revokes a key: requests that start after this get a 401.
+ * @param workspaceId  the workspace of the key; without it any key, also one of the installation
+ * @throws NotFound    no valid key has this id
  */
 export async function revokeApiKey(db: Db, apiKeyId: string, workspaceId: string | null = null): Promise<void> {
   const ended = isUuid(apiKeyId) ? await revokeKey(db, apiKeyId, workspaceId) : 0
@@ -82,11 +82,11 @@ async function findWorkspace(db: Db, workspaceId: string): Promise<Workspace> {
 }
 
 /**
- * Tells who asks (K1–K4). A tenant that does not exist and one of other people get the same answer, so that ids
- * cannot be tried out.
- * @param tenantId  as the header said; undefined when there was none
+ * Identifies the caller (K1–K4). A missing tenant and one of other people give the same answer, so that ids cannot be
+ * probed.
+ * @param tenantId  from the header; undefined when there was none
  * @throws Unauthenticated  no key, an unknown one, or one that was revoked or has expired
- * @throws Forbidden        the key has no rights on that workspace, or does not say which one it means
+ * @throws Forbidden        the key has no rights on that workspace, or the request does not say which one it means
  * @see control-plane §1.1; the CLIs look for "requires workspace specification"
  */
 export async function findCaller(db: Db, clearKey: string | undefined, tenantId: string | undefined): Promise<Caller> {
@@ -101,7 +101,8 @@ export async function findCaller(db: Db, clearKey: string | undefined, tenantId:
   if (workspaceId === null || (key.workspace_id !== null && key.workspace_id !== workspaceId)) {
     throw new Forbidden("This key has no rights on the workspace that X-Tenant-Id names")
   }
-  return { workspaceId, apiKeyId: key.api_key_id, keyPrefix: key.prefix, scopes: key.scopes }
+  const isOperator = key.workspace_id === null
+  return { workspaceId, apiKeyId: key.api_key_id, keyPrefix: key.prefix, scopes: key.scopes, isOperator }
 }
 
 export interface FirstCredentials {
@@ -111,8 +112,8 @@ export interface FirstCredentials {
 }
 
 /**
- * Makes the workspace `default` with a key, and a key of the installation, when there is no workspace yet.
- * @returns the credentials to show and keep, or undefined when there was a workspace already
+ * Creates the workspace `default` with a key, and a key of the installation, when there is no workspace yet.
+ * @returns  the credentials to show and keep, or undefined when there was a workspace already
  */
 export const ensureDefaultWorkspace = (db: Database): Promise<FirstCredentials | undefined> =>
   db.transaction(async (tx) => {

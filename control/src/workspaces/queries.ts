@@ -18,7 +18,7 @@ export const workspaceByName = (db: Db, name: string): Promise<Workspace | undef
 export const allWorkspaces = (db: Db): Promise<Workspace[]> =>
   db.rows(sql`select * from workspaces order by created_at, workspace_id`)
 
-/** Makes the first start of two processes take turns; let go at the end of the transaction. */
+/** Serializes the first start of two processes; the lock is released at the end of the transaction. */
 export const lockFirstStart = (tx: Db): Promise<number> =>
   tx.run(sql`lock table workspaces in share row exclusive mode`)
 
@@ -42,8 +42,8 @@ export const insertApiKey = (db: Db, key: NewApiKey): Promise<ApiKey | undefined
     returning ${keyColumns}`)
 
 /**
- * @param workspaceId  whose key it must be; null for any
- * @returns how many keys it ended: 0 when there is none with this id, or it had ended before
+ * @param workspaceId  the workspace of the key; null for any
+ * @returns  the number of revoked keys: 0 when no valid key has this id
  */
 export const revokeKey = (db: Db, apiKeyId: string, workspaceId: string | null): Promise<number> =>
   db.run(sql`
@@ -56,13 +56,13 @@ export interface PresentedKey {
   readonly workspace_id: string | null
   readonly prefix: string
   readonly scopes: readonly Scope[]
-  /** The workspace that the caller named, if there is one with this id. */
+  /** The workspace that the caller named, if it exists. */
   readonly named_workspace_id: string | null
 }
 
 const inForce = sql`revoked_at is null and (expires_at is null or expires_at > now())`
 
-/** A key that is in force, together with the workspace that came with it. Notes its use, once a minute at most. */
+/** A valid key, together with the workspace that came with it. Records its use, at most once a minute. */
 export const presentedKey = (db: Db, sha256: string, tenantId: string | null): Promise<PresentedKey | undefined> =>
   db.row(sql`
     with used as (

@@ -1,11 +1,11 @@
-/** HTTP for a workspace's API keys. Keys of the installation are made and ended with the `superstep` command only. */
+/** HTTP for a workspace's API keys. Only the `superstep` command creates and revokes keys of the installation. */
 import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
-import { noteCreated } from "../audit/current-write.js"
+import { recordCreated } from "../audit/current-write.js"
 import { uuid } from "../http/fields.js"
-import { ignoredFields, tellIgnored } from "../http/ignored-fields.js"
+import { ignoredFields, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
 import { pageOf, pageQuery, pageReply, sendPage } from "../http/page.js"
 import { createApiKey, listApiKeys, revokeApiKey } from "./operations.js"
 import { createdKeyReply, keyBody, keyFields, keyReply, renderKey } from "./schema.js"
@@ -27,7 +27,7 @@ function addList(api: Api, { db }: KeyRoutes): void {
     {
       method: "get",
       path: "/v2/api-keys",
-      summary: "Lists the workspace's API keys, oldest first, also revoked ones.",
+      summary: "Lists the workspace's API keys, including revoked ones, oldest first.",
       query: z.object(pageQuery),
       responses: { 200: { description: "a page of keys", schema: pageReply(keyReply) } },
     },
@@ -40,14 +40,14 @@ function addList(api: Api, { db }: KeyRoutes): void {
   )
 }
 
-/** No `Idempotency-Key` here: to repeat the reply, the key itself would have to be kept. */
+/** No `Idempotency-Key` here: to repeat the reply, the key itself would have to be stored. */
 function addCreate(api: Api, { db, log }: KeyRoutes): void {
   addRoute(
     api,
     {
       method: "post",
       path: "/v2/api-keys",
-      summary: "Makes an API key of the workspace; it is shown once.",
+      summary: "Creates an API key of the workspace; the key is shown only once.",
       body: keyBody,
       responses: {
         201: { description: "the key", schema: createdKeyReply },
@@ -55,7 +55,7 @@ function addCreate(api: Api, { db, log }: KeyRoutes): void {
       },
     },
     async ({ c, body, bodyText }) => {
-      tellIgnored(c, ignoredFields(JSON.parse(bodyText), keyFields))
+      setIgnoredFieldsHeader(c, ignoredFields(JSON.parse(bodyText), keyFields))
       const wanted = {
         workspaceId: c.get("caller").workspaceId,
         name: body.name,
@@ -64,7 +64,7 @@ function addCreate(api: Api, { db, log }: KeyRoutes): void {
       }
       const { key, clearKey } = await db.transaction(async (tx) => {
         const created = await createApiKey(tx, wanted)
-        noteCreated(renderKey(created.key))
+        recordCreated(renderKey(created.key))
         return created
       })
       log.info({ api_key_id: key.api_key_id }, "API key created")
@@ -79,11 +79,11 @@ function addRevoke(api: Api, { db, log }: KeyRoutes): void {
     {
       method: "delete",
       path: "/v2/api-keys/{api_key_id}",
-      summary: "Revokes an API key: requests from now on get a 401.",
+      summary: "Revokes an API key: later requests with it get 401.",
       params: z.object({ api_key_id: uuid }),
       responses: {
         204: { description: "revoked" },
-        404: { description: "the workspace has no such key, or it was revoked before" },
+        404: { description: "the workspace has no such key, or it is revoked already" },
       },
     },
     async ({ c, params }) => {

@@ -1,4 +1,4 @@
-/** What requests and replies about API keys look like. */
+/** The format of requests and replies about API keys. */
 import { z } from "@hono/zod-openapi"
 import { text } from "../http/fields.js"
 import { type ApiKey, scopes } from "./workspace.js"
@@ -6,12 +6,13 @@ import { type ApiKey, scopes } from "./workspace.js"
 export const keyFields = {
   name: text.min(1).max(255),
   scopes: z.array(z.enum(scopes)).min(1).nullish().openapi({
-    description: "all may read; run calls agents, deploy also changes them; admin, the default, may do everything",
+    description:
+      "rights of the key: every key may read; run also calls agents; deploy also changes deployments; secrets reads and changes secrets; admin (default) may do everything",
   }),
   expires_at: z.iso
     .datetime({ offset: true })
     .nullish()
-    .openapi({ description: "from then on the key is refused; never, unless said" }),
+    .openapi({ description: "when the key expires; never by default" }),
 }
 export const keyBody = z.object(keyFields)
 
@@ -24,11 +25,16 @@ export const keyReply = z
     created_at: z.iso.datetime(),
     expires_at: z.iso.datetime().nullable(),
     revoked_at: z.iso.datetime().nullable(),
-    last_used_at: z.iso.datetime().nullable().openapi({ description: "to the minute; calls of agents do not count" }),
+    last_used_at: z.iso
+      .datetime()
+      .nullable()
+      .openapi({ description: "accurate to the minute; calls of agents do not count" }),
   })
   .openapi("ApiKey")
 
-export const createdKeyReply = keyReply.extend({ key: z.string().openapi({ description: "never shown again" }) })
+export const createdKeyReply = keyReply.extend({
+  key: z.string().openapi({ description: "the key itself; it is not shown again" }),
+})
 
 export const renderKey = (key: ApiKey) => ({
   id: key.api_key_id,

@@ -1,4 +1,4 @@
-/** What a workspace and an API key are. Pure but for the randomness of a new key. */
+/** Defines workspaces and API keys. Pure, apart from the randomness of a new key. */
 import { createHash, randomBytes } from "node:crypto"
 
 export interface Workspace {
@@ -12,29 +12,31 @@ export interface ApiKey {
   /** null: the key belongs to the installation and may name any workspace. */
   readonly workspace_id: string | null
   readonly name: string
-  /** The key's first characters, to recognise it by. */
+  /** The key's first characters, to recognize it. */
   readonly prefix: string
   readonly scopes: readonly Scope[]
   readonly created_at: Date
   readonly expires_at: Date | null
   readonly revoked_at: Date | null
-  /** To the minute; calls of agents do not count. */
+  /** Accurate to the minute; calls of agents do not count. */
   readonly last_used_at: Date | null
 }
 
-/** What a key may do. Every key may read; `admin` may do everything (K5). */
+/** The rights of a key. Every key may read; `admin` may do everything (K5). */
 export const scopes = ["read", "run", "deploy", "secrets", "admin"] as const
 export type Scope = (typeof scopes)[number]
 
 export const mayDo = (held: readonly Scope[], needed: Scope): boolean =>
   needed === "read" || held.includes(needed) || held.includes("admin") || (needed === "run" && held.includes("deploy"))
 
-/** Who asks: the workspace that every query of the request is confined to. */
+/** The caller: every query of the request is confined to its workspace. */
 export interface Caller {
   readonly workspaceId: string
   readonly apiKeyId: string
   readonly keyPrefix: string
   readonly scopes: readonly Scope[]
+  /** The key belongs to the installation, not to the workspace. */
+  readonly isOperator: boolean
 }
 
 export interface NewKey {
@@ -46,13 +48,13 @@ export interface NewKey {
 
 const shownCharacters = 10
 
-/** 256 random bits: nothing to guess, hence a plain hash is enough and a slow one would only cost time. */
+/** 256 random bits cannot be guessed, so a plain hash is enough and a slow one would only cost time. */
 export function newKey(): NewKey {
   const clearKey = `ssk_${randomBytes(32).toString("base64url")}`
   return { clearKey, prefix: clearKey.slice(0, shownCharacters), sha256: keyHash(clearKey) }
 }
 
-/** The form in which keys are stored, and in which the edge knows them (protocol/edge). */
+/** The form in which the database and the edge store keys (protocol/edge). */
 export const keyHash = (clearKey: string): string => createHash("sha256").update(clearKey).digest("hex")
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

@@ -8,7 +8,7 @@ import { createApiKey, createWorkspace, ensureDefaultWorkspace, listApiKeys, rev
 
 const unknownId = "00000000-0000-4000-8000-000000000000"
 
-test("a request without a key in force is 401, on every path of the API (K1)", async () => {
+test("a request without a valid key is 401, on every path of the API (K1)", async () => {
   await using api = await startApi()
   const { clearKey, key } = await createApiKey(api.db, { workspaceId: api.workspaceId, name: "short-lived" })
   await revokeApiKey(api.db, key.api_key_id)
@@ -49,7 +49,7 @@ test("an installation's key names its workspace with each request (K3)", async (
   for (const tenant of [unknownId, "default"]) assert.equal((await as(tenant)).status, 403)
 })
 
-test("what belongs to another workspace is as if it did not exist (K4)", async () => {
+test("resources of other workspaces are 404 (K4)", async () => {
   await using api = await startApi()
   const { body: mine } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
   const { body: theirs } = await api.callAsOther("POST", "/v2/deployments", { body: exampleDeployment("theirs") })
@@ -98,7 +98,7 @@ test("what belongs to another workspace is as if it did not exist (K4)", async (
   assert.deepEqual((await api.call("GET", path)).body, mine)
 })
 
-test("the first start makes one workspace and two keys, and no later start does", async () => {
+test("the first start creates one workspace and two keys, and later starts create none", async () => {
   await using db = await freshDatabase({ migrations })
 
   const [one, two] = await Promise.all([ensureDefaultWorkspace(db), ensureDefaultWorkspace(db)])
@@ -112,7 +112,7 @@ test("the first start makes one workspace and two keys, and no later start does"
   assert.equal(later, undefined)
 })
 
-test("a key is shown once; what is stored does not give it away", async () => {
+test("a key is shown once, and the stored form does not reveal it", async () => {
   await using db = await freshDatabase({ migrations })
   const { workspace_id: workspaceId } = await createWorkspace(db, "one")
 
@@ -132,17 +132,17 @@ test("names of workspaces are unique, and keys need a workspace that exists", as
   await assert.rejects(revokeApiKey(db, "nonsense"), NotFound)
 })
 
-test("making and ending a key tells who keeps the edge's table", async () => {
+test("creating and revoking a key triggers an update of the edge's table", async () => {
   await using db = await freshDatabase({ migrations })
-  let told = 0
+  let reported = 0
   const subscription = await db.listen("superstep_pipeline", () => {
-    told += 1
+    reported += 1
   })
 
   const { key } = await createApiKey(db, { workspaceId: null, name: "ci" })
-  await until(() => told === 1, { what: "the new key is told" })
+  await until(() => reported === 1, { what: "the new key is reported" })
   await revokeApiKey(db, key.api_key_id)
-  await until(() => told === 2, { what: "its end is told" })
+  await until(() => reported === 2, { what: "its end is reported" })
 
   await subscription.close()
 })

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { answerHeadersOnward, headerValue, requestHeadersOnward } from "./end-to-end.js"
 
-test("headers of one connection stop here, with those that Connection lists", () => {
+test("headers of one connection are not forwarded, nor those that Connection lists", () => {
   const headers = [
     ...[
       "Connection",
@@ -36,21 +36,21 @@ test("headers of one connection stop here, with those that Connection lists", ()
   }
 })
 
-test("how a body was framed stays behind, and an answer keeps its length", () => {
+test("headers that frame a request body are not forwarded, and a response keeps its length", () => {
   const headers = ["Content-Length", "5", "Transfer-Encoding", "chunked", "Expect", "100-continue", "A", "b"]
 
   assert.deepEqual(requestHeadersOnward(headers), ["A", "b"])
   assert.deepEqual(answerHeadersOnward(headers), ["Content-Length", "5", "Expect", "100-continue", "A", "b"])
 })
 
-test("Connection cannot take away whom a request is for", () => {
+test("Connection cannot remove the headers that name the request's target", () => {
   assert.deepEqual(requestHeadersOnward(["Connection", "host , x-a", "Host", "a.example", "X-A", "1"]), [
     "Host",
     "a.example",
   ])
 })
 
-test("a hop names what else ends with it, in lower case", () => {
+test("a hop can exclude further headers by their lower-case names", () => {
   const passing = requestHeadersOnward(["X-Api-Key", "k", "X-A", "1"], (name) => name === "x-api-key")
 
   assert.deepEqual(passing, ["X-A", "1"])

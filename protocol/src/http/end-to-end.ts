@@ -1,23 +1,23 @@
 /**
- * Which headers of a message go on to the next hop. Every hop uses these two functions. Pure.
+ * Which headers of a message are forwarded to the next hop. Every hop uses these two functions. Pure.
  * Headers are a flat list, as in `IncomingMessage.rawHeaders`: name, value, name, value.
  */
 
-/** They describe one connection only (RFC 9110 §7.6.1); `http2-settings` belongs to an upgrade that no hop makes. */
+/** Headers that describe only one connection (RFC 9110 §7.6.1); `http2-settings` belongs to an upgrade that no hop makes. */
 const hopByHop = new Set([
   ...["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"],
   ...["proxy-authenticate", "proxy-authorization", "http2-settings"],
 ])
 
-/** `Connection` may name headers that end here. It must not remove what says whom the request is for. */
+/** `Connection` may name headers that are not forwarded. It must not remove these, which name the request's target. */
 const keptAlways = new Set(["host"])
 
 const nothing = (): boolean => false
 
 /**
  * The headers of a request for the next hop. `Content-Length` is not among them: the client that sends the request frames
- * its body. Neither is `Expect`, which the server in front has answered.
- * @param stops  whether a header, by its lower-case name, ends here as well
+ * its body. Nor is `Expect`, which this hop's server has already answered.
+ * @param stops  whether a header, by its lower-case name, is not forwarded either
  */
 export const requestHeadersOnward = (
   headers: readonly string[],
@@ -25,8 +25,8 @@ export const requestHeadersOnward = (
 ): string[] => onward(headers, (name) => name === "content-length" || name === "expect" || stops(name))
 
 /**
- * The headers of an answer for the hop before. `Content-Length` stays: the client that read the answer has compared it with
- * the body, and for HEAD and 304 it describes a body that is not sent.
+ * The headers of a response for the previous hop. `Content-Length` stays: the client that read the response has compared it
+ * with the body, and for HEAD and 304 it describes a body that is not sent.
  */
 export const answerHeadersOnward = (headers: readonly string[]): string[] => onward(headers, nothing)
 

@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { PassThrough, Readable } from "node:stream"
 import { text } from "node:stream/consumers"
 import { after, test } from "node:test"
+import { unixAddress } from "./address.js"
 import {
   BodyTooLarge,
   type ForwardedRequest,
@@ -26,7 +27,7 @@ const newSocket = (): string => join(folder, `${++sockets}.sock`)
 
 type Way = Parameters<typeof forward>[0]
 
-/** Sends a request and reads its answer whole. */
+/** Sends a request and reads its complete response. */
 async function send(way: Way, change: Partial<ForwardedRequest>): Promise<{ status: number; body: string }> {
   const sink = new PassThrough()
   let status = 0
@@ -57,7 +58,7 @@ const pieces = (): Readable => Readable.from([Buffer.from(hidden.slice(0, 9)), B
 test("a body of any method and kind is framed, once, and the connection stays usable", async () => {
   const socketPath = newSocket()
   await using target = await startTarget(socketPath)
-  const pool = keptConnections(socketPath, {})
+  const pool = keptConnections(unixAddress(socketPath), {})
   const bodies: (() => [kind: string, body: ForwardedRequest["body"], expected: string])[] = [
     () => ["bytes", Buffer.from(hidden), hidden],
     () => ["a stream of known length", { source: pieces(), length: hidden.length }, hidden],
@@ -85,7 +86,7 @@ test("a body of any method and kind is framed, once, and the connection stays us
   await pool.destroy()
 })
 
-test("a stream of another length than was said breaks off, and is no request", async () => {
+test("a body of another length than announced aborts the request", async () => {
   const socketPath = newSocket()
   await using target = await startTarget(socketPath)
 
@@ -99,13 +100,13 @@ test("a stream of another length than was said breaks off, and is no request", a
   assert.deepEqual([target.seen, target.garbage], [[], []])
 })
 
-test("what could not be sent was not read, and may be sent elsewhere", async () => {
+test("a body that could not be sent was not read, and can be sent to another server", async () => {
   const socketPath = newSocket()
   await using target = await startTarget(socketPath)
   const body: StreamedBody = { source: pieces(), length: hidden.length }
 
   for (let count = 0; count < 20; count++) {
-    await assert.rejects(send(keptConnections(newSocket(), {}), { body }), NotSent)
+    await assert.rejects(send(keptConnections(unixAddress(newSocket()), {}), { body }), NotSent)
   }
   await send(oneConnection(socketPath), { body })
 
@@ -123,11 +124,11 @@ test("a request is sent once, whenever its connection breaks", async () => {
     if (requests % 2 === 1) response.end("fine")
     else request.socket.destroy()
   })
-  const pool = keptConnections(server.socketPath, {})
+  const pool = keptConnections(unixAddress(server.socketPath), {})
 
   for (const method of ["GET", "POST", "PUT", "DELETE"]) {
     assert.equal((await send(pool, { method })).body, "fine")
-    // Over the connection that was kept.
+    // On the kept-alive connection.
     await assert.rejects(send(pool, { method }), (error) => !(error instanceof NotSent))
   }
 
@@ -135,7 +136,7 @@ test("a request is sent once, whenever its connection breaks", async () => {
   await pool.destroy()
 })
 
-test("a body that broke before there was a connection, or after, fails its request alone", async () => {
+test("a body that fails before or after connecting fails only its own request", async () => {
   const socketPath = newSocket()
   await using target = await startTarget(socketPath)
   const broken = new Error("the caller has left")
@@ -155,7 +156,7 @@ test("a body that broke before there was a connection, or after, fails its reque
   assert.deepEqual([target.seen, target.garbage], [[], []])
 })
 
-test("a body above its limit breaks off", async () => {
+test("a body above its limit aborts the request", async () => {
   const socketPath = newSocket()
   await using target = await startTarget(socketPath)
   const limitBytes = hidden.length - 1
@@ -165,7 +166,7 @@ test("a body above its limit breaks off", async () => {
   assert.deepEqual(target.seen, [])
 })
 
-test("an answer that comes before the end of the body is read, and its source lives on", async () => {
+test("a response that arrives before the end of the body is read, and the body's source is not destroyed", async () => {
   await using server = await startServer((_, response) => void response.writeHead(401).end("not you"))
   const source = new PassThrough()
   source.write("half of it")
@@ -176,7 +177,7 @@ test("an answer that comes before the end of the body is read, and its source li
   assert.equal(source.destroyed, false)
 })
 
-test("an answer that breaks off breaks off for who reads it", async () => {
+test("an aborted response is aborted for its reader, too", async () => {
   await using server = await startServer((request, response) => {
     response.writeHead(200, { "content-length": 1000 })
     response.write("half of it", () => request.socket.destroy())
@@ -185,10 +186,13 @@ test("an answer that breaks off breaks off for who reads it", async () => {
   await assert.rejects(send(oneConnection(server.socketPath), {}), /closed/)
 })
 
-test("a signal ends a request that waits for its answer", async () => {
+test("a signal aborts a request that waits for its response", async () => {
   await using server = await startServer(() => undefined)
   const leave = new AbortController()
-  const waiting = assert.rejects(send(oneConnection(server.socketPath), { signal: leave.signal }), /given up/)
+  const waiting = assert.rejects(
+    send(oneConnection(server.socketPath), { signal: leave.signal }),
+    /the request was aborted/,
+  )
   const [request] = await once(server.server, "request")
   const closed = once(request.socket, "close")
 
@@ -197,14 +201,14 @@ test("a signal ends a request that waits for its answer", async () => {
   await Promise.all([waiting, closed])
 })
 
-test("an answer that nobody reads any more ends its request", async () => {
+test("closing the reader of a response aborts the request", async () => {
   await using server = await startServer((_, response) => void response.write("first"))
   const sink = new PassThrough()
   const signal = new AbortController().signal
   const stream = { method: "GET", path: "/stream", headers: [], body: null, signal }
   const reading = assert.rejects(
     forward(oneConnection(server.socketPath), stream, { onAnswer: () => sink }),
-    /nobody reads/,
+    /the reader of the response was closed/,
   )
   const [request] = await once(server.server, "request")
   const closed = once(request.socket, "close")

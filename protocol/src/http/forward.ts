@@ -1,74 +1,77 @@
 /**
- * The client that every hop forwards requests with: edge to agent server, agent server to its project's app, app to agent
- * server. It streams both ways with back-pressure. undici frames the bodies: no hop writes `Content-Length` or
- * `Transfer-Encoding` itself, because a body without either is the next request to whoever reads it (decision 17).
+ * The client with which every hop forwards requests: edge to agent server, agent server to its project's app, app to agent
+ * server. It streams in both directions with back-pressure. undici frames the bodies: no hop writes `Content-Length` or
+ * `Transfer-Encoding` itself, because a receiver would read a body without either as the next request (decision 17).
  */
 import { type Duplex, type Readable, Transform, type TransformCallback, type Writable } from "node:stream"
 import { Client, type Dispatcher, errors, Pool } from "undici"
+import { type Address, unixPathOf } from "./address.js"
 
 export interface ForwardedRequest {
   readonly method: string
-  /** With its query. */
+  /** With the query. */
   readonly path: string
-  /** Name, value, name, value: what `requestHeadersOnward` leaves, and what the hop adds. */
+  /** Name, value, name, value: the result of `requestHeadersOnward`, and headers that the hop adds. */
   readonly headers: readonly string[]
   readonly body: StreamedBody | Uint8Array | null
   readonly upgrade?: "websocket"
-  /** Ends the request, and its answer where that has begun. */
+  /** Ends the request, and its response if that has started. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** A body as it comes. It is read once a connection is there, never destroyed, and what is left of it stays unread. */
+/** A streamed body. It is read once there is a connection, and never destroyed; the rest of it stays unread. */
 export interface StreamedBody {
-  /** Its owner listens for errors that it raises after the exchange. */
+  /** Its owner must handle errors that it emits after the exchange. */
   readonly source: Readable
-  /** Bytes, where its `Content-Length` said so; another number of bytes breaks the request off. */
+  /** The number of bytes, if `Content-Length` was given; any other number of bytes aborts the request. */
   readonly length?: number | undefined
   readonly limitBytes?: number | undefined
 }
 
-/** What becomes of the answer. */
+/** Receives the response. */
 export interface AnswerTaker {
-  /** @returns  where the body goes; when it closes early, the request ends */
+  /** @returns  the stream for the body; when it closes early, the request ends */
   onAnswer(status: number, headers: string[]): Writable
-  /** The other side has switched protocols: the socket carries whatever comes now, both ways. */
+  /** Called when the other side has switched protocols: from now on the socket carries the new protocol, in both directions. */
   onUpgrade?(status: number, headers: string[], socket: Duplex): void
 }
 
-/** No connection was made, so nothing was sent: the same request may be sent elsewhere. */
+/** No connection was made, so nothing was sent: the same request may be sent to another server. */
 export class NotSent extends Error {}
 
-/** The body is larger than its `limitBytes`; the request was broken off. */
+/** The body is larger than its `limitBytes`; the request was aborted. */
 export class BodyTooLarge extends Error {}
 
 interface WayOptions {
   readonly maxHeaderBytes?: number
-  /** How long a connection is kept that nothing is sent over. */
+  /** How long an idle connection is kept, in milliseconds. */
   readonly idleMs?: number
 }
 
-// One request at a time on a connection: undici sends none again that it has begun to send. Answers take as long as they take.
+// One request at a time on a connection: undici never resends a request that it has started to send. Responses have no time limit.
 const always = { pipelining: 1, headersTimeout: 0, bodyTimeout: 0 } as const
 
-/** Connections to one server, which are kept for the next request: as many as there are requests at a time. */
-export const keptConnections = (socketPath: string, { maxHeaderBytes, idleMs = 4000 }: WayOptions): Pool =>
-  new Pool("http://localhost", {
+/** Connections to one server, kept for later requests: as many as there are concurrent requests. */
+export function keptConnections(address: Address, { maxHeaderBytes, idleMs = 4000 }: WayOptions): Pool {
+  const socketPath = unixPathOf(address)
+  return new Pool(socketPath === undefined ? address : "http://localhost", {
     ...always,
-    socketPath,
+    ...(socketPath !== undefined && { socketPath }),
     keepAliveTimeout: idleMs,
     keepAliveMaxTimeout: idleMs,
     ...(maxHeaderBytes !== undefined && { maxHeaderSize: maxHeaderBytes }),
   })
+}
 
-/** A connection for one request: what is wrong with its answer cannot reach another request. */
+/** A connection for one request: a malformed response cannot affect another request. */
 export const oneConnection = (socketPath: string): Client => new Client("http://localhost", { ...always, socketPath })
 
 /**
  * Sends a request, once.
- * @returns  resolves when the answer has been handed on to its end, or the protocol was switched
+ * @returns  resolves when the complete response has been passed on, or the protocol was switched
  * @throws NotSent       no connection was made
- * @throws BodyTooLarge  and nobody knows what was done
- * @throws  what broke the exchange off; an answer that had begun breaks off as well
+ * @throws BodyTooLarge  and it is unknown what the server did
+ * @throws  the error that aborted the exchange; a response that had started is aborted too
  */
 export const forward = (way: Dispatcher, request: ForwardedRequest, taker: AnswerTaker): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -77,7 +80,7 @@ export const forward = (way: Dispatcher, request: ForwardedRequest, taker: Answe
     const isWhole = request.body === null || request.body instanceof Uint8Array
     const body = isWhole ? request.body : new OutgoingBody(request.body)
     const streamed = body instanceof OutgoingBody ? body : undefined
-    // undici writes it, and compares it with what comes.
+    // undici sends this header, and compares it with the body's bytes.
     if (streamed?.length !== undefined) headers.push("content-length", String(streamed.length))
     way.dispatch(
       { method: method as Dispatcher.HttpMethod, path, headers, body, ...(upgrade && { upgrade }) },
@@ -85,15 +88,15 @@ export const forward = (way: Dispatcher, request: ForwardedRequest, taker: Answe
     )
   })
 
-/** A streamed body on its way to undici, which destroys what it is given; the source lives on. */
+/** Passes a streamed body to undici, which destroys the stream it gets; the source is not destroyed. */
 class OutgoingBody extends Transform {
   readonly length: number | undefined
   readonly #source: Readable
   readonly #limit: number
   #seen = 0
   readonly #onError = (error: Error) => this.destroy(error)
-  // A stream that is destroyed without an error ends no pipe.
-  readonly #onClose = () => this.#source.readableEnded || this.destroy(new Error("the body broke off"))
+  // A source that is destroyed without an error does not end the pipe.
+  readonly #onClose = () => this.#source.readableEnded || this.destroy(new Error("the request body was aborted"))
 
   constructor({ source, length, limitBytes = Number.POSITIVE_INFINITY }: StreamedBody) {
     super()
@@ -101,7 +104,7 @@ class OutgoingBody extends Transform {
     this.#source = source
     this.#limit = limitBytes
     source.once("error", this.#onError).once("close", this.#onClose)
-    // It may break before undici listens, and after.
+    // The body may fail before undici listens for errors, or after.
     this.on("error", () => undefined)
     if (source.destroyed) this.#onClose()
   }
@@ -129,7 +132,7 @@ interface ExchangeOptions {
   readonly reject: (error: unknown) => void
 }
 
-/** One request and its answer, as undici tells of them. */
+/** Handles undici's callbacks for one request and its response. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions
   readonly #onAbort = () => this.#controller?.abort(this.#reason())
@@ -141,7 +144,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#options = options
   }
 
-  /** A connection is there; the head is written when this returns. */
+  /** Called when there is a connection; the head is written when this returns. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const { signal, body } = this.#options
     this.#controller = controller
@@ -154,11 +157,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
-    // Early hints and other 1xx answers are for this hop only.
+    // Early hints and other 1xx responses are for this hop only.
     if (status < 200) return
     const sink = this.#options.taker.onAnswer(status, rawHeadersOf(controller))
     this.#sink = sink
-    const abandon = () => this.#isOver || controller.abort(new Error("nobody reads the answer any more"))
+    const abandon = () => this.#isOver || controller.abort(new Error("the reader of the response was closed"))
     sink.on("error", abandon).once("close", abandon)
     sink.on("drain", () => controller.resume())
     if (sink.destroyed) abandon()
@@ -183,7 +186,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_: unknown, error: Error): void {
     this.#end()
     this.#sink?.destroy(error)
-    // A body that broke off, or a request that undici refuses, would fail at another unit too.
+    // An aborted body, or a request that undici rejects, would fail at another unit too.
     const isHopeless = this.#options.body?.errored === error || error instanceof errors.InvalidArgumentError
     const isNotSent = !this.#controller && !isHopeless
     this.#options.reject(isNotSent ? new NotSent("no connection was made", { cause: error }) : error)
@@ -196,10 +199,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #reason(): Error {
-    return new Error("the request was given up", { cause: this.#options.signal?.reason })
+    return new Error("the request was aborted", { cause: this.#options.signal?.reason })
   }
 }
 
-/** undici gives what came over the wire as bytes; headers are latin1, as everywhere in Node. */
+/** undici returns raw headers as bytes; they are latin1, as everywhere in Node. */
 const rawHeadersOf = ({ rawHeaders }: Dispatcher.DispatchController): string[] =>
   (rawHeaders as readonly Buffer[]).map((part) => part.toString("latin1"))

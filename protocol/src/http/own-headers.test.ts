@@ -6,7 +6,7 @@ import { test } from "node:test"
 import { isCredential, isSignedTicket, signTicket, takeOwnHeaders } from "./own-headers.js"
 import { sendRaw } from "./testing/hostile-requests.js"
 
-/** A request as Node's server gives it. */
+/** A request as received by Node's server. */
 async function received(headers: string): Promise<IncomingMessage> {
   const server = createServer((_, response) => response.end()).listen(0, "127.0.0.1")
   await once(server, "listening")
@@ -18,7 +18,7 @@ async function received(headers: string): Promise<IncomingMessage> {
   return request
 }
 
-test("our headers are taken off a request in every form that Node gives them in", async () => {
+test("our headers are removed from every representation of headers in Node", async () => {
   const request = await received(
     "X-Superstep-Unit: u\r\nX-SUPERSTEP-Later: l\r\nX-Superstepped: kept\r\nX-A: x-superstep-unit\r\n",
   )
@@ -38,7 +38,7 @@ test("our headers are taken off a request in every form that Node gives them in"
   assert.deepEqual(request.rawHeaders.slice(2, 6), ["X-Superstepped", "kept", "X-A", "x-superstep-unit"])
 })
 
-test("what is there twice is no credential", async () => {
+test("a repeated header is not a valid credential", async () => {
   const taken = takeOwnHeaders(await received("x-superstep-unit: sesame\r\nX-Superstep-Unit: sesame\r\n"))
 
   assert.equal(isCredential(taken.get("x-superstep-unit"), "sesame"), false)
@@ -46,7 +46,7 @@ test("what is there twice is no credential", async () => {
   for (const wrong of [undefined, "", "sesam", "sesame "]) assert.equal(isCredential(wrong, "sesame"), false)
 })
 
-test("a ticket is good for the credential that signed it", () => {
+test("a ticket is valid only with the credential that signed it", () => {
   const ticket = signTicket("1", "secret")
 
   assert.equal(isSignedTicket(ticket, "secret"), true)

@@ -1,6 +1,6 @@
 /**
- * Headers that Superstep's own processes send to each other. Anybody can send them, so each server removes them from every
- * request before other code sees it, and checks what they hold.
+ * Headers that Superstep's own processes send to each other. Any client can send them too, so each server removes them from
+ * every request before other code sees it, and checks their values.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
@@ -8,30 +8,30 @@ import type { IncomingMessage } from "node:http"
 /** @param name  in lower case */
 export const isOwnHeader = (name: string): boolean => name.startsWith("x-superstep-")
 
-/** Credential of the edge and of the control plane at an agent server (protocol/unit). */
+/** The credential of the edge and the control plane for an agent server (protocol/unit). */
 export const unitHeader = "x-superstep-unit"
 
-/** Credential of a project's own code at its server's own socket. */
+/** The credential of a project's own code for its server's own socket. */
 export const credentialHeader = "x-superstep-credential"
 
-/** Names the request of the world that the server has given to the app, and that the app passes on. */
+/** Identifies the request that the server has passed to the app, when the app passes it on. */
 export const ticketHeader = "x-superstep-ticket"
 
-/** Who calls, for the app: a user as JSON, percent-encoded, since a header is ASCII and names are not. */
+/** The caller, for the app: a user as JSON, percent-encoded, since headers must be ASCII and names need not be. */
 export const userHeader = "x-superstep-user"
 
 export type OwnHeaders = ReadonlyMap<string, string>
 
-/** Removes our own headers from a request. Call it before anything else reads its headers. @returns  them by name */
+/** Removes our own headers from a request. Call it before other code reads the headers. @returns  the removed ones by name */
 export function takeOwnHeaders(incoming: IncomingMessage): OwnHeaders {
   const taken = new Map<string, string>()
   const { rawHeaders } = incoming
   if (!rawHeaders.some((name, at) => at % 2 === 0 && isOwnHeader(name.toLowerCase()))) return taken
-  // Node makes both from the raw ones when they are first read, and by the number that there was.
+  // Node builds both from the raw headers when they are first read, so read them before `rawHeaders` changes.
   const { headers, headersDistinct } = incoming
   for (const [name, value] of Object.entries(headers)) {
     if (!isOwnHeader(name)) continue
-    // Node joins the values of a header that is sent twice, and the result is no valid credential.
+    // Node joins the values of a repeated header, and the result is not a valid credential.
     taken.set(name, String(value))
     delete headers[name]
     delete headersDistinct[name]
@@ -40,17 +40,17 @@ export function takeOwnHeaders(incoming: IncomingMessage): OwnHeaders {
   return taken
 }
 
-/** Compares a credential in constant time. @param shown  undefined is wrong */
+/** Compares a credential in constant time. @param shown  undefined never matches */
 export function isCredential(shown: string | undefined, expected: string): boolean {
   if (shown === undefined) return false
   const [one, other] = [Buffer.from(shown), Buffer.from(expected)]
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-/** A ticket that only a holder of the credential can issue. The app answers only requests that show one. */
+/** Makes a ticket, which only a holder of the credential can do. The app answers only requests with a ticket. */
 export const signTicket = (id: string, credential: string): string =>
   `${id}.${createHmac("sha256", credential).update(id).digest("base64url")}`
 
-/** Whether the server has issued this ticket; whether it is still good is for the server to say. */
+/** Whether the server has issued this ticket. Only the server knows whether it is still valid. */
 export const isSignedTicket = (ticket: string | undefined, credential: string): ticket is string =>
   isCredential(ticket, signTicket(ticket?.split(".")[0] ?? "", credential))

@@ -1,6 +1,6 @@
 /**
- * HTTP over a Unix socket in the shape of `fetch`, streaming both ways: between an agent server and the process of its
- * project's HTTP app. Node's own `fetch` cannot reach a socket file.
+ * HTTP over a Unix socket with the interface of `fetch`, streaming in both directions: between an agent server and the process
+ * of its project's HTTP app. Node's own `fetch` cannot connect to a Unix socket.
  */
 import { PassThrough, Readable, type Writable } from "node:stream"
 import { answerHeadersOnward, requestHeadersOnward } from "./end-to-end.js"
@@ -9,21 +9,21 @@ import { type ForwardedRequest, forward, oneConnection } from "./forward.js"
 export interface SocketRequest {
   readonly socketPath: string
   readonly method: string
-  /** With its query. */
+  /** With the query. */
   readonly path: string
-  /** As they came; those of one hop, and the framing of the body that came with them, stay behind. */
+  /** As received. Headers of one connection, and those that frame the received body, are not forwarded. */
   readonly headers: Headers
   readonly body: Uint8Array | ReadableStream | null
-  /** Bytes of a streamed body, where that is known. */
+  /** The number of bytes of a streamed body, if known. */
   readonly length?: number | undefined
-  /** When it fires, the request ends, and so does the reply that is being read. */
+  /** Aborts the request, and the response that is being read. */
   readonly signal?: AbortSignal | undefined
 }
 
-// Replies that have no body, for which `Response` takes none.
+// Statuses without a body; `Response` does not accept a body for them.
 const bodiless = new Set([204, 205, 304])
 
-/** @throws  what the connection says: nobody listens there, or it broke */
+/** @throws  the connection's error: no process listens there, or the connection broke */
 export function fetchOverSocket({ socketPath, body, length, ...asked }: SocketRequest): Promise<Response> {
   const request: ForwardedRequest = {
     ...asked,
@@ -37,7 +37,7 @@ export function fetchOverSocket({ socketPath, body, length, ...asked }: SocketRe
       resolve(response)
       return sink
     }
-    // A failure after the head shows in the reply's body.
+    // A failure after the head becomes an error of the response's body.
     forward(connection, request, { onAnswer }).catch(reject)
     void connection.close()
   })
@@ -45,7 +45,7 @@ export function fetchOverSocket({ socketPath, body, length, ...asked }: SocketRe
 
 function readable(body: ReadableStream): Readable {
   const source = Readable.fromWeb(body as never)
-  // Its end is the request's end, or comes when the reply is there; an error that nobody hears would end the process.
+  // Errors of the body fail the request, or come after the response. An error event without a listener would end the process.
   return source.on("error", () => undefined)
 }
 

@@ -1,18 +1,24 @@
 import assert from "node:assert/strict"
 import { readdirSync, readFileSync } from "node:fs"
 import { test } from "node:test"
-import { frameTypes } from "./generate.js"
+import { frameTypes, pythonHeaderFields } from "./generate.js"
 import { problems } from "./schema.js"
 
 const worker = new URL("../../worker/", import.meta.url)
 
-test("the types are those that the schema describes", () => {
+test("the types match the schema", () => {
   const committed = readFileSync(new URL("../../src/worker/frames.ts", import.meta.url), "utf8")
 
   assert.equal(compact(frameTypes()), compact(committed), "run: npm run generate -w protocol")
 })
 
-test("the schema names each frame of the protocol's page, and the page each frame of the schema", () => {
+test("the Python worker checks the fields that the schema requires", () => {
+  const python = new URL("../../../workers/python/superstep_worker/header_fields.py", import.meta.url)
+
+  assert.equal(readFileSync(python, "utf8"), pythonHeaderFields(), "run: npm run generate -w protocol")
+})
+
+test("the schema and the protocol's README list the same frames", () => {
   const page = readFileSync(new URL("README.md", worker), "utf8")
   const schema = readFileSync(new URL("frames.schema.json", worker), "utf8")
   const kinds = [...schema.matchAll(/"(?:type|method)": \{\s*"const": "([\w.]+)"/g)].map(([, kind]) => kind)
@@ -30,13 +36,13 @@ test("the schema names each frame of the protocol's page, and the page each fram
   )
 })
 
-test("every line of the fixtures is a frame of its side, once its placeholders are filled", () => {
+test("every line of the fixtures is a valid frame of its side after filling its placeholders", () => {
   const folder = new URL("fixtures/", worker)
   for (const name of readdirSync(folder).filter((each) => each.endsWith(".jsonl"))) {
     for (const line of readFileSync(new URL(name, folder), "utf8").trimEnd().split("\n")) {
       const { from, any_order, ...frame } = JSON.parse(line)
       for (const { header, payload } of any_order ?? [frame]) {
-        // One line asks on purpose for a method that no worker has.
+        // One line calls an unknown method on purpose.
         if (header.method === "graph.dance") continue
 
         const side = from === "server" ? "ServerFrame" : "WorkerFrame"
@@ -47,7 +53,7 @@ test("every line of the fixtures is a frame of its side, once its placeholders a
   }
 })
 
-test("what is wrong with a frame is told with its place", () => {
+test("an error about a frame names the invalid field", () => {
   const cancel = { type: "cancel", run_id: "r1", claim_id: "c1" }
 
   assert.deepEqual(problems("ServerFrame", { ...cancel, unknown: 1 }), [])
@@ -61,7 +67,7 @@ test("what is wrong with a frame is told with its place", () => {
   assert.deepEqual(problems("ServerFrame", failure), ["frame.error.message: is missing"])
 })
 
-/** Formatting is the formatter's matter. */
+/** Removes formatting, which is not compared. */
 function compact(source: string): string {
   return source.replaceAll(/\s+/g, "").replaceAll(/([=(:])\|/g, "$1")
 }

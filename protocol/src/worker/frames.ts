@@ -1,22 +1,22 @@
 /**
- * The headers of the worker protocol's frames, for both sides; `worker/README.md` tells the conversation.
- * Made from `worker/frames.schema.json` by `npm run generate -w protocol`; a test keeps the two equal.
+ * The headers of the worker protocol's frames, for both sides; `worker/README.md` describes the protocol.
+ * Generated from `worker/frames.schema.json` by `npm run generate -w protocol`; a test compares them.
  * Long on purpose: it is printed from one schema.
  */
 
-/** What went wrong: the error's class and its message. */
+/** An error: its class and its message. */
 export interface Failure {
   /** Name of the class, such as `GraphRecursionError`; `ClaimLost` and `UnknownMethod` are the protocol's own. */
   readonly error: string
   readonly message: string
 }
 
-/** Why a graph did not load. */
+/** The error of a graph that failed to load. */
 export interface GraphError {
   readonly name: string
   readonly message: string
   readonly stack?: string
-  /** A few source lines around the fault, for a person. */
+  /** A few source lines around the place of the error, for people. */
   readonly code_frame?: string
 }
 
@@ -24,7 +24,7 @@ export interface GraphError {
 export interface Loopback {
   /** Path of the server's own Unix socket. */
   readonly socket_path: string
-  /** What requests there carry as `x-superstep-credential`; it also signs the tickets of the requests that the server gives to the app. */
+  /** The credential that requests there send as `x-superstep-credential`; it also signs the tickets of requests that the server passes to the app. */
   readonly credential: string
 }
 
@@ -34,6 +34,8 @@ export interface Blob {
   readonly version: string
   /** `json`: the line is the JSON text. `empty`: an empty line. Any other: base64. */
   readonly type: string
+  /** Only in lists: an earlier tuple of the reply has the same channel, version and namespace; the line is empty. */
+  readonly repeated?: true
 }
 
 /** One pending write of a task; its payload line is the value, encoded as a blob's. */
@@ -54,7 +56,7 @@ export interface CheckpointTuple {
   readonly writes: readonly Write[]
 }
 
-/** What an auth module answers a request with instead of letting it in. */
+/** The response with which an auth module rejects a request. */
 export interface Denial {
   readonly status: number
   readonly message: string
@@ -71,7 +73,7 @@ export interface HelloFrame {
   readonly language_version: string
 }
 
-/** Answers `load`: which graphs can run, and why the others cannot. */
+/** The reply to `load`: the loaded graphs, and the errors of the others. */
 export interface LoadedFrame {
   readonly type: "loaded"
   readonly graphs: readonly {
@@ -82,18 +84,18 @@ export interface LoadedFrame {
     readonly error: GraphError
   }[]
   readonly langgraph_version?: string
-  /** The auth module is there. */
+  /** The loaded auth module. */
   readonly auth?: {
     /** Keys of its `on` handlers, such as `threads:create`, `store` or `*`. */
     readonly handlers: readonly string[]
   }
-  /** Why the auth module did not load. */
+  /** The error of an auth module that failed to load. */
   readonly auth_error?: GraphError
-  /** The HTTP app listens. */
+  /** The loaded HTTP app. */
   readonly app?: {
     readonly socket_path: string
   }
-  /** Why the HTTP app did not load. */
+  /** The error of an HTTP app that failed to load. */
   readonly app_error?: GraphError
 }
 
@@ -114,29 +116,29 @@ export interface DoneFrame {
   readonly claim_id: string
   readonly status: "success" | "interrupted" | "error" | "cancelled" | "drained"
   readonly error?: Failure
-  /** Where the error was thrown: for the server's log alone, never for clients. */
+  /** The stack of the error, only for the server's log, never for clients. */
   readonly stack?: string
   /** Names of the nodes that would run next. */
   readonly next?: readonly string[]
   readonly payload: readonly ("values" | "interrupts")[]
 }
 
-/** Answers `ping`. */
+/** The reply to `ping`. */
 export interface PongFrame {
   readonly type: "pong"
   readonly nonce: string
 }
 
-/** How much the worker has to do; sent several times a second while it executes runs. */
+/** The worker's load; sent several times a second while it executes runs. */
 export interface LoadReportFrame {
   readonly type: "load_report"
-  /** The part of the time since the last report in which it computed. */
+  /** The share of the time since the last report in which the worker computed, from 0 to 1. */
   readonly busy: number
   /** Resident memory of the process, in megabytes. */
   readonly memory_mb: number
 }
 
-/** One checkpoint, the latest of the namespace without `checkpoint_id`. */
+/** Reads a checkpoint; without `checkpoint_id` the latest of the namespace. */
 export interface CheckpointGetCall {
   readonly type: "call"
   readonly call_id: string
@@ -146,7 +148,7 @@ export interface CheckpointGetCall {
   readonly checkpoint_id?: string
 }
 
-/** Checkpoints, newest first. */
+/** Lists checkpoints, newest first. */
 export interface CheckpointListCall {
   readonly type: "call"
   readonly call_id: string
@@ -160,15 +162,15 @@ export interface CheckpointListCall {
   readonly filter?: Readonly<Record<string, unknown>>
 }
 
-/** What delta channels are rebuilt from; lines: one `blob` each, one `write` each. */
+/** The data from which delta channels are rebuilt; lines: one `blob` each, one `write` each. */
 export interface DeltaHistory {
   /** The nearest stored value of each channel that has one. */
   readonly blobs: readonly Blob[]
-  /** What was written since, oldest first. */
+  /** The later writes, oldest first. */
   readonly writes: readonly Write[]
 }
 
-/** What the ancestors of a checkpoint hold of channels that have no stored value at it. */
+/** Reads the values and writes of a checkpoint's ancestors, for channels without a stored value at the checkpoint. */
 export interface CheckpointAncestorsCall {
   readonly type: "call"
   readonly call_id: string
@@ -188,7 +190,7 @@ export interface CheckpointPutCall {
   readonly claim_id: string
   readonly thread_id: string
   readonly checkpoint_ns: string
-  /** The graph goes on meanwhile: the write may wait a moment for others. */
+  /** The graph does not wait for the write, so the server may delay it briefly to commit it with others. */
   readonly may_wait?: boolean
   readonly checkpoint_id: string
   readonly parent_checkpoint_id?: string
@@ -196,7 +198,7 @@ export interface CheckpointPutCall {
   readonly payload: readonly ("checkpoint" | "metadata" | "blob")[]
 }
 
-/** Saves what a task wrote, before its super-step is over. */
+/** Saves the writes of a task before the end of its super-step. */
 export interface CheckpointPutWritesCall {
   readonly type: "call"
   readonly call_id: string
@@ -205,7 +207,7 @@ export interface CheckpointPutWritesCall {
   readonly claim_id: string
   readonly thread_id: string
   readonly checkpoint_ns: string
-  /** The graph goes on meanwhile: the write may wait a moment for others. */
+  /** The graph does not wait for the write, so the server may delay it briefly to commit it with others. */
   readonly may_wait?: boolean
   readonly checkpoint_id: string
   readonly writes: readonly Write[]
@@ -250,7 +252,7 @@ export interface RunFrame {
   readonly durability: "sync" | "async" | "exit"
   readonly interrupt_before?: "*" | readonly string[]
   readonly interrupt_after?: "*" | readonly string[]
-  /** False: the thread has none, so the worker need not ask. */
+  /** False: the thread has no checkpoint, so the worker need not request one. */
   readonly has_checkpoint: boolean
   readonly payload: readonly ("input" | "command" | "config" | "context")[]
 }
@@ -276,7 +278,7 @@ export interface ResumeEventsFrame {
   readonly claim_id: string
 }
 
-/** Are you there? */
+/** Checks whether the worker responds. */
 export interface PingFrame {
   readonly type: "ping"
   readonly nonce: string
@@ -287,12 +289,12 @@ export interface DrainFrame {
   readonly type: "drain"
 }
 
-/** Finish nothing, exit 0. */
+/** Exit with code 0 at once, without finishing anything. */
 export interface StopFrame {
   readonly type: "stop"
 }
 
-/** The state of a thread as the graph sees it. */
+/** Reads the state of a thread with its graph. */
 export interface GraphStateCall {
   readonly type: "call"
   readonly call_id: string
@@ -301,13 +303,15 @@ export interface GraphStateCall {
   readonly thread_id: string
   readonly checkpoint_ns: string
   readonly checkpoint_id?: string
+  /** The requested checkpoint, so that the worker need not request it; its lines follow `config`. */
+  readonly tuple?: CheckpointTuple
   readonly subgraphs: boolean
-  /** Only these fields of the ThreadState; `values.x` is one value. */
+  /** Only these fields of the ThreadState; `values.x` selects one value. */
   readonly select?: readonly string[]
-  readonly payload: readonly "config"[]
+  readonly payload: readonly ("config" | "checkpoint" | "metadata" | "blob" | "write")[]
 }
 
-/** Earlier states of a thread, newest first. */
+/** Reads earlier states of a thread, newest first. */
 export interface GraphHistoryCall {
   readonly type: "call"
   readonly call_id: string
@@ -325,7 +329,7 @@ export interface GraphHistoryCall {
   readonly payload: readonly "config"[]
 }
 
-/** Works out updates of a thread's state and writes nothing: the server commits what comes back, or not. */
+/** Computes updates of a thread's state and writes nothing: the server commits the returned writes, or drops them. */
 export interface GraphUpdateStateCall {
   readonly type: "call"
   readonly call_id: string
@@ -333,12 +337,12 @@ export interface GraphUpdateStateCall {
   readonly graph_id: string
   readonly thread_id: string
   readonly checkpoint_ns: string
-  /** The checkpoint that is updated; the newest unless told. */
+  /** The checkpoint to update; by default the newest. */
   readonly checkpoint_id?: string
   readonly payload: readonly ("config" | "supersteps")[]
 }
 
-/** Vectors of texts, by the project's own embedding. */
+/** Embeds texts with the project's own embedding. */
 export interface StoreEmbedCall {
   readonly type: "call"
   readonly call_id: string
@@ -348,18 +352,18 @@ export interface StoreEmbedCall {
   readonly payload: readonly "texts"[]
 }
 
-/** One write of an update, as `checkpoint.put` or `checkpoint.put_writes` of the call's thread would make it; its lines are theirs. */
+/** One write of an update, with the fields and lines of `checkpoint.put` or `checkpoint.put_writes` for the call's thread. */
 export interface GatheredPut {
   readonly checkpoint_ns: string
   readonly checkpoint_id: string
   readonly parent_checkpoint_id?: string
-  /** Of a checkpoint. */
+  /** Only for a checkpoint. */
   readonly blobs?: readonly Blob[]
-  /** Of tasks; then it is no checkpoint. */
+  /** Only for writes of tasks. */
   readonly writes?: readonly Write[]
 }
 
-/** Who sent this request? Answered with `user`, or with a `denial`. */
+/** Authenticates a request. The reply has the `user` or a `denial`. */
 export interface AuthenticateCall {
   readonly type: "call"
   readonly call_id: string
@@ -367,30 +371,30 @@ export interface AuthenticateCall {
   readonly payload: readonly "request"[]
 }
 
-/** May this user do that? Answered with `value` and `filter`, or with a `denial`. */
+/** Authorizes a request of a user. The reply has `value` and `filter`, or a `denial`. */
 export interface AuthorizeCall {
   readonly type: "call"
   readonly call_id: string
   readonly method: "auth.authorize"
   /** Such as `threads:create_run`. */
   readonly event: string
-  /** Key of the handler to ask, one of those that `loaded` named. */
+  /** Key of the handler to call, one of those in `loaded`. */
   readonly handler: string
   readonly payload: readonly ("value" | "user")[]
 }
 
-/** The nodes and edges of a graph. */
+/** Reads the nodes and edges of a graph. */
 export interface GraphDrawCall {
   readonly type: "call"
   readonly call_id: string
   readonly method: "graph.draw"
   readonly graph_id: string
-  /** Whether subgraphs are drawn too, or how many levels of them. */
+  /** Whether subgraphs are drawn, too, or how many levels of them. */
   readonly xray: boolean | number
   readonly payload: readonly "config"[]
 }
 
-/** The JSON Schemas that a graph itself tells; null for what only its source tells. */
+/** Reads the JSON Schemas that a graph provides at run time; null for schemas that only its source contains. */
 export interface GraphSchemasCall {
   readonly type: "call"
   readonly call_id: string
@@ -399,7 +403,7 @@ export interface GraphSchemasCall {
   readonly payload: readonly "config"[]
 }
 
-/** The graphs inside a graph with their schemas. */
+/** Reads the subgraphs of a graph with their schemas. */
 export interface GraphSubgraphsCall {
   readonly type: "call"
   readonly call_id: string
@@ -407,19 +411,21 @@ export interface GraphSubgraphsCall {
   readonly graph_id: string
   /** Only this one, such as `outer|inner`, and with `recurse` those in it. */
   readonly namespace?: string
-  /** Whether graphs inside subgraphs are told too. */
+  /** Whether subgraphs of subgraphs are included. */
   readonly recurse: boolean
   readonly payload: readonly "config"[]
 }
 
-/** Answers a `call`. */
+/** The reply to a `call`. */
 export interface ReplyFrame {
   readonly type: "reply"
   readonly call_id: string
   readonly tuple?: CheckpointTuple
   readonly tuples?: readonly CheckpointTuple[]
+  /** Only for `checkpoint.list`: there may be more tuples, older than the last one of this reply. */
+  readonly more?: true
   readonly history?: DeltaHistory
-  /** Of `graph.update_state`: what the update made. */
+  /** Only for `graph.update_state`: the checkpoint of the update. */
   readonly checkpoint?: Readonly<Record<string, unknown>>
   readonly puts?: readonly GatheredPut[]
   readonly payload?: readonly (
@@ -443,14 +449,14 @@ export interface ReplyFrame {
   readonly denial?: Denial
 }
 
-/** A `call` failed. */
+/** The error of a failed `call`. */
 export interface FailureFrame {
   readonly type: "failure"
   readonly call_id: string
   readonly error: Failure
 }
 
-/** What a worker asks the server. */
+/** Calls of a worker. */
 export type WorkerCall =
   | CheckpointGetCall
   | CheckpointListCall
@@ -459,7 +465,7 @@ export type WorkerCall =
   | CheckpointPutWritesCall
   | StoreBatchCall
 
-/** What the server asks a worker. */
+/** Calls of the server. */
 export type ServerCall =
   | GraphStateCall
   | GraphHistoryCall
@@ -471,7 +477,7 @@ export type ServerCall =
   | AuthorizeCall
   | StoreEmbedCall
 
-/** Headers that a worker sends. */
+/** Headers of frames from a worker. */
 export type WorkerFrame =
   | HelloFrame
   | LoadedFrame
@@ -483,7 +489,7 @@ export type WorkerFrame =
   | ReplyFrame
   | FailureFrame
 
-/** Headers that the server sends. */
+/** Headers of frames from the server. */
 export type ServerFrame =
   | LoadFrame
   | RunFrame

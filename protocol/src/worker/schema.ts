@@ -1,15 +1,16 @@
-/** The JSON Schema of the frames, and a check of values against the part of JSON Schema that it uses. */
+/** The JSON Schema of the frames, and a validator for the part of JSON Schema that it uses. */
 import { readFileSync } from "node:fs"
 
 /** The keywords that `frames.schema.json` uses; a new keyword is added here and in `matches` first. */
 export interface Schema {
   readonly description?: string
-  readonly type?: "string" | "integer" | "boolean" | "array" | "object"
+  readonly type?: "string" | "integer" | "number" | "boolean" | "array" | "object"
   readonly const?: string | number
   readonly enum?: readonly (string | number)[]
   readonly oneOf?: readonly Schema[]
   readonly $ref?: string
   readonly items?: Schema
+  readonly minItems?: number
   readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: boolean | Schema
@@ -17,7 +18,10 @@ export interface Schema {
 
 /** The named parts of `protocol/worker/frames.schema.json`, such as `RunFrame`. */
 export const definitions: Readonly<Record<string, Schema>> = JSON.parse(
-  readFileSync(new URL("../../worker/frames.schema.json", import.meta.url), "utf8"),
+  readFileSync(
+    new URL("../../worker/frames.schema.json", import.meta.resolve("@superstep/protocol/worker/schema")),
+    "utf8",
+  ),
 ).$defs
 
 /** The part that a `$ref` names. */
@@ -26,8 +30,8 @@ export function definitionName(ref: string): string {
 }
 
 /**
- * What is wrong with a value, each as `path: what was expected`; empty when nothing is.
- * @param name  of a definition, such as `ServerFrame`
+ * The problems of a value, each as `path: what was expected`; empty for a valid value.
+ * @param name  the name of a definition, such as `ServerFrame`
  */
 export function problems(name: string, value: unknown): string[] {
   return matches(named(name), value, "frame")
@@ -49,19 +53,33 @@ function matches(schema: Schema, value: unknown, path: string): string[] {
   if (schema.type === undefined) return []
   if (!hasType(schema.type, value)) return [`${path}: expected ${schema.type}`]
   if (Array.isArray(value)) {
-    const { items } = schema
+    const { items, minItems = 0 } = schema
+    if (value.length < minItems) return [`${path}: expected ${minItems} items`]
     return items === undefined ? [] : value.flatMap((each, index) => matches(items, each, `${path}[${index}]`))
   }
   return typeof value === "object" && value !== null ? matchesObject(schema, { ...value }, path) : []
 }
 
 function matchesOne(schemas: readonly Schema[], value: unknown, path: string): string[] {
+  // Nearly every value is valid, so it is first compared only with the schemas for its `type` and `method`.
+  if (schemas.some((each) => maySuit(each, value) && matches(each, value, path).length === 0)) return []
   const attempts = schemas.map((each) => matches(each, value, path))
-  if (attempts.some((found) => found.length === 0)) return []
-  // Frames are told apart by `type` and `method`: where these fit, the rest was meant to.
+  // `type` and `method` identify a frame: report the problems of the schema for which these match.
   const isOther = (problem: string) => /\.(type|method): expected|: is none of/.test(problem)
   return attempts.find((found) => !found.some(isOther)) ?? [`${path}: is none of the known kinds`]
 }
+
+/** False when the schema requires another `type` or `method` than the value has. */
+function maySuit(schema: Schema, value: unknown): boolean {
+  const { $ref, properties } = schema
+  if ($ref !== undefined) return maySuit(named(definitionName($ref)), value)
+  if (properties === undefined || typeof value !== "object" || value === null) return true
+  const { type, method } = value as Record<string, unknown>
+  return suits(properties.type, type) && suits(properties.method, method)
+}
+
+const suits = (schema: Schema | undefined, value: unknown): boolean =>
+  schema?.const === undefined || schema.const === value
 
 function matchesObject(schema: Schema, value: Record<string, unknown>, path: string): string[] {
   const missing = (schema.required ?? [])

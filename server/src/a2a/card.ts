@@ -1,4 +1,4 @@
-/** An assistant's card: what other agents read before they ask it (agent-server-api §11). Pure. */
+/** An assistant's agent card, which other agents read before they send a message (agent-server-api §11). Pure. */
 import { z } from "zod"
 
 const modes = z.array(z.string().min(1)).min(1)
@@ -15,20 +15,20 @@ export interface CardSubject {
   readonly version: number
 }
 
-/** @param url  where the assistant answers, absolute */
+/** @param url  the absolute URL of the assistant's A2A endpoint */
 export function agentCard(assistant: CardSubject, url: string) {
   const { a2a } = overrides.safeParse(JSON.parse(assistant.metadata)).data ?? {}
   const description = assistant.description ?? `The assistant ${assistant.name}`
-  const [inputModes, outputModes] = [a2a?.input_modes ?? usualModes, a2a?.output_modes ?? usualModes]
+  const [inputModes, outputModes] = [a2a?.input_modes ?? defaultModes, a2a?.output_modes ?? defaultModes]
   return {
     name: assistant.name,
     description,
     version: String(assistant.version),
-    // What a client of 0.3 reads.
+    // Read by clients of A2A 0.3.
     protocolVersion: "0.3.0",
     url,
     preferredTransport: "JSONRPC",
-    // What a client of 1.0 reads.
+    // Read by clients of A2A 1.0.
     supportedInterfaces: [
       { url, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
       { url, protocolBinding: "JSONRPC", protocolVersion: "0.3" },
@@ -49,4 +49,4 @@ export function agentCard(assistant: CardSubject, url: string) {
   }
 }
 
-const usualModes = ["application/json", "text/plain"]
+const defaultModes = ["application/json", "text/plain"]

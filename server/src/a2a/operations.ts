@@ -1,10 +1,10 @@
-/** What A2A clients do with an assistant: a task is a run, its context a thread (agent-server-api §11). */
+/** The operations of A2A on an assistant. A task is a run, its context is a thread (agent-server-api §11). */
 import { InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as uuidv7 } from "uuid"
 import type { AssistantRow } from "../assistants/assistant.js"
 import { type AssistantGraphs, getSchemas } from "../assistants/graph-operations.js"
 import type { Caller } from "../auth/caller.js"
-import type { Subscriber } from "../events/run-stream.js"
+import type { Subscriber } from "../events/topic.js"
 import { uuid } from "../http/parameters.js"
 import { cancelRun, createRun, type Runs } from "../runs/operations.js"
 import type { RunRow } from "../runs/queries.js"
@@ -17,15 +17,15 @@ import { codes, isFinal, RpcError, type Task } from "./wire.js"
 
 export type A2aParts = Runs &
   AssistantGraphs & {
-    /** Headers of a request that the graph gets as `configurable`; none unless the project says so. */
+    /** The request headers that the graph receives as `configurable`. None unless the project configures them. */
     readonly configurableHeaders?: ((headers: Headers) => Readonly<Record<string, string>>) | undefined
   }
 
-/** Who asks which assistant. */
+/** One A2A request: its caller, the assistant, and the HTTP headers. */
 export interface Asking {
   readonly caller: Caller
   readonly assistant: AssistantRow
-  /** Of the request, which the project may let through to the graph. */
+  /** The project decides which of them the graph receives. */
   readonly headers: Headers
 }
 
@@ -35,9 +35,9 @@ export interface StartedTask {
 }
 
 /**
- * Begins a task, or answers one that waits for input.
- * @param subscriber  gets the run's events from the first one on
- * @throws RpcError   the ids cannot be, the task is over or runs, or the graph does not take such parts
+ * Starts a task, or answers a task in state `input-required`.
+ * @param subscriber  receives all events of the run
+ * @throws RpcError   an id is invalid, the task is final or running, or the graph does not accept such parts
  */
 export async function startTask(
   parts: A2aParts,
@@ -50,7 +50,7 @@ export async function startTask(
   const before = taskId ? await requireTask(parts, asking, taskId) : undefined
   if (before && contextId && before.contextId !== contextId) throw taskNotFound(before.id)
   if (before && before.state !== "input-required") {
-    const why = isFinal(before.state) ? `is ${before.state}: begin a new one` : `is ${before.state}: wait for it`
+    const why = isFinal(before.state) ? `is ${before.state}: start a new one` : `is ${before.state}: wait for it`
     throw new RpcError(codes.unsupported, `task ${before.id} ${why}`)
   }
   const work = before
@@ -77,7 +77,7 @@ function threadIdOf(contextId: string | null | undefined): string {
   throw new RpcError(codes.invalidParams, `Failed to create run: Invalid thread ID "${contextId}": expected a UUID`)
 }
 
-/** What is wrong with what was asked is told as a parameter's fault. */
+/** Translates invalid input into a JSON-RPC error "invalid params". */
 function asParams(error: unknown): never {
   if (error instanceof InvalidInput || error instanceof NotFound) {
     throw new RpcError(codes.invalidParams, `Failed to create run: ${error.message}`)
@@ -85,14 +85,14 @@ function asParams(error: unknown): never {
   throw error
 }
 
-/** A graph that does not tell its input is given what is sent. */
+/** Whether the graph's input has the field `messages`. A graph without an input schema counts as one that has it. */
 async function takesMessages(parts: A2aParts, { caller, assistant }: Asking): Promise<boolean> {
   const { input_schema: schema } = await getSchemas(parts, caller, assistant.assistant_id)
   const properties = (schema as { properties?: object } | null | undefined)?.properties
   return properties === undefined || "messages" in properties
 }
 
-/** @throws RpcError  there is none of this assistant that the caller may see */
+/** @throws RpcError  this assistant has no such task, or the caller may not see it */
 export async function requireTask(parts: A2aParts, asking: Asking, taskId: string): Promise<Task> {
   const { run, thread } = await findTask(parts, asking, taskId)
   return taskOf(taskId, run, thread)
@@ -110,7 +110,7 @@ async function findTask({ db }: A2aParts, { caller, assistant }: Asking, taskId:
 
 const taskNotFound = (taskId: string) => new RpcError(codes.taskNotFound, `Task ${taskId} not found`)
 
-/** Stops a task's run and waits for its end. @throws RpcError  there is none, or it is over */
+/** Cancels a task's run and waits for its end. @throws RpcError  no such task, or the task is final */
 export async function cancelTask(parts: A2aParts, asking: Asking, taskId: string, signal: AbortSignal): Promise<Task> {
   const { run, thread } = await findTask(parts, asking, taskId)
   if (!isStoppable(run)) {
@@ -130,7 +130,7 @@ export interface TaskListing {
   readonly offset: number
 }
 
-/** The tasks of a context, the newest first. @throws RpcError  there is no such context */
+/** The tasks of a context, newest first. @throws RpcError  no such context */
 export async function listTasks(parts: A2aParts, asking: Asking, { contextId, limit, offset }: TaskListing) {
   const threadId = threadIdOf(contextId)
   await getThread(parts.db, asking.caller, threadId).catch(asParams)

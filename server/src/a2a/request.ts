@@ -1,4 +1,4 @@
-/** What A2A clients send: the parameters of each method, and what a message asks of a graph. Pure. */
+/** Requests of A2A clients: the parameters of each method, and the graph input that a message gives. Pure. */
 import { z } from "zod"
 import { codes, RpcError } from "./wire.js"
 
@@ -13,7 +13,7 @@ const historyLength = z.int().min(0).max(10).nullish()
 const configuration = z
   .looseObject({
     historyLength,
-    /** 0.3; 1.0 says `returnImmediately`. */
+    /** A2A 0.3. In 1.0 the field is `returnImmediately`, with the opposite meaning. */
     blocking: z.boolean().nullish(),
     returnImmediately: z.boolean().nullish(),
   })
@@ -26,7 +26,7 @@ export const sendParams = z.looseObject({
     role: z.string(),
     parts: z.array(part).min(1),
     messageId: z.string().min(1),
-    // 1.0 writes an absent text as an empty one.
+    // Clients of 1.0 send "" for a missing id.
     contextId: z.string().nullish(),
     taskId: z.string().nullish(),
   }),
@@ -37,10 +37,10 @@ export type SendParams = z.output<typeof sendParams>
 
 export const taskParams = z.looseObject({ id: z.string(), contextId: z.string().nullish(), historyLength })
 
-const mostTasks = 100
+const maxPageSize = 100
 export const listParams = z.looseObject({
   contextId: z.string(),
-  pageSize: z.int().min(1).max(mostTasks).nullish(),
+  pageSize: z.int().min(1).max(maxPageSize).nullish(),
   pageToken: z
     .string()
     .regex(/^\d{0,9}$/)
@@ -48,7 +48,7 @@ export const listParams = z.looseObject({
   historyLength,
 })
 
-/** @throws RpcError  that says which parameter is wrong */
+/** @throws RpcError  naming the invalid parameters */
 export function parseParams<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
   const parsed = schema.safeParse(params ?? {})
   if (parsed.success) return parsed.data
@@ -58,12 +58,12 @@ export function parseParams<S extends z.ZodType>(schema: S, params: unknown): z.
 
 type Parts = SendParams["message"]["parts"]
 
-/** The texts of a message, one below the other, and its data parts as one object. */
+/** The text parts of a message, joined by line breaks, and its data parts, merged into one object. */
 function contentOf(parts: Parts) {
   const texts = parts.flatMap(({ text }) => (text === undefined ? [] : [text]))
   const data = parts.flatMap((each) => (each.text === undefined && "data" in each ? [each.data] : []))
   if (texts.length + data.length < parts.length) {
-    throw new RpcError(codes.contentType, "only text and data parts are understood: files are not supported yet")
+    throw new RpcError(codes.contentType, "only text and data parts are supported, not files")
   }
   const objects = data.map((each) => {
     const parsed = anObject.safeParse(each)
@@ -75,7 +75,7 @@ function contentOf(parts: Parts) {
 }
 
 /**
- * The graph's input: texts are a message of the user, data parts are its other fields.
+ * The graph's input: the text parts become a user message, the data parts the other fields.
  * @param takesMessages  whether the graph's input has `messages`
  * @throws RpcError
  */
@@ -85,7 +85,7 @@ export function inputOf({ message }: SendParams, takesMessages: boolean): Record
   if (!takesMessages) {
     throw new RpcError(
       codes.invalidParams,
-      "this assistant's input has no `messages`, so it takes no text: send its input in a data part",
+      "this assistant's input has no `messages`, so it does not accept text: send its input in a data part",
     )
   }
   return { ...data, messages: [{ role: "user", content: text, id: message.messageId }] }
@@ -93,7 +93,7 @@ export function inputOf({ message }: SendParams, takesMessages: boolean): Record
 
 const answers = z.object({ resume: z.array(z.object({ id: z.string(), value: z.unknown() })) })
 
-/** What a waiting graph goes on with: answers by interrupt, other data, or the text. @throws RpcError */
+/** The resume value for an interrupted graph: answers by interrupt id, else the data, else the text. @throws RpcError */
 export function resumeOf({ message }: SendParams): unknown {
   const { text, data, hasData } = contentOf(message.parts)
   const byInterrupt = answers.safeParse(data)

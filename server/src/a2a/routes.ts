@@ -18,7 +18,7 @@ const params = z.object({ assistant_id: z.string().min(1) })
 const card = z.looseObject({ name: z.string() }).meta({ id: "AgentCard" })
 const notFound = { 404: { description: "No such assistant" } }
 
-/** @param prefixOf  the path below which a request's client sees this server */
+/** @param prefixOf  the path prefix under which the client reaches this server */
 export function addA2aRoutes(api: Api, parts: A2aParts, prefixOf: (c: Context) => string): void {
   const urlOf = (c: Context, assistantId: string) => `${originOf(c)}${prefixOf(c)}/a2a/${assistantId}`
   const cardOf = async (c: Context, name: string) => {
@@ -42,7 +42,7 @@ export function addA2aRoutes(api: Api, parts: A2aParts, prefixOf: (c: Context) =
     {
       method: "get",
       path: "/.well-known/agent-card.json",
-      summary: "Get the agent card of an assistant that the query names",
+      summary: "Get the agent card of an assistant named in the query",
       tags,
       query: params,
       responses: { 200: { description: "The card", schema: card }, ...notFound },
@@ -62,7 +62,7 @@ export function addA2aRoutes(api: Api, parts: A2aParts, prefixOf: (c: Context) =
           description: "The answer, or a stream of answers",
           schema: z.looseObject({ jsonrpc: z.literal("2.0") }),
         },
-        400: { description: "No JSON-RPC, or an Accept that the method cannot serve" },
+        400: { description: "Not a JSON-RPC request, or an Accept header that excludes the method's content type" },
         ...notFound,
       },
     },
@@ -74,7 +74,7 @@ export function addA2aRoutes(api: Api, parts: A2aParts, prefixOf: (c: Context) =
   )
 }
 
-/** The scheme and name that the client used; a proxy in front tells what it was asked for. */
+/** The scheme and host of the client's request. Behind a proxy the scheme is in `x-forwarded-proto`. */
 function originOf(c: Context): string {
   const { protocol, host } = new URL(c.req.url)
   const forwarded = /^https?$/.exec(c.req.header("x-forwarded-proto") ?? "")?.[0]
@@ -98,7 +98,7 @@ async function answer(parts: A2aParts, asking: Asking, c: Context, url: string):
     if (isStreaming(method)) return eventStream(parts, id, await streamCall(parts, asking, call))
     return jsonResponse({ jsonrpc: "2.0", id, result: await answerCall(parts, asking, call) })
   } catch (error) {
-    return told(parts, id, error)
+    return errorResponse(parts, id, error)
   }
 }
 
@@ -114,7 +114,7 @@ async function bodyOf(c: Context): Promise<unknown> {
 function requireAccept(c: Context, type: string): void {
   const accept = c.req.header("accept") ?? ""
   if (accept.includes(type) || accept.includes("*/*")) return
-  throw new Refused(`this method answers with ${type}: name it in Accept`, "not_acceptable")
+  throw new Refused(`this method answers with ${type}: add it to the Accept header`, "not_acceptable")
 }
 
 type Id = string | number | null
@@ -123,8 +123,8 @@ const failureOf = (id: Id, code: number, message: string) => ({ jsonrpc: "2.0", 
 const failure = (id: Id, code: number, message: string, status: number): Response =>
   jsonResponse(failureOf(id, code, message), status)
 
-/** Errors of A2A are answers; ours say what they are, of a bug only that there was one. */
-function told({ log }: A2aParts, id: Id, error: unknown): Response {
+/** A2A errors are JSON-RPC errors with status 200. Other known errors become HTTP errors; a bug shows no details. */
+function errorResponse({ log }: A2aParts, id: Id, error: unknown): Response {
   if (error instanceof RpcError) return failure(id, error.rpcCode, error.message, 200)
   if (error instanceof NotFound) return failure(id, codes.invalidParams, error.message, 200)
   if (error instanceof KnownError) throw error
@@ -132,7 +132,7 @@ function told({ log }: A2aParts, id: Id, error: unknown): Response {
   return failure(id, codes.internal, "internal error", 200)
 }
 
-// Keeps proxies from taking a model that thinks for a dead connection.
+// Without traffic, proxies close a connection while the model computes.
 const heartbeatMs = 5_000
 
 function eventStream(parts: A2aParts, id: Id, results: AsyncGenerator<unknown>): Response {
@@ -149,8 +149,8 @@ function eventStream(parts: A2aParts, id: Id, results: AsyncGenerator<unknown>):
         const { value, done } = await results.next()
         if (!done) return controller.enqueue(frame({ jsonrpc: "2.0", id, result: value }))
       } catch (error) {
-        parts.log.warn({ err: error }, "an A2A stream broke off")
-        controller.enqueue(frame(failureOf(id, codes.internal, "the stream broke off: ask for the task")))
+        parts.log.warn({ err: error }, "an A2A stream failed")
+        controller.enqueue(frame(failureOf(id, codes.internal, "the stream failed: get the task by its id")))
       }
       clearInterval(heartbeat)
       controller.close()

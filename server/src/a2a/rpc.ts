@@ -1,6 +1,6 @@
-/** The methods of A2A: each takes its parameters and gives a result, or the frames of a stream. */
+/** The methods of A2A. Each turns its parameters into a result or into the frames of a stream. */
 import { Unavailable } from "@superstep/toolkit/errors/errors"
-import { RunEnd } from "../runs/run-to-end.js"
+import { AwaitedEnd } from "../runs/run-to-end.js"
 import { agentCard } from "./card.js"
 import { type A2aParts, type Asking, cancelTask, listTasks, requireTask, startTask } from "./operations.js"
 import { listParams, parseParams, type SendParams, sendParams, taskParams } from "./request.js"
@@ -11,18 +11,18 @@ import { artifactUpdate, codes, type Family, methodOf, RpcError, renderTask, sta
 export interface RpcCall {
   readonly method: string
   readonly params: unknown
-  /** Where the assistant answers. */
+  /** The URL of the assistant's A2A endpoint. */
   readonly url: string
-  /** The client has left. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
 }
 
 export const isStreaming = (method: string): boolean => methodOf(method)?.method === "stream"
 
-/** @returns the `result` of the answer @throws RpcError */
+/** @returns the `result` of the JSON-RPC response @throws RpcError */
 export async function answerCall(parts: A2aParts, asking: Asking, call: RpcCall): Promise<unknown> {
   const { family, method } = methodOf(call.method) ?? {}
-  if (!family) throw new RpcError(codes.methodNotFound, `there is no method "${call.method}"`)
+  if (!family) throw new RpcError(codes.methodNotFound, `unknown method "${call.method}"`)
   refuseScope(call.params)
   switch (method) {
     case "send":
@@ -51,23 +51,23 @@ export async function answerCall(parts: A2aParts, asking: Asking, call: RpcCall)
   }
 }
 
-/** History of the task alone would need each run's own share of the thread. */
+/** Only the scope "context" exists: a run does not store which messages of the thread are its own. */
 function refuseScope(params: unknown): void {
   const { historyScope, configuration } = (params ?? {}) as {
     historyScope?: unknown
     configuration?: { historyScope?: unknown } | null
   }
   const scope = historyScope ?? configuration?.historyScope ?? "context"
-  if (scope !== "context") throw new RpcError(codes.unsupported, 'only the historyScope "context" is supported yet')
+  if (scope !== "context") throw new RpcError(codes.unsupported, 'only the historyScope "context" is supported')
 }
 
 async function send(parts: A2aParts, asking: Asking, family: Family, call: RpcCall): Promise<unknown> {
   const params = parseParams(sendParams, call.params)
   const { blocking, returnImmediately, historyLength } = params.configuration ?? {}
-  const ended = new RunEnd()
+  const ended = new AwaitedEnd()
   const { taskId, run } = await startTask(parts, asking, params, ended)
   const leave = () => {
-    parts.streams.unsubscribe(run.run_id, ended)
+    parts.streams.runs.unsubscribe(run.run_id, ended)
     ended.end()
   }
   if (blocking === false || returnImmediately === true) leave()
@@ -75,14 +75,14 @@ async function send(parts: A2aParts, asking: Asking, family: Family, call: RpcCa
     call.signal.addEventListener("abort", leave, { once: true })
     await ended.over
     call.signal.removeEventListener("abort", leave)
-    // A task lives on without its client, which may ask for it by its id.
-    if (!ended.hasEnd) throw new Unavailable(`task ${taskId} goes on: ask for it`)
+    // The task continues without its client.
+    if (!ended.hasEnd) throw new Unavailable(`task ${taskId} is still running: get it by its id`)
   }
   return wrapTask(family, renderTask(family, await requireTask(parts, asking, taskId), historyLength ?? undefined))
 }
 
 /**
- * The results of a stream: the task, that it works, pieces of the answer, the answer in whole, how it ended.
+ * The results of a stream: the task, its state "working", chunks of the answer, the complete answer, its final state.
  * @throws RpcError  before the first result
  */
 export async function streamCall(parts: A2aParts, asking: Asking, call: RpcCall): Promise<AsyncGenerator<unknown>> {
@@ -92,7 +92,7 @@ export async function streamCall(parts: A2aParts, asking: Asking, call: RpcCall)
   const pieces = new AnswerPieces()
   const { taskId, run } = await startTask(parts, asking, params, pieces)
   const leave = () => {
-    parts.streams.unsubscribe(run.run_id, pieces)
+    parts.streams.runs.unsubscribe(run.run_id, pieces)
     pieces.end()
   }
   call.signal.addEventListener("abort", leave, { once: true })
@@ -117,7 +117,7 @@ async function* frames(parts: A2aParts, asking: Asking, { family, taskId, runId,
     yield artifactUpdate(family, first, artifact, { append, lastChunk: false })
     append = true
   }
-  // Only this server has stopped following: an end would tell that the task is over.
+  // Without an end event only this subscription has ended. A status update would report the task as finished.
   if (!pieces.hasEnd) return
   const last = await requireTask(parts, asking, taskId)
   for (const artifact of last.artifacts) {

@@ -1,15 +1,15 @@
-/** A subscriber that turns a run's events into frames of an A2A stream: what the assistant says, piece by piece. */
+/** A subscriber that turns a run's message events into the text chunks of an A2A stream. */
 import { dataOf, type EncodedEvent } from "../events/event.js"
-import type { Subscriber } from "../events/run-stream.js"
+import type { Subscriber } from "../events/topic.js"
 import { textOf } from "./task.js"
 
 export interface Piece {
   readonly text: string
 }
 
-/** Gives the pieces of an assistant's answer as they come; over when the run is, or this server stops following. */
+/** Yields the chunks of an assistant's answer. Ends with the run, or when this server ends the subscription. */
 export class AnswerPieces implements Subscriber, AsyncIterable<Piece> {
-  /** False when the run goes on and only this stream ended. */
+  /** Whether the run has ended. False after the end of the stream: only the subscription ended. */
   hasEnd = false
   readonly #pieces: Piece[] = []
   #isOver = false
@@ -43,7 +43,7 @@ export class AnswerPieces implements Subscriber, AsyncIterable<Piece> {
     }
   }
 
-  /** Chunks of the model only: whole messages come with the artifact, and tools do not speak to the client. */
+  /** Only chunks of the model: complete messages arrive in the artifact, and tool messages are not for the client. */
   #add([chunk]: readonly { readonly type?: string; readonly content?: unknown }[]): void {
     const text = chunk?.type === "AIMessageChunk" ? textOf(chunk.content) : ""
     if (text !== "") this.#pieces.push({ text })

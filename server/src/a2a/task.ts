@@ -1,12 +1,12 @@
-/** A run and its thread as a task of A2A. Pure. */
+/** Renders a run and its thread as an A2A task. Pure. */
 import type { RunRow } from "../runs/queries.js"
 import type { ThreadRow } from "../threads/thread.js"
 import type { Artifact, Message, Part, Task, TaskState } from "./wire.js"
 
-/** The run that a task stands at: the one it began with, or the last that went on with it. */
+/** The newest run of a task. */
 export type TaskRun = RunRow & { readonly is_latest: boolean }
 
-// A run of a thread is told by what the thread holds now, so only its newest run has an answer to show.
+// The thread holds only its current state, so only its newest run has values to show.
 export function taskOf(taskId: string, run: TaskRun, thread: ThreadRow): Task {
   const state = stateOf(run, thread)
   const values: unknown = run.is_latest ? JSON.parse(thread.values ?? "null") : null
@@ -49,7 +49,7 @@ function messageOf(state: TaskState, run: TaskRun, thread: ThreadRow): Message |
     (value): Part =>
       typeof value === "string" ? { kind: "text", text: value } : { kind: "text", text: JSON.stringify(value ?? null) },
   )
-  // The ids are needed to answer one of several.
+  // The client needs the ids to answer one of several interrupts.
   return agentSays(run.run_id, [...texts, { kind: "data", data: { interrupts } }])
 }
 
@@ -57,7 +57,7 @@ const agentSays = (id: string, parts: readonly Part[]): Message => ({ role: "age
 
 export const artifactName = "Assistant Response"
 
-/** The last message of the state; of a graph without messages the whole state. */
+/** The last message of the state. A graph without messages returns its whole state. */
 function artifactOf(runId: string, values: unknown): Artifact {
   const last = messagesIn(values).at(-1)
   const text = last === undefined ? "" : textOf(last.content)
@@ -81,7 +81,7 @@ function messagesIn(values: unknown): GraphMessage[] {
 
 const roles: Readonly<Record<string, Message["role"]>> = { human: "user", ai: "agent" }
 
-/** Questions and answers are the conversation; what tools said is between the graph and them. */
+/** Only messages of the user and the assistant. Tool messages are internal to the graph. */
 function renderable({ type, id, content }: GraphMessage, place: number): Message[] {
   const role = Object.hasOwn(roles, type) ? roles[type] : undefined
   const text = textOf(content)

@@ -1,7 +1,7 @@
 /**
- * Tasks and messages of A2A on the wire (agent-server-api §11). Two families of method names are spoken: 1.0
- * (`SendMessage`) and 0.3 (`message/send`). The family of the request decides how enums are written and how a result is
- * wrapped; objects are those of 0.3 in both. Pure.
+ * Tasks and messages of A2A on the wire (agent-server-api §11). Two versions of the protocol are supported: 1.0
+ * (`SendMessage`) and 0.3 (`message/send`). The version of the request's method decides how enum values are written and
+ * whether a result is wrapped. Objects have the shape of 0.3 in both. Pure.
  */
 
 export type Family = "1.0" | "0.3"
@@ -62,7 +62,7 @@ export function methodOf(name: string): { family: Family; method: Method } | und
   return family && method && { family, method }
 }
 
-/** A failure as JSON-RPC tells it. */
+/** An error that is returned as a JSON-RPC error. */
 export class RpcError extends Error {
   readonly rpcCode: number
   constructor(rpcCode: number, message: string) {
@@ -71,7 +71,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Codes of JSON-RPC and of A2A's specification. */
+/** Error codes of JSON-RPC and of the A2A specification. */
 export const codes = {
   parse: -32700,
   invalidRequest: -32600,
@@ -100,7 +100,7 @@ const renderStatus = (family: Family, task: Task) => ({
   timestamp: timestamp(task.updatedAt),
 })
 
-/** @param historyLength  how many of the last messages are told; undefined: all */
+/** @param historyLength  how many of the last messages to include; undefined: all */
 export const renderTask = (family: Family, task: Task, historyLength: number | undefined) => ({
   kind: "task",
   id: task.id,
@@ -113,7 +113,7 @@ export const renderTask = (family: Family, task: Task, historyLength: number | u
 const lastOf = (history: readonly Message[], count = history.length): readonly Message[] =>
   count === 0 ? [] : history.slice(-count)
 
-/** What a `send` and the first frame of a stream hold. */
+/** The result of `send`, and the first frame of a stream. */
 export const wrapTask = (family: Family, task: ReturnType<typeof renderTask>) => (family === "1.0" ? { task } : task)
 
 export function statusUpdate(family: Family, task: Task) {
@@ -123,7 +123,7 @@ export function statusUpdate(family: Family, task: Task) {
   return family === "1.0" ? { statusUpdate: update } : update
 }
 
-/** @param how  whether the parts go behind those that were sent before, and whether they are the last */
+/** @param how  whether to append to the parts sent before, and whether this is the last chunk */
 export function artifactUpdate(
   family: Family,
   { id: taskId, contextId }: Pick<Task, "id" | "contextId">,

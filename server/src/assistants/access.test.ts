@@ -1,4 +1,4 @@
-/** What another user's assistants are to a caller: as if they were not there (agent-server-api §12.3). */
+/** For a caller, another user's assistants do not exist (agent-server-api §12.3). */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -20,7 +20,7 @@ import {
 } from "./operations.js"
 import { assistantPatch, assistantSearch, newAssistant } from "./schema.js"
 
-/** A rule as people write it: what is made belongs to its maker, and nobody sees what belongs to others. */
+/** A common rule: users own what they create and see nothing else. */
 function userOf(identity: string, events: string[] = []): Caller {
   const authorize: Caller["authorize"] = async (event, value) => {
     events.push(event)
@@ -38,7 +38,7 @@ const everything = assistantSearch.parse({})
 const snapshot = (db: Database) => searchAssistants({ db, workers: noGraphs }, anyone, everything)
 const noGraphs = { report: () => ({ graphs: [], failed: [] }) }
 
-test("what a rule writes into the metadata is stored, and every operation asks once", async () => {
+test("metadata that a rule adds is stored, and every operation is authorized once", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const events: string[] = []
@@ -62,7 +62,7 @@ test("what a rule writes into the metadata is stored, and every operation asks o
   )
 })
 
-test("another user's assistant can be neither seen nor changed", async () => {
+test("another user's assistant can neither be read nor changed", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const bob = userOf("bob")
@@ -82,7 +82,7 @@ test("another user's assistant can be neither seen nor changed", async () => {
   assert.deepEqual(await snapshot(db), before)
 })
 
-test("threads of others stay when an assistant is deleted with its threads", async () => {
+test("deleting an assistant with its threads keeps other users' threads", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const { assistant_id: id } = await createAssistant(server, userOf("ann"), agent)

@@ -1,4 +1,4 @@
-/** What an assistant is, and which one stands for a graph. Pure. */
+/** The model of an assistant, and of the assistant that belongs to a graph. Pure. */
 import { RawJson } from "@superstep/toolkit/http/json"
 import { v5 } from "uuid"
 
@@ -6,7 +6,7 @@ import { v5 } from "uuid"
 // (agent-server-api §2.3: graph `agent` is fe096781-5601-53d2-b2f6-0d3403f7e9ca).
 const graphNamespace = "6ba7b821-9dad-11d1-80b4-00c04fd430c8"
 
-/** The id of the assistant that every graph has from the start. The bytes are UTF-8, which half a surrogate pair has none of. */
+/** The id of the assistant that every graph has from the start. The encoder also accepts half a surrogate pair. */
 export const systemAssistantId = (graphId: string): string => v5(new TextEncoder().encode(graphId), graphNamespace)
 
 /** What a run takes from its assistant. */
@@ -18,7 +18,7 @@ export interface Assistant {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-/** A RunnableConfig as clients write it; other keys pass through. */
+/** A RunnableConfig as clients write it; other keys are passed on. */
 export interface Config {
   readonly configurable?: Readonly<Record<string, unknown>> | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
@@ -26,14 +26,14 @@ export interface Config {
   readonly recursion_limit?: number | undefined
 }
 
-/** What a project says about a graph's own assistant. */
+/** A project's settings for a graph's own assistant. */
 export interface GraphDefaults {
   readonly description?: string | undefined
   readonly config?: Config
   readonly context?: unknown
 }
 
-/** The assistant of a graph as it is before anybody changed it. */
+/** The unchanged assistant of a graph. */
 export const systemAssistant = (graphId: string): Assistant => ({
   assistantId: systemAssistantId(graphId),
   graphId,
@@ -45,14 +45,14 @@ export const systemAssistant = (graphId: string): Assistant => ({
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /**
- * The id that a client means, who may name an assistant by the graph it stands for (agent-server-api §2.3).
- * @param graphIds  the graphs that are loaded: one of them may look like a UUID
+ * Resolves an assistant's id: a client may also name an assistant by its graph (agent-server-api §2.3).
+ * @param graphIds  the loaded graphs: the id of one may look like a UUID
  */
 export function assistantIdOf(name: string, graphIds: readonly string[]): string {
   return uuid.test(name) && !graphIds.includes(name) ? name.toLowerCase() : systemAssistantId(name)
 }
 
-/** A row of `assistants`; texts of JSON are as they were written. */
+/** A row of `assistants`; JSON texts are unchanged. */
 export interface AssistantRow extends AssistantVersionRow {
   readonly updated_at: Date
 }
@@ -70,7 +70,7 @@ export interface AssistantVersionRow {
   readonly created_at: Date
 }
 
-/** The fields of an Assistant resource, which a search may ask for one by one. */
+/** The fields of an Assistant resource, which a search may select. */
 export const assistantFields = [
   "assistant_id",
   "graph_id",
@@ -87,7 +87,7 @@ export type AssistantField = (typeof assistantFields)[number]
 
 /**
  * An Assistant resource, or one of its versions.
- * @param fields  only these; all of them unless told
+ * @param fields  the fields to include; all by default
  */
 export function renderAssistant(
   row: AssistantVersionRow & Partial<AssistantRow>,

@@ -1,10 +1,10 @@
-/** What an assistant's graph looks like: its drawing, its schemas and the graphs inside it. Its own worker tells. */
+/** The drawing of an assistant's graph, its schemas and the graphs inside it, computed by a worker. */
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { RawJson } from "@superstep/toolkit/http/json"
 import type { Caller } from "../auth/caller.js"
 import type { Workers } from "../workers/port.js"
 import type { AssistantRow } from "./assistant.js"
-import { completed, type GraphSchemas, renderSubgraph, tellsItsState } from "./graph-schemas.js"
+import { completed, type GraphSchemas, hasStateSchema, renderSubgraph } from "./graph-schemas.js"
 import { type Assistants, getAssistant } from "./operations.js"
 import type { SourceReader } from "./source-analysis.js"
 
@@ -17,7 +17,7 @@ export interface AssistantGraphs extends Assistants {
  * The nodes and edges of the graph.
  * @param xray  whether subgraphs are drawn too, or how many levels of them
  * @returns     the worker's JSON, passed on unparsed
- * @throws NotFound  there is no such assistant, or the server does not have its graph
+ * @throws NotFound  no such assistant, or the server does not have its graph
  */
 export async function drawGraph(
   parts: AssistantGraphs,
@@ -28,11 +28,11 @@ export async function drawGraph(
   return new RawJson(await ask(parts, await getAssistant(parts, caller, name), "graph.draw", { xray }))
 }
 
-/** The graph's schemas; null for each that neither the graph nor its source tells. @throws NotFound  as `drawGraph` */
+/** The graph's schemas; null for each that neither the graph nor its source provides. @throws NotFound  like `drawGraph` */
 export async function getSchemas(parts: AssistantGraphs, caller: Caller, name: string) {
   const assistant = await getAssistant(parts, caller, name)
   const told = JSON.parse(await ask(parts, assistant, "graph.schemas", {})) as GraphSchemas
-  const read = tellsItsState(told) ? {} : await parts.sources.schemasOf(assistant.graph_id)
+  const read = hasStateSchema(told) ? {} : await parts.sources.schemasOf(assistant.graph_id)
   return { graph_id: assistant.graph_id, ...completed(told, read[""]) }
 }
 
@@ -48,17 +48,17 @@ export async function getSubgraphs(parts: AssistantGraphs, caller: Caller, name:
   const assistant = await getAssistant(parts, caller, name)
   const fields = { recurse: query.recurse, ...(query.namespace !== undefined && { namespace: query.namespace }) }
   const told = JSON.parse(await ask(parts, assistant, "graph.subgraphs", fields)) as Record<string, GraphSchemas>
-  const tellAll = Object.values(told).every(tellsItsState)
+  const tellAll = Object.values(told).every(hasStateSchema)
   const read = tellAll ? {} : await parts.sources.schemasOf(assistant.graph_id)
   return Object.fromEntries(
     Object.entries(told).map(([namespace, schemas]) => [
       namespace,
-      renderSubgraph(assistant.graph_id, tellsItsState(schemas) ? schemas : completed(schemas, read[namespace])),
+      renderSubgraph(assistant.graph_id, hasStateSchema(schemas) ? schemas : completed(schemas, read[namespace])),
     ]),
   )
 }
 
-/** Asks a worker that has the graph. @returns JSON text */
+/** Calls a worker that has the graph. @returns JSON text */
 async function ask({ workers }: AssistantGraphs, { graph_id, config }: AssistantRow, method: string, fields: object) {
   const { graphs, failed } = workers.report()
   const isKnown = graphs.includes(graph_id) || failed.some(({ graphId }) => graphId === graph_id)

@@ -46,7 +46,7 @@ export function addAssistantGraphRoutes(api: Api, parts: AssistantGraphs): void 
       tags,
       params: assistantParams,
       responses: {
-        200: { description: "JSON Schemas; null for what nobody can tell", schema: graphSchemas },
+        200: { description: "JSON Schemas; null for unknown schemas", schema: graphSchemas },
         ...missing,
       },
     },

@@ -1,6 +1,6 @@
 /** The schemas of a graph as clients see them (agent-server-api §4.8, §4.9). Pure. */
 
-/** Each a JSON Schema; null: nobody can tell it. */
+/** Each a JSON Schema; null: unknown. */
 export interface GraphSchemas {
   readonly input_schema: unknown
   readonly output_schema: unknown
@@ -9,10 +9,13 @@ export interface GraphSchemas {
   readonly context_schema: unknown
 }
 
-/** Whether the graph told its schemas while it runs; else its source may (protocol-v2 §3.7). */
-export const tellsItsState = ({ state_schema }: GraphSchemas): boolean => state_schema !== null
+/** The schemas from a source, by namespace; the graph itself has the empty namespace. */
+export type SourceSchemas = Readonly<Record<string, GraphSchemas>>
 
-/** What the graph told, and for the rest what its source says. */
+/** Whether the graph provides its schemas at runtime; if not, its source may contain them (protocol-v2 §3.7). */
+export const hasStateSchema = ({ state_schema }: GraphSchemas): boolean => state_schema !== null
+
+/** The graph's own schemas, completed by those from its source. */
 export const completed = (told: GraphSchemas, read: GraphSchemas | undefined): GraphSchemas => ({
   input_schema: told.input_schema ?? read?.input_schema ?? null,
   output_schema: told.output_schema ?? read?.output_schema ?? null,

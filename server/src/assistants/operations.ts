@@ -1,4 +1,4 @@
-/** What can be done with assistants: the one way in for routes, runs and tests. */
+/** Operations on assistants: the only entry point for routes, runs and tests. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as uuidv7 } from "uuid"
@@ -11,6 +11,7 @@ import {
   type AssistantVersionRow,
   assistantIdOf,
   systemAssistant,
+  systemAssistantId,
 } from "./assistant.js"
 import {
   type AssistantSearch,
@@ -26,7 +27,7 @@ import {
 } from "./queries.js"
 import type { AssistantCountBody, AssistantPatchBody, AssistantSearchBody, NewAssistantBody } from "./schema.js"
 
-/** What the operations stand on. */
+/** What the operations need. */
 export interface Assistants {
   readonly db: Database
   readonly workers: Pick<Workers, "report">
@@ -34,9 +35,9 @@ export interface Assistants {
 
 /**
  * Finds the assistant that a run names by its id or by its graph's name.
- * @param report  what is loaded; an assistant of any other graph cannot run
- * @throws Conflict  its graph did not load, and why
- * @throws NotFound  in the words of the recording `error-unknown-assistant.txt`
+ * @param report  the loaded graphs; an assistant of any other graph cannot run
+ * @throws Conflict  its graph did not load; the message has the reason
+ * @throws NotFound  with the message of the recording `error-unknown-assistant.txt`
  */
 export async function resolveAssistant(
   db: Db,
@@ -44,7 +45,7 @@ export async function resolveAssistant(
   { graphs: graphIds, failed }: LoadReport,
 ): Promise<Assistant> {
   const found = await findAssistant(db, assistantIdOf(name, graphIds))
-  // A graph that was loaded a moment ago, or a unit that serves nothing yet, has no row for its assistant.
+  // The assistant of a graph has no row yet if the graph has just been loaded, or the unit does not serve yet.
   const assistant = found ?? (graphIds.includes(name) ? systemAssistant(name) : undefined)
   if (assistant && graphIds.includes(assistant.graphId)) return assistant
   const refusal = failed.find(({ graphId }) => graphId === (assistant?.graphId ?? name))
@@ -55,7 +56,23 @@ export async function resolveAssistant(
   )
 }
 
-/** Makes an assistant in version 1, or gives the one that is there when the client allows it. */
+/**
+ * The assistant that a run or a cron of this caller names. A graph's own assistant has no owner, and a rule that requires an owner must
+ * not hide it (agent-server-api §6.2.2).
+ * @throws NotFound  no such assistant, or the caller may not use it
+ */
+export async function usableAssistant({ db, workers }: Assistants, caller: Caller, name: string): Promise<Assistant> {
+  const { filter } = await caller.authorize("assistants:read", { assistant_id: name })
+  const assistant = await resolveAssistant(db, name, workers.report())
+  const { assistantId, graphId } = assistant
+  if (filter === undefined || assistantId === systemAssistantId(graphId)) return assistant
+  if (await findAssistantRow(db, assistantId, filter)) return assistant
+  throw new NotFound(
+    `No assistant found for "${name}". Make sure the assistant ID is for a valid assistant or a valid graph ID.`,
+  )
+}
+
+/** Creates an assistant in version 1, or returns the existing one if the client allows it. */
 export const createAssistant = async (
   parts: Assistants,
   caller: Caller,
@@ -63,9 +80,9 @@ export const createAssistant = async (
 ): Promise<AssistantRow> => (await prepareAssistant(parts, caller, body))(parts.db)
 
 /**
- * Asks whether the caller may make an assistant.
- * @returns what makes it: it throws `Conflict` when the id is taken; also when the caller may not see by what
- * @throws NotFound  there is no such graph
+ * Checks whether the caller may create an assistant.
+ * @returns a function that creates it. It throws `Conflict` when the id is taken, also by an assistant that the caller may not see
+ * @throws NotFound  no such graph
  */
 export async function prepareAssistant(
   parts: Assistants,
@@ -101,8 +118,8 @@ export async function getAssistant(parts: Assistants, caller: Caller, name: stri
 }
 
 /**
- * Changes an assistant; every call makes a new version, also one that changes nothing (agent-server-api §4.5). Metadata
- * is merged, whatever else is given replaces what was.
+ * Changes an assistant. Every call makes a new version, even if it changes nothing (agent-server-api §4.5). Metadata is merged;
+ * other given fields replace the former values.
  * @throws NotFound  there is no such assistant, or no such graph
  */
 export async function updateAssistant(
@@ -134,11 +151,11 @@ export async function updateAssistant(
 
 type Given<Body> = { [Key in keyof Body]?: NonNullable<Body[Key]> }
 
-/** Merged one level deep. A metadata that is not touched keeps its text. */
+/** Merges one level deep. Not called for unchanged metadata, which keeps its text. */
 const mergedMetadata = (before: string, changes: string): string =>
   JSON.stringify({ ...JSON.parse(before), ...JSON.parse(changes) })
 
-/** @returns the assistants of the page, and how many there are in all */
+/** @returns a page of assistants, and their total number */
 export async function searchAssistants(
   { db }: Assistants,
   caller: Caller,
@@ -184,7 +201,7 @@ export async function getVersions(
 }
 
 /**
- * Makes a version the current one, with everything that it was: JavaScript's dev server forgets half of it
+ * Makes a version the current one, with all its fields: JavaScript's dev server restores only half of them
  * (agent-server-api §(b).2, 13).
  * @throws NotFound  there is no such assistant or version
  */

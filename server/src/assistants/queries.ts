@@ -29,7 +29,7 @@ export async function findAssistant(db: Db, assistantId: string): Promise<Assist
   )
 }
 
-/** One assistant. @param filter  what its metadata must match: one that does not is as if it were not there */
+/** One assistant. @param filter  what its metadata must match; an assistant that does not match counts as missing */
 export const findAssistantRow = (
   db: Db,
   assistantId: string,
@@ -39,7 +39,7 @@ export const findAssistantRow = (
     select ${columns} from assistants
     where assistant_id = ${assistantId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
 
-/** As `findAssistantRow`, and nobody else changes the assistant until the transaction ends. */
+/** Like `findAssistantRow`, and locks the assistant until the transaction ends. */
 export const lockAssistant = (
   tx: Db,
   assistantId: string,
@@ -82,7 +82,7 @@ export const insertVersion = (
       version = (select max(version) + 1 from assistant_versions where assistant_id = ${assistantId})
     where assistant_id = ${assistantId} returning ${columns}`)
 
-/** Makes an earlier version the current one, with all that it was. @returns undefined when one of them is not there */
+/** Makes an earlier version the current one, with all its fields. @returns undefined when the assistant or the version does not exist */
 export const restoreVersion = (
   db: Db,
   { assistantId, version }: { assistantId: string; version: number },

@@ -1,4 +1,4 @@
-/** Which assistant a run means, and what is said when there is none. */
+/** How a run's assistant is found, and the errors when there is none. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { NotFound } from "@superstep/toolkit/errors/errors"
@@ -6,7 +6,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { migrations } from "../testing/test-server.js"
 import { resolveAssistant } from "./operations.js"
 
-test("a run of a graph that did not load is told why, not that there is none", async () => {
+test("a run of a graph that failed to load gets the reason instead of a 404", async () => {
   await using db = await freshDatabase({ migrations })
   const report = { graphs: ["whole"], failed: [{ graphId: "broken", message: "SyntaxError: Unexpected token" }] }
 

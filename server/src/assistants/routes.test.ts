@@ -29,7 +29,7 @@ const start = async (db: Database) => {
   return http
 }
 
-test("an assistant is made with what was given, and with defaults for the rest", async () => {
+test("an assistant is created with the given fields and defaults for the others", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await start(db)
 
@@ -55,7 +55,7 @@ test("an assistant is made with what was given, and with defaults for the rest",
   assert.deepEqual((await http.send("GET", `/assistants/${full.assistant_id}`)).json, full)
 })
 
-test("an id that is taken is a conflict, unless the client takes what is there", async () => {
+test("an id that is in use is a conflict, unless the client accepts the existing assistant", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await start(db)
   const first = await create(http, { name: "first" })
@@ -69,7 +69,7 @@ test("an id that is taken is a conflict, unless the client takes what is there",
   assert.deepEqual(taken.json, first)
 })
 
-test("a graph's name stands for its own assistant wherever an id is expected", async () => {
+test("a graph's name is accepted in place of its system assistant's id", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await start(db)
 
@@ -88,7 +88,7 @@ test("a graph's name stands for its own assistant wherever an id is expected", a
   assert.deepEqual([back.name, back.version], ["agent", 1])
 })
 
-test("a system assistant follows its project until somebody changes it, and comes back after it was deleted", async () => {
+test("a system assistant is updated with its project until a client changes it, and is created again after deletion", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await start(db)
   const read = async () => one((await http.send("GET", "/assistants/agent")).json)
@@ -113,7 +113,7 @@ test("a system assistant follows its project until somebody changes it, and come
 
 const valuesOf = ({ config, context }: { config: unknown; context: unknown }) => [config, context]
 
-test("every change makes a version: metadata is merged, the rest replaced, null and absent keep what is", async () => {
+test("every change creates a version: metadata is merged, other fields are replaced, null and absent fields are kept", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await start(db)
   const { assistant_id: id } = await create(http, {
@@ -144,7 +144,7 @@ test("every change makes a version: metadata is merged, the rest replaced, null 
   assert.deepEqual([third.name, third.description, third.context], ["a", "d", { c: 1 }])
 })
 
-test("two changes at once both become versions", async () => {
+test("two concurrent changes both create versions", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await start(db)
   const { assistant_id: id } = await create(http, {})
@@ -158,7 +158,7 @@ test("two changes at once both become versions", async () => {
   assert.deepEqual(Object.keys(last.metadata as Json).sort(), keys)
 })
 
-test("an earlier version comes back whole, and the next change still gets a new number", async () => {
+test("an earlier version is restored completely, and the next change still gets a new number", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await start(db)
   const first = await create(http, { name: "a", description: "d", context: { c: 1 }, metadata: { v: 1 } })
@@ -187,7 +187,7 @@ test("an earlier version comes back whole, and the next change still gets a new 
   assert.deepEqual([unknown.status, one(unknown.json).detail], [404, "Assistant version not found"])
 })
 
-test("a search filters, sorts, pages and selects, and tells how much there is", async () => {
+test("a search filters, sorts, pages and selects, and returns the total", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await start(db)
   for (const [name, team] of [
@@ -220,7 +220,7 @@ test("a search filters, sorts, pages and selects, and tells how much there is", 
   assert.equal((await http.send("POST", "/assistants/count")).json, 4)
 })
 
-test("a deleted assistant is gone with its versions, and runs that it made go on", async () => {
+test("deleting an assistant deletes its versions, and its runs continue", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await start(db)
   const { assistant_id: id } = await create(http, {})
@@ -245,7 +245,7 @@ test("a deleted assistant is gone with its versions, and runs that it made go on
   }
 })
 
-test("its threads are deleted with it when that is asked for, and what runs there is stopped", async () => {
+test("on request, an assistant's threads are deleted with it and their runs are stopped", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await start(db)
   const { assistant_id: id } = await create(http, {})
@@ -304,7 +304,7 @@ const bad: readonly (readonly [string, string, unknown, number, RegExp])[] = [
   ["POST", "/assistants/agent/latest?version=one", undefined, 422, /query\.version/],
 ]
 
-test("what is malformed or unknown is refused with what was expected, and changes nothing", async () => {
+test("invalid requests are rejected with the expected form, and change nothing", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await start(db)
   const before = await http.send("POST", "/assistants/search")
@@ -320,7 +320,7 @@ test("what is malformed or unknown is refused with what was expected, and change
   assert.equal(many((await http.send("POST", "/assistants/agent/versions")).json).length, 1)
 })
 
-test("odd metadata filters find nothing and fail nothing", async () => {
+test("unusual metadata filters match nothing and cause no error", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await start(db)
 

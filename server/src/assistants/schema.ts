@@ -1,4 +1,4 @@
-/** What a request and a reply about assistants look like (agent-server-api §2.3, §4). */
+/** Schemas of requests and responses about assistants (agent-server-api §2.3, §4). */
 import { z } from "zod"
 import { pageFields, pageQueryFields } from "../http/pagination.js"
 import { plainText, queryFlag, uuid } from "../http/parameters.js"
@@ -6,7 +6,7 @@ import { assistantFields } from "./assistant.js"
 
 const anObject = z.record(z.string(), z.unknown())
 
-/** Null means the same as absent: a graph that is told no limit must not be told `null` either. */
+/** Null means the same as absent: a graph must not get `null` as its limit. */
 const config = z
   .looseObject({
     tags: z.array(z.string()).nullish(),
@@ -16,7 +16,7 @@ const config = z
   })
   .transform((fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)))
 
-// Wider than any name that is shown, and far below what an index or a page could not take.
+// Longer than any real name, and far below what an index or a page cannot handle.
 const name = plainText.max(1000)
 const description = plainText.max(100_000)
 
@@ -67,7 +67,7 @@ export const assistantList = z.object({
 export const assistantCount = z.object(filters).meta({ id: "AssistantCountRequest" })
 export type AssistantCountBody = z.output<typeof assistantCount>
 
-/** An assistant's id, or the id of the graph it stands for. */
+/** An assistant's id, or its graph's id. */
 export const assistantParams = z.object({ assistant_id: z.string().min(1) })
 
 export const deleteQuery = z.object({ delete_threads: queryFlag })
@@ -77,8 +77,8 @@ export const versionSearch = z
   .meta({ id: "AssistantVersionsRequest" })
 
 // Versions are counted in four bytes.
-const mostVersion = 2 ** 31 - 1
-const version = z.int().min(1).max(mostVersion)
+const maxVersion = 2 ** 31 - 1
+const version = z.int().min(1).max(maxVersion)
 
 /** The SDKs send the version in the body, an older description of the API has it in the query (§4.11). */
 export const latestBody = z.object({ version: version.nullish() }).meta({ id: "AssistantLatestRequest" })
@@ -99,12 +99,12 @@ export const assistant = z
   })
   .meta({ id: "Assistant" })
 
-/** What a search gives: the fields that were asked for. */
+/** An item of a search: the selected fields. */
 export const someOfAssistant = assistant.partial()
 export const assistantVersion = assistant.omit({ updated_at: true }).meta({ id: "AssistantVersion" })
 
-// No graph is nested deeper, and a drawing of each level is a walk through all above.
-const mostLevels = 100
+// No real graph is nested deeper, and drawing a level walks through all levels above.
+const maxLevels = 100
 
 /** `true`, or how many levels of subgraphs are drawn too (§4.7). */
 export const drawQuery = z.object({
@@ -113,7 +113,7 @@ export const drawQuery = z.object({
     .regex(/^(true|false|yes|no|\d{1,3}|)$/i, "expected true, false or a number of levels")
     .default("false")
     .transform((text): boolean | number => {
-      if (/^\d+$/.test(text)) return text === "0" ? false : Math.min(Number(text), mostLevels)
+      if (/^\d+$/.test(text)) return text === "0" ? false : Math.min(Number(text), maxLevels)
       return /^(true|yes)$/i.test(text)
     }),
 })

@@ -1,6 +1,6 @@
-/** The conditions that an access rule puts on metadata (agent-server-api §12.3). Pure. */
+/** The conditions of an access rule on metadata (agent-server-api §12.3). Pure. */
 
-/** A value, or an operator on the field's value. A list under `$contains`: all of them. */
+/** A value, or an operator with its operand. A list under `$contains` means that all of its values must be contained. */
 export type FieldCondition =
   | string
   | number

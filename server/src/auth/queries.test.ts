@@ -11,14 +11,14 @@ import { matchesFilter } from "./queries.js"
 const addThread = (db: Database, metadata: unknown) =>
   db.run(sql`insert into threads (thread_id, metadata) values (${uuidv7()}, ${JSON.stringify(metadata)})`)
 
-/** The `name`s of the threads that a filter lets through. */
+/** The names of the threads that match a filter. */
 async function namesOf(db: Database, filter: MetadataFilter | undefined) {
   const rows = await db.rows<{ name: string }>(sql`
     select searchable_metadata ->> 'name' as name from threads where ${matchesFilter(sql`searchable_metadata`, filter)} order by 1`)
   return rows.map(({ name }) => name).join("")
 }
 
-test("an access filter finds what is equal or contained, and never what lacks the field", async () => {
+test("an access filter matches equal or contained values, and never a missing field", async () => {
   await using db = await freshDatabase({ migrations })
   await addThread(db, { name: "a", owner: "ann", groups: ["x", "y"] })
   await addThread(db, { name: "b", owner: "bob", groups: ["x"], level: { deep: 1, more: 2 } })
@@ -39,7 +39,7 @@ test("an access filter finds what is equal or contained, and never what lacks th
   assert.equal(await namesOf(db, { $and: [] }), "abcd")
 })
 
-test("metadata that jsonb cannot hold is stored as it came and searched as near as can be", async () => {
+test("metadata that jsonb cannot represent is stored unchanged and searched by its nearest representation", async () => {
   await using db = await freshDatabase({ migrations })
   const metadata = { name: "odd", nul: "a\u0000b", half: "\ud800", escaped: "\\u0000", pair: "😀" }
   await addThread(db, metadata)
@@ -53,7 +53,7 @@ test("metadata that jsonb cannot hold is stored as it came and searched as near 
   assert.equal(await namesOf(db, { pair: "😀" }), "odd")
 })
 
-test("an access filter may hold what jsonb cannot", async () => {
+test("an access filter may contain values that jsonb cannot represent", async () => {
   await using db = await freshDatabase({ migrations })
   await addThread(db, { name: "a", owner: "half \ud800", groups: ["\udfff"] })
   await addThread(db, { name: "b", owner: "half", groups: [] })

@@ -1,10 +1,10 @@
-/** Conditions of statements on what users own. */
+/** SQL conditions that restrict statements to what the caller may see. */
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { FieldCondition, MetadataFilter } from "./metadata-filter.js"
 
 /**
- * A condition for `where`.
+ * The SQL condition of an access filter, for `where`.
  * @param metadata  a `jsonb` expression, such as `threads.searchable_metadata`
  * @param filter    undefined gives `true`
  */
@@ -33,8 +33,8 @@ const anyOf = (metadata: Sql, filters: readonly MetadataFilter[]): Sql =>
         " or ",
       )})`
 
-// `@>` uses the index on metadata, and a missing field never matches it. On a list it means "holds all of these", which is
-// what `$contains` asks; equality of lists and objects needs the second test, since `@>` also finds larger ones.
+// `@>` uses the index on metadata, and a missing field never matches. For lists `@>` means "contains all of these", which
+// is `$contains`. `$eq` also compares with `=`, because `@>` matches lists and objects that contain more than the value.
 function fieldMatches(metadata: Sql, field: string, condition: FieldCondition): Sql {
   if (typeof condition === "object" && condition !== null && "$contains" in condition) {
     return sql`${metadata} @> ${jsonb({ [field]: [condition.$contains].flat() })}`
@@ -43,5 +43,5 @@ function fieldMatches(metadata: Sql, field: string, condition: FieldCondition): 
   return sql`(${metadata} @> ${jsonb({ [field]: value })} and ${metadata} -> ${field} = ${jsonb(value)})`
 }
 
-// Written as the searchable copy of the metadata is (functions/metadata.sql).
+// Encoded in the same way as the searchable copy of the metadata (functions/metadata.sql).
 const jsonb = (value: unknown): Sql => sql`${toJsonbText(JSON.stringify(value))}::jsonb`

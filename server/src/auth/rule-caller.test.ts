@@ -4,7 +4,7 @@ import { type RuleAnswer, RuleCaller, type RuleQuestion } from "./rule-caller.js
 
 const ada = { identity: "ada", display_name: "Ada", is_authenticated: true, permissions: ["agents"] }
 
-/** A caller whose handlers answer so, and what they were asked. */
+/** A caller whose handlers give this answer, and the questions that they received. */
 function callerWith(handlers: readonly string[], answer: (question: RuleQuestion) => RuleAnswer) {
   const asked: RuleQuestion[] = []
   const authorize = async (question: RuleQuestion) => {
@@ -16,14 +16,14 @@ function callerWith(handlers: readonly string[], answer: (question: RuleQuestion
 
 const value = { thread_id: "t1", metadata: { a: 1 } }
 
-test("an event without a handler is allowed and costs no question", async () => {
+test("an event without a handler is allowed and calls no handler", async () => {
   const { asked, caller } = callerWith(["store", "threads:read"], () => assert.fail())
 
   assert.deepEqual(await caller.authorize("threads:create", value), { value, filter: undefined })
   assert.deepEqual(asked, [])
 })
 
-test("a handler gets the user and the value; its changes and its filter come back", async () => {
+test("a handler receives the user and the value, and its changes and filter are returned", async () => {
   const changed = { ...value, metadata: { owner: "ada" } }
   const { asked, caller } = callerWith(["threads"], () => ({ value: changed, filter: { owner: "ada" } }))
 
@@ -31,7 +31,7 @@ test("a handler gets the user and the value; its changes and its filter come bac
   assert.deepEqual(asked, [{ event: "threads:create", handler: "threads", value, user: ada }])
 })
 
-test("a filter that is not understood and metadata that is none are errors that name the handler", async () => {
+test("an invalid filter and metadata that is not an object are errors that name the handler", async () => {
   const answers: RuleAnswer[] = [
     { value, filter: { owner: { $regex: "." } } },
     { value: { metadata: "mine" }, filter: undefined },

@@ -1,9 +1,9 @@
-/** A caller of a project with access rules: each event is put to the handler that decides it. */
+/** A caller of a project with access rules: each event is decided by one handler. */
 import type { AccessEvent, Caller, Permit, User } from "./caller.js"
 import type { MetadataFilter } from "./metadata-filter.js"
 import { handlerOf, parseFilter } from "./rules.js"
 
-/** One question to a handler, and what it says when it does not refuse. */
+/** A call of a handler. */
 export interface RuleQuestion {
   readonly event: AccessEvent
   /** Key of the handler. */
@@ -14,15 +14,15 @@ export interface RuleQuestion {
 
 export interface RuleAnswer {
   readonly value: unknown
-  /** As the handler returned it. */
+  /** Unchecked, as the handler returned it. */
   readonly filter: unknown
 }
 
-/** Where the handlers are. */
+/** Access to the project's handlers, which run in a worker. */
 export interface Rules {
-  /** Keys of the `on` handlers, as the module told when it was loaded: an event without a handler costs no call. */
+  /** Keys of the `on` handlers, known since the module was loaded: an event without a handler needs no call. */
   handlers(): readonly string[]
-  /** @throws Denied  in the handler's words */
+  /** @throws Denied  the handler rejected the request; carries its message and status */
   authorize(question: RuleQuestion): Promise<RuleAnswer>
 }
 
@@ -43,13 +43,13 @@ export class RuleCaller implements Caller {
   }
 }
 
-/** What the handler made of the value is stored, so it must still be something of that kind. */
+/** Checks the value that a handler may have changed, since it is stored. */
 function checkedValue<Value extends object>(value: unknown, handler: string): Value {
   const isObject = (one: unknown) => typeof one === "object" && one !== null && !Array.isArray(one)
   const { metadata } = (value ?? {}) as { metadata?: unknown }
   const isMetadata = metadata === undefined || metadata === null || isObject(metadata)
   if (isObject(value) && isMetadata) return value as Value
-  throw new Error(`the auth handler for "${handler}" left a value whose metadata is no object`)
+  throw new Error(`the auth handler for "${handler}" returned a value whose metadata is not an object`)
 }
 
 function checkedFilter(filter: unknown, handler: string): MetadataFilter | undefined {
@@ -57,6 +57,6 @@ function checkedFilter(filter: unknown, handler: string): MetadataFilter | undef
   try {
     return parseFilter(filter)
   } catch (cause) {
-    throw new Error(`the auth handler for "${handler}" returned a filter that cannot be used`, { cause })
+    throw new Error(`the auth handler for "${handler}" returned an invalid filter`, { cause })
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { handlerOf, parseFilter } from "./rules.js"
 
-test("the first handler of the four places decides, and no other", () => {
+test("only the most specific of four handlers decides", () => {
   const all = ["*", "*:create", "threads", "threads:create", "store"]
 
   assert.equal(handlerOf("threads:create", all), "threads:create")
@@ -12,7 +12,7 @@ test("the first handler of the four places decides, and no other", () => {
   assert.equal(handlerOf("assistants:read", ["threads", "*:create", "assistants:create"]), undefined)
 })
 
-test("a filter of values and known operators is read as it is", () => {
+test("a filter of values and known operators is valid", () => {
   const filter = {
     owner: "ada",
     level: 3,
@@ -26,7 +26,7 @@ test("a filter of values and known operators is read as it is", () => {
   assert.deepEqual(parseFilter({}), {})
 })
 
-test("what a filter says and nobody understands is an error, at any depth", () => {
+test("an unknown part of a filter is an error at any depth", () => {
   const wrong: unknown[] = [
     { owner: { $regex: ".*" } },
     { owner: { $eq: "a", $contains: "b" } },

@@ -1,9 +1,9 @@
-/** Which of a project's handlers decides an event, and what its filter may look like (agent-server-api §12.3). Pure. */
+/** Chooses the handler that decides an event, and validates its filter (agent-server-api §12.3). Pure. */
 import type { AccessEvent } from "./caller.js"
 import type { MetadataFilter } from "./metadata-filter.js"
 
 /**
- * The handler of an event: the first of these that there is, and no other.
+ * The most specific handler of an event. Only this one is called.
  * @param handlers  keys of the `on` handlers
  */
 export function handlerOf(event: AccessEvent, handlers: readonly string[]): string | undefined {
@@ -12,9 +12,9 @@ export function handlerOf(event: AccessEvent, handlers: readonly string[]): stri
 }
 
 /**
- * Reads the filter that a handler returned. What is not understood is an error: a condition that was left out would let in
- * more than was meant.
- * @throws Error  naming what is wrong
+ * Validates the filter that a handler returned. An unknown condition is an error: ignoring it would allow more than the
+ * handler intended.
+ * @throws Error  naming the invalid part
  */
 export function parseFilter(filter: unknown): MetadataFilter {
   const problem = problemOf(filter)
@@ -32,20 +32,21 @@ function problemOf(filter: unknown): string | undefined {
 }
 
 function listProblem(operator: string, filters: unknown): string | undefined {
-  if (operator !== "$and" && operator !== "$or") return `a filter has no operator ${operator}: only $and and $or`
+  if (operator !== "$and" && operator !== "$or") return `unknown filter operator ${operator}: expected $and or $or`
   if (!Array.isArray(filters)) return `${operator} takes a list of filters`
   return filters.map(problemOf).find((problem) => problem !== undefined)
 }
 
 function conditionProblem(field: string, condition: unknown): string | undefined {
-  if (hasNul(field) || hasNul(condition)) return `the condition on "${field}" holds U+0000, which no metadata has`
+  if (hasNul(field) || hasNul(condition))
+    return `the condition on "${field}" contains U+0000, which metadata cannot contain`
   if (isScalar(condition)) return undefined
   const operators = isObject(condition) ? Object.keys(condition) : []
   const isKnown = operators.length === 1 && (operators[0] === "$eq" || operators[0] === "$contains")
   return isKnown ? undefined : `the condition on "${field}" must be a value, {"$eq": …} or {"$contains": …}`
 }
 
-// Postgres can neither hold nor compare it, and an error of the statement would say nothing of the handler.
+// Postgres cannot store or compare U+0000. Its error would not name the handler.
 function hasNul(value: unknown): boolean {
   if (typeof value === "string") return value.includes("\0")
   return isNested(value) && Object.entries(value).some(([key, field]) => hasNul(key) || hasNul(field))

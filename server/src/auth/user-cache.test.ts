@@ -5,7 +5,7 @@ import { UserCache } from "./user-cache.js"
 const user = (identity: string) => ({ identity, display_name: identity, is_authenticated: true, permissions: [] })
 const shows = (token: string) => new Headers({ authorization: token, accept: "any" })
 
-test("an answer is kept for its time, for those headers alone", () => {
+test("a user is cached for the configured time and only for the same headers", () => {
   let now = 0
   const cache = new UserCache({ cache_keys: ["Authorization"], ttl_seconds: 2 }, () => now)
   cache.set(shows("ada"), user("ada"))
@@ -18,7 +18,7 @@ test("an answer is kept for its time, for those headers alone", () => {
   assert.equal(cache.get(shows("ada")), undefined)
 })
 
-test("a request that shows none of the headers is nobody that is known", () => {
+test("a request with none of the headers is not cached", () => {
   const cache = new UserCache({ cache_keys: ["authorization"] })
   const withoutKeys = new UserCache({})
   for (const one of [cache, withoutKeys]) one.set(new Headers({ accept: "any" }), user("ada"))
@@ -27,7 +27,7 @@ test("a request that shows none of the headers is nobody that is known", () => {
   assert.equal(withoutKeys.get(new Headers({ accept: "any" })), undefined)
 })
 
-test("the oldest answers leave when there are too many", () => {
+test("the oldest entries are removed when the cache is full", () => {
   const cache = new UserCache({ cache_keys: ["authorization"], max_size: 2 })
   for (const name of ["ada", "bob", "ada", "eve"]) cache.set(shows(name), user(name))
 

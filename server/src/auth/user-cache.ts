@@ -1,8 +1,8 @@
-/** Answers of `authenticate` that are kept for a while (`auth.cache` of langgraph.json). */
+/** A cache of users that `authenticate` returned (`auth.cache` of langgraph.json). */
 import type { User } from "./caller.js"
 
 export interface UserCacheSettings {
-  /** Headers that tell one caller from another. */
+  /** Headers that identify a caller. */
   readonly cache_keys?: readonly string[] | undefined
   readonly ttl_seconds?: number | undefined
   readonly max_size?: number | undefined
@@ -18,13 +18,13 @@ export class UserCache {
   readonly #ttlMs: number
   readonly #maxSize: number
   readonly #now: () => number
-  /** Oldest first: a map keeps the order in which it was filled. */
+  /** Oldest first: a map keeps insertion order. */
   readonly #entries = new Map<string, Entry>()
 
-  /** @param now  milliseconds, of any beginning */
+  /** @param now  a monotonic clock in milliseconds */
   constructor({ cache_keys, ttl_seconds, max_size }: UserCacheSettings, now: () => number = () => performance.now()) {
     this.#names = (cache_keys ?? []).map((name) => name.toLowerCase())
-    // A minute: whoever turns the cache on and says no more still sees a revoked token refused soon.
+    // One minute by default, so that a revoked token stops working soon.
     this.#ttlMs = (ttl_seconds ?? 60) * 1000
     this.#maxSize = max_size ?? 1000
     this.#now = now
@@ -45,7 +45,7 @@ export class UserCache {
     if (this.#entries.size > this.#maxSize && oldest !== undefined) this.#entries.delete(oldest)
   }
 
-  /** Undefined for a request that shows none of the headers: it could be anybody's. */
+  /** Undefined for a request with none of the headers: it does not identify a caller. */
   #keyOf(headers: Headers): string | undefined {
     const values = this.#names.map((name) => headers.get(name))
     return values.every((value) => value === null) ? undefined : JSON.stringify(values)

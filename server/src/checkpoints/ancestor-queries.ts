@@ -1,13 +1,13 @@
-/** What a checkpoint's delta channels are rebuilt from. The rule (C7) is in this folder's README. */
+/** The data from which a checkpoint's delta channels are rebuilt. The rule (C7) is in this folder's README. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { Blob, PendingWrite } from "./checkpoint.js"
 
 /** The values of delta channels, as LangGraph stores them. */
 export interface DeltaHistory {
-  /** The nearest stored value among the ancestors; a channel without one begins empty. */
+  /** The nearest stored value among the ancestors; a channel without one starts empty. */
   readonly stored: readonly Blob[]
-  /** What was written since, oldest first. Those of the checkpoint itself belong to its children. */
+  /** The writes since then, oldest first. The writes of the checkpoint itself belong to its children. */
   readonly writes: readonly PendingWrite[]
 }
 
@@ -31,7 +31,7 @@ interface PartRow {
 }
 
 /**
- * Walks from a checkpoint up its parents, for each channel to the nearest stored value; all as of one moment (C3).
+ * Walks from a checkpoint up its parents, for each channel to the nearest stored value; all in one snapshot (C3).
  * @returns undefined when there is no such checkpoint
  */
 export async function findDeltaHistory(

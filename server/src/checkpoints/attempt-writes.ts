@@ -1,8 +1,9 @@
 /**
- * What one attempt writes, in order, until it is committed or refused. The object lives from the claim to the end of the
- * attempt, and nothing else knows of these writes: what is asked for after `close` is refused, and never queued (K5).
+ * The writes of one attempt, in order, until they are committed or rejected. The object lives from the claim to the end of the
+ * attempt, and only it holds these writes: a write after `close` is rejected and never queued (K5).
  */
 import { isPassing } from "@superstep/toolkit/db/unavailable"
+import type { WaitingRun } from "../servers/server.js"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import type { CheckpointAddress, NewCheckpoint, PendingWrite } from "./checkpoint.js"
 import { type ClaimWrite, type Ending, sizeOf } from "./claim-batch.js"
@@ -10,33 +11,35 @@ import type { ClaimOutcome } from "./queries.js"
 
 /** When a write may be sent. */
 export interface WriteOrder {
-  /** What must be committed first, such as the events that led to it. If it rejects, nothing of the write happens. */
+  /** Settles when other data is committed, such as the events that led to the write. If it rejects, the write does not happen. */
   readonly after?: Promise<void> | undefined
-  /** The graph does not wait for it (K6). */
+  /** Whether the graph goes on without waiting for the write (K6). */
   readonly mayWait?: boolean
 }
 
 export interface WrittenEnding {
   readonly outcome: "claim_lost" | "finished" | "rolled_back"
   readonly watchedBy: readonly string[]
-  /** An earlier try may have been committed without our hearing of it; `claim_lost` may then mean that. */
+  /** The run of its thread that can start now. */
+  readonly waiting: WaitingRun | null
+  /** Whether an earlier try may have been committed without a response; `claim_lost` may then mean that. */
   readonly isRepeated: boolean
 }
 
-/** One write that was asked for. */
+/** One requested write. */
 export class QueuedWrite {
-  /** Made when it is sent: an ending depends on whether the writes before it were kept. */
+  /** Makes the write when it is sent: an ending depends on whether the earlier writes were kept. */
   readonly write: (failure: Error | undefined) => ClaimWrite
   readonly isEnding: boolean
-  /** Settles once the write is committed or refused. */
+  /** Settles once the write is committed or rejected. */
   readonly written: Promise<ClaimOutcome>
   resolve!: (outcome: ClaimOutcome) => void
   reject!: (error: unknown) => void
-  /** Something else must be committed first. */
+  /** Whether other data must be committed first. */
   isHeld = false
-  /** It does not wait for other writes to join its batch any more (K6). */
+  /** Whether it no longer waits for other writes to join its batch (K6). */
   isDue = false
-  /** It was sent before, and no answer came. */
+  /** Whether it was sent before without a response. */
   isRepeated = false
 
   constructor(write: QueuedWrite["write"], isEnding: boolean) {
@@ -49,25 +52,25 @@ export class QueuedWrite {
   }
 }
 
-/** Who commits the writes of all attempts. */
+/** Commits the writes of all attempts. */
 export interface Committer {
-  /** There is something new to send. */
+  /** Called when there is a new write to send. */
   schedule(mayWait: boolean): void
-  /** So many more bytes wait, or fewer. */
+  /** Adds to the number of waiting bytes; negative when fewer wait. */
   count(bytes: number): void
-  /** No write of the attempt is accepted any more. */
+  /** Called when no more writes of the attempt are accepted. */
   closed(attempt: AttemptWrites): void
 }
 
 export class AttemptWrites {
   readonly fence: Fence
-  /** A batch with writes of this attempt is on its way; there is never a second one (K1). */
+  /** Whether a batch with writes of this attempt is being sent; there is never a second one (K1). */
   isUnderWay = false
-  /** The first write that Postgres refused. */
+  /** The error of the first write that Postgres rejected. */
   failure: Error | undefined
   readonly #committer: Committer
   #waiting: QueuedWrite[] = []
-  /** Settles with the last write that was asked for. */
+  /** Settles with the last requested write. */
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
@@ -87,9 +90,9 @@ export class AttemptWrites {
   }
 
   /**
-   * Ends the run after everything else that it wrote, in the same transaction as the last of it, and closes. Where
-   * Postgres refuses the end itself, it is made once more, with that refusal as its failure.
-   * @param ending  makes the end; its argument is the first of the run's writes that was refused
+   * Ends the run after all its other writes, in the same transaction as the last of them, and closes. When Postgres rejects
+   * the end itself, `ending` is called again with that error.
+   * @param ending  makes the end; its argument is the error of the run's first rejected write
    * @throws Unavailable  the server stops before the end could be committed
    */
   async finish(
@@ -110,21 +113,21 @@ export class AttemptWrites {
     const write = (failure: Error | undefined): ClaimWrite => ({ kind: "ending", ending: ending(failure) })
     const item = this.#push(write, order, true)
     try {
-      const { outcome, watched_by: watchedBy } = await item.written
+      const { outcome, watched_by: watchedBy, waiting } = await item.written
       if (outcome === "held") throw new Error(`run ${this.fence.runId} was written and did not end`)
-      return { outcome, watchedBy, isRepeated: item.isRepeated }
+      return { outcome, watchedBy, waiting, isRepeated: item.isRepeated }
     } catch (error) {
       if (!(error instanceof ClaimLost)) throw error
-      return { outcome: "claim_lost", watchedBy: [], isRepeated: item.isRepeated }
+      return { outcome: "claim_lost", watchedBy: [], waiting: null, isRepeated: item.isRepeated }
     }
   }
 
-  /** Resolves when all that was asked for is committed or refused. */
+  /** Resolves when all requested writes are committed or rejected. */
   async settled(): Promise<void> {
     await this.#last
   }
 
-  /** The attempt is over: what waits is refused, and so is what still comes. What is on its way settles by itself. */
+  /** Called when the attempt is over: waiting and later writes are rejected. Writes being sent settle by themselves. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -132,10 +135,10 @@ export class AttemptWrites {
     this.#committer.closed(this)
   }
 
-  /** Whether a batch should be sent now for what this attempt has waiting. */
+  /** Whether a batch should be sent now for this attempt's waiting writes. */
   get isDue(): boolean {
     if (this.isUnderWay) return false
-    // A write that is held holds back those behind it.
+    // A held write also holds back later ones.
     for (const { isHeld, isDue } of this.#waiting) {
       if (isHeld) return false
       if (isDue) return true
@@ -143,21 +146,21 @@ export class AttemptWrites {
     return false
   }
 
-  /** What waits has waited long enough for others to join its batch (K6). */
+  /** Called when the waiting writes have waited long enough for others to join their batch (K6). */
   markDue(): void {
     for (const item of this.#waiting) item.isDue = true
   }
 
   /**
-   * Takes what may be sent now, in order (K1).
-   * @param mostBytes  no more is taken once this much is
+   * Takes the writes that may be sent now, in order (K1).
+   * @param maxBytes  stops once this many bytes are taken
    */
-  take(mostBytes: number): { items: QueuedWrite[]; bytes: number } {
+  take(maxBytes: number): { items: QueuedWrite[]; bytes: number } {
     const items: QueuedWrite[] = []
     let bytes = 0
-    for (let item = this.#waiting[0]; item && !item.isHeld && bytes < mostBytes; item = this.#waiting[0]) {
+    for (let item = this.#waiting[0]; item && !item.isHeld && bytes < maxBytes; item = this.#waiting[0]) {
       this.#waiting.shift()
-      // What comes after a hole would make it look like a state.
+      // Writes after a rejected one would leave an incomplete state.
       if (this.failure && !item.isEnding) item.reject(this.failure)
       else {
         bytes += sizeOf(item.write(this.failure))
@@ -177,7 +180,7 @@ export class AttemptWrites {
   #push(write: QueuedWrite["write"], { after, mayWait = false }: WriteOrder = {}, isEnding = false): QueuedWrite {
     const item = new QueuedWrite(write, isEnding)
     if (this.#isClosed) {
-      // Whatever becomes of what it had to wait for, the write is lost.
+      // The write is lost, whether or not the promise that it would wait for rejects.
       after?.catch(() => undefined)
       item.reject(new ClaimLost(this.fence.runId))
       return item
@@ -207,7 +210,7 @@ export class AttemptWrites {
     this.#committer.schedule(mayWait)
   }
 
-  /** What had to be committed first is lost. */
+  /** Drops a write whose `after` was rejected. */
   #drop(item: QueuedWrite, error: Error): void {
     this.#waiting = this.#waiting.filter((one) => one !== item)
     item.reject(error)

@@ -1,20 +1,19 @@
 /** Answers a worker's `checkpoint.*` calls (protocol/worker, "Calls of a worker: checkpoints"). */
 import type { Db } from "@superstep/toolkit/db/database"
 import { z } from "zod"
-import { type CallHandlers, type CallReply, fenceOf, type PayloadLine, parseFields } from "../workers/calls.js"
+import { type CallHandlers, type CallReply, fenceOf, parseFields } from "../workers/calls.js"
 import { findDeltaHistory } from "./ancestor-queries.js"
-import type { Blob, CheckpointTuple, PendingWrite } from "./checkpoint.js"
 import type { ClaimWrites } from "./claim-writes.js"
-import { toLine } from "./payload.js"
 import { newCheckpoint, pendingWrites, putFields, putWritesFields } from "./put-lines.js"
 import { findCheckpoints } from "./queries.js"
+import { describeTuple, describeValues, linesOfTuple, linesOfValues } from "./tuple-lines.js"
 
 export interface CheckpointCallsOptions {
   readonly db: Db
   readonly writes: Pick<ClaimWrites, "of">
   /**
-   * Returns when every event that the run has sent so far is kept. A resumable run's checkpoint never commits before
-   * the events that led to it, else a crash leaves a hole in its stream (architecture D4).
+   * Resolves when every event that the run has sent so far is stored. A resumable run's checkpoint never commits before the
+   * events that led to it, else a crash leaves a gap in its stream (architecture D4).
    */
   readonly beforePut?: (runId: string) => Promise<void> | undefined
 }
@@ -71,18 +70,24 @@ async function get(
     checkpointId: checkpoint_id ?? undefined,
     limit: 1,
   })
-  return tuple ? { fields: { tuple: describe(tuple) }, payload: linesOf(tuple) } : {}
+  return tuple ? { fields: { tuple: describeTuple(tuple) }, payload: linesOfTuple(tuple) } : {}
 }
 
+// Each checkpoint may refer to megabytes of values, and a whole page is in memory at once.
+const pageSize = 20
+
 async function list(db: Db, fields: z.output<typeof listFields>): Promise<CallReply> {
+  const limit = Math.min(fields.limit ?? pageSize, pageSize)
   const tuples = await findCheckpoints(db, {
     threadId: fields.thread_id,
     checkpointNs: fields.checkpoint_ns ?? undefined,
     before: fields.before ?? undefined,
-    limit: fields.limit ?? undefined,
+    limit,
     filter: fields.filter ?? undefined,
   })
-  return { fields: { tuples: tuples.map(describe) }, payload: tuples.flatMap(linesOf) }
+  const mayHaveMore = tuples.length === limit && limit !== fields.limit
+  const page = { tuples: tuples.map(describeTuple), ...(mayHaveMore && { more: true }) }
+  return { fields: page, payload: tuples.flatMap(linesOfTuple) }
 }
 
 async function ancestors(
@@ -97,39 +102,5 @@ async function ancestors(
   })
   if (history === undefined) return {}
   const { stored: blobs, writes } = history
-  return { fields: { history: describeValues({ blobs, writes }) }, payload: valueLines({ blobs, writes }) }
+  return { fields: { history: describeValues({ blobs, writes }) }, payload: linesOfValues({ blobs, writes }) }
 }
-
-const describe = (tuple: CheckpointTuple) => ({
-  checkpoint_ns: tuple.checkpointNs,
-  checkpoint_id: tuple.checkpointId,
-  ...(tuple.parentCheckpointId !== null && { parent_checkpoint_id: tuple.parentCheckpointId }),
-  ...describeValues(tuple),
-})
-
-interface Values {
-  readonly blobs: readonly Blob[]
-  readonly writes: readonly PendingWrite[]
-}
-
-const describeValues = ({ blobs, writes }: Values) => ({
-  blobs: blobs.map(({ channel, version, type }) => ({ channel, version, type })),
-  writes: writes.map(({ taskId, taskPath, idx, channel, type }) => ({
-    task_id: taskId,
-    task_path: taskPath,
-    idx,
-    channel,
-    type,
-  })),
-})
-
-const linesOf = (tuple: CheckpointTuple): PayloadLine[] => [
-  { name: "checkpoint", data: tuple.checkpoint },
-  { name: "metadata", data: tuple.metadata },
-  ...valueLines(tuple),
-]
-
-const valueLines = ({ blobs, writes }: Values): PayloadLine[] => [
-  ...blobs.map(({ type, bytes }) => ({ name: "blob", data: toLine(type, bytes) })),
-  ...writes.map(({ type, bytes }) => ({ name: "write", data: toLine(type, bytes) })),
-]

@@ -1,4 +1,4 @@
-/** What a saved checkpoint is made of, as it travels between a worker and the database. */
+/** The parts of a saved checkpoint, as they are sent between a worker and the database. */
 
 /** Serialised by LangGraph: `json` is JSON text, `empty` is nothing, anything else is bytes that only it reads. */
 export interface Blob {
@@ -7,6 +7,12 @@ export interface Blob {
   readonly type: string
   /** Null for an empty channel. */
   readonly bytes: Buffer | null
+}
+
+/** A blob that was read. */
+export interface FoundBlob extends Blob {
+  /** Whether a newer checkpoint of the same result has the value; then `bytes` is null here. */
+  readonly isRepeated: boolean
 }
 
 /** A write of a task, kept until its super-step ends; a negative `idx` is one of LangGraph's own (error, interrupt). */
@@ -31,20 +37,20 @@ export interface NewCheckpoint extends CheckpointAddress {
   /** JSON texts. The checkpoint has no channel values: those are the blobs. */
   readonly checkpoint: string
   readonly metadata: string
-  /** Those that are new since the parent. */
+  /** The blobs that are new since the parent. */
   readonly blobs: readonly Blob[]
 }
 
-/** All that LangGraph needs to go on from a checkpoint. */
+/** Everything that LangGraph needs to continue from a checkpoint. */
 export interface CheckpointTuple {
   readonly checkpointNs: string
   readonly checkpointId: string
   readonly parentCheckpointId: string | null
   readonly checkpoint: string
   readonly metadata: string
-  readonly blobs: Blob[]
+  readonly blobs: FoundBlob[]
   readonly writes: PendingWrite[]
 }
 
-/** LangGraph's own writes (error, interrupt, resume …) replace what was there; those of nodes never do. */
+/** Whether the writes replace earlier ones: LangGraph's own writes (error, interrupt, resume …) do; those of nodes never do. */
 export const replaceEarlier = (writes: readonly PendingWrite[]): boolean => writes.every(({ idx }) => idx < 0)

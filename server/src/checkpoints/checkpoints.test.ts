@@ -9,6 +9,7 @@ import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
+import { officialUri, untilOfficialLeft } from "../testing/official-sessions.js"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import { checkpointCalls } from "./calls.js"
 import type { NewCheckpoint } from "./checkpoint.js"
@@ -51,7 +52,7 @@ const nodeWrite = (idx: number, channel: string, value: unknown, over = {}) => (
   ...over,
 })
 
-/** A run in the hands of a worker. */
+/** A run that a worker executes. */
 async function addRunningRun(db: Database): Promise<Fence> {
   const fence = { runId: randomUUID(), claimId: randomUUID() }
   await db.run(sql`insert into threads (thread_id) values (${threadId}) on conflict do nothing`)
@@ -61,7 +62,7 @@ async function addRunningRun(db: Database): Promise<Fence> {
   return fence
 }
 
-test("a checkpoint comes back with its blobs and pending writes", async () => {
+test("a saved checkpoint is read back with its blobs and pending writes", async () => {
   await using db = await freshDatabase({ migrations })
   const versions = { messages: "1", state: "2", gone: "2" }
   const bytes = { channel: "state", version: "2", type: "bytes", bytes: Buffer.from([0, 255, 10, 13]) }
@@ -76,14 +77,15 @@ test("a checkpoint comes back with its blobs and pending writes", async () => {
 
   const [found] = await findCheckpoints(db, { threadId, checkpointNs: "", limit: 1 })
   const byChannel = new Map(found?.blobs.map((blob) => [blob.channel, blob]))
-  assert.deepEqual(byChannel.get("messages"), json("messages", "1", ["hello"]))
-  assert.deepEqual(byChannel.get("state"), bytes)
-  assert.deepEqual(byChannel.get("gone"), empty)
+  const whole = { isRepeated: false }
+  assert.deepEqual(byChannel.get("messages"), { ...json("messages", "1", ["hello"]), ...whole })
+  assert.deepEqual(byChannel.get("state"), { ...bytes, ...whole })
+  assert.deepEqual(byChannel.get("gone"), { ...empty, ...whole })
   assert.deepEqual(found?.writes, [nodeWrite(0, "messages", "hi")])
   assert.deepEqual(JSON.parse(found?.metadata ?? ""), { source: "loop", step: 1 })
 })
 
-test("C1: a write whose claim was lost leaves nothing behind", async () => {
+test("C1: a write whose claim was lost changes nothing", async () => {
   await using db = await freshDatabase({ migrations })
   const { runId } = await addRunningRun(db)
   const stale = { runId, claimId: randomUUID() }
@@ -102,7 +104,7 @@ test("C1: a write whose claim was lost leaves nothing behind", async () => {
 
 const hasCheckpoint = async (db: Database) => (await findCheckpoints(db, { threadId })).length > 0
 
-test("C1: a claim that is taken away while a write waits for it stops that write", async () => {
+test("C1: a claim that is lost while a write waits for its lock stops that write", async () => {
   await using db = await freshDatabase({ migrations })
   const fence = await addRunningRun(db)
 
@@ -117,7 +119,7 @@ test("C1: a claim that is taken away while a write waits for it stops that write
   assert.equal(await hasCheckpoint(db), false)
 })
 
-test("C1: nobody takes a claim away while a write of it is not committed", async () => {
+test("C1: a claim cannot be taken while a write of it is not committed", async () => {
   await using db = await freshDatabase({ migrations })
   const fence = await addRunningRun(db)
 
@@ -145,7 +147,7 @@ async function waitUntilBlocked(db: Database): Promise<void> {
   )
 }
 
-test("C4: writes of a node stay as they were first saved, those of LangGraph itself replace earlier ones", async () => {
+test("C4: writes of a node keep their first value, LangGraph's own writes replace earlier ones", async () => {
   await using db = await freshDatabase({ migrations })
   const address = { threadId, checkpointNs: "", checkpointId: "a" }
   await putCheckpoint(db, undefined, checkpoint("a"))
@@ -184,7 +186,7 @@ test("C3: pending writes are ordered by the path of their task, then task and in
   )
 })
 
-test("a list is newest first and keeps to namespace, cursor, filter and limit", async () => {
+test("a list is newest first and respects namespace, cursor, filter and limit", async () => {
   await using db = await freshDatabase({ migrations })
   const metadata = (step: number) => JSON.stringify({ step, source: "loop" })
   for (const [step, id] of ["a", "b", "c", "d"].entries()) {
@@ -202,7 +204,7 @@ test("a list is newest first and keeps to namespace, cursor, filter and limit", 
   assert.deepEqual(await ids({ checkpointNs: "elsewhere" }), [])
 })
 
-test("C5: text that jsonb refuses is saved, and the values keep it exactly", async () => {
+test("C5: text that jsonb rejects is saved, and the values keep it exactly", async () => {
   await using db = await freshDatabase({ migrations })
   const text = "zero \u0000, half \ud800, escaped \\u0000"
   const metadata = JSON.stringify({ writes: { text } })
@@ -214,13 +216,13 @@ test("C5: text that jsonb refuses is saved, and the values keep it exactly", asy
   assert.equal(JSON.parse(found?.metadata ?? "").writes.text, "zero \ufffd, half \ufffd, escaped \\u0000")
 })
 
-test("C6: a run's checkpoints can be deleted without touching those before it", async () => {
+test("C6: a run's checkpoints can be deleted without changing earlier ones", async () => {
   await using db = await freshDatabase({ migrations })
   const fence = await addRunningRun(db)
   await putCheckpoint(db, undefined, checkpoint("a"))
   await putCheckpoint(db, fence, checkpoint("b", { parentCheckpointId: "a" }))
   await putWrites(db, fence, { threadId, checkpointNs: "", checkpointId: "b" }, [nodeWrite(0, "messages", "x")])
-  // An answer to an interrupt is written to the checkpoint of the run before.
+  // The answer to an interrupt is written to the checkpoint of the previous run.
   await putWrites(db, fence, { threadId, checkpointNs: "", checkpointId: "a" }, [nodeWrite(0, "messages", "y")])
 
   await db.run(sql`select delete_checkpoints_of_run(${threadId}, ${fence.runId})`)
@@ -235,9 +237,9 @@ test("C6: a run's checkpoints can be deleted without touching those before it", 
   assert.deepEqual(await db.rows(sql`select from checkpoint_blobs`), [])
 })
 
-test("C2: the official saver reads what was saved, and what it saves is read back", async () => {
+test("C2: the official saver reads our checkpoints, and we read its checkpoints", async () => {
   await using db = await freshDatabase({ migrations })
-  const official = PostgresSaver.fromConnString(db.uri)
+  const official = PostgresSaver.fromConnString(officialUri(db))
   const fence = await addRunningRun(db)
   await putCheckpoint(db, fence, checkpoint("a", { blobs: [json("messages", "1", ["hello"])] }))
   await putWrites(db, fence, { threadId, checkpointNs: "", checkpointId: "a" }, [nodeWrite(0, "messages", "hi")])
@@ -259,6 +261,7 @@ test("C2: the official saver reads what was saved, and what it saves is read bac
     { messages: 2 },
   )
   await official.end()
+  await untilOfficialLeft(db)
 
   assert.deepEqual(tuple?.checkpoint.channel_values, { messages: ["hello"] })
   assert.deepEqual(tuple?.pendingWrites, [["task-1", "messages", "hi"]])
@@ -268,7 +271,7 @@ test("C2: the official saver reads what was saved, and what it saves is read bac
   assert.equal(found?.blobs[0]?.bytes?.toString(), '"theirs"')
 })
 
-test("a worker's calls carry a checkpoint there and back, line by line", async () => {
+test("a worker's calls save and read a checkpoint, line by line", async () => {
   await using db = await freshDatabase({ migrations })
   const { runId, claimId } = await addRunningRun(db)
   const order: string[] = []
@@ -314,7 +317,45 @@ test("a worker's calls carry a checkpoint there and back, line by line", async (
   await assert.rejects(async () => calls["checkpoint.get"]?.({ thread_id: 1 }, []), InvalidInput)
 })
 
-test("C1: a worker's write that names no claim is refused", async () => {
+test("a list is returned in pages, and a value that several checkpoints of a page share is sent once", async () => {
+  await using db = await freshDatabase({ migrations })
+  const calls = checkpointCalls({ db, writes: writesOfAnyClaim({ db, log }) })
+  const ids = Array.from({ length: 25 }, (_, n) => String(n).padStart(3, "0"))
+  for (const [n, id] of ids.entries()) {
+    const versions = { messages: "1", step: `${n}` }
+    await putCheckpoint(
+      db,
+      undefined,
+      checkpoint(id, { versions, blobs: [json("messages", "1", ["all"]), json("step", `${n}`, n)] }),
+    )
+  }
+  const list = async (fields: object) => {
+    const reply = await calls["checkpoint.list"]?.({ thread_id: threadId, ...fields }, [])
+    const tuples = reply?.fields?.tuples as {
+      checkpoint_id: string
+      blobs: { channel: string; repeated?: boolean }[]
+    }[]
+    const lines = reply?.payload?.map(({ data }) => String(data)) ?? []
+    return { tuples, more: reply?.fields?.more, times: lines.filter((line) => line === '["all"]').length }
+  }
+
+  const first = await list({})
+  const second = await list({ before: first.tuples.at(-1)?.checkpoint_id })
+  const limited = await list({ limit: 20 })
+
+  const newestFirst = ids.toReversed()
+  assert.deepEqual(
+    [first, second].flatMap(({ tuples }) => tuples.map((each) => each.checkpoint_id)),
+    newestFirst,
+  )
+  assert.deepEqual([first.more, second.more, limited.more], [true, undefined, undefined])
+  assert.deepEqual([first.times, second.times, limited.times], [1, 1, 1])
+  const repeated = first.tuples.map(({ blobs }) => blobs.find(({ channel }) => channel === "messages")?.repeated)
+  assert.deepEqual(repeated, [undefined, ...Array(19).fill(true)])
+  assert.ok(first.tuples.every(({ blobs }) => blobs.find(({ channel }) => channel === "step")?.repeated === undefined))
+})
+
+test("C1: a worker's write without a claim is rejected", async () => {
   await using db = await freshDatabase({ migrations })
   const { runId } = await addRunningRun(db)
   const calls = checkpointCalls({ db, writes: writesOfAnyClaim({ db, log }) })

@@ -1,9 +1,9 @@
-/** What several claims write in one transaction, as the arguments of `write_claims` (migrations/functions/checkpoints.sql). Pure. */
+/** The writes of several claims in one transaction, as arguments of `commit_claims` (migrations/functions/checkpoints.sql). Pure. */
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import type { Fence } from "../workers/fence.js"
 import { type CheckpointAddress, type NewCheckpoint, type PendingWrite, replaceEarlier } from "./checkpoint.js"
 
-/** How a run ends, for `finish_run`. */
+/** How a run ends, for `end_run`. */
 export interface Ending {
   readonly threadId: string
   readonly status: "success" | "error" | "interrupted" | "timeout"
@@ -12,10 +12,12 @@ export interface Ending {
   readonly error: string | null
   readonly values: string | null
   readonly interrupts: string | null
-  /** The thread goes with its run, so that nothing needs to be written that goes with it. */
+  /** Whether the thread is deleted with its run, so that writes to it can be left out. */
   readonly deletesThread: boolean
-  /** The run's last events, when it has a log. They are left out when the run is rolled back instead. */
+  /** The run's last events, when it has a log. */
   readonly events: readonly LastEvent[]
+  /** The run's last events if it is rolled back instead. */
+  readonly eventsOfRollback: readonly LastEvent[]
 }
 
 export interface LastEvent {
@@ -25,7 +27,7 @@ export interface LastEvent {
   readonly data: string
 }
 
-/** One thing that a claim writes. */
+/** One write of a claim. */
 export type ClaimWrite =
   | { readonly kind: "checkpoint"; readonly checkpoint: NewCheckpoint }
   | { readonly kind: "writes"; readonly address: CheckpointAddress; readonly writes: readonly PendingWrite[] }
@@ -34,18 +36,18 @@ export type ClaimWrite =
 export interface ClaimBatch {
   /** Undefined for a write of the API, which no claim fences. */
   readonly fence: Fence | undefined
-  /** In the order in which they were asked for; nothing follows an ending. */
+  /** In the order of the requests; nothing follows an ending. */
   readonly writes: readonly ClaimWrite[]
 }
 
-/** The three arguments: two JSON texts, and the bytes to which they point. */
+/** The three arguments: two JSON texts, and the bytes that they point to. */
 export interface ClaimBatchArguments {
   readonly claims: string
   readonly rows: string
   readonly bytes: Buffer
 }
 
-/** About how many bytes a write adds to a batch. */
+/** The approximate number of bytes that a write adds to a batch. */
 export function sizeOf(write: ClaimWrite): number {
   const perRow = 200
   switch (write.kind) {
@@ -60,7 +62,7 @@ export function sizeOf(write: ClaimWrite): number {
   }
 }
 
-/** All bytes travel in one binary parameter: as elements of an array they would be sent as hex, twice the size. */
+/** All bytes are sent in one binary parameter: as elements of an array they would be sent as hex, with twice the size. */
 class Bytes {
   readonly #parts: Buffer[] = []
   #next = 1
@@ -79,11 +81,11 @@ class Bytes {
   }
 }
 
-/** One row for one place, as if they had been saved one by one: a statement may not touch a row twice. */
+/** One row for each place, with the same result as saving them one by one: a statement must not change a row twice. */
 class Rows {
   readonly #rows = new Map<string, object>()
 
-  /** @param isNewer  whether it takes the place of a row that is there */
+  /** @param isNewer  whether it replaces an existing row */
   add(key: readonly unknown[], isNewer: boolean, row: () => object): void {
     const place = key.join("\0")
     if (isNewer || !this.#rows.has(place)) this.#rows.set(place, row())
@@ -108,7 +110,11 @@ export function describeBatch(batches: readonly ClaimBatch[]): ClaimBatchArgumen
       if (write.kind === "writes") addWrites(write, own, { writes, replacing, bytes })
     }
     const end = ending && describeEnding(ending, bytes)
-    for (const { seq, event, data } of ending?.events ?? []) events.push({ claim: n, seq, event, ...bytes.add(data) })
+    const addEvents = (outcome: string, last: readonly LastEvent[] = []) => {
+      for (const { seq, event, data } of last) events.push({ claim: n, outcome, seq, event, ...bytes.add(data) })
+    }
+    addEvents("finished", ending?.events)
+    addEvents("rolled_back", ending?.eventsOfRollback)
     return { n, run_id: fence?.runId, claim_id: fence?.claimId, thread_id: ending?.threadId, ending: end }
   })
   const lists = Object.entries({ checkpoints, blobs, writes, replacing }).map(([name, rows]) => [name, rows.list()])
@@ -116,7 +122,7 @@ export function describeBatch(batches: readonly ClaimBatch[]): ClaimBatchArgumen
   return { claims: JSON.stringify(claims), rows, bytes: bytes.joined() }
 }
 
-/** Undefined for an ending, which is no row. */
+/** The thread of a write; undefined for an ending, which is not a row. */
 function threadOf(write: ClaimWrite): string | undefined {
   if (write.kind === "checkpoint") return write.checkpoint.threadId
   return write.kind === "writes" ? write.address.threadId : undefined

@@ -50,6 +50,7 @@ const ending = ({ threadId }: TestRun, over: Partial<Ending> = {}): Ending => ({
   interrupts: "{}",
   deletesThread: false,
   events: [],
+  eventsOfRollback: [],
   ...over,
 })
 
@@ -59,7 +60,7 @@ const statusOf = async (db: Db, { runId }: TestRun) =>
 const idsOf = async (db: Db, { threadId }: TestRun) =>
   (await findCheckpoints(db, { threadId, checkpointNs: "" })).map(({ checkpointId }) => checkpointId)
 
-/** A promise that resolves when the test says so. */
+/** A promise that the test resolves. */
 function gate() {
   let open: () => void = () => undefined
   const opened = new Promise<void>((resolve) => {
@@ -68,7 +69,7 @@ function gate() {
   return { opened, open: () => open() }
 }
 
-/** A database that counts what is asked of it, fails when it is told to, and answers when `answered` resolves. */
+/** A database that counts statements, fails on demand, and returns results when `answered` resolves. */
 function watched(db: Database) {
   const told = { statements: 0, failures: 0, answered: Promise.resolve() }
   const rows: Db["rows"] = async (statement) => {
@@ -84,7 +85,7 @@ function watched(db: Database) {
   return { told, db: { ...db, rows } as Db }
 }
 
-test("what comes while a batch is under way joins the next one, in order (K1, K2)", async () => {
+test("writes that arrive during a batch join the next one, in order (K1, K2)", async () => {
   await using db = await freshDatabase({ migrations })
   const { told, db: counted } = watched(db)
   const writes = new ClaimWrites({ db: counted, log })
@@ -105,7 +106,7 @@ test("what comes while a batch is under way joins the next one, in order (K1, K2
   assert.equal(await statusOf(db, run), "success")
 })
 
-test("runs that write at one time share a statement, and a claim that was lost harms none of them (K3, K5)", async () => {
+test("concurrent writes of runs share a statement, and a lost claim does not affect the others (K3, K5)", async () => {
   await using db = await freshDatabase({ migrations })
   const { told, db: counted } = watched(db)
   const writes = new ClaimWrites({ db: counted, log })
@@ -133,7 +134,7 @@ test("runs that write at one time share a statement, and a claim that was lost h
   assert.equal(await statusOf(db, one), "running")
 })
 
-test("a write that Postgres refuses fails its own run only, whose end is told of it (K3)", async () => {
+test("a write that Postgres rejects fails only its own run, whose end gets the error (K3)", async () => {
   await using db = await freshDatabase({ migrations })
   const writes = new ClaimWrites({ db, log })
   const [good, bad] = [await addRun(db), await addRun(db)]
@@ -162,7 +163,7 @@ test("a write that Postgres refuses fails its own run only, whose end is told of
   assert.equal(await statusOf(db, bad), "error")
 })
 
-test("writes wait while the database is away, and an end may have been committed unheard (K4)", async () => {
+test("writes wait while the database is unavailable, and an end may have been committed although its response was lost (K4)", async () => {
   await using db = await freshDatabase({ migrations })
   const { told, db: failing } = watched(db)
   const writes = new ClaimWrites({ db: failing, log })
@@ -179,7 +180,7 @@ test("writes wait while the database is away, and an end may have been committed
   assert.equal(written.isRepeated, true)
 })
 
-test("nothing is written for a thread that goes with its run, when it ends at once", async () => {
+test("a stateless run that ends at once writes nothing for its thread", async () => {
   await using db = await freshDatabase({ migrations })
   const writes = new ClaimWrites({ db, log })
   const run = await addRun(db)
@@ -196,7 +197,7 @@ test("nothing is written for a thread that goes with its run, when it ends at on
   assert.equal(left?.n, 0)
 })
 
-test("a write waits for what must be committed first, and for nothing of other runs", async () => {
+test("a write waits for its own run's events, and for nothing of other runs", async () => {
   await using db = await freshDatabase({ migrations })
   const writes = new ClaimWrites({ db, log })
   const [held, free] = [await addRun(db), await addRun(db)]
@@ -218,7 +219,7 @@ test("a write waits for what must be committed first, and for nothing of other r
   assert.deepEqual(await idsOf(db, held), ["b", "a"])
 })
 
-test("a close gives up what cannot be committed", async () => {
+test("a close abandons writes that cannot be committed", async () => {
   await using shared = await freshDatabase({ migrations })
   const run = await addRun(shared)
   const db = openDatabase({ uri: shared.uri, log })
@@ -232,13 +233,13 @@ test("a close gives up what cannot be committed", async () => {
 
   const refused = assert.rejects(attempt.putCheckpoint(checkpoint(run, "a")))
   const waiting = assert.rejects(awayAttempt.putCheckpoint(checkpoint(run, "a")), DatabaseUnavailable)
-  await until(() => told.statements > 0, { what: "a try" })
+  await until(() => told.statements > 0, { what: "a first try" })
   away.close()
 
   await Promise.all([refused, waiting])
 })
 
-test("a quick run whose graph waits for nothing commits once, with its end (K6)", async () => {
+test("a short run whose graph does not wait commits once, with its end (K6)", async () => {
   await using db = await freshDatabase({ migrations })
   const { told, db: counted } = watched(db)
   const writes = new ClaimWrites({ db: counted, log })
@@ -255,7 +256,7 @@ test("a quick run whose graph waits for nothing commits once, with its end (K6)"
   assert.deepEqual(await idsOf(db, run), ["c", "b", "a"])
 })
 
-test("what waits for company goes out without an end, too (K6)", async () => {
+test("delayed writes are also sent when no end follows (K6)", async () => {
   await using db = await freshDatabase({ migrations })
   const writes = new ClaimWrites({ db, log })
   const run = await addRun(db)
@@ -266,7 +267,7 @@ test("what waits for company goes out without an end, too (K6)", async () => {
   assert.deepEqual(await idsOf(db, run), ["a"])
 })
 
-test("a stateless run's end leaves out what goes with its thread, and nothing of other threads", async () => {
+test("a stateless run's end omits writes of its own thread, but not those of other threads", async () => {
   await using db = await freshDatabase({ migrations })
   const writes = new ClaimWrites({ db, log })
   const [run, memory] = [await addRun(db), await addRun(db)]
@@ -280,7 +281,7 @@ test("a stateless run's end leaves out what goes with its thread, and nothing of
   assert.deepEqual(await idsOf(db, memory), ["a"])
 })
 
-test("the end of a run waits for its events, and what comes after it is refused (K5)", async () => {
+test("the end of a run waits for its events, and later writes are rejected (K5)", async () => {
   await using db = await freshDatabase({ migrations })
   const writes = new ClaimWrites({ db, log })
   const run = await addRun(db)
@@ -303,7 +304,7 @@ test("the end of a run waits for its events, and what comes after it is refused 
   await late
 })
 
-test("what waits for a database that is away is given up together, the end with what it ends (K1)", async () => {
+test("while the database is unavailable, a run's end is abandoned together with its writes (K1)", async () => {
   await using shared = await freshDatabase({ migrations })
   const { told, db } = watched(shared)
   told.failures = Number.POSITIVE_INFINITY
@@ -312,7 +313,7 @@ test("what waits for a database that is away is given up together, the end with 
   const attempt = writes.open(run)
 
   const saved = assert.rejects(attempt.putCheckpoint(checkpoint(run, "a")), DatabaseUnavailable)
-  await until(() => told.statements > 0, { what: "a try" })
+  await until(() => told.statements > 0, { what: "a first try" })
   const written = assert.rejects(
     attempt.finish(() => ending(run)),
     DatabaseUnavailable,
@@ -323,7 +324,7 @@ test("what waits for a database that is away is given up together, the end with 
   assert.equal(await statusOf(shared, run), "running")
 })
 
-test("who asks for more than the database takes is told to wait (K7)", async () => {
+test("a caller that writes faster than the database is told to wait (K7)", async () => {
   await using shared = await freshDatabase({ migrations })
   const { told, db } = watched(shared)
   told.failures = 1
@@ -344,7 +345,7 @@ test("who asks for more than the database takes is told to wait (K7)", async () 
   assert.equal(writes.backlog(), undefined)
 })
 
-test("a write whose events could not be logged is not made, and what follows it waits for events of its own (D4)", async () => {
+test("a write whose events could not be logged is not saved, and later writes wait for their own events (D4)", async () => {
   await using db = await freshDatabase({ migrations })
   const writes = new ClaimWrites({ db, log })
   const [run, other] = [await addRun(db), await addRun(db)]
@@ -363,7 +364,7 @@ test("a write whose events could not be logged is not made, and what follows it 
   assert.equal(await statusOf(db, run), "running")
 })
 
-test("a write that comes after its attempt was closed is refused, whatever is under way, and costs no room (K5, K7)", async () => {
+test("a write after the end of its attempt is rejected, also during a batch, and takes no space (K5, K7)", async () => {
   await using shared = await freshDatabase({ migrations })
   const { told, db } = watched(shared)
   const writes = new ClaimWrites({ db, log })
@@ -373,7 +374,7 @@ test("a write that comes after its attempt was closed is refused, whatever is un
   told.answered = answers.opened
 
   const underWay = attempt.putCheckpoint(checkpoint(run, "a"))
-  await until(() => told.statements === 1, { what: "the batch is under way" })
+  await until(() => told.statements === 1, { what: "the batch is sent" })
   attempt.close()
   const blobs = [{ channel: "messages", version: "b", type: "bytes", bytes: Buffer.alloc(40 * 1024 * 1024, "x") }]
   const late = attempt.putCheckpoint(checkpoint(run, "b", { blobs }), { after: events.opened })

@@ -1,15 +1,15 @@
 /**
- * Commits what the attempts of this server write: checkpoints, writes of tasks, and how runs end.
+ * Commits the writes of this server's attempts: checkpoints, writes of tasks, and ends of runs.
  *
- * K1 Writes of a claim are committed in the order in which they were asked for; a claim has one batch under way.
- * K2 A write's promise resolves when it is committed. What comes while a batch is under way joins the next one, so that
- *    many runs, or many steps of a quick one, share a round trip and a commit.
- * K3 A write that Postgres refuses harms nobody else's: its batch is taken apart, and the run that asked for it fails.
- * K4 While the database is away writes wait; the claim decides afterwards whether they still count.
- * K5 A claim that was lost has lost all that waits for it, and one that is closed accepts nothing more.
- * K6 A write for which a graph waits is sent at once, and so is an end; what else is there goes along. Any other waits a
- *    few milliseconds so that more can join its batch: a quick run commits once, with its end.
- * K7 What waits is bounded: `backlog` tells who asks for more to wait.
+ * K1 Writes of a claim are committed in the order of their requests; a claim has one batch at a time.
+ * K2 A write's promise resolves when it is committed. Writes that arrive while a batch is being sent join the next batch, so
+ *    that many runs, or many steps of a fast run, share a round trip and a commit.
+ * K3 A write that Postgres rejects does not affect the writes of other claims: its batch is split, and its own run fails.
+ * K4 While the database is unavailable writes wait; afterwards the claim decides whether they are still valid.
+ * K5 When a claim is lost, all its waiting writes are lost. A closed attempt accepts no more writes.
+ * K6 A write for which a graph waits is sent at once, together with all other waiting writes; so is an end. Any other write
+ *    waits a few milliseconds so that more writes can join its batch: a fast run commits once, with its end.
+ * K7 Waiting writes are bounded: while too many bytes wait, `backlog` returns a promise to wait for.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Db } from "@superstep/toolkit/db/database"
@@ -19,17 +19,17 @@ import { ClaimLost, type Fence } from "../workers/fence.js"
 import { AttemptWrites, type Committer, type QueuedWrite } from "./attempt-writes.js"
 import { type ClaimOutcome, writeClaims } from "./queries.js"
 
-// Two: one batch fills while the other commits. More only makes the batches smaller (docs/performance.md).
-const mostBatches = 2
-// A larger batch would hold up those who wait for the next one.
-const mostBytes = 8 * 1024 * 1024
+// Two: one batch fills while the other commits. More batches would only be smaller (docs/performance.md).
+const maxBatches = 2
+// A larger batch would delay the writes of the next one.
+const maxBytes = 8 * 1024 * 1024
 const retryDelayMs = 200
-// What a database that is away may cost this process; then the workers wait.
-const mostWaitingBytes = 32 * 1024 * 1024
-// About what a node without a model takes, and far less than one with a model.
+// The memory that waiting writes may use while the database is unavailable; above it the workers wait.
+const maxWaitingBytes = 32 * 1024 * 1024
+// About as long as a node without a model takes, and far less than one with a model.
 const gatherMs = 3
 
-/** What one attempt has in a batch. */
+/** One attempt's writes in a batch. */
 interface Share {
   readonly attempt: AttemptWrites
   readonly items: readonly QueuedWrite[]
@@ -53,7 +53,7 @@ export class ClaimWrites implements Committer {
     this.#log = log
   }
 
-  /** An attempt begins: from now on, until it is closed, its writes are accepted. */
+  /** Called when an attempt starts: its writes are accepted until it is closed. */
   open(fence: Fence): AttemptWrites {
     const attempt = new AttemptWrites(fence, this)
     this.#attempts.set(fence.claimId, attempt)
@@ -61,8 +61,8 @@ export class ClaimWrites implements Committer {
   }
 
   /**
-   * The writes of an attempt that a worker names.
-   * @throws ClaimLost  the attempt is over, or was never this server's
+   * Finds the writes of an attempt by a worker's claim.
+   * @throws ClaimLost  the attempt is over, or never belonged to this server
    */
   of({ runId, claimId }: Fence): AttemptWrites {
     const attempt = this.#attempts.get(claimId)
@@ -70,16 +70,16 @@ export class ClaimWrites implements Committer {
     return attempt
   }
 
-  /** What to wait for before more is asked for; undefined while there is room (K7). */
+  /** A promise to wait for before requesting more writes; undefined while there is room (K7). */
   backlog(): Promise<void> | undefined {
-    if (this.#waitingBytes <= mostWaitingBytes) return undefined
+    if (this.#waitingBytes <= maxWaitingBytes) return undefined
     this.#room ??= new Promise((resolve) => {
       this.#onRoom = resolve
     })
     return this.#room
   }
 
-  /** The server stops: what waits is tried once more, and given up when that fails. */
+  /** Called when the server stops: waiting writes are tried once more, and given up when that fails. */
   close(): void {
     this.#isClosed = true
   }
@@ -90,12 +90,12 @@ export class ClaimWrites implements Committer {
 
   count(bytes: number): void {
     this.#waitingBytes += bytes
-    if (bytes > 0 || this.#waitingBytes > mostWaitingBytes / 2) return
+    if (bytes > 0 || this.#waitingBytes > maxWaitingBytes / 2) return
     this.#onRoom()
     this.#room = undefined
   }
 
-  /** Everything of this tick joins the batch, or everything of the next few milliseconds. */
+  /** Schedules a batch at the end of this tick, or with `mayWait` in a few milliseconds. */
   schedule(mayWait: boolean): void {
     if (mayWait) {
       if (this.#gathering === undefined) this.#gathering = setTimeout(() => this.#endGathering(), gatherMs)
@@ -116,7 +116,7 @@ export class ClaimWrites implements Committer {
   }
 
   #writeOn(): void {
-    while (this.#underWay < mostBatches && this.#isAnyDue()) {
+    while (this.#underWay < maxBatches && this.#isAnyDue()) {
       const shares = this.#take()
       if (shares.length === 0) return
       this.#underWay++
@@ -134,10 +134,10 @@ export class ClaimWrites implements Committer {
     return false
   }
 
-  /** What may be sent now: of each attempt as much as is ready. */
+  /** Takes the writes that may be sent now, from each attempt as many as are ready. */
   #take(): Share[] {
     const shares: Share[] = []
-    let room = mostBytes
+    let room = maxBytes
     for (const attempt of this.#attempts.values()) {
       if (attempt.isUnderWay) continue
       const { items, bytes } = attempt.take(room)
@@ -157,7 +157,7 @@ export class ClaimWrites implements Committer {
     }
   }
 
-  /** Waits for the database as long as it takes (K4). */
+  /** Retries until the database is available (K4). */
   async #commit(shares: readonly Share[]): Promise<ClaimOutcome[]> {
     const batch = () =>
       shares.map(({ attempt, items }) => ({
@@ -169,14 +169,15 @@ export class ClaimWrites implements Committer {
         return await writeClaims(this.#db, batch())
       } catch (error) {
         if (!isPassing(error) || (this.#isClosed && !isFirst)) throw error
-        if (isFirst) this.#log.warn({ err: error, claims: shares.length }, "what runs wrote could not be committed yet")
+        if (isFirst)
+          this.#log.warn({ err: error, claims: shares.length }, "writes of runs could not be committed, will retry")
         for (const { items } of shares) for (const item of items) item.isRepeated = true
         await sleep(retryDelayMs)
       }
     }
   }
 
-  /** One of them is refused, and the others are kept (K3). */
+  /** Writes the shares separately after one was rejected, so that the others are kept (K3). */
   async #writeApart(shares: readonly Share[], error: Error): Promise<void> {
     const [only] = shares
     if (!only) return
@@ -189,7 +190,7 @@ export class ClaimWrites implements Committer {
         else await this.#write([{ attempt, items: [item] }])
       }
     } else {
-      this.#log.error({ err: error, run_id: attempt.fence.runId }, "a write of a run was refused")
+      this.#log.error({ err: error, run_id: attempt.fence.runId }, "Postgres rejected a write of a run")
       attempt.failure ??= error
       refuse(only, error)
     }
@@ -207,7 +208,7 @@ function settle(share: Share | undefined, outcome: ClaimOutcome): void {
   refuseAll(share, new ClaimLost(attempt.fence.runId))
 }
 
-/** Refuses these and all that waits behind them. */
+/** Rejects these writes and all later ones of the attempt. */
 function refuseAll(share: Share, error: Error): void {
   refuse(share, error)
   share.attempt.refuseWaiting(error)

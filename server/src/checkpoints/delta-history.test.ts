@@ -1,4 +1,4 @@
-/** C7: what a checkpoint's delta channels are rebuilt from stays as long as the checkpoint does. With real graphs: tests/src/delta-channels.test.ts. */
+/** C7: the data from which a checkpoint's delta channels are rebuilt is kept as long as the checkpoint. With real graphs: tests/src/delta-channels.test.ts. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -12,10 +12,11 @@ import { checkpointCalls } from "./calls.js"
 import { findCheckpoints, hasCheckpoint } from "./queries.js"
 import { DeltaThread, deltaChannels } from "./testing/delta-thread.js"
 
-/** All that a thread's history shows: each checkpoint with its values, texts joined in the order in which they were written. */
+/** A thread's visible history: each checkpoint with its values, texts joined in the order of their writes. */
 async function historyOf(db: Database, threadId: string): Promise<Record<string, string>> {
   const shown: Record<string, string> = {}
-  for (const { checkpointId, checkpointNs, blobs } of await findCheckpoints(db, { threadId })) {
+  for (const { checkpointId, checkpointNs } of await findCheckpoints(db, { threadId })) {
+    const [{ blobs = [] } = {}] = await findCheckpoints(db, { threadId, checkpointNs, checkpointId, limit: 1 })
     const storedAt = (name: string) => blobs.filter(({ channel, type }) => channel === name && type !== "empty")
     const place = { threadId, checkpointNs, checkpointId }
     const channels = deltaChannels.filter((channel) => storedAt(channel).length === 0)
@@ -59,7 +60,7 @@ const runOf = (runIds: readonly string[], turn: number): string => {
   return runId
 }
 
-test("C7: keep_latest keeps what the newest checkpoint is rebuilt from, and shows nothing of it", async () => {
+test("C7: keep_latest keeps the data from which the newest checkpoint is rebuilt, but hides it", async () => {
   await using db = await freshDatabase({ migrations })
   const { thread, threadId } = await conversation(db, 6)
 
@@ -75,7 +76,7 @@ test("C7: keep_latest keeps what the newest checkpoint is rebuilt from, and show
   assert.deepEqual(await historyOf(db, threadId), { " 7a": `7a ${said([1, 2, 3, 4, 5, 6])}q7. notes.` })
 })
 
-test("C7: keep_latest keeps no more than that", async () => {
+test("C7: keep_latest keeps no other data", async () => {
   await using db = await freshDatabase({ migrations })
   const { thread, threadId } = await conversation(db, 6)
   const runId = await thread.addRun()
@@ -104,7 +105,7 @@ test("C7: keep_latest keeps no more than that", async () => {
   )
 })
 
-test("C7: a run in the middle is deleted with its checkpoints, and what was said in it is remembered", async () => {
+test("C7: a deleted run in the middle loses its checkpoints, but later checkpoints keep its messages", async () => {
   await using db = await freshDatabase({ migrations })
   const { threadId, runIds } = await conversation(db, 6)
   const { " 3a": _, " 3b": __, ...rest } = await historyOf(db, threadId)
@@ -115,7 +116,7 @@ test("C7: a run in the middle is deleted with its checkpoints, and what was said
   assert.match(rest[" 6b"] ?? "", /q3\.a3\..* notes\.$/)
 })
 
-test("C7: the newest run is deleted with all that it wrote", async () => {
+test("C7: the newest run is deleted with all its writes", async () => {
   await using db = await freshDatabase({ migrations })
   const { thread, threadId, runIds } = await conversation(db, 3)
   const { " 3a": _, " 3b": __, ...rest } = await historyOf(db, threadId)
@@ -131,7 +132,7 @@ test("C7: the newest run is deleted with all that it wrote", async () => {
   assert.equal(await messagesAt(db, threadId, "4a"), `${said([1, 2])}other.`)
 })
 
-test("C7: what a run that failed had finished stays with the run that went on from it", async () => {
+test("C7: finished writes of a failed run are kept for the run that continued from it", async () => {
   await using db = await freshDatabase({ migrations })
   const { thread, threadId } = await conversation(db, 2)
   const failed = await thread.addRun()
@@ -143,7 +144,7 @@ test("C7: what a run that failed had finished stays with the run that went on fr
   assert.equal(await messagesAt(db, threadId, "3a"), `${said([1, 2])}half.rest.`)
 })
 
-test("C7: a run is deleted while another one has begun at its end and has saved nothing yet", async () => {
+test("C7: a run is deleted while another one has started from its end and has saved nothing yet", async () => {
   await using db = await freshDatabase({ migrations })
   const { thread, threadId, runIds } = await conversation(db, 3)
   const running = await thread.addRun("running")
@@ -154,7 +155,7 @@ test("C7: a run is deleted while another one has begun at its end and has saved 
   assert.equal(await messagesAt(db, threadId, "4a"), `${said([1, 2, 3])}q4.`)
 })
 
-test("C7: a copy of a pruned thread has all that it is rebuilt from", async () => {
+test("C7: a copy of a pruned thread has all data from which it is rebuilt", async () => {
   await using db = await freshDatabase({ migrations })
   const { threadId } = await conversation(db, 4)
   await keepLatestCheckpoints(db, threadId)
@@ -176,7 +177,7 @@ test("a thread without delta channels is pruned to the newest checkpoint of each
   assert.deepEqual(rows, [{ checkpoint_id: "3b", parent_checkpoint_id: null }])
 })
 
-test("a worker's call gets stored values and writes, line by line, and nothing for a checkpoint that is not to be seen", async () => {
+test("a worker's call gets stored values and writes, line by line, and nothing for a hidden checkpoint", async () => {
   await using db = await freshDatabase({ migrations })
   const { threadId } = await conversation(db, 2)
   await keepLatestCheckpoints(db, threadId)
@@ -220,7 +221,7 @@ function chance(seed: number) {
   }
 }
 
-/** Forks, subgraphs, snapshots and runs as they come. */
+/** Forks, subgraphs, snapshots and runs in random order. */
 async function randomThread(db: Database, seed: number) {
   const upTo = chance(seed)
   const thread = await DeltaThread.create(db)
@@ -240,7 +241,7 @@ async function randomThread(db: Database, seed: number) {
   return { threadId: thread.threadId, runIds, upTo }
 }
 
-test("C7: whatever is removed, the checkpoints that stay have their values", async () => {
+test("C7: after any removals, the remaining checkpoints have their values", async () => {
   await using db = await freshDatabase({ migrations })
   for (let seed = 1; seed <= seeds; seed++) {
     const { threadId, runIds, upTo } = await randomThread(db, seed)

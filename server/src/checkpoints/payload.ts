@@ -1,8 +1,8 @@
-/** How bytes of the database travel as payload lines (protocol/worker, "checkpoints"). */
+/** Converts between bytes of the database and payload lines (protocol/worker, "checkpoints"). */
 
 const newline = 0x0a
 
-/** The bytes behind a payload line; null for an empty channel. */
+/** The bytes of a payload line; null for an empty channel. */
 export function fromLine(type: string, line: Buffer): Buffer | null {
   if (type === "json") return line
   if (type === "empty") return null
@@ -16,5 +16,5 @@ export function toLine(type: string, bytes: Buffer | null): string | Buffer {
   return bytes.includes(newline) ? onOneLine(bytes) : bytes
 }
 
-// Another tool may have saved indented JSON. A text inside JSON never holds a raw line break, so each is white space.
+// Another tool may have saved indented JSON. Strings in JSON never contain raw line breaks, so each one is white space.
 const onOneLine = (json: Buffer): string => json.toString("utf8").replaceAll("\n", " ")

@@ -1,4 +1,4 @@
-/** What a worker wants to save, from fields and payload lines (protocol/worker, "checkpoints"). Pure. */
+/** Parses a worker's writes from fields and payload lines (protocol/worker, "checkpoints"). Pure. */
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { z } from "zod"
 import type { Blob, NewCheckpoint, PendingWrite } from "./checkpoint.js"

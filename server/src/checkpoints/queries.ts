@@ -2,23 +2,26 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import type { WaitingRun } from "../servers/server.js"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import type { CheckpointAddress, CheckpointTuple, NewCheckpoint, PendingWrite } from "./checkpoint.js"
 import { type ClaimBatch, type ClaimWrite, describeBatch } from "./claim-batch.js"
 
-/** What became of a claim's part of a batch; `claim_lost`: nothing of it was written. */
+/** The result of a claim's part of a batch; `claim_lost`: nothing of it was written. */
 export interface ClaimOutcome {
   /** The claim's place in the batch. */
   readonly claim: number
   readonly outcome: "held" | "claim_lost" | "finished" | "rolled_back"
   /** Servers with clients of a run that is over. */
   readonly watched_by: readonly string[]
+  /** The run of its thread that can start now; null unless the run is over. */
+  readonly waiting: WaitingRun | null
 }
 
-/** Writes what several claims have to write, each fenced, in one round trip and one transaction (C1, C2). */
+/** Writes the batches of several claims, each fenced, in one round trip and one transaction (C1, C2). */
 export const writeClaims = (db: Db, batches: readonly ClaimBatch[]): Promise<ClaimOutcome[]> => {
   const { claims, rows, bytes } = describeBatch(batches)
-  return db.rows<ClaimOutcome>(sql`select * from write_claims(${claims}, ${rows}, ${bytes})`)
+  return db.rows<ClaimOutcome>(sql`select * from commit_claims(${claims}, ${rows}, ${bytes})`)
 }
 
 /**
@@ -45,7 +48,7 @@ async function writeOne(db: Db, fence: Fence | undefined, write: ClaimWrite): Pr
   if (fence && row?.outcome === "claim_lost") throw new ClaimLost(fence.runId)
 }
 
-/** Whether a thread has a checkpoint, as a state that can be read and begun at. */
+/** Whether a thread has a checkpoint that can be read and continued from. */
 export const hasCheckpoint = async (db: Db, { threadId, checkpointNs, checkpointId }: CheckpointAddress) => {
   const row = await db.row<{ found: boolean }>(sql`
     select exists (select from checkpoints where thread_id = ${threadId} and checkpoint_ns = ${checkpointNs}
@@ -79,10 +82,18 @@ interface PartRow {
   readonly task_path: string
   readonly idx: number
   readonly bytes: Buffer | null
+  readonly is_repeated: boolean
 }
 
-/** Checkpoints with their blobs and pending writes, newest first, all as of one moment (C3). */
+/**
+ * Checkpoints with their blobs and pending writes, newest first, all in one snapshot (C3). A value that several of them refer to is
+ * read once, for the newest.
+ */
 export async function findCheckpoints(db: Db, query: CheckpointQuery): Promise<CheckpointTuple[]> {
+  const isOne = query.limit === 1
+  const isRepeated = isOne
+    ? sql`false`
+    : sql`row_number() over (partition by f.checkpoint_ns, b.channel, b.version order by f.checkpoint_id desc) > 1`
   const rows = await db.rows<PartRow>(sql`
     with found as materialized (
       select checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata from checkpoints
@@ -90,19 +101,24 @@ export async function findCheckpoints(db: Db, query: CheckpointQuery): Promise<C
       order by checkpoint_id desc limit ${query.limit ?? null}
     )
     select 'checkpoint' as part, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint::text, metadata::text,
-      '' as channel, '' as version, '' as type, '' as task_id, '' collate "C" as task_path, 0 as idx, null::bytea as bytes
+      '' as channel, '' as version, '' as type, '' as task_id, '' collate "C" as task_path, 0 as idx, null::bytea as bytes,
+      false as is_repeated
     from found
     union all
-    select 'blob', f.checkpoint_ns, f.checkpoint_id, null, null, null, b.channel, b.version, b.type, '', '', 0, b.blob
-    from found f cross join jsonb_each_text(f.checkpoint -> 'channel_versions') as v (channel, version)
-      join checkpoint_blobs b on b.thread_id = ${query.threadId} and b.checkpoint_ns = f.checkpoint_ns
-        and b.channel = v.channel and b.version = v.version
+    select 'blob', checkpoint_ns, checkpoint_id, null, null, null, channel, version, type, '', '', 0,
+      case when not is_repeated then blob end, is_repeated
+    from (
+      select f.checkpoint_ns, f.checkpoint_id, b.channel, b.version, b.type, b.blob, ${isRepeated} as is_repeated
+      from found f cross join jsonb_each_text(f.checkpoint -> 'channel_versions') as v (channel, version)
+        join checkpoint_blobs b on b.thread_id = ${query.threadId} and b.checkpoint_ns = f.checkpoint_ns
+          and b.channel = v.channel and b.version = v.version
+    ) as blobs
     union all
     select 'write', f.checkpoint_ns, f.checkpoint_id, null, null, null, w.channel, '', w.type, w.task_id, w.task_path,
-      w.idx, w.blob
+      w.idx, w.blob, false
     from found f join checkpoint_writes w on w.thread_id = ${query.threadId} and w.checkpoint_ns = f.checkpoint_ns
       and w.checkpoint_id = f.checkpoint_id
-    order by checkpoint_id desc, task_path, task_id, idx`)
+    order by checkpoint_id desc, task_path, task_id, idx, channel`)
   return assembled(rows)
 }
 
@@ -117,9 +133,9 @@ const conditions = ({ threadId, checkpointNs, checkpointId, before, filter }: Ch
 function assembled(rows: readonly PartRow[]): CheckpointTuple[] {
   const tuples = new Map<string, CheckpointTuple>()
   for (const row of rows) if (row.part === "checkpoint") tuples.set(placeOf(row), emptyTuple(row))
-  for (const { channel, version, type, bytes, ...row } of rows) {
+  for (const { channel, version, type, bytes, is_repeated: isRepeated, ...row } of rows) {
     const tuple = tuples.get(placeOf(row))
-    if (row.part === "blob") tuple?.blobs.push({ channel, version, type, bytes })
+    if (row.part === "blob") tuple?.blobs.push({ channel, version, type, bytes, isRepeated })
     if (row.part === "write") {
       const { task_id: taskId, task_path: taskPath, idx } = row
       tuple?.writes.push({ taskId, taskPath, idx, channel, type, bytes: bytes ?? Buffer.alloc(0) })

@@ -40,7 +40,7 @@ async function longThread(db: Database) {
   return { threadId: thread.threadId, middle: runIds[1] ?? "", newest: id(steps - 1) }
 }
 
-/** Copies of a thread under other ids: in a table of two pages, to read all of it is the cheaper way. */
+/** Copies of a thread under other ids: Postgres would scan a table of only two pages. */
 async function addOthers(db: Database, threadId: string): Promise<void> {
   const others = sql`(select 'other ' || n as thread_id from generate_series(1, 40) as n)`
   for (const table of tables.map(identifier)) {
@@ -59,7 +59,7 @@ async function rowsPerStep(db: Database, { threadId, middle, newest }: Awaited<R
   return [history, deletion, pruning].map((count) => Math.ceil(count / steps))
 }
 
-test("a read, a deletion and a pruning read a few rows for each checkpoint, whatever the planner knows", async () => {
+test("a read, a deletion and a pruning read a few rows for each checkpoint, with any statistics of the planner", async () => {
   await using db = await freshDatabase({ migrations })
   const analyze = () => db.run(sql`analyze checkpoints, checkpoint_blobs, checkpoint_writes`)
 
@@ -72,7 +72,7 @@ test("a read, a deletion and a pruning read a few rows for each checkpoint, what
   await analyze()
   const withStatistics = await rowsPerStep(db, known)
 
-  // 21 at most, and in proportion to the thread: a lookup that is not by key reads 45 and more, and that grows with it.
+  // The measured maximum is 21. A lookup without a key reads 45 or more, growing with the thread.
   const all = { withoutStatistics, withThoseOfOthers, withStatistics }
   assert.ok(Math.max(...Object.values(all).flat()) <= 25, JSON.stringify(all))
 })

@@ -1,24 +1,27 @@
 /**
- * Fires crons when they are due. It sleeps on one timer until the next due time, and looks again when a plan or the
- * serving revision changes, after a lost connection, and once in a while in case a notification was lost or the
- * database's clock runs differently from ours. One pass runs at a time; `stop` waits for it.
+ * Fires crons when they are due. It sleeps on one timer until the next due time. It also looks when a plan or the serving
+ * revision changes, after a lost connection, and regularly, in case a notification was lost or the database's clock differs
+ * from ours. One pass runs at a time; `stop` waits for it.
  */
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Runs } from "../runs/operations.js"
 import { fireCron } from "./firing.js"
-import { type DueCron, findDueCrons, nextDueMs } from "./queries.js"
+import { type DueCron, giveBackCron, nextDueMs, takeDueCrons } from "./queries.js"
 
-// Crons are due to the minute; a sweep is only the safety net, and a server that sleeps should ask little.
-const usualSweepMs = 60_000
+// Crons are due to the minute; a sweep is only a safety net, and an idle server should send few statements.
+const defaultSweepMs = 60_000
 
-// After a failure: soon, since a due time waits, and not at once, since the database may be away.
+// After a failure: soon, since a cron is due, but not at once, since the database may be unavailable.
 const retryMs = 5_000
 
-// Many are due at a full hour. Several at a time, few enough to leave connections for requests.
+// Many crons are due at a full hour: fire several at a time, but few enough to leave connections for requests.
 const atATime = 4
 
-// So many that fail for reasons of their own in one pass are hardly that.
-const mostFailures = 100
+// Firing takes some milliseconds. If a server is killed meanwhile, its crons are delayed by this time.
+const holdMs = 10_000
+
+// So many failures in one pass probably have a common cause.
+const maxFailures = 100
 
 export class CronLoop {
   readonly #runs: Runs
@@ -29,7 +32,7 @@ export class CronLoop {
   #isWoken = false
   #isStopped = false
 
-  constructor(runs: Runs, { sweepMs = usualSweepMs }: { sweepMs?: number } = {}) {
+  constructor(runs: Runs, { sweepMs = defaultSweepMs }: { sweepMs?: number } = {}) {
     this.#runs = runs
     this.#sweepMs = sweepMs
   }
@@ -44,7 +47,7 @@ export class CronLoop {
     this.wake()
   }
 
-  /** Something may be due: looks now, or once more when it is looking already. */
+  /** Looks for due crons now; if a pass is running, it looks once more afterwards. */
   wake(): void {
     this.#isWoken = true
     if (this.#isStopped) return
@@ -54,7 +57,7 @@ export class CronLoop {
     })
   }
 
-  /** Fires nothing more; resolves when the pass under way is over. */
+  /** Stops firing; resolves when the present pass is over. */
   async stop(): Promise<void> {
     this.#isStopped = true
     clearTimeout(this.#timer)
@@ -66,33 +69,37 @@ export class CronLoop {
     const { db, claimer, log } = this.#runs
     let sleepMs = this.#sweepMs
     try {
-      // One that failed is due still: it waits for the retry, and those behind it need not.
+      // A failed cron is still due. It waits for the retry, while later crons are fired.
       const failed: string[] = []
       while (this.#isWoken && !this.#isStopped) {
         this.#isWoken = false
-        const due = await findDueCrons(db, claimer.revisionId, { limit: atATime, except: failed })
+        const due = await takeDueCrons(db, claimer.revisionId, { limit: atATime, except: failed, holdMs })
         const fired = await Promise.all(due.map((cron) => this.#fire(cron)))
-        // They are many when it is not the cron's fault, as when the database is away.
+        // Many failures have a common cause, such as an unavailable database.
         failed.push(...due.filter((_, n) => !fired[n]).map(({ cron_id }) => cron_id))
-        if (failed.length >= mostFailures) break
+        if (failed.length >= maxFailures) break
         if (due.length > 0) this.#isWoken = true
       }
       if (failed.length > 0) throw new Error(`${failed.length} crons could not be fired`)
       sleepMs = Math.min(sleepMs, (await nextDueMs(db, claimer.revisionId)) ?? sleepMs)
     } catch (err) {
       sleepMs = Math.min(sleepMs, retryMs)
-      log.warn({ err }, "crons that are due wait for the next try")
+      log.warn({ err }, "due crons could not be read, will retry")
     }
     this.#sleep(sleepMs)
   }
 
-  /** @returns whether it is done with */
+  /** @returns whether the cron was handled */
   async #fire(cron: DueCron): Promise<boolean> {
     try {
       await fireCron(this.#runs, cron)
       return true
     } catch (err) {
-      this.#runs.log.warn({ err, cron_id: cron.cron_id }, "a cron could not be fired")
+      this.#runs.log.warn({ err, cron_id: cron.cron_id }, "the run of a cron could not be created")
+      // If this fails too, other servers can take the cron after `holdMs`.
+      await giveBackCron(this.#runs.db, cron).catch((err: unknown) =>
+        this.#runs.log.debug({ err }, "a cron could not be released, other servers skip it for some seconds"),
+      )
       return false
     }
   }

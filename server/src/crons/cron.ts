@@ -1,11 +1,11 @@
-/** What a cron is: a run's body, and when to create it. Pure. */
+/** The model of a cron: a run's body, and when to create the run. Pure. */
 import { RawJson } from "@superstep/toolkit/http/json"
 
 /** A row of `crons`. */
 export interface CronRow {
   readonly cron_id: string
   readonly assistant_id: string
-  /** Null: each run gets a thread of its own. */
+  /** Null: each run gets its own thread. */
   readonly thread_id: string | null
   readonly on_run_completed: "delete" | "keep" | null
   readonly end_time: Date | null
@@ -19,11 +19,11 @@ export interface CronRow {
   readonly metadata: string
   readonly next_run_date: Date | null
   readonly enabled: boolean
-  /** Why the server disabled it; null when a person did, and when it is enabled. */
+  /** Why the server disabled the cron; null when a client did, or when it is enabled. */
   readonly disabled_reason: string | null
 }
 
-/** The fields of a cron, in the order in which they are shown; a search may select some. */
+/** The fields of a cron, in the order of output; a search may select some. */
 export const cronFields = [
   "cron_id",
   "assistant_id",
@@ -45,7 +45,7 @@ export type CronField = (typeof cronFields)[number]
 
 const jsonFields: readonly CronField[] = ["payload", "metadata"]
 
-/** A Cron resource (agent-server-api §2.9), with what says why it does not fire any more. */
+/** A Cron resource (agent-server-api §2.9), with the reason if it does not fire any more. */
 export function renderCron(row: CronRow, select: readonly CronField[] = cronFields): Record<string, unknown> {
   const shown = cronFields.filter((field) => select.includes(field))
   return Object.fromEntries(

@@ -5,7 +5,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { migrations } from "../testing/test-server.js"
 import { agent, type Cron, created, cronOf, newThread, startHttp } from "./testing/cron.js"
 
-test("a cron is shown as it was asked for, with the time when it is due next", async () => {
+test("a cron has the requested fields and its next due time", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db)
   const { assistant_id } = (await http.send("POST", "/runs", { assistant_id: "agent" })).json as {
@@ -51,7 +51,7 @@ test("a cron is shown as it was asked for, with the time when it is due next", a
   assert.equal(http.server.workers.started.length, 1, "creating a cron fires nothing")
 })
 
-test("a patch changes what it names: null takes away, metadata is merged, the next due time is worked out anew", async () => {
+test("a patch changes the given fields: null removes, metadata is merged, the next due time is computed again", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db)
   const { cron_id } = await created(http, {
@@ -86,7 +86,7 @@ test("a patch changes what it names: null takes away, metadata is merged, the ne
   assert.equal((await http.send("PATCH", `/runs/crons/${cron_id}`, {})).status, 404)
 })
 
-test("a search finds by assistant, thread, state and exact metadata, in order and by pages", async () => {
+test("a search filters by assistant, thread, state and exact metadata, sorts and pages", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db)
   const threadId = await newThread(http)
@@ -121,7 +121,7 @@ test("a search finds by assistant, thread, state and exact metadata, in order an
   assert.deepEqual(json, [{ cron_id: three.cron_id, enabled: true }])
 })
 
-test("what is malformed is refused with a sentence, and changes nothing", async () => {
+test("invalid requests are rejected with a message, and change nothing", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db)
   const threadId = await newThread(http)

@@ -5,7 +5,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { onBehalfOf } from "../auth/caller.js"
-import { activate } from "../serving/routes.js"
+import { activate } from "../serving/activation.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
 import { prepareCron } from "./operations.js"
 import { newCron } from "./schema.js"
@@ -21,7 +21,7 @@ import {
   startHttp,
 } from "./testing/cron.js"
 
-test("a due cron creates a stateless run that knows its cron, and nothing is left of it", async () => {
+test("a due cron creates a stateless run with its cron_id, which is deleted after its end", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db)
   const cron = await created(http, { ...hourly, metadata: { team: "a" }, context: { tone: "dry" } })
@@ -44,7 +44,7 @@ test("a due cron creates a stateless run that knows its cron, and nothing is lef
   assert.ok(new Date(String(next_run_date)) > new Date())
 })
 
-test("a cron's runs are told who created it", async () => {
+test("a cron's runs get the user who created the cron", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db)
   const user = { identity: "ada", display_name: "Ada", is_authenticated: true, permissions: ["plan"] }
@@ -61,7 +61,7 @@ test("a cron's runs are told who created it", async () => {
   run?.done()
 })
 
-test("a cron that keeps its runs leaves their threads", async () => {
+test("a cron that keeps its runs keeps their threads", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db)
   const cron = await created(http, { ...hourly, on_run_completed: "keep" })
@@ -69,13 +69,13 @@ test("a cron that keeps its runs leaves their threads", async () => {
   await makeDue(db, cron.cron_id)
   const [run] = await startedRuns(http.server, 1)
   run?.done({ values: '{"n":2}' })
-  await until(async () => (await runsOf(db, cron.cron_id))[0]?.status === "success", { what: "the run is over" })
+  await until(async () => (await runsOf(db, cron.cron_id))[0]?.status === "success", { what: "the run has ended" })
 
   const thread = (await http.send("GET", `/threads/${run?.order.threadId}`)).json as Record<string, unknown>
   assert.deepEqual(thread.values, { n: 2 })
 })
 
-test("a cron of a thread runs on it, one run after the other", async () => {
+test("a cron of a thread runs on it, one run after another", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db)
   const threadId = await newThread(http)
@@ -94,7 +94,7 @@ test("a cron of a thread runs on it, one run after the other", async () => {
   assert.deepEqual([first?.order.threadId, second?.order.threadId], [threadId, threadId])
 })
 
-test("several servers fire a due time once (CR1)", async () => {
+test("several servers create one run per due time (CR1)", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db)
   await using two = await startTestServer(db)
@@ -105,14 +105,38 @@ test("several servers fire a due time once (CR1)", async () => {
 
   await db.run(sql`update crons set next_run_date = now()`)
   for (const server of [http.server, two, three]) server.crons.wake()
-  await until(async () => !(await db.row(sql`select 1 from crons where next_run_date <= now()`)), { what: "all fired" })
-  // Each server's pass is over before it is asked to look once more, and finds nothing.
+  await until(async () => !(await db.row(sql`select 1 from crons where next_run_date <= now()`)), {
+    what: "no cron is due",
+  })
+  // Each server has finished its pass before it polls again, and finds nothing.
   for (const server of [http.server, two, three]) await server.crons.stop()
 
   for (const { cron_id } of crons) assert.equal((await runsOf(db, cron_id)).length, 1)
 })
 
-test("due times that nobody could fire are made up for by one run (CR2)", async () => {
+test("a server does not wait for crons that other servers hold, and takes over those of a dead server (CR1)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startHttp(db)
+  const [locked, taken, free] = [await created(http, hourly), await created(http, hourly), await created(http, hourly)]
+  await db.run(sql`update crons set taken_until = now() + interval '1 hour' where cron_id = ${taken.cron_id}`)
+
+  await db.transaction(async (tx) => {
+    await tx.run(sql`select from crons where cron_id = ${locked.cron_id} for update`)
+    for (const { cron_id } of [taken, free]) await makeDue(db, cron_id)
+    await db.run(sql`select pg_notify('crons_changed', '')`)
+    await startedRuns(http.server, 1)
+  })
+  const firedFirst = [(await runsOf(db, free.cron_id)).length, (await runsOf(db, taken.cron_id)).length]
+  // The other server's hold has expired.
+  await db.run(sql`update crons set taken_until = now() - interval '1 second' where cron_id = ${taken.cron_id}`)
+  http.server.crons.wake()
+  await startedRuns(http.server, 2)
+
+  assert.deepEqual(firedFirst, [1, 0])
+  assert.equal((await runsOf(db, taken.cron_id)).length, 1)
+})
+
+test("due times that passed without a server are replaced by one run (CR2)", async () => {
   await using db = await freshDatabase({ migrations })
   let cronId = ""
   {
@@ -125,17 +149,17 @@ test("due times that nobody could fire are made up for by one run (CR2)", async 
   await startedRuns(server, 1)
 
   const late = () => db.row(sql`select 1 from crons where next_run_date > now() and cron_id = ${cronId}`)
-  await until(late, { what: "the next due time is ahead" })
+  await until(late, { what: "the next due time is in the future" })
   assert.equal((await runsOf(db, cronId)).length, 1)
 })
 
-test("a kill comes before the due time is taken and the run created, or after both (CR1)", async () => {
+test("a kill cannot separate taking the due time from creating the run (CR1)", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db, { slots: 0 })
   await http.server.crons.stop()
   const doomed = await startTestServer(db)
   const { cron_id } = await created(http, { ...hourly, on_run_completed: "keep" })
-  // The insert of a run fails, as it does when the server is gone before the commit.
+  // The insert of a run fails, as if the server died before the commit.
   await db.run(sql`alter table runs add constraint no_more_runs check (false) not valid`)
   await makeDue(db, cron_id)
   doomed.crons.wake()
@@ -151,7 +175,7 @@ test("a kill comes before the due time is taken and the run created, or after bo
   assert.equal((await runsOf(db, cron_id)).length, 1)
 })
 
-test("only a server that may execute runs fires (CR3)", async () => {
+test("only a server of the active revision creates runs of crons (CR3)", async () => {
   await using db = await freshDatabase({ migrations })
   await using old = await startHttp(db, { revisionId: "old" })
   await using coming = await startTestServer(db, { revisionId: "coming" })
@@ -169,7 +193,7 @@ test("only a server that may execute runs fires (CR3)", async () => {
   assert.equal(coming.workers.started.length, 1)
 })
 
-test("a cron whose thread or assistant is gone is disabled, and says why (CR4)", async () => {
+test("a cron whose thread or assistant was deleted is disabled with the reason (CR4)", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db)
   const threadId = await newThread(http)
@@ -200,7 +224,7 @@ test("a cron whose thread or assistant is gone is disabled, and says why (CR4)",
   assert.ok((again.json as Cron).next_run_date)
 })
 
-test("a cron whose run is refused is skipped until it is due again (CR4)", async () => {
+test("a cron whose run is rejected is skipped until it is due again (CR4)", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db)
   const threadId = await newThread(http)
@@ -213,7 +237,7 @@ test("a cron whose run is refused is skipped until it is due again (CR4)", async
   const isAhead = () => db.row(sql`select 1 from crons where cron_id = ${cron_id} and next_run_date > now()`)
 
   await makeDue(db, cron_id)
-  await until(isAhead, { what: "the due time is passed over" })
+  await until(isAhead, { what: "the due time is skipped" })
   assert.deepEqual(await runsOf(db, cron_id), [])
   http.server.workers.started[0]?.done()
   await until(
@@ -229,7 +253,7 @@ test("a cron whose run is refused is skipped until it is due again (CR4)", async
   assert.equal((await cronOf(http, cron_id)).enabled, true)
 })
 
-test("a cron does not fire while it is disabled, nor after its end", async () => {
+test("a cron creates no run while it is disabled or after its end", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db)
   const disabled = await created(http, { ...hourly, enabled: false })
@@ -238,7 +262,7 @@ test("a cron does not fire while it is disabled, nor after its end", async () =>
 
   await db.run(sql`update crons set end_time = now() - interval '1 hour', next_run_date = now() - interval '2 hours'
     where cron_id = ${ended.cron_id}`)
-  await until(async () => (await cronOf(http, ended.cron_id)).next_run_date === null, { what: "it has ended" })
+  await until(async () => (await cronOf(http, ended.cron_id)).next_run_date === null, { what: "the cron has ended" })
 
   assert.equal(disabled.next_run_date, null)
   assert.equal(over.next_run_date, null)
@@ -246,10 +270,10 @@ test("a cron does not fire while it is disabled, nor after its end", async () =>
   assert.equal(http.server.workers.started.length, 0)
 })
 
-test("crons that cannot be fired do not keep those behind them from firing", async () => {
+test("crons that fail do not block later ones", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db)
-  // As a fault of ours would: their runs cannot be inserted, and nobody foresaw it.
+  // Simulates a bug: inserting their runs fails with an unexpected error.
   await db.run(sql`alter table runs add constraint no_such_runs check (metadata ->> 'team' is distinct from 'lost')`)
   const lost = { ...hourly, metadata: { team: "lost" } }
   for (let n = 0; n < 5; n++) await makeDue(db, (await created(http, lost)).cron_id, "1 hour")
@@ -263,7 +287,7 @@ test("crons that cannot be fired do not keep those behind them from firing", asy
   assert.equal(waiting.length, 5)
 })
 
-test("a change may not give a cron a webhook that can never be called", async () => {
+test("an update with a forbidden webhook is rejected", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startHttp(db)
   const { cron_id } = await created(http)

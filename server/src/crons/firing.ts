@@ -6,13 +6,13 @@ import type { NewRunBody } from "../runs/schema.js"
 import { type DueCron, disableCron, findNeeds, takeDueTime } from "./queries.js"
 import { nextRunDate } from "./schedule.js"
 
-/** Another server has fired it, or a person changed it in this moment. */
+/** Another server has fired the cron, or a client changed it at this moment. */
 class DueTimeTaken extends Conflict {}
 
 /**
  * Fires a cron once for its due time, however many servers try (CR1), and however many due times were missed (CR2).
- * A cron whose run cannot be created is skipped until it is due again; one that never can is disabled (CR4).
- * @throws Unavailable  or what is no known error: the due time stays as it is, to be tried again
+ * A cron whose run cannot be created is skipped until it is due again; if it can never be created, the cron is disabled (CR4).
+ * @throws Unavailable  or an unknown error: the due time stays, to be tried again
  */
 export async function fireCron(runs: Runs, cron: DueCron): Promise<void> {
   const { db, log, claimer } = runs
@@ -24,21 +24,21 @@ export async function fireCron(runs: Runs, cron: DueCron): Promise<void> {
   }
   try {
     const run = await createRun(runs, {
-      // What it may do was asked when it was created; access rules may change without ending what they once allowed.
+      // Access was checked when the cron was created; a later change of the rules does not stop it.
       caller: onBehalfOf(cron.created_by === null ? undefined : JSON.parse(cron.created_by)),
       threadId: cron.thread_id ?? undefined,
       body: bodyOf(cron),
-      commitWith: (insert) =>
+      within: (insert) =>
         db.transaction(async (tx) => {
           if (!(await takeDueTime(tx, firing))) throw new DueTimeTaken("taken")
           return insert(tx)
         }),
     })
-    log.info({ cron_id: cron.cron_id, run_id: run.run_id, thread_id: run.thread_id }, "cron fired")
+    log.info({ cron_id: cron.cron_id, run_id: run.run_id, thread_id: run.thread_id }, "cron created a run")
   } catch (error) {
     if (error instanceof DueTimeTaken) return
     if (!(error instanceof KnownError) || error instanceof Unavailable) throw error
-    // Where the run was refused before it was inserted, the due time is still there.
+    // If the run was rejected before it was inserted, the due time has not been taken yet.
     await takeDueTime(db, firing)
     await skip(runs, cron, error)
   }
@@ -51,7 +51,7 @@ async function skip({ db, log }: Runs, cron: DueCron, error: KnownError): Promis
   log.warn({ cron_id: cron.cron_id, code: error.code, detail: reason ?? error.message }, what)
 }
 
-/** Why a cron can never fire again; undefined when it may, such as one whose graph this revision could not load. */
+/** Why a cron can never fire again; undefined when it may, for example when this revision could not load its graph. */
 async function lostNeed(db: Runs["db"], cron: DueCron): Promise<string | undefined> {
   const { hasAssistant, hasThread } = await findNeeds(db, cron)
   if (!hasAssistant) return `the assistant ${cron.assistant_id} does not exist any more`
@@ -59,7 +59,7 @@ async function lostNeed(db: Runs["db"], cron: DueCron): Promise<string | undefin
   return undefined
 }
 
-/** The body of the run: what was asked for when the cron was created, in the words of this run's route. */
+/** The body of the run: the cron's payload, in the form of the route that creates runs. */
 function bodyOf(cron: DueCron): NewRunBody {
   const payload = JSON.parse(cron.payload)
   const metadata = { ...payload.metadata, cron_id: cron.cron_id }

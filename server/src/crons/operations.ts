@@ -1,11 +1,12 @@
-/** What can be done with crons: the one way in for routes and tests. What they do by themselves is in `firing.ts`. */
+/** Operations on crons: the only entry point for routes and tests. Firing is in `firing.ts`. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
+import type { Hints } from "@superstep/toolkit/db/hints"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as uuidv7 } from "uuid"
 import { assistantIdOf } from "../assistants/assistant.js"
+import { usableAssistant } from "../assistants/operations.js"
 import type { Caller } from "../auth/caller.js"
 import type { Page } from "../http/pagination.js"
-import { assistantFor } from "../runs/preparation.js"
 import { getThread } from "../threads/operations.js"
 import { acceptedWebhook, type UrlRules } from "../webhooks/url-rules.js"
 import type { Workers } from "../workers/port.js"
@@ -24,21 +25,25 @@ import {
 import { nextRunDate } from "./schedule.js"
 import { type CronCountBody, type CronPatchBody, type CronSearchBody, type NewCronBody, payloadOf } from "./schema.js"
 
-/** What the operations stand on. */
+/** What the operations need. */
 export interface Crons {
   readonly db: Database
   readonly webhooks: UrlRules
   readonly workers: Pick<Workers, "report">
+  readonly hints: Pick<Hints, "send">
 }
+
+/** Wakes the servers that sleep until the next cron is due. Call it after the commit. */
+export const tellCronsChanged = ({ hints }: Pick<Crons, "hints">): void => hints.send("crons_changed")
 
 const noCron = (cronId: string) => new NotFound(`Cron with ID ${cronId} not found`)
 
 /**
- * Asks whether the caller may create a cron. It fires first at the next due time, never at once.
- * @param threadId  undefined: each of its runs gets a thread of its own
- * @returns what creates it
+ * Checks whether the caller may create a cron. A cron first fires at its next due time, never at once.
+ * @param threadId  undefined: each of its runs gets its own thread
+ * @returns a function that creates it
  * @throws NotFound      no such assistant or thread
- * @throws InvalidInput  its webhook can never be called
+ * @throws InvalidInput  the webhook is not allowed
  */
 export async function prepareCron(
   { db, workers, webhooks }: Crons,
@@ -56,7 +61,7 @@ export async function prepareCron(
     metadata: body.metadata ?? {},
     payload: { assistant_id: body.assistant_id, ...withoutNull(payloadOf(body)), metadata: body.metadata ?? {} },
   })
-  const assistant = await assistantFor({ db, workers }, caller, body.assistant_id)
+  const assistant = await usableAssistant({ db, workers }, caller, body.assistant_id)
   if (threadId === undefined) await caller.authorize("threads:search", {})
   else await getThread(db, caller, threadId)
   const plan = {
@@ -65,7 +70,7 @@ export async function prepareCron(
     end_time: body.end_time ?? null,
     enabled: body.enabled ?? true,
   }
-  // A rule may write to either of them; both the cron and its runs carry what it wrote.
+  // A rule may write to either metadata; both the cron and its runs get what it wrote.
   const metadata = { ...value.payload.metadata, ...value.metadata }
   const cron = {
     ...plan,
@@ -91,12 +96,12 @@ export async function getCron({ db }: Crons, caller: Caller, cronId: string): Pr
 }
 
 /**
- * Changes a cron: absent keeps, null takes away, metadata is merged. A change of when it fires counts from now.
+ * Changes a cron: an absent field stays, null removes it, metadata is merged. A changed schedule counts from now.
  * @throws NotFound      no such cron, or the caller may not see it
- * @throws InvalidInput  its webhook can never be called
+ * @throws InvalidInput  the webhook is not allowed
  */
 export async function updateCron(
-  { db, webhooks }: Crons,
+  { db, webhooks, hints }: Crons,
   caller: Caller,
   cronId: string,
   body: CronPatchBody,
@@ -109,7 +114,7 @@ export async function updateCron(
     metadata: body.metadata ?? {},
     payload: payloadOf(body),
   })
-  return db.transaction(async (tx) => {
+  const cron = await db.transaction(async (tx) => {
     const old = await lockCron(tx, cronId, filter)
     if (!old) throw noCron(cronId)
     const changed = changedCron(old, body, value)
@@ -119,6 +124,8 @@ export async function updateCron(
     if (!updated) throw noCron(cronId)
     return updated
   })
+  tellCronsChanged({ hints })
+  return cron
 }
 
 type Given = { readonly metadata: Record<string, unknown>; readonly payload: Record<string, unknown> }
@@ -146,7 +153,7 @@ export async function deleteCron({ db }: Crons, caller: Caller, cronId: string):
   if (!(await deleteInDatabase(db, cronId, filter))) throw noCron(cronId)
 }
 
-/** A page of the crons that a caller may see, and how many there are. */
+/** A page of the crons that a caller may see, and their total number. */
 export async function searchCrons(
   { db, workers }: Crons,
   caller: Caller,
@@ -162,7 +169,7 @@ export async function searchCrons(
   return { crons, total, page }
 }
 
-/** How many crons a caller may see that match. */
+/** How many matching crons a caller may see. */
 export async function countCrons({ db, workers }: Crons, caller: Caller, body: CronCountBody): Promise<number> {
   return countInDatabase(db, await conditionsOf(workers, caller, body, { limit: 0, offset: 0 }))
 }

@@ -11,15 +11,15 @@ const columns = sql`cron_id, assistant_id, thread_id, on_run_completed, end_time
 
 const isSeen = (filter: MetadataFilter | undefined): Sql => matchesFilter(sql`searchable_metadata`, filter)
 
-/** The clock by which crons are due: that of the database, since servers' own may differ. */
+/** The database's clock, by which crons are due, since the servers' clocks may differ. */
 export const databaseNow = async (db: Db): Promise<Date> => {
   const row = await db.row<{ now: Date }>(sql`select now() as now`)
-  if (!row) throw new Error("the database told no time")
+  if (!row) throw new Error("the database returned no time")
   return row.now
 }
 
 export interface NewCron extends Omit<CronRow, "created_at" | "updated_at" | "disabled_reason"> {
-  /** JSON text of the user; null where there are no access rules. */
+  /** JSON text of the user; null without access rules. */
   readonly created_by: string | null
 }
 
@@ -38,16 +38,17 @@ export const insertCron = async (db: Db, cron: NewCron): Promise<CronRow> => {
 export const findCron = (db: Db, cronId: string, filter: MetadataFilter | undefined): Promise<CronRow | undefined> =>
   db.row(sql`select ${columns} from crons where cron_id = ${cronId} and ${isSeen(filter)}`)
 
-/** As `findCron`; nobody changes or fires it until the transaction ends. */
+/** Like `findCron`, and locks the cron until the transaction ends. */
 export const lockCron = (tx: Db, cronId: string, filter: MetadataFilter | undefined): Promise<CronRow | undefined> =>
   tx.row(sql`select ${columns} from crons where cron_id = ${cronId} and ${isSeen(filter)} for update`)
 
-/** Writes what a person may change. */
+/** Writes the fields that a client may change. A server that fires the cron at this moment finds its due time changed. */
 export const updateCron = (tx: Db, cron: CronRow): Promise<CronRow | undefined> =>
   tx.row(sql`
     update crons set schedule = ${cron.schedule}, timezone = ${cron.timezone}, end_time = ${cron.end_time},
       enabled = ${cron.enabled}, disabled_reason = ${cron.disabled_reason}, on_run_completed = ${cron.on_run_completed},
-      payload = ${cron.payload}, metadata = ${cron.metadata}, next_run_date = ${cron.next_run_date}, updated_at = now()
+      payload = ${cron.payload}, metadata = ${cron.metadata}, next_run_date = ${cron.next_run_date}, taken_until = null,
+      updated_at = now()
     where cron_id = ${cron.cron_id} returning ${columns}`)
 
 export const deleteCron = async (db: Db, cronId: string, filter: MetadataFilter | undefined): Promise<boolean> =>
@@ -57,7 +58,7 @@ export interface CronConditions {
   readonly assistantId: string | undefined
   readonly threadId: string | undefined
   readonly enabled: boolean | undefined
-  /** JSON text of an object: each of its keys is there with this very value. */
+  /** JSON text of an object: the metadata must have each of its keys with exactly this value. */
   readonly metadata: string | undefined
   readonly filter: MetadataFilter | undefined
 }
@@ -100,32 +101,49 @@ export const countCrons = async (db: Db, conditions: CronConditions): Promise<nu
 
 /** A cron that is due. */
 export interface DueCron extends CronRow {
-  /** JSON text of the user who created it; null where there were no access rules. */
+  /** JSON text of the user who created it; null without access rules. */
   readonly created_by: string | null
-  /** The due time as Postgres writes it, to the microsecond: only who still finds it there fires. */
+  /** The due time in Postgres' text form, to the microsecond: a server fires only while this value is unchanged. */
   readonly due: string
   readonly now: Date
-  /** It ended while nobody could fire it. */
+  /** Whether it ended while no server could fire it. */
   readonly is_over: boolean
 }
 
-/** Due crons, the longest due first; none unless servers of this revision may execute runs (CR3). */
-export const findDueCrons = (
+/**
+ * Takes due crons to fire, the longest due first; none unless this revision is the active one (CR3). Other servers skip them for
+ * `holdMs`, so that each cron is prepared by one server, and no server waits for another.
+ * @param holdMs  longer than it usually takes to fire them, in milliseconds
+ */
+export const takeDueCrons = (
   db: Db,
   revisionId: string | null,
-  { limit, except }: { limit: number; except: readonly string[] },
+  { limit, except, holdMs }: { limit: number; except: readonly string[]; holdMs: number },
 ): Promise<DueCron[]> =>
   db.rows(sql`
-    select ${columns}, created_by, next_run_date::text as due, now() as now,
-      coalesce(end_time < now() - interval '1 minute', false) as is_over
-    from crons where next_run_date <= now() and may_claim(${revisionId}) and cron_id <> all (${except}::uuid[])
-    order by next_run_date limit ${limit}`)
+    with due as (
+      select cron_id from crons
+      where next_run_date <= now() and (taken_until is null or taken_until < now()) and is_active(${revisionId})
+        and cron_id <> all (${except}::uuid[])
+      order by next_run_date limit ${limit} for update skip locked)
+    update crons set taken_until = now() + make_interval(secs => ${holdMs} / 1000.0)
+    where cron_id in (select cron_id from due)
+    returning ${columns}, created_by, next_run_date::text as due, now() as now,
+      coalesce(end_time < now() - interval '1 minute', false) as is_over`)
 
-/** When the next cron is due, in milliseconds from now; undefined when none waits, or none for this revision. */
+/** Releases a cron that could not be fired here, so that any server can take it. */
+export const giveBackCron = (db: Db, { cron_id, due }: DueCron): Promise<number> =>
+  db.run(sql`update crons set taken_until = null where cron_id = ${cron_id} and next_run_date = ${due}::timestamptz`)
+
+/** When the next cron can be taken, in milliseconds from now; undefined when none waits, or this revision may fire none. */
 export const nextDueMs = async (db: Db, revisionId: string | null): Promise<number | undefined> => {
   const row = await db.row<{ due: number | null }>(sql`
-    select extract(epoch from min(next_run_date) - now())::float8 * 1000 as due from crons
-    where next_run_date is not null and may_claim(${revisionId})`)
+    select extract(epoch from least(
+      (select next_run_date from crons
+        where next_run_date is not null and (taken_until is null or taken_until < now()) order by next_run_date limit 1),
+      (select taken_until from crons where next_run_date <= now() and taken_until >= now() order by next_run_date limit 1)
+    ) - now())::float8 * 1000 as due
+    where is_active(${revisionId})`)
   return row?.due ?? undefined
 }
 
@@ -137,15 +155,15 @@ interface Firing {
 }
 
 /**
- * Takes a due time, and sets the next one. A second server that tries waits for the first, and finds it taken (CR1).
- * @returns whether it was still there to take
+ * Takes a due time, and sets the next one. A second server that tries waits for the first, and finds the time taken (CR1).
+ * @returns whether the due time could be taken
  */
 export const takeDueTime = async (tx: Db, { cronId, due, next, revisionId }: Firing): Promise<boolean> =>
   (await tx.run(sql`
-    update crons set next_run_date = ${next}
-    where cron_id = ${cronId} and next_run_date = ${due}::timestamptz and may_claim(${revisionId})`)) === 1
+    update crons set next_run_date = ${next}, taken_until = null
+    where cron_id = ${cronId} and next_run_date = ${due}::timestamptz and is_active(${revisionId})`)) === 1
 
-/** What is left of the two that a cron needs. */
+/** Whether a cron's assistant and thread still exist. */
 export const findNeeds = async (db: Db, { assistant_id, thread_id }: CronRow) => {
   const row = await db.row<{ has_assistant: boolean; has_thread: boolean }>(sql`
     select exists (select from assistants where assistant_id = ${assistant_id}) as has_assistant,

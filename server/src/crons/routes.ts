@@ -1,13 +1,23 @@
 import { jsonResponse } from "@superstep/toolkit/http/json"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import type { Context } from "hono"
 import { z } from "zod"
 import { callerOf } from "../http/caller-of.js"
 import { pageHeaders } from "../http/pagination.js"
 import { once } from "../idempotency/once.js"
 import { threadParams } from "../runs/schema.js"
 import { type CronField, cronFields, renderCron } from "./cron.js"
-import { type Crons, countCrons, deleteCron, getCron, prepareCron, searchCrons, updateCron } from "./operations.js"
-import { cron, cronCount, cronFound, cronParams, cronPatch, cronSearch, newCron } from "./schema.js"
+import {
+  type Crons,
+  countCrons,
+  deleteCron,
+  getCron,
+  prepareCron,
+  searchCrons,
+  tellCronsChanged,
+  updateCron,
+} from "./operations.js"
+import { cron, cronCount, cronFound, cronParams, cronPatch, cronSearch, type NewCronBody, newCron } from "./schema.js"
 
 const tags = ["Crons"]
 const theCron = { 200: { description: "The cron", schema: cron } }
@@ -25,11 +35,7 @@ export function addCronRoutes(api: Api, crons: Crons): void {
       body: newCron,
       responses: { ...theCron, 404: { description: "No such assistant" }, ...invalid },
     },
-    async ({ c, body, bodyText }) =>
-      once(crons.db, { c, bodyText }, async () => {
-        const create = await prepareCron(crons, callerOf(c), undefined, body)
-        return async (db) => jsonResponse(renderCron(await create(db)))
-      }),
+    ({ c, body, bodyText }) => createCron(crons, { c, bodyText, threadId: undefined, body }),
   )
   addRoute(
     api,
@@ -42,11 +48,7 @@ export function addCronRoutes(api: Api, crons: Crons): void {
       body: newCron,
       responses: { ...theCron, 404: { description: "No such thread or assistant" }, ...invalid },
     },
-    async ({ c, params, body, bodyText }) =>
-      once(crons.db, { c, bodyText }, async () => {
-        const create = await prepareCron(crons, callerOf(c), params.thread_id, body)
-        return async (db) => jsonResponse(renderCron(await create(db)))
-      }),
+    ({ c, params, body, bodyText }) => createCron(crons, { c, bodyText, threadId: params.thread_id, body }),
   )
   addSearchRoutes(api, crons)
   addRoute(
@@ -89,6 +91,18 @@ export function addCronRoutes(api: Api, crons: Crons): void {
       return new Response(null, { status: 204 })
     },
   )
+}
+
+async function createCron(
+  crons: Crons,
+  { c, bodyText, threadId, body }: { c: Context; bodyText: string; threadId: string | undefined; body: NewCronBody },
+): Promise<Response> {
+  const reply = await once(crons.db, { c, bodyText }, async () => {
+    const create = await prepareCron(crons, callerOf(c), threadId, body)
+    return async (db) => jsonResponse(renderCron(await create(db)))
+  })
+  tellCronsChanged(crons)
+  return reply
 }
 
 function addSearchRoutes(api: Api, crons: Crons): void {

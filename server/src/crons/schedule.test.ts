@@ -19,7 +19,7 @@ test("a schedule is due at its minutes, in UTC unless it names a zone", () => {
   assert.equal(next("0 0 29 2 *", null, "2026-03-01T00:00:00Z"), "2028-02-29T00:00:00.000Z")
 })
 
-test("a due time is after the moment that is asked about, never at it", () => {
+test("the next due time is after the given moment, never equal to it", () => {
   assert.equal(next("0 * * * *", null, "2026-01-01T10:00:00Z"), "2026-01-01T11:00:00.000Z")
   assert.equal(next("0 * * * *", null, "2026-01-01T09:59:59.999Z"), "2026-01-01T10:00:00.000Z")
 })
@@ -33,7 +33,7 @@ test("with both a day of the month and a day of the week either is due", () => {
   ])
 })
 
-test("a time that the clock skips in spring is due when the clock goes on (CR6)", () => {
+test("a time that the clock skips in spring is due at the moment of the change (CR6)", () => {
   assert.deepEqual(nexts("30 2 * * *", "Europe/Berlin", "2026-03-27T12:00:00Z", 3), [
     "2026-03-28T01:30:00.000Z",
     // 03:00 in summer time: there is no 02:30 on this day.
@@ -42,14 +42,14 @@ test("a time that the clock skips in spring is due when the clock goes on (CR6)"
   ])
 })
 
-test("a time that comes twice in autumn is due once (CR6)", () => {
+test("a time that is repeated in autumn is due once (CR6)", () => {
   assert.deepEqual(nexts("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", 2), [
     "2026-10-25T00:30:00.000Z",
     "2026-10-26T01:30:00.000Z",
   ])
 })
 
-test("a schedule by intervals goes through both changes of the clock evenly (CR6)", () => {
+test("a schedule by intervals stays regular at both changes of the clock (CR6)", () => {
   assert.deepEqual(nexts("0 * * * *", "Europe/Berlin", "2026-10-24T23:30:00Z", 4), [
     "2026-10-25T00:00:00.000Z",
     "2026-10-25T01:00:00.000Z",
@@ -62,7 +62,7 @@ test("a schedule by intervals goes through both changes of the clock evenly (CR6
   ])
 })
 
-test("what is no schedule is told in words", () => {
+test("an invalid schedule is rejected with a message", () => {
   for (const schedule of [
     "",
     "often",
@@ -81,12 +81,12 @@ test("what is no schedule is told in words", () => {
   assert.equal(scheduleProblem(" 5/15  0 * * 7 "), undefined)
 })
 
-test("a time zone is known by its name", () => {
+test("time zones are validated by name", () => {
   for (const name of ["UTC", "Europe/Berlin", "america/new_york"]) assert.equal(isTimezone(name), true, name)
   for (const name of ["", "Mars/Base", "+02:00", "Europe/Berlin\u0000"]) assert.equal(isTimezone(name), false, name)
 })
 
-test("a cron that is disabled or over is due no more", () => {
+test("a disabled or ended cron has no next due time", () => {
   const plan = { schedule: "0 0 * * *", timezone: null, enabled: true, end_time: new Date("2026-01-02T00:00:00Z") }
   const after = (text: string, changed: object = {}) =>
     nextRunDate({ ...plan, ...changed }, new Date(text))?.toISOString()

@@ -1,26 +1,26 @@
-/** What a request and a reply about crons look like (agent-server-api §2.9, §8). */
+/** Schemas of requests and responses about crons (agent-server-api §2.9, §8). */
 import { z } from "zod"
 import { pageFields } from "../http/pagination.js"
 import { plainText, uuid } from "../http/parameters.js"
 import { newRun } from "../runs/schema.js"
 import { cronFields } from "./cron.js"
-import { isTimezone, mostScheduleChars, scheduleProblem } from "./schedule.js"
+import { isTimezone, maxScheduleChars, scheduleProblem } from "./schedule.js"
 
 const anObject = z.record(z.string(), z.unknown())
 
-const schedule = plainText.max(mostScheduleChars).superRefine((text, context) => {
+const schedule = plainText.max(maxScheduleChars).superRefine((text, context) => {
   const message = scheduleProblem(text)
   if (message !== undefined) context.addIssue({ code: "custom", message })
 })
 const timezone = z.string().refine(isTimezone, "expected the name of a time zone, such as Europe/Berlin")
 
-// The Python client sends `isoformat()` of what it is given, which may lack the zone: then it is UTC.
+// The Python client sends `isoformat()` of its argument, which may lack the zone: then it is UTC.
 const moment = z.iso
   .datetime({ offset: true, local: true, error: "expected a date and time, such as 2030-01-31T12:00:00Z" })
   .transform((text) => new Date(/(Z|[+-]\d{2}:?\d{2})$/i.test(text) ? text : `${text}Z`))
   .refine((date) => !Number.isNaN(date.getTime()), "expected a date and time that exists")
 
-/** What a cron hands on to its runs. */
+/** The fields that a cron passes to its runs. */
 const { shape } = newRun
 const payloadFields = {
   input: shape.input,
@@ -46,19 +46,19 @@ const planFields = {
   metadata: anObject.nullish(),
 }
 
-/** The body of both routes that create one. */
+/** The body of both routes that create a cron. */
 export const newCron = z
   .object({ assistant_id: z.string(), schedule, ...planFields, ...payloadFields })
   .meta({ id: "CronCreate" })
 export type NewCronBody = z.output<typeof newCron>
 
-/** Absent keeps; null takes a value away. */
+/** An absent field stays unchanged; null removes the value. */
 export const cronPatch = z.object({ schedule: schedule.nullish(), ...planFields, ...payloadFields }).meta({
   id: "CronPatch",
 })
 export type CronPatchBody = z.output<typeof cronPatch>
 
-/** The payload's part of a body; the rest says when. */
+/** The payload's part of a body; the rest is the plan. */
 export function payloadOf(body: Payload): Partial<Payload> {
   const given = Object.keys(payloadFields).map((field) => [field, body[field as keyof Payload]])
   return Object.fromEntries(given.filter(([, value]) => value !== undefined))
@@ -79,7 +79,7 @@ export const cronSearch = z
       .enum(["cron_id", "assistant_id", "thread_id", "next_run_date", "end_time", "created_at", "updated_at"])
       .nullish(),
     sort_order: z.enum(["asc", "desc"]).nullish(),
-    // The JavaScript client's types also name `now`, which is no field of a cron.
+    // The JavaScript client's types also have `now`, which is not a field of a cron.
     select: z.array(z.enum([...cronFields, "now"])).nullish(),
   })
   .meta({ id: "CronSearch" })
@@ -110,5 +110,5 @@ export const cron = z
   })
   .meta({ id: "Cron" })
 
-/** What a search gives: all fields, or those that were selected. */
+/** An item of a search: all fields, or the selected ones. */
 export const cronFound = cron.partial()

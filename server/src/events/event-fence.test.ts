@@ -4,9 +4,10 @@ import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
 import { migrations } from "../testing/test-server.js"
 import { firstSeq, lastSeq } from "./event.js"
-import { appendEvents, eventsAfter } from "./queries.js"
+import { appendEvents, pageOfRun, pageOfThread } from "./queries.js"
 
 async function addRun(db: Db, attempt: number): Promise<string> {
   const [threadId, runId] = [randomUUID(), randomUUID()]
@@ -23,9 +24,9 @@ const append = (db: Db, runId: string, ...seqs: number[]) =>
     seqs.map((seq) => ({ runId, seq, event: seq === lastSeq ? "end" : "values", data: "{}" })),
   )
 
-const logged = async (db: Db, runId: string) => (await eventsAfter(db, runId, -1, 100)).map(({ seq }) => seq)
+const logged = async (db: Db, runId: string) => (await pageOfRun(db, runId, -1)).events.map(({ seq }) => seq)
 
-test("events of an attempt that is over are not logged any more, and those of other runs are (R4)", async () => {
+test("events of an ended attempt are no longer logged, those of other runs are (R4)", async () => {
   await using db = await freshDatabase({ migrations })
   const [moved, other] = [await addRun(db, 2), await addRun(db, 1)]
 
@@ -36,7 +37,7 @@ test("events of an attempt that is over are not logged any more, and those of ot
   assert.deepEqual(await logged(db, other), [0, 1])
 })
 
-test("nothing is logged behind an end that no attempt wrote; the end of a run that is gone is logged", async () => {
+test("nothing is logged after an end that no attempt wrote; the end of a deleted run is logged", async () => {
   await using db = await freshDatabase({ migrations })
   const [over, gone] = [await addRun(db, 3), randomUUID()]
 
@@ -47,3 +48,35 @@ test("nothing is logged behind an end that no attempt wrote; the end of a run th
   assert.deepEqual(await logged(db, over), [firstSeq(3), lastSeq])
   assert.deepEqual(await logged(db, gone), [lastSeq])
 })
+
+test("events of a thread become visible in the order of their positions (G8)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const executing = await addRun(db, 1)
+  const threadId = (await db.row<{ thread_id: string }>(sql`select thread_id from runs`))?.thread_id ?? ""
+  const waiting = randomUUID()
+  await db.run(sql`
+    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy)
+    values (${waiting}, ${threadId}, ${randomUUID()}, 'agent', 'interrupted', '{}', '{}', 'enqueue')`)
+  const visible = async () => (await pageOfThread(db, threadId, -1)).events.map(({ runId, seq }) => `${runId} ${seq}`)
+  let isDone = false
+
+  const [other, before] = await db.transaction(async (tx) => {
+    await append(tx, executing, 0, 1)
+    const late = append(db, waiting, lastSeq).then(() => {
+      isDone = true
+    })
+    await until(async () => (await waitingLocks(db)) > 0, { what: "the other transaction waits for the thread's log" })
+    return [{ late }, { isDone, visible: await visible() }]
+  })
+  await other.late
+
+  assert.deepEqual(before, { isDone: false, visible: [] })
+  assert.deepEqual(await visible(), [`${executing} 0`, `${executing} 1`, `${waiting} ${lastSeq}`])
+})
+
+const waitingLocks = async (db: Db): Promise<number> =>
+  (
+    await db.row<{ n: number }>(sql`
+    select count(*)::int as n from pg_locks
+    where not granted and locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`)
+  )?.n ?? 0

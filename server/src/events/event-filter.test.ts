@@ -20,18 +20,18 @@ const names = [
 const wanted = (asked: Wanted) => names.filter(eventFilter(asked))
 const always = ["metadata", "error", "end"]
 
-test("without a wish everything but the result passes", () => {
+test("without modes or namespaces all events except the result pass", () => {
   assert.deepEqual(wanted({}), names.slice(0, -1))
 })
 
-test("a mode passes with its subgraphs, and the two message modes are told apart", () => {
+test("a mode includes its subgraphs, and the two message modes are distinguished", () => {
   assert.deepEqual(wanted({ modes: ["updates"] }).slice(1, -2), ["updates", "updates|sub:1", "updates|sub:1|inner:2"])
   assert.deepEqual(wanted({ modes: ["messages-tuple"] }).slice(1, -2), ["messages", "messages|sub:1"])
   assert.deepEqual(wanted({ modes: ["messages"] }).slice(1, -2), ["messages/partial"])
   assert.deepEqual(wanted({ modes: [resultEvent] }), always)
 })
 
-test("a mode with a namespace means that subgraph alone", () => {
+test("a mode with a namespace selects only that subgraph", () => {
   assert.deepEqual(wanted({ modes: ["updates|sub:1", "values"] }).slice(1, -2), [
     "values",
     "values|sub:1",
@@ -40,7 +40,7 @@ test("a mode with a namespace means that subgraph alone", () => {
   assert.deepEqual(wanted({ modes: ["messages-tuple|sub:1"] }).slice(1, -2), ["messages|sub:1"])
 })
 
-test("a namespace passes without what is below it, and the empty one is the root", () => {
+test("a namespace does not include its subgraphs, and the empty one is the root", () => {
   assert.deepEqual(wanted({ namespaces: ["sub:1"] }).slice(1, -2), ["values|sub:1", "updates|sub:1", "messages|sub:1"])
   assert.deepEqual(wanted({ namespaces: [""], modes: ["updates"] }).slice(1, -2), ["updates"])
   assert.deepEqual(wanted({ namespaces: ["sub:1|inner:2"] }).slice(1, -2), ["updates|sub:1|inner:2"])

@@ -3,15 +3,15 @@ import { resultEvent, stateEvent } from "./event.js"
 
 export interface Wanted {
   /**
-   * Modes as they are asked for, of which `messages-tuple` is the event `messages` and `messages` are the events
-   * `messages/…`; a name with a namespace, such as `updates|sub:<task>`, means that one alone (agent-server-api §7.10).
+   * Requested stream modes. `messages-tuple` selects the event `messages`; `messages` selects the events `messages/…`. A
+   * name with a namespace, such as `updates|sub:<task>`, selects only that event (agent-server-api §7.10).
    */
   readonly modes?: readonly string[] | undefined
   /** Graphs whose events are wanted, each without its subgraphs: `""` is the root, else `sub:<task>|inner:<task>`. */
   readonly namespaces?: readonly string[] | undefined
 }
 
-// What tells about the run as a whole reaches every client.
+// Events about the run as a whole go to every client.
 const always = new Set(["metadata", "error", "end", "feedback"])
 
 /** @returns whether a client gets an event of this name */
@@ -27,10 +27,10 @@ export function eventFilter({ modes, namespaces }: Wanted): (event: string) => b
   }
 }
 
-/** Whether a run's own stream has it. */
+/** Whether the run's own stream contains this event. */
 export const isPublic = (event: string): boolean => event !== resultEvent && event !== stateEvent
 
-/** The older message mode has three events, of one kind. */
+/** The older message mode has three events, which count as one kind. */
 const kindOf = (mode: string): string => (mode.startsWith("messages/") ? "messages/" : mode)
 
 function eventOf(asked: string): string {

@@ -18,14 +18,18 @@ interface Batch {
   fail(error: unknown): void
 }
 
-/** A database that takes a batch only when it is told to. */
+/** A database that commits a batch only when the test calls `commit`. */
 function slowDatabase() {
   const batches: Batch[] = []
   const rows = (statement: Sql) =>
     new Promise((resolve, reject) => {
       const [runs, seqs] = statement.render().values as [string[], number[]]
       const events = runs.map((run, i) => `${run}:${seqs[i]}`)
-      batches.push({ events, commit: (refused = []) => resolve(refused), fail: reject })
+      batches.push({
+        events,
+        commit: (refused = []) => resolve(refused.map((event) => ({ ...event, threadId: null }))),
+        fail: reject,
+      })
     })
   const next = async (): Promise<Batch> => {
     await until(() => batches.length > 0, { what: "a batch is written" })
@@ -34,12 +38,14 @@ function slowDatabase() {
   return { db: { rows } as unknown as Database, batches, next }
 }
 
+const startLog = (db: Database) => new EventLog({ db, log, onAppended: () => undefined })
+
 const kilobytes = (count: number) => Buffer.from(JSON.stringify("x".repeat(count * 1024)))
 const small = { event: "values", data: Buffer.from("{}") }
 
-test("who appends to a log that is far behind is told to wait until its events are committed (G5)", async () => {
+test("a caller that appends to a log that is far behind waits until its events are committed (G5)", async () => {
   const { db, next } = slowDatabase()
-  const eventLog = new EventLog(db, log)
+  const eventLog = startLog(db)
   let seq = 0
   const append = () => eventLog.append("r", { seq: seq++, event: "values", data: kilobytes(1024) })
 
@@ -64,7 +70,7 @@ test("who appends to a log that is far behind is told to wait until its events a
   ;(await next()).commit()
 })
 
-test("what a stopping server cannot log is given up for good, and who waits for it is told so (G2, G3, G6)", async () => {
+test("events that a stopping server cannot log are dropped, and callers that wait for them get an error (G2, G3, G6)", async () => {
   let isAway = true
   const db = {
     rows: async () => {
@@ -72,7 +78,7 @@ test("what a stopping server cannot log is given up for good, and who waits for 
       return []
     },
   } as unknown as Database
-  const eventLog = new EventLog(db, log)
+  const eventLog = startLog(db)
   const logged: number[] = []
   const onLogged = ({ seq }: { seq: number }) => logged.push(seq)
   eventLog.append("r", { seq: 0, ...small }, onLogged)
@@ -87,7 +93,7 @@ test("what a stopping server cannot log is given up for good, and who waits for 
   assert.deepEqual(logged, [])
 })
 
-test("an event is dropped only when Postgres refuses it, not when it cannot take it now (G3, G4)", async () => {
+test("an event is dropped only when Postgres rejects it, not when Postgres is unavailable (G3, G4)", async () => {
   const taken: number[] = []
   const failures = ["40P01", "40P01", "53100"]
   const rows = async (statement: Sql) => {
@@ -98,7 +104,7 @@ test("an event is dropped only when Postgres refuses it, not when it cannot take
     taken.push(...seqs)
     return []
   }
-  const eventLog = new EventLog({ rows } as unknown as Database, log)
+  const eventLog = startLog({ rows } as unknown as Database)
   const logged: number[] = []
 
   for (const seq of [0, 1, 2]) eventLog.append("r", { seq, ...small }, (event) => logged.push(event.seq))
@@ -108,9 +114,9 @@ test("an event is dropped only when Postgres refuses it, not when it cannot take
   assert.deepEqual(logged, [0, 2])
 })
 
-test("an event is announced after its commit, in order, and one of an attempt that is over is not (G1, G6)", async () => {
+test("an event is announced after its commit, in order, and an event of an ended attempt is not announced (G1, G6)", async () => {
   const { db, next } = slowDatabase()
-  const eventLog = new EventLog(db, log)
+  const eventLog = startLog(db)
   const logged: number[] = []
   const append = (seq: number) => eventLog.append("r", { seq, ...small }, (event) => logged.push(event.seq))
   append(0)
@@ -129,9 +135,9 @@ test("an event is announced after its commit, in order, and one of an attempt th
   assert.deepEqual([before, between, logged], [[], [0, 1], [0, 1]])
 })
 
-test("a run with much to log delays no other run's events, nor who waits for them (G2, G7)", async () => {
+test("a run with many events delays neither other runs' events nor callers that wait for them (G2, G7)", async () => {
   const { db, next } = slowDatabase()
-  const eventLog = new EventLog(db, log)
+  const eventLog = startLog(db)
   for (let seq = 0; seq < 40; seq++) eventLog.append("flood", { seq, event: "values", data: kilobytes(100) })
   const first = await next()
   eventLog.append("other", { seq: 0, ...small })

@@ -1,38 +1,40 @@
 /**
- * Writes events to the log in Postgres: for resumable runs, and for runs that clients of another server follow.
+ * Writes the events of logged runs (B1) to the log in Postgres.
  *
- * G1 Events of a run are appended in the order of `append`; a batch is one statement, one is under way at a time.
- * G2 `flushed(run)` resolves when everything that was appended for this run before the call is committed. It rejects once
- *    that cannot be any more: a checkpoint or an end that waits for it must not be written then.
- * G3 A batch that fails is tried again until the database takes it. After `close` it is tried once more; when that fails,
- *    everything that waits and everything that is still appended is given up.
- * G4 An event that Postgres refuses for its content is dropped and named in the server's log; no other event waits for it.
- * G5 The bytes that wait here are bounded, for each run and in total: above the bound `append` returns what to wait for.
+ * G1 Events of a run are written in the order of `append`. A batch is one statement; one batch is written at a time.
+ * G2 `flushed(run)` resolves when every event that was appended for this run before the call is committed. It rejects when
+ *    these events can no longer be committed. Then a checkpoint or an end that waits for them must not be written.
+ * G3 A batch that fails is retried until the database accepts it. After `close` it is tried once more; when that fails too,
+ *    all waiting events and all events appended later are given up.
+ * G4 An event that Postgres rejects for its content is dropped and reported in the server's log; no other event waits for it.
+ * G5 The waiting bytes are bounded, for each run and in total. Above the bound `append` returns a promise to wait for.
  * G6 `onLogged` is called after the commit, in the order of `append`. It is not called for an event that is not in the
  *    log: dropped (G4), given up (G3), or of an attempt that is over (R4).
- * G7 Each run gets an equal share of a batch, so a run with much to log does not delay the others.
+ * G7 Each run gets an equal share of a batch, so a run with many events does not delay the others.
+ * G8 In a thread, events become visible in the order of their positions: a writer holds a lock on the thread's log until the
+ *    commit, and takes the positions while it holds the lock. So a reader at a position has missed no event before it.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Database } from "@superstep/toolkit/db/database"
+import type { Db } from "@superstep/toolkit/db/database"
 import { isPassing } from "@superstep/toolkit/db/unavailable"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { RunEvent } from "./event.js"
-import { appendEvents, type LoggedEvent, type NewLoggedEvent } from "./queries.js"
+import { type AppendedTo, appendEvents, type NewEvent } from "./queries.js"
 
-// A batch this large takes a few milliseconds; a larger one would only make its first event late. The bytes keep the
-// statement's parameters far below the longest string there can be.
-const mostEvents = 500
-const mostBytes = 2 * 1024 * 1024
+// A batch of this size takes a few milliseconds; a larger one would only delay its first event. The bound on bytes keeps
+// the statement's parameters far below the maximum length of a string.
+const maxEvents = 500
+const maxBytes = 2 * 1024 * 1024
 const retryDelayMs = 200
-// Two batches of one run: one under way, and the next one.
-const mostWaitingBytesOfRun = 4 * 1024 * 1024
-// Half a second of the quickest graph; while the database is away the workers wait instead of this process's memory.
-const mostWaitingBytes = 16 * 1024 * 1024
+// Two batches of one run: the one being written, and the next.
+const maxWaitingBytesOfRun = 4 * 1024 * 1024
+// Half a second of events of the fastest graph. While the database is unavailable, workers wait and this process's memory does not grow.
+const maxWaitingBytes = 16 * 1024 * 1024
 
-type OnLogged = (event: LoggedEvent) => void
+type OnLogged = (event: NewEvent) => void
 
-interface Item extends NewLoggedEvent {
+interface Item extends NewEvent {
   readonly sizeBytes: number
   readonly onLogged: OnLogged | undefined
 }
@@ -44,7 +46,7 @@ interface Waiter {
   readonly reject: (error: Error) => void
 }
 
-/** What waits for one run, with what is under way. It is removed when it is empty. */
+/** The waiting events of one run, with those being written. Removed when empty. */
 interface RunQueue {
   items: Item[]
   sizeBytes: number
@@ -55,40 +57,49 @@ interface RunQueue {
 
 const givenUp = () => new Unavailable("the server stopped before the events of the run could be logged")
 
+export interface EventLogOptions {
+  readonly db: Db
+  readonly log: Log
+  /** Events of a run were committed. */
+  onAppended(run: AppendedTo): void
+}
+
 export class EventLog {
-  readonly #db: Database
-  readonly #log: Log
-  /** By run, the one that waits longest for its turn first. */
+  readonly #options: EventLogOptions
+  /** By run; the run that has waited longest for its turn comes first. */
   readonly #queues = new Map<string, RunQueue>()
   #waitingBytes = 0
   #writing: Promise<void> | undefined
   #isClosed = false
   #isGivenUp = false
 
-  constructor(db: Database, log: Log) {
-    this.#db = db
-    this.#log = log
+  constructor(options: EventLogOptions) {
+    this.#options = options
   }
 
   /**
-   * @param onLogged  called when the event can be read again (G6)
-   * @returns what to wait for before more is appended for this run, when too much waits (G5)
+   * @param onLogged  called when the event can be read from the log (G6)
+   * @returns a promise to wait for before the next append for this run, when too many bytes wait (G5)
    */
-  append(runId: string, { seq, event, data }: RunEvent, onLogged?: OnLogged): Promise<void> | undefined {
+  append(
+    runId: string,
+    { seq, event, data, threadId }: RunEvent & Pick<NewEvent, "threadId">,
+    onLogged?: OnLogged,
+  ): Promise<void> | undefined {
     if (this.#isGivenUp) return undefined
     const queue = this.#queues.get(runId) ?? { items: [], sizeBytes: 0, done: 0, waiters: [] }
     this.#queues.set(runId, queue)
-    // The payload is a slice of the socket's buffer: the text is a copy that may be kept.
-    queue.items.push({ runId, seq, event, data: data.toString("utf8"), sizeBytes: data.length, onLogged })
+    // The payload is a slice of the socket's buffer, so keep a copy as text.
+    queue.items.push({ runId, seq, event, data: data.toString("utf8"), threadId, sizeBytes: data.length, onLogged })
     queue.sizeBytes += data.length
     this.#waitingBytes += data.length
     this.#writing ??= this.#write()
-    const isFull = queue.sizeBytes > mostWaitingBytesOfRun || this.#waitingBytes > mostWaitingBytes
-    // There is room either way, whether it was committed or given up.
+    const isFull = queue.sizeBytes > maxWaitingBytesOfRun || this.#waitingBytes > maxWaitingBytes
+    // Both a commit and giving up make room.
     return isFull ? this.flushed(runId).catch(() => undefined) : undefined
   }
 
-  /** @throws Unavailable  when it was given up (G3) */
+  /** @throws Unavailable  when the events were given up (G3) */
   flushed(runId: string): Promise<void> {
     if (this.#isGivenUp) return Promise.reject(givenUp())
     const queue = this.#queues.get(runId)
@@ -103,7 +114,7 @@ export class EventLog {
   }
 
   async #write(): Promise<void> {
-    // Lets everything of this tick join the first batch.
+    // All events of this tick join the first batch.
     await Promise.resolve()
     while (this.#queues.size > 0) {
       const batch = this.#nextBatch()
@@ -117,12 +128,12 @@ export class EventLog {
     this.#writing = undefined
   }
 
-  /** Takes a share of each run (G7); the runs that gave something go to the end of the line. */
+  /** Takes a share of each run's events (G7), and moves these runs to the end of the queue. */
   #nextBatch(): Item[] {
-    const shareBytes = mostBytes / this.#queues.size
+    const shareBytes = maxBytes / this.#queues.size
     const batch: Item[] = []
     for (const [runId, queue] of [...this.#queues]) {
-      const room = mostEvents - batch.length
+      const room = maxEvents - batch.length
       if (room === 0) break
       batch.push(...queue.items.slice(0, Math.min(room, countWithin(queue.items, shareBytes))))
       this.#queues.delete(runId)
@@ -131,30 +142,35 @@ export class EventLog {
     return batch
   }
 
-  /** @returns why it failed; undefined when the events are in the log, or refused because their attempt is over */
+  /** @returns the error when it failed; undefined when the events are in the log, or left out because their attempt is over */
   async #append(batch: readonly Item[]): Promise<unknown> {
-    const refused = await appendEvents(this.#db, batch).catch((err: unknown) => {
-      this.#log.warn({ err, events: batch.length }, "events could not be logged yet")
+    const { db, log, onAppended } = this.#options
+    const appended = await appendEvents(db, batch).catch((err: unknown) => {
+      log.warn({ err, events: batch.length }, "events could not be logged, will retry")
       return { failure: err }
     })
-    if ("failure" in refused) return refused.failure
-    const places = new Set(refused.map(placeOf))
+    if ("failure" in appended) return appended.failure
+    const places = new Set(appended.refused.map(placeOf))
     for (const item of batch) this.#done(item, !places.has(placeOf(item)))
+    for (const run of appended.runs) onAppended(run)
     return undefined
   }
 
-  /** One of them cannot be written: the others are, and that one is named. */
+  /** Writes events one by one after a batch failed for its content, and logs which event cannot be written. */
   async #appendSingly(batch: readonly Item[]): Promise<void> {
     for (const item of batch) {
       const failure = await this.#append([item])
       if (isPassing(failure)) return
       if (failure === undefined) continue
-      this.#log.error({ err: failure, run_id: item.runId, seq: item.seq }, "an event cannot be logged: dropped")
+      this.#options.log.error(
+        { err: failure, run_id: item.runId, seq: item.seq },
+        "an event could not be logged and was dropped",
+      )
       this.#done(item, false)
     }
   }
 
-  /** The first event of its run's queue leaves it. */
+  /** Removes the first event from its run's queue. */
   #done({ runId }: Item, isLogged: boolean): void {
     const queue = this.#queues.get(runId)
     const item = queue?.items.shift()
@@ -170,7 +186,7 @@ export class EventLog {
   #giveUp(): void {
     const queues = [...this.#queues.values()]
     const events = queues.reduce((count, { items }) => count + items.length, 0)
-    this.#log.error({ events }, "events are given up: their runs are attempted again")
+    this.#options.log.error({ events }, "events were dropped because the server stops: their runs are attempted again")
     this.#isGivenUp = true
     this.#queues.clear()
     this.#waitingBytes = 0
@@ -178,7 +194,7 @@ export class EventLog {
   }
 }
 
-const placeOf = ({ runId, seq }: Pick<NewLoggedEvent, "runId" | "seq">): string => `${runId} ${seq}`
+const placeOf = ({ runId, seq }: Pick<NewEvent, "runId" | "seq">): string => `${runId} ${seq}`
 
 /** How many of the events fit: at least one. */
 function countWithin(items: readonly Item[], bytes: number): number {

@@ -19,14 +19,14 @@ async function openStream({ stalledMs, budget = new ReaderBudget() }: { stalledM
   const call = get({ host: "127.0.0.1", port, agent: false })
   const [, outgoing] = (await once(server, "request")) as [IncomingMessage, ServerResponse]
   const context = { env: { outgoing }, res: { headers: new Headers() } } as unknown as Context
-  const response = new EventResponse(context, {}, { budget, ...(stalledMs !== undefined && { stalledMs }) })
+  const response = new EventResponse(context, () => true, { budget, ...(stalledMs !== undefined && { stalledMs }) })
   let hasLeft = false
   response.respond(context, {}, () => {
     hasLeft = true
   })
   const [client] = (await once(call, "response")) as [IncomingMessage]
   client.pause()
-  // A stream that is cut is an error to its client.
+  // The client gets an error event when its stream is cut.
   client.on("error", () => undefined)
   return {
     response,
@@ -41,7 +41,7 @@ async function openStream({ stalledMs, budget = new ReaderBudget() }: { stalledM
   }
 }
 
-test("a client that reads nothing of what waits for it is disconnected, and nothing waits for it any more", async () => {
+test("a client that reads nothing although data is waiting is disconnected, and no longer delays anything", async () => {
   const budget = new ReaderBudget()
   await using stream = await openStream({ stalledMs: 50, budget })
   stream.response.write(Buffer.alloc(20 * megabyte))
@@ -52,7 +52,7 @@ test("a client that reads nothing of what waits for it is disconnected, and noth
   assert.equal(stream.response.drained(), undefined)
 })
 
-test("a client counts as behind until it has read what it was given", async () => {
+test("a client counts as behind until it has read what was sent", async () => {
   await using stream = await openStream({})
   const early = stream.response.drained()
   stream.response.write(Buffer.alloc(20 * megabyte))
@@ -67,7 +67,7 @@ test("a client counts as behind until it has read what it was given", async () =
   assert.equal(stream.hasLeft(), false)
 })
 
-test("a client that reads slowly is not disconnected, however long one event takes", {
+test("a client that reads slowly is not disconnected, however long one event takes to read", {
   skip: unlessWide("reads for 6 s"),
 }, async () => {
   await using stream = await openStream({ stalledMs: 2000 })
@@ -86,7 +86,7 @@ test("a client that reads slowly is not disconnected, however long one event tak
   assert.equal(stream.hasLeft(), false)
 })
 
-test("all clients share one budget, and one that has gone gives its share back", () => {
+test("all clients share one budget, and a disconnected one returns its share", () => {
   const budget = new ReaderBudget()
   const alone = budget.aheadBytes
   const leave = Array.from({ length: 1000 }, () => budget.enter())

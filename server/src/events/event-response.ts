@@ -1,32 +1,31 @@
 /**
  * A subscriber that is an HTTP client: `text/event-stream` written to the raw response.
  *
- * It takes whatever it is given, and says by `drained` when its client is behind: then it is given nothing more until the
- * client has read (run-stream.ts, S6). A client that reads nothing at all for a while is disconnected.
+ * It accepts every write. `drained` returns a promise while its client is behind; the topic then sends nothing more until
+ * the client has read (topic.ts, S6). A client that reads nothing at all for `stalledMs` is disconnected.
  */
 import type { ServerResponse } from "node:http"
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response"
 import type { Context } from "hono"
 import { heartbeat } from "./event.js"
-import { eventFilter, type Wanted } from "./event-filter.js"
 import type { ReaderBudget } from "./reader-budget.js"
-import type { Subscriber } from "./run-stream.js"
+import type { Subscriber } from "./topic.js"
 
-// Every 5 s of silence, as the SDKs' idle watchdogs expect (decisions, agent server 4).
+// After every 5 s without an event, as the SDKs' idle watchdogs expect (decisions, agent server 4).
 const heartbeatMs = 5_000
 
-// A connection on which nothing has moved for so long is taken for dead; it holds memory, and its place in a log.
-const usualStalledMs = 60_000
+// A connection that has transferred nothing for this long counts as dead; it holds memory, and its place in a log.
+const defaultStalledMs = 60_000
 
 export interface EventResponseOptions {
   readonly budget: ReaderBudget
-  /** How long a client may read nothing of what waits for it, in milliseconds. */
+  /** How long a client may leave waiting bytes unread, in milliseconds. */
   readonly stalledMs?: number
 }
 
 /**
- * Collects events from the moment it is made and sends them once `respond` is called, so that a client can subscribe
- * before its run exists and still get an ordinary HTTP error when the run cannot be made.
+ * Collects events from its construction on and sends them once `respond` is called. So a client can subscribe before its
+ * run exists, and still gets an ordinary HTTP error when the run cannot be created.
  */
 export class EventResponse implements Subscriber {
   readonly #outgoing: ServerResponse
@@ -42,19 +41,24 @@ export class EventResponse implements Subscriber {
   readonly #begun = new Promise<void>((resolve) => {
     this.#onBegun = resolve
   })
-  /** Resolves when so much is there that the reply should begin before the rest of the past is read. */
+  /** Resolves when enough bytes are collected that the response should start before the rest of the past is read. */
   readonly hasPlenty = new Promise<void>((resolve) => {
     this.#begin = resolve
   })
   #draining: Promise<void> | undefined
   #hasEnded = false
 
-  constructor(c: Context, wanted: Wanted, { budget, stalledMs = usualStalledMs }: EventResponseOptions) {
+  /** @param accepts  whether the client wants events of this name */
+  constructor(
+    c: Context,
+    accepts: (event: string) => boolean,
+    { budget, stalledMs = defaultStalledMs }: EventResponseOptions,
+  ) {
     this.#outgoing = (c.env as { outgoing: ServerResponse }).outgoing
     this.#budget = budget
     this.#stalledMs = stalledMs
     this.#leaveBudget = budget.enter()
-    this.accepts = eventFilter(wanted)
+    this.accepts = accepts
     this.#heartbeat = setTimeout(() => this.#beat(), heartbeatMs)
     this.#heartbeat.unref()
   }
@@ -80,9 +84,9 @@ export class EventResponse implements Subscriber {
     return this.#draining
   }
 
-  /** The rest cannot be sent: the client sees a broken stream, and may come back. */
+  /** Called when the rest cannot be sent: the client sees a broken stream and may reconnect. */
   break(reason: Error): void {
-    // It is not the client that leaves: its run goes on.
+    // The client did not leave, so its run goes on.
     this.#hasEnded = true
     this.#outgoing.destroy(reason)
   }
@@ -100,8 +104,8 @@ export class EventResponse implements Subscriber {
   }
 
   /**
-   * Sends the headers and what has come so far; from now on events go out as they come.
-   * @param onLeave  called once when the client goes away before the end
+   * Sends the headers and the events collected so far. Later events are sent as they are written.
+   * @param onLeave  called once when the client disconnects before the end
    */
   respond(c: Context, headers: Readonly<Record<string, string>>, onLeave: () => void): Response {
     const early = this.#early ?? []
@@ -113,11 +117,11 @@ export class EventResponse implements Subscriber {
       "x-accel-buffering": "no",
       ...headers,
     })
-    // Nagle would hold a small event back until the last one was acknowledged.
+    // Nagle's algorithm would delay a small event until the previous one was acknowledged.
     this.#outgoing.socket?.setNoDelay(true)
     if (early.length > 0) this.#outgoing.write(Buffer.concat(early))
     else this.#outgoing.flushHeaders()
-    // Node measures what the connection has taken, and heartbeats do not count while it takes nothing.
+    // Node's timeout counts bytes that the connection has accepted, so heartbeats do not reset it while the client reads nothing.
     this.#outgoing.setTimeout(this.#stalledMs, () =>
       this.#outgoing.destroy(new Error("the client has stopped reading")),
     )
@@ -126,7 +130,7 @@ export class EventResponse implements Subscriber {
       this.#leaveBudget()
       if (!this.#hasEnded) onLeave()
     }
-    // The client may have gone while its run was being created.
+    // The client may have disconnected while its run was being created.
     if (this.#outgoing.closed) left()
     else this.#outgoing.once("close", left)
     if (this.#hasEnded) this.#outgoing.end()
@@ -148,5 +152,15 @@ export class EventResponse implements Subscriber {
   #beat(): void {
     this.write(heartbeat)
     this.#heartbeat.refresh()
+  }
+}
+
+/** Does work that must succeed before the response starts. When it fails, the subscriber is abandoned. */
+export async function orAbandon<T>(subscriber: EventResponse, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    subscriber.abandon()
+    throw error
   }
 }

@@ -1,35 +1,37 @@
-/** Reads the log of a run that executes in another server, each time it is told that there is more. */
+/** Reads new events from the log of a topic that another server appends to, each time it is woken. */
 import type { Log } from "@superstep/toolkit/log/log"
-import type { RunEvent } from "./event.js"
 import type { LoggedEvent } from "./queries.js"
 
 export interface FollowerOptions {
-  /** The id after which it starts. */
-  readonly position: number
+  /** The place after which it starts. */
+  readonly place: number
   readonly log: Log
-  /** A page of events after an id, oldest first; an empty one when there is nothing more. */
-  readonly read: (after: number) => Promise<LoggedEvent[]>
-  readonly onEvent: (event: RunEvent) => void
-  /** The log holds the run's end. */
-  readonly onEnd: () => void
+  /** A page of events after a place, oldest first; an empty one when there is nothing more. */
+  readonly read: (after: number) => Promise<readonly LoggedEvent[]>
+  readonly onEvent: (event: LoggedEvent) => void
 }
 
-// Long enough for a database to come back, short enough for a client that waits.
+// Long enough for a database to recover, short enough for a client that waits.
 const retryDelayMs = 250
 
 export class Follower {
   readonly #options: FollowerOptions
-  #position: number
+  #place: number
   #isReading = false
   #isWoken = false
   #isStopped = false
 
   constructor(options: FollowerOptions) {
     this.#options = options
-    this.#position = options.position
+    this.#place = options.place
   }
 
-  /** There may be more: reads on, or once more when it is reading already. */
+  /** The place of the last event read. */
+  get place(): number {
+    return this.#place
+  }
+
+  /** Reads new events; when it is already reading, it reads once more afterwards. */
   wake(): void {
     this.#isWoken = true
     if (this.#isReading || this.#isStopped) return
@@ -46,23 +48,21 @@ export class Follower {
     try {
       while (this.#isWoken && !this.#isStopped) {
         this.#isWoken = false
-        const page = await read(this.#position)
-        this.#isWoken ||= page.length > 0
-        for (const event of page) this.#pass(event)
+        const events = await read(this.#place)
+        this.#isWoken ||= events.length > 0
+        for (const event of events) this.#pass(event)
       }
     } catch (err) {
-      // The notification that woke it may have been the last one: it wakes itself.
-      log.warn({ err }, "the event log could not be read yet")
+      // No further notification may come, so it wakes itself.
+      log.warn({ err }, "the event log could not be read, will retry")
       setTimeout(() => this.wake(), retryDelayMs).unref()
     } finally {
       this.#isReading = false
     }
   }
 
-  #pass({ seq, event, data }: LoggedEvent): void {
-    this.#position = seq
-    if (this.#isStopped) return
-    this.#options.onEvent({ seq, event, data: Buffer.from(data) })
-    if (event === "end") this.#options.onEnd()
+  #pass(event: LoggedEvent): void {
+    this.#place = event.place
+    if (!this.#isStopped) this.#options.onEvent(event)
   }
 }

@@ -1,37 +1,37 @@
 /**
  * The writing end of a run that executes here.
  *
- * B1 The events of a run are logged when it is resumable, another server watches it (`watched_by`), somebody follows its
- *    thread, or a client reads more slowly than the run may wait for (B6).
- * B4 What is published after `detach` reaches nobody: another attempt has the stream.
- * B5 An event of a logged run reaches clients when it is in the log: what a client has seen can be read again.
- * B6 A run without a log waits for clients that are behind: a moment for each time, and for `patienceMs` in all. Then it is
- *    logged from there on, and who is behind reads the log at its own pace.
+ * B1 The events of a run are logged when the run is resumable, another server watches it (`watched_by`), a client follows
+ *    its thread, or a client reads more slowly than the run may wait for (B6).
+ * B4 Events published after `detach` are dropped: another attempt has the run.
+ * B5 Clients get an event of a logged run only once it is in the log, so they can read again everything they have seen.
+ * B6 A run without a log waits for slow clients: up to `maxWaitMs` each time, and `patienceMs` in all. After a wait that was
+ *    too long, the run is logged, and slow clients read the log at their own pace.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { firstSeq, resultEvent, stateEvent } from "./event.js"
+import { firstSeq, type RunEvent, resultEvent, stateEvent } from "./event.js"
 import type { EventLog } from "./event-log.js"
-import type { LoggedEvent } from "./queries.js"
-import type { RunStream } from "./run-stream.js"
+import type { NewEvent } from "./queries.js"
+import type { Topic } from "./topic.js"
 
-// A client that reads takes what it was given in far less. One that does not read costs the run no more than this.
-const mostWaitMs = 2_000
+// A client that reads needs far less time than this. A client that does not read delays the run no longer than this.
+const maxWaitMs = 2_000
 
 export interface Result {
-  /** JSON text; made only when somebody waits. */
+  /** JSON text; computed only when a client waits for it. */
   readonly text: () => string
-  /** Nothing of the run is left in the database, so that servers whose clients wait for it must be told. */
+  /** No trace of the run is left in the database, so servers whose clients wait for the result must be sent it. */
   readonly isOnlyCopy: boolean
 }
 
-/** What the last events of a run say. */
+/** The content of a run's last events. */
 export interface LastWords {
   readonly status: string
   /** JSON text: why it failed. */
   readonly error?: string | undefined
-  /** JSON text: the thread's state, for who follows the thread. */
+  /** JSON text: the thread's state, for clients that follow the thread. */
   readonly state?: string | undefined
-  /** For those who wait for it. */
+  /** For clients that wait for the result. */
   readonly result?: Result | undefined
 }
 
@@ -49,13 +49,15 @@ export interface PublisherOptions {
   readonly isLogged: boolean
   /** How long the run may wait for its clients in all, in milliseconds. */
   readonly patienceMs: number
-  /** The run's clients here, if there are any. */
-  stream(): RunStream | undefined
-  /** Clients were behind for too long: from now on they can read from the log. */
+  /** The run's topic, when it has clients here. */
+  topic(): Topic | undefined
+  /** Called when clients were behind for too long: from now on they can read from the log. */
   onLoggedForSlow(): void
-  /** The run is over, and its clients have what the log has. */
+  /** Called when the last events were committed with the run's end. */
+  onLogged(): void
+  /** Called when the run is over and its end event was delivered. */
   onOver(): void
-  /** Another publisher has the stream, or none. */
+  /** Called when this publisher no longer has the run. */
   onDetached(): void
 }
 
@@ -63,6 +65,8 @@ export class Publisher {
   readonly threadId: string
   readonly #options: PublisherOptions
   #seq: number
+  /** The last event that clients got. */
+  #delivered: number
   #isWatched: boolean
   #isLogged: boolean
   #isDetached = false
@@ -75,6 +79,7 @@ export class Publisher {
     this.#options = options
     this.threadId = run.threadId
     this.#seq = firstSeq(run.attempt)
+    this.#delivered = this.#seq - 1
     this.#isWatched = isWatched
     this.#isLogged = isLogged
     this.#patienceMs = patienceMs
@@ -84,17 +89,21 @@ export class Publisher {
     return this.#isLogged
   }
 
+  /** Whether another server has clients of the run. */
+  get isWatched(): boolean {
+    return this.#isWatched
+  }
+
   /**
    * @param data  one line of JSON; a Buffer is used during the call only
-   * @returns what to wait for before more is published: the log or a client is behind
+   * @returns a promise to wait for before the next event, when the log or a client is behind
    */
   publish(event: string, data: Buffer | string): Promise<void> | undefined {
     if (this.#isDetached) return undefined
-    const { run, eventLog, stream } = this.#options
+    const { run, eventLog } = this.#options
     const item = { seq: this.#seq++, event, data: typeof data === "string" ? Buffer.from(data) : data }
-    if (this.#isLogged) return eventLog.append(run.runId, item, (logged) => this.#deliver(logged))
-    stream()?.publish(item)
-    if (event === "end") this.#over()
+    if (this.#isLogged) return eventLog.append(run.runId, item, (logged) => this.#deliverLogged(logged))
+    this.#deliver(item)
     return this.#untilRead()
   }
 
@@ -102,24 +111,25 @@ export class Publisher {
    * The last events of a run with a log, to be committed with its end (B3); none for a run without a log. Call it when
    * everything else has been published.
    */
-  lastEvents({ status, error, state, result }: LastWords): LoggedEvent[] {
+  lastEvents({ status, error, state, result }: LastWords): NewEvent[] {
     if (!this.#isLogged) return []
+    const { runId } = this.#options.run
     const events = [
       ...(state === undefined ? [] : [[stateEvent, state] as const]),
       ...(error === undefined ? [] : [["error", error] as const]),
       ...(result?.isOnlyCopy ? [[resultEvent, result.text()] as const] : []),
-      ["end", endText(this.#options.run.runId, status)] as const,
+      ["end", endText(runId, status)] as const,
     ]
-    return events.map(([event, data], n) => ({ seq: this.#seq + n, event, data }))
+    return events.map(([event, data], n) => ({ runId, seq: this.#seq + n, event, data }))
   }
 
   /**
-   * Sends the last events and closes the stream; resolves when the log, if there is one, has them.
-   * @param logged  what `lastEvents` gave, when it was committed with the run's end
+   * Sends the last events and closes the stream; resolves when they are in the log, if there is one.
+   * @param logged  the result of `lastEvents`, when it was committed with the run's end
    */
-  async end(words: LastWords, logged: readonly LoggedEvent[] = []): Promise<void> {
+  async end(words: LastWords, logged: readonly NewEvent[] = []): Promise<void> {
     if (this.#isDetached) return
-    const { run, eventLog } = this.#options
+    const { run, eventLog, onLogged } = this.#options
     const { status, error, state, result } = words
     if (result && logged.every(({ event }) => event !== resultEvent)) this.#tellResult(result)
     if (logged.length === 0) {
@@ -128,10 +138,13 @@ export class Publisher {
       this.publish("end", endText(run.runId, status))
     }
     this.#isDetached = true
-    for (const event of logged) this.#deliver(event)
+    if (logged.length > 0) onLogged()
+    for (const event of logged) this.#deliverLogged(event)
     if (this.#isLogged) await eventLog.flushed(run.runId).catch(() => undefined)
-    // The event log refused it, and reported that. The table `runs` has this end.
-    if (!this.#isOver) this.#deliver({ seq: this.#seq - 1, event: "end", data: endText(run.runId, status) })
+    // The event log dropped the end event, and reported that. The table `runs` has this end. Its id follows the last delivered event:
+    // events that were dropped before it are in no log, so no client has missed them.
+    if (!this.#isOver)
+      this.#deliver({ seq: this.#delivered + 1, event: "end", data: Buffer.from(endText(run.runId, status)) })
   }
 
   /** Closes the writing end without an end event: the run goes on in another attempt. */
@@ -140,25 +153,27 @@ export class Publisher {
     this.#options.onDetached()
   }
 
-  /** Starts logging, because another server watches. */
-  startLogging(): void {
+  /** Called when another server has clients of the run: it is logged from now on. */
+  watch(): void {
     this.#isWatched = true
     this.#isLogged = true
   }
 
-  /** Starts logging, because somebody follows the thread: the log has to have the run's beginning. */
-  startThreadLog(): void {
-    if (this.#isLogged) return
-    const { run, eventLog } = this.#options
+  /** Called when a client follows the run's thread: the run is logged from now on. */
+  startLogging(): void {
     this.#isLogged = true
-    const data = Buffer.from(metadataText(run.runId, run.attempt))
-    eventLog.append(run.runId, { seq: firstSeq(run.attempt), event: "metadata", data })
   }
 
-  #deliver({ seq, event, data }: LoggedEvent): void {
-    this.#options.stream()?.publish({ seq, event, data: Buffer.from(data) })
+  #deliverLogged({ seq, event, data }: NewEvent): void {
+    this.#deliver({ seq, event, data: Buffer.from(data) })
+  }
+
+  #deliver(item: RunEvent): void {
+    const { run, topic } = this.#options
+    this.#delivered = item.seq
+    topic()?.publish({ runId: run.runId, place: item.seq, ...item })
     // In the same tick: a client that joins after the end finds it in the log.
-    if (event === "end") this.#over()
+    if (item.event === "end") this.#over()
   }
 
   #over(): void {
@@ -169,26 +184,30 @@ export class Publisher {
   }
 
   #tellResult({ text, isOnlyCopy }: Result): void {
-    const stream = this.#options.stream()
+    const { run, topic: find } = this.#options
+    const topic = find()
     if (this.#isWatched && isOnlyCopy) this.publish(resultEvent, text())
-    // It takes no id, since clients of the stream would see a gap.
-    else if (stream?.wants(resultEvent)) stream.tell({ seq: this.#seq, event: resultEvent, data: Buffer.from(text()) })
+    // The result uses up no id: clients of the stream would see a gap.
+    else if (topic?.wants(resultEvent)) {
+      const seq = this.#seq
+      topic.tell({ runId: run.runId, seq, place: seq, event: resultEvent, data: Buffer.from(text()) })
+    }
   }
 
   #untilRead(): Promise<void> | undefined {
-    const stream = this.#options.stream()
-    if (stream === undefined || stream.slow.size === 0) return undefined
-    this.#waiting ??= this.#waitFor(stream).finally(() => {
+    const topic = this.#options.topic()
+    if (topic === undefined || topic.slow.size === 0) return undefined
+    this.#waiting ??= this.#waitFor(topic).finally(() => {
       this.#waiting = undefined
     })
     return this.#waiting
   }
 
-  async #waitFor({ slow }: RunStream): Promise<void> {
+  async #waitFor({ slow }: Topic): Promise<void> {
     const startedAt = performance.now()
     const impatience = new AbortController()
     const read = Promise.all(slow.values()).then(() => true)
-    const late = sleep(Math.min(mostWaitMs, this.#patienceMs), false, { signal: impatience.signal }).catch(() => false)
+    const late = sleep(Math.min(maxWaitMs, this.#patienceMs), false, { signal: impatience.signal }).catch(() => false)
     const isRead = await Promise.race([read, late])
     impatience.abort()
     this.#patienceMs = Math.max(0, this.#patienceMs - (performance.now() - startedAt))
@@ -198,8 +217,8 @@ export class Publisher {
   }
 }
 
-/** What the first event of an attempt says (agent-server-api §7.3). */
+/** The data of an attempt's first event (agent-server-api §7.3). */
 export const metadataText = (runId: string, attempt: number): string => JSON.stringify({ run_id: runId, attempt })
 
-/** What the last event of a run says. */
+/** The data of a run's last event. */
 export const endText = (runId: string, status: string): string => JSON.stringify({ run_id: runId, status })

@@ -1,94 +1,193 @@
 /** Statements on the event log. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { sql } from "@superstep/toolkit/db/sql"
+import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { eventsPerAttempt, lastSeq } from "./event.js"
 
-export interface LoggedEvent {
+export interface NewEvent {
+  readonly runId: string
   readonly seq: number
   readonly event: string
+  /** One line of JSON. */
   readonly data: string
+  /** The run's thread, for an event of a run that may be deleted. */
+  readonly threadId?: string | undefined
 }
 
-export interface NewLoggedEvent extends LoggedEvent {
+/** An event with its place in the topic for which it was read. */
+export interface LoggedEvent extends NewEvent {
+  readonly place: number
+}
+
+/** A run whose events were appended. */
+export interface AppendedTo {
   readonly runId: string
+  /** Null when neither the run nor an earlier event of it is left. */
+  readonly threadId: string | null
+}
+
+export interface Appended {
+  readonly runs: readonly AppendedTo[]
+  /** Events that were left out. */
+  readonly refused: readonly Pick<NewEvent, "runId" | "seq">[]
 }
 
 /**
- * Appends a batch and wakes the servers that follow one of its runs, or a thread on which one begins: one statement for all. Events of an attempt that is
- * over are left out (R4): a server that slept longer than its lease still has some, and behind those of the next attempt
- * they would be a hole to everybody who has read on. The locks on the runs make a claim that comes meanwhile wait; they
- * are taken in the order of ids, as everywhere.
- * @returns the events that were left out
+ * Appends a batch in one statement. Events of an attempt that is over are left out (R4): a server that was suspended for
+ * longer than its lease still has some, and readers that are already past the next attempt's events would miss them. The
+ * locks on the runs make a concurrent claim wait. They are taken in the order of ids, as everywhere, and before the locks on
+ * the threads' logs (G8).
  */
-export async function appendEvents(
-  db: Db,
-  events: readonly NewLoggedEvent[],
-): Promise<Pick<NewLoggedEvent, "runId" | "seq">[]> {
-  const rows = await db.rows<{ runId: string; seq: number | null }>(sql`
+export async function appendEvents(db: Db, events: readonly NewEvent[]): Promise<Appended> {
+  const rows = await db.rows<{ runId: string; threadId: string | null; seq: number | null }>(sql`
     with given as (
       select * from unnest(${events.map((e) => e.runId)}::uuid[], ${events.map((e) => e.seq)}::bigint[],
-        ${events.map((e) => e.event)}::text[], ${events.map((e) => e.data)}::text[]) as given (run_id, seq, event, data)),
+        ${events.map((e) => e.event)}::text[], ${events.map((e) => e.data)}::text[],
+        ${events.map((e) => e.threadId ?? null)}::uuid[])
+        with ordinality as given (run_id, seq, event, data, thread_id, n)),
     locked as materialized (
       select run_id, attempt, thread_id from runs where run_id in (select run_id from given) order by run_id for share),
     over as materialized (
       select run_id from run_events where run_id in (select run_id from given) and seq = ${lastSeq}),
+    gone as materialized (
+      -- Its run was rolled back or was a stateless one: then its end is still to be told.
+      select run_id, (select e.thread_id from run_events e where e.run_id = g.run_id order by e.seq limit 1) as thread_id
+      from (select distinct run_id from given) g where run_id not in (select run_id from locked)),
     judged as materialized (
-      -- The run itself is gone once it was rolled back or was a stateless one: then its end is still to be told.
-      select g.*, l.thread_id, (l.run_id is null or g.seq >= (l.attempt - 1) * ${eventsPerAttempt}::bigint)
-        and (o.run_id is null or g.seq = ${lastSeq}) as is_kept
-      from given g left join locked l on l.run_id = g.run_id left join over o on o.run_id = g.run_id),
+      select g.run_id, g.seq, g.event, g.data, g.n, coalesce(l.thread_id, g.thread_id, gone.thread_id) as thread_id,
+        (l.run_id is null or g.seq >= (l.attempt - 1) * ${eventsPerAttempt}::bigint)
+          and (o.run_id is null or g.seq = ${lastSeq}) as is_kept
+      from given g left join locked l on l.run_id = g.run_id left join gone on gone.run_id = g.run_id
+        left join over o on o.run_id = g.run_id),
+    turn as materialized (select lock_thread_logs(array(select thread_id from judged where is_kept))),
     added as (
       insert into run_events (run_id, seq, event, data, thread_id)
-      select run_id, seq, event, data, case when event = 'metadata' then thread_id end from judged where is_kept
+      select run_id, seq, event, data, thread_id from judged, turn where is_kept order by n
       on conflict do nothing
       returning run_id, thread_id)
-    select run_id as "runId", null::bigint as seq, pg_notify('run_events', run_id::text) from added group by run_id
-    union all select thread_id, null, pg_notify('thread_runs', thread_id::text) from added where thread_id is not null
-    union all select run_id, seq, null from judged where not is_kept`)
-  return rows.flatMap(({ runId, seq }) => (seq === null ? [] : [{ runId, seq }]))
+    select distinct run_id as "runId", thread_id as "threadId", null::bigint as seq from added
+    union all select run_id, null, seq from judged where not is_kept`)
+  return {
+    runs: rows.filter(({ seq }) => seq === null),
+    refused: rows.flatMap(({ runId, seq }) => (seq === null ? [] : [{ runId, seq }])),
+  }
 }
 
-// Events may be as large as a graph's state: a page is bounded in bytes too, and holds at least one event.
-const mostPageBytes = 1024 * 1024
+/** A page of a topic's log. */
+export interface Page {
+  readonly events: readonly LoggedEvent[]
+  /** No event followed this page when it was read. */
+  readonly isLast: boolean
+}
+
+// Large enough to be fast, small enough to hold little memory. An event may be as large as a graph's state, so a page is
+// bounded in bytes too, and contains at least one event.
+const maxPageEvents = 1000
+const maxPageBytes = 1024 * 1024
+
+/** How to select a topic's events: the condition, and the column that orders them. */
+interface TopicEvents {
+  readonly place: Sql
+  readonly where: Sql
+}
+
+const ofRun = (runId: string): TopicEvents => ({ place: sql`seq`, where: sql`run_id = ${runId}` })
+
+/** The log outlives its thread for a while; a new thread with the id of a deleted one must not show the old events. */
+const ofThread = (threadId: string): TopicEvents => ({
+  place: sql`position`,
+  where: sql`thread_id = ${threadId}
+    and created_at >= (select t.created_at from threads t where t.thread_id = ${threadId})`,
+})
 
 /**
- * A page of a run's log, oldest first. One scan and no join, which a plan for any run once made of very many steps; what
- * is not on the page is not read from where long values are kept.
+ * A page of a topic's log, oldest first. One scan without a join: with a join, Postgres' generic plan took very many steps.
+ * Long values (TOAST) of events that are not on the page are not read.
  */
-export const eventsAfter = (db: Db, runId: string, after: number, limit: number): Promise<LoggedEvent[]> =>
-  db.rows<LoggedEvent>(sql`
-    select seq, event, data from (
-      select seq, event, data, sum(octet_length(data)) over (order by seq) - octet_length(data) as bytes_before
-      from run_events where run_id = ${runId} and seq > ${after} order by seq limit ${limit}) page
-    where bytes_before < ${mostPageBytes} order by seq`)
+async function readPage(db: Db, { place, where }: TopicEvents, after: number): Promise<Page> {
+  const events = await db.rows<LoggedEvent>(sql`
+    select run_id as "runId", seq, place, event, data from (
+      select run_id, seq, ${place} as place, event, data,
+        sum(octet_length(data)) over (order by ${place}) - octet_length(data) as bytes_before
+      from run_events where ${where} and ${place} > ${after} order by ${place} limit ${maxPageEvents}) page
+    where bytes_before < ${maxPageBytes} order by place`)
+  const bytes = events.reduce((sum, { data }) => sum + Buffer.byteLength(data), 0)
+  return { events, isLast: events.length < maxPageEvents && bytes < maxPageBytes }
+}
 
-/** Whether this event of a run's log is its last one. */
+async function readLastPlace(db: Db, { place, where }: TopicEvents): Promise<number> {
+  const row = await db.row<{ place: number }>(sql`
+    select ${place} as place from run_events where ${where} order by ${place} desc limit 1`)
+  return row?.place ?? -1
+}
+
+export const pageOfRun = (db: Db, runId: string, after: number): Promise<Page> => readPage(db, ofRun(runId), after)
+export const pageOfThread = (db: Db, threadId: string, after: number): Promise<Page> =>
+  readPage(db, ofThread(threadId), after)
+
+/** The last `seq` in a run's log; -1 when it has none. */
+export const lastSeqOfRun = (db: Db, runId: string): Promise<number> => readLastPlace(db, ofRun(runId))
+
+/** The last position in a thread's log; -1 when it has none. */
+export const lastPlaceOfThread = (db: Db, threadId: string): Promise<number> => readLastPlace(db, ofThread(threadId))
+
+/**
+ * The place after which a client that has this event of a thread continues: that of the run's last logged event up to this
+ * one, or else the place before the run's first remaining event; undefined when none remains.
+ */
+export const placeInThread = async (
+  db: Db,
+  threadId: string,
+  { runId, seq }: Pick<NewEvent, "runId" | "seq">,
+): Promise<number | undefined> => {
+  const { where } = ofThread(threadId)
+  const row = await db.row<{ place: number | null }>(sql`
+    select coalesce(
+      (select position from run_events where run_id = ${runId} and seq <= ${seq} and ${where} order by seq desc limit 1),
+      (select position - 1 from run_events where run_id = ${runId} and ${where} order by seq limit 1)) as place`)
+  return row?.place ?? undefined
+}
+
+/** Whether this event is the end event of the run's log. */
 export const isEndAt = async (db: Db, runId: string, seq: number): Promise<boolean> =>
   (await db.row(sql`select from run_events where run_id = ${runId} and seq = ${seq} and event = 'end'`)) !== undefined
 
-/** Whether there may be more after a page. */
-export const isFull = (page: readonly LoggedEvent[], limit: number): boolean =>
-  page.length === limit || page.reduce((bytes, { data }) => bytes + Buffer.byteLength(data), 0) >= mostPageBytes
-
 /** The last event in a run's log; undefined when it has none. */
-export const lastLogged = (db: Db, runId: string): Promise<Pick<LoggedEvent, "seq" | "event"> | undefined> =>
+export const lastLogged = (db: Db, runId: string): Promise<Pick<NewEvent, "seq" | "event"> | undefined> =>
   db.row(sql`select seq, event from run_events where run_id = ${runId} order by seq desc limit 1`)
 
-/** The last id in a run's log; -1 when it has none. */
-export const lastLoggedSeq = async (db: Db, runId: string): Promise<number> => (await lastLogged(db, runId))?.seq ?? -1
+export interface FollowedTopic {
+  readonly id: string
+  readonly place: number
+}
+
+/** The ids of those runs and threads whose log has events after the place that was read. */
+export const findBehind = async (
+  db: Db,
+  runs: readonly FollowedTopic[],
+  threads: readonly FollowedTopic[],
+): Promise<string[]> => {
+  const rows = await db.rows<{ id: string }>(sql`
+    select f.id from unnest(${runs.map(({ id }) => id)}::uuid[], ${runs.map(({ place }) => place)}::bigint[]) as f (id, place)
+      where exists (select from run_events e where e.run_id = f.id and e.seq > f.place)
+    union all
+    select f.id from unnest(${threads.map(({ id }) => id)}::uuid[], ${threads.map(({ place }) => place)}::bigint[]) as f (id, place)
+      where exists (select from run_events e where e.thread_id = f.id and e.position > f.place)`)
+  return rows.map(({ id }) => id)
+}
 
 export interface OldEvents {
-  /** The logs of runs that ended longer ago are forgotten. */
+  /** The logs of runs that ended longer ago are deleted. */
   readonly ttlSeconds: number
-  /** Runs whose logs are being read. */
+  /** Runs and threads whose logs are being read. */
   readonly keep?: readonly string[]
-  /** How many events at most. */
+  /** How many events to delete at most. */
   readonly limit: number
 }
 
 /**
- * Forgets events of runs that ended some time ago, and threads that nobody follows any more. One server at a time does.
- * @returns how many events; 0 also when another server is at it
+ * Deletes events of runs that ended some time ago, and records of threads that nobody follows any more. One server at a time
+ * does this.
+ * @returns how many events were deleted; 0 also when another server is deleting
  */
 export const deleteOldEvents = (db: Db, { ttlSeconds, keep = [], limit }: OldEvents): Promise<number> =>
   db.run(sql`
@@ -97,6 +196,7 @@ export const deleteOldEvents = (db: Db, { ttlSeconds, keep = [], limit }: OldEve
     delete from run_events where (select is_ours from turn) and ctid = any (array(
       select e.ctid from run_events e
       where e.created_at < now() - make_interval(secs => ${ttlSeconds}) and e.run_id <> all (${keep}::uuid[])
+        and (e.thread_id is null or e.thread_id <> all (${keep}::uuid[]))
         and not exists (select from runs r where r.run_id = e.run_id
           and (r.status in ('pending', 'running') or r.updated_at > now() - make_interval(secs => ${ttlSeconds})))
       order by e.created_at limit ${limit}))`)

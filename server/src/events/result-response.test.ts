@@ -1,4 +1,4 @@
-/** The answer of `wait` and `join` on a real connection. */
+/** The response of `wait` and `join` on a real connection. */
 import assert from "node:assert/strict"
 import { createServer } from "node:http"
 import { type AddressInfo, connect } from "node:net"
@@ -9,10 +9,10 @@ import { encodeEvent } from "./event.js"
 import { ResultResponse } from "./result-response.js"
 
 const keepAliveMs = 5
-// Far more than the buffers between two sockets take.
+// Far more than the buffers between two sockets hold.
 const result = JSON.stringify({ text: "x".repeat(30_000_000) })
 
-test("a client that reads slowly gets its result whole, with no white space behind it", async () => {
+test("a slow client gets its complete result, without trailing white space", async () => {
   const response = new ResultResponse(keepAliveMs)
   const server = createServer((_, outgoing) => {
     const c = { env: { outgoing }, res: { headers: new Headers() } } as unknown as Context
@@ -23,10 +23,10 @@ test("a client that reads slowly gets its result whole, with no white space behi
   client.write("GET / HTTP/1.0\r\n\r\n")
   await new Promise((resolve) => client.once("readable", resolve))
 
-  const end = { seq: 1, event: "end", data: Buffer.from("{}") }
-  response.write(Buffer.alloc(0), [encodeEvent(end)])
+  const end = { runId: "r", seq: 1, place: 1, event: "end", data: Buffer.from("{}") }
+  response.write(Buffer.alloc(0), [encodeEvent(end, "1")])
   response.end()
-  // Several times at which white space would be sent.
+  // Several keep-alive intervals.
   for (let n = 0; n < 10; n++) await sleep(keepAliveMs)
   const chunks: Buffer[] = []
   for await (const chunk of client) chunks.push(chunk)

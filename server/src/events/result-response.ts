@@ -1,12 +1,13 @@
-/** A subscriber that is an HTTP client which waits for a run's result: one JSON document, once the run is over. */
+/** A subscriber that is an HTTP client waiting for a run's result: one JSON document, sent once the run is over. */
 import type { ServerResponse } from "node:http"
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response"
 import type { Context } from "hono"
 import { dataOf, type EncodedEvent, resultEvent } from "./event.js"
-import type { Subscriber } from "./run-stream.js"
+import type { Subscriber } from "./topic.js"
 
-// A line feed before a JSON document is white space; it keeps proxies and watchdogs content (agent-server-api §6.5).
-const usualKeepAliveMs = 5_000
+// A line feed before a JSON document is white space. It keeps proxies and watchdogs from closing the connection
+// (agent-server-api §6.5).
+const defaultKeepAliveMs = 5_000
 const keepAlive = "\n"
 
 export class ResultResponse implements Subscriber {
@@ -18,8 +19,8 @@ export class ResultResponse implements Subscriber {
   #isOver = false
   #hasLeft = false
 
-  /** @param keepAliveMs  after how long of waiting the client is sent white space, in milliseconds */
-  constructor(keepAliveMs = usualKeepAliveMs) {
+  /** @param keepAliveMs  how often white space is sent while the client waits, in milliseconds */
+  constructor(keepAliveMs = defaultKeepAliveMs) {
     this.#keepAliveMs = keepAliveMs
     this.#over = new Promise((resolve) => {
       this.#end = resolve
@@ -44,8 +45,8 @@ export class ResultResponse implements Subscriber {
 
   /**
    * Sends the headers, and the result when the run is over.
-   * @param find     gives the result of a run whose end told none: it had ended before, or ended elsewhere
-   * @param onLeave  called once when the client goes away before the end
+   * @param find     reads the result of a run whose end came without one: it had ended before, or ended elsewhere
+   * @param onLeave  called once when the client disconnects before the end
    */
   respond(c: Context, headers: Readonly<Record<string, string>>, { find, onLeave }: ResultSource): Response {
     const { outgoing } = c.env as { outgoing: ServerResponse }
@@ -55,17 +56,17 @@ export class ResultResponse implements Subscriber {
       "cache-control": "no-cache",
       ...headers,
     })
-    // A client that loses its connection finds in them where to wait on.
+    // The headers tell a client that loses its connection where to wait again.
     outgoing.flushHeaders()
     const alive = setInterval(() => outgoing.write(keepAlive), this.#keepAliveMs)
     alive.unref()
     const closed = () => {
       clearInterval(alive)
       this.#hasLeft = true
-      // What breaks off on our side is no client that leaves: its run goes on.
+      // When our side breaks off, the client did not leave, so its run goes on.
       if (!this.#isOver) onLeave()
     }
-    // The client may have gone while its run was being created.
+    // The client may have disconnected while its run was being created.
     if (outgoing.closed) closed()
     else outgoing.once("close", closed)
     void this.#over.then(() => this.#send(outgoing, find, alive))
@@ -75,10 +76,10 @@ export class ResultResponse implements Subscriber {
   async #send(outgoing: ServerResponse, find: () => Promise<string>, alive: NodeJS.Timeout): Promise<void> {
     if (this.#hasLeft) return
     try {
-      // Without an end this server has only stopped following: half an answer tells the client to ask again.
+      // Without an end event this server has only stopped following. A truncated response makes the client ask again.
       if (!this.#hasEnd) throw new Error("the stream was closed before the run's end")
       const result = this.#result ?? (await find())
-      // A client may take long to read it, and nothing may be written behind it.
+      // A client may take long to read the result, and nothing may be written after it.
       clearInterval(alive)
       outgoing.end(result)
     } catch (error) {
@@ -92,7 +93,7 @@ export interface ResultSource {
   readonly onLeave: () => void
 }
 
-/** A failure keeps the status 200, which was sent long ago (agent-server-api §6.5). */
+/** A failed run is reported in the body: the status 200 was already sent (agent-server-api §6.5). */
 const textOf = (event: EncodedEvent): string => {
   const data = dataOf(event).toString("utf8")
   return event.event === "error" ? `{"__error__":${data}}` : data

@@ -1,4 +1,4 @@
-/** Logs of runs that are over are forgotten in steps, by one server at a time. */
+/** Logs of ended runs are deleted in steps, by one server at a time. */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
@@ -14,7 +14,7 @@ const addLog = (db: Db, { runId, count, minutes }: { runId: string; count: numbe
     insert into run_events (run_id, seq, event, data, created_at)
     select ${runId}, n, 'custom', '{}', now() - make_interval(mins => ${minutes}::int) from generate_series(1, ${count}::int) n`)
 
-test("what is old goes in steps, but for a run that goes on and one that is being read", async () => {
+test("old logs are deleted in steps, except those of running runs and those that are being read", async () => {
   await using db = await freshDatabase({ migrations })
   const [old, young, read, live] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
   await addLog(db, { runId: old, count: 12_000, minutes: 10 })
@@ -35,7 +35,7 @@ test("what is old goes in steps, but for a run that goes on and one that is bein
   assert.deepEqual(left.map(({ run_id }) => run_id).sort(), [young, read, live].sort())
 })
 
-test("while one server forgets, another one leaves it to that", async () => {
+test("while one server deletes, other servers skip the deletion", async () => {
   await using db = await freshDatabase({ migrations })
   await addLog(db, { runId: randomUUID(), count: 4, minutes: 10 })
   const old = { ttlSeconds: 120, limit: 1 }

@@ -1,17 +1,17 @@
-/** Forgets the logs of runs that are over. */
+/** Deletes the logs of runs that are over. */
 import type { Db } from "@superstep/toolkit/db/database"
 import type { Sweep } from "../sweeps.js"
 import { deleteOldEvents } from "./queries.js"
 
-// Often enough to keep the table small, rarely enough to cost nothing.
+// Often enough to keep the table small, seldom enough to cost nothing.
 const everyMs = 30_000
-// A statement of this many is over soon, and its locks with it.
+// A statement that deletes this many is short, and so are its locks.
 const atATime = 5000
 
 export interface EventSweep {
-  /** How long the log of a run stays after its end. */
+  /** How long the log of a run is kept after its end. */
   readonly ttlSeconds: number
-  /** Runs whose logs are being read in this process: they stay until their readers have come to the end. */
+  /** Runs and threads whose logs are being read in this process: they are kept until their readers reach the end. */
   readonly readHere: () => readonly string[]
 }
 

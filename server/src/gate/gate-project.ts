@@ -1,8 +1,8 @@
-/** What of a project is the gate's. Pure. */
+/** The part of a project that the gate needs. Pure. */
 import type { Project } from "../project/langgraph-config.js"
 import type { GateProject } from "./gate.js"
 
-/** @param agentEnv  what the platform sets for an agent, which wins over what its project sets */
+/** @param agentEnv  variables that the platform sets for an agent; they override those of its project */
 export const toGateProject = (
   { folder, env, auth, http }: Project,
   agentEnv: Readonly<Record<string, string>>,

@@ -1,7 +1,7 @@
 /**
- * The gate: one more process of the worker program, in which a project's auth module and HTTP app run. It executes no runs,
- * so a graph that burns the processor delays nobody's authentication. It owns its process and its socket; the rules (T1 …)
- * are in this folder's README. `stop` ends everything it started.
+ * The gate: a separate process of the worker program, in which a project's auth module and HTTP app run. It executes no runs,
+ * so a graph that keeps the processor busy does not delay authentication. It owns its process and its socket; the rules
+ * (T1 …) are in this folder's README. `stop` ends everything it started.
  */
 import type { Denial, Loopback } from "@superstep/protocol/worker/frames"
 import { Denied, KnownError, Unavailable } from "@superstep/toolkit/errors/errors"
@@ -12,33 +12,38 @@ import type { RuleAnswer, RuleQuestion, Rules } from "../auth/rule-caller.js"
 import { UserCache, type UserCacheSettings } from "../auth/user-cache.js"
 import type { Limits } from "../workers/child.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
-import { pythonMain, usualLimits, workerMain } from "../workers/pool.js"
+import { defaultLimits, pythonMain, workerMain } from "../workers/pool.js"
 import type { GraphFailure, Reply } from "../workers/port.js"
+import { processTitle } from "../workers/process-title.js"
 import type { ProjectCrashes } from "../workers/project-crashes.js"
 import type { Session } from "../workers/session.js"
 import { Worker } from "../workers/worker.js"
 import { openWorkerSocket, type WorkerSocket } from "../workers/worker-socket.js"
 
-/** What of a project is the gate's. */
+/** The part of a project that the gate needs. */
 export interface GateProject {
   readonly folder: string
   readonly env: Readonly<Record<string, string>>
-  /** `path:export` in langgraph.json; undefined where the project has none. */
+  /** `path:export` in langgraph.json; undefined when the project has none. */
   readonly auth: string | undefined
   readonly app: string | undefined
   readonly cache: UserCacheSettings | undefined
   readonly disableStudioAuth: boolean
-  /** Whether everybody must be known before the app sees the request (README, T5). */
+  /** Whether a request is authenticated before the app gets it (README, T5). */
   readonly authFirst: boolean
 }
 
 export interface GateOptions {
+  /** The server's name, for the title of the process. */
+  readonly name?: string
   readonly log: Log
   readonly serverEnv: NodeJS.ProcessEnv
   readonly limits?: Partial<Limits>
-  /** Hears of the crashes that count against the project. */
+  /** The Python program for projects without a `.venv`; by default `python3`. */
+  readonly python?: string
+  /** Counts the crashes that the project caused. */
   readonly crashes: ProjectCrashes
-  /** How user code, and what the app leaves to the server, reaches this server. */
+  /** How user code, and requests that the app passes on, reach this server. */
   readonly loopback: Loopback
 }
 
@@ -49,17 +54,17 @@ export interface RequestHead {
   readonly headers: Headers
 }
 
-/** The project's own code is not there to answer; its log says why. */
+/** The project's own code did not load; the server's log has the reason. */
 export class GateFailed extends KnownError {
   readonly code = "project_code_failed"
 }
 
-/** The process of one loading of the project. */
+/** The process for one load of the project. */
 interface Post {
   readonly project: GateProject
   readonly worker: Worker
   readonly users: UserCache | undefined
-  /** Requests and questions under way. */
+  /** How many requests and calls are in progress. */
   open: number
 }
 
@@ -76,26 +81,26 @@ export class Gate implements Rules {
     this.#options = options
   }
 
-  /** What the project that serves says; undefined where it has neither auth module nor app, or is not known yet. */
+  /** The project that is being served; undefined when it has neither auth module nor app, or is not loaded yet. */
   get project(): GateProject | undefined {
     return this.#current?.project
   }
 
-  /** Whether the project's rules are to be asked. @throws Unavailable  no project is in place, so nobody can tell (T2) */
+  /** Whether the project has access rules. @throws Unavailable  no project is loaded yet, so this is unknown (T2) */
   get hasRules(): boolean {
     if (!this.#isInPlace) throw new Unavailable("the project is being loaded: try again in a moment")
     return this.#current?.project.auth !== undefined
   }
 
-  /** Why the auth module or the app cannot serve; empty where they can, or there are none. */
+  /** Why the auth module or the app failed to load; empty when they loaded, or the project has none. */
   failures(): readonly GraphFailure[] {
     return this.#current?.worker.report.failed ?? []
   }
 
   /**
-   * Loads the project's auth module and app, beside those that serve, and puts them in their place. What cannot be loaded
-   * replaces nothing that can (T4).
-   * @returns why something did not load
+   * Loads the project's auth module and app while the old ones still serve, then replaces these. Code that fails to load
+   * never replaces working code (T4).
+   * @returns why code failed to load; empty on success
    */
   async replace(project: GateProject): Promise<readonly GraphFailure[]> {
     const next = project.auth === undefined && project.app === undefined ? undefined : await this.#begin(project)
@@ -112,14 +117,14 @@ export class Gate implements Rules {
     return failed
   }
 
-  /** @throws GateFailed  they are not known: no event may pass because its handler is unknown (T2) */
+  /** @throws GateFailed  the handlers are unknown: an event must not pass because its handler is unknown (T2) */
   handlers(): readonly string[] {
     const auth = this.#current?.worker.loaded?.auth
     if (auth === undefined) throw new GateFailed("the project's auth.path does not load: see the server's log")
     return auth.handlers
   }
 
-  /** @throws Denied  in the module's words; Unavailable while its process is not up */
+  /** @throws Denied  with the module's message; Unavailable while the gate's process is not ready */
   async authenticate({ method, url, headers }: RequestHead): Promise<User> {
     const users = this.#current?.users
     const known = users?.get(headers)
@@ -138,9 +143,9 @@ export class Gate implements Rules {
   }
 
   /**
-   * Gives a request to the app.
-   * @param work  is told the socket at which the app listens
-   * @param done  resolves when nothing more of the request is under way
+   * Passes a request to the app.
+   * @param work  gets the path of the socket on which the app listens
+   * @param done  resolves when the request is completely over
    */
   async withApp<Result>(work: (socketPath: string) => Promise<Result>, done: Promise<void>): Promise<Result> {
     const { post } = this.#serving()
@@ -159,19 +164,20 @@ export class Gate implements Rules {
   }
 
   async #begin(project: GateProject): Promise<Post> {
-    const { log, serverEnv, limits, crashes, loopback } = this.#options
+    const { name, log, serverEnv, limits, python = "python3", crashes, loopback } = this.#options
     this.#socket ??= await openWorkerSocket(log)
     this.#started += 1
     const setting = {
       socket: this.#socket,
-      // It executes no runs, so it has nothing to ask of the database.
+      title: processTitle(name, "gate"),
+      // The gate executes no runs, so it needs nothing from the database.
       handlers: {},
       backlog: () => undefined,
       log,
       serverEnv,
       mains: { javascript: workerMain(), python: pythonMain },
-      python: "python3",
-      limits: { ...usualLimits, ...limits },
+      python,
+      limits: { ...defaultLimits, ...limits },
       loopback,
     }
     const { folder, env, auth, app, cache } = project
@@ -185,6 +191,7 @@ export class Gate implements Rules {
       onServing: () => undefined,
       onRunLeft: () => undefined,
       onRoom: () => undefined,
+      onOverload: () => undefined,
       onDied: () => undefined,
     })
     const post: Post = { project, worker, users: cache && new UserCache(cache), open: 0 }
@@ -207,7 +214,7 @@ export class Gate implements Rules {
       refuse(reply.fields.denial as Denial | undefined)
       return reply
     } catch (error) {
-      // What the module threw is its author's affair and nobody else's: 500, and the log.
+      // The module's error is for its author only: the caller gets 500, and the error is logged.
       if (error instanceof WorkerCallFailed) throw new Error("the auth module failed", { cause: error })
       throw error
     } finally {
@@ -219,7 +226,7 @@ export class Gate implements Rules {
     const post = this.#current
     const session = post?.worker.session
     if (post && session) return { post, session }
-    throw new Unavailable("the project's own code is being started: try again in a moment")
+    throw new Unavailable("the project's own code is starting: try again in a moment")
   }
 
   #retire(post: Post): void {
@@ -237,11 +244,11 @@ export class Gate implements Rules {
 const parseLine = (line: Buffer | undefined): unknown =>
   line === undefined || line.length === 0 ? undefined : JSON.parse(line.toString("utf8"))
 
-/** @throws Denied  with what the module raised */
+/** @throws Denied  with the status, message and headers that the module raised */
 function refuse(denial: Denial | undefined): void {
   if (denial === undefined) return
   const { status, message, headers } = denial
-  // 304 has no body to say why.
+  // A 304 response has no body for the reason.
   if (status < 300 || status > 599 || status === 304) {
     throw new Error(`the auth module raised an HTTPException with status ${status}, which refuses nothing`)
   }

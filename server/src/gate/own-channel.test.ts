@@ -1,4 +1,4 @@
-/** The server's way to itself, with a real app in a real gate. */
+/** The server's own socket, with a real app in a real gate. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
@@ -13,7 +13,7 @@ import { callOwnRoute } from "./own-channel.js"
 const folder = fileURLToPath(new URL("../../../tests/guarded", import.meta.url))
 const project = { folder, env: {}, auth: undefined, cache: undefined, disableStudioAuth: false, authFirst: false }
 
-test("a call of the project's own routes reaches those of its app and none of the server's", async () => {
+test("a call of a route of the app reaches only the app's routes, none of the server's", async () => {
   await using db = await freshDatabase({ migrations })
   const mounted = { mount_prefix: "/agents" }
   for (const http of [{}, mounted]) {
@@ -26,21 +26,21 @@ test("a call of the project's own routes reaches those of its app and none of th
     assert.equal(threads.status, 404)
     assert.deepEqual(await db.rows(sql`select thread_id from threads`), [])
     assert.equal((await call("GET", "/info")).status, 404)
-    // The app sees paths as the world does, with the prefix.
+    // The app sees the same paths as clients, with the prefix.
     if (http === mounted) continue
     assert.deepEqual(await (await call("POST", "/custom/hook", '{"a":1}')).json(), { ok: true })
     assert.deepEqual((await app.send("GET", "/custom/delivered")).json, { a: 1 })
   }
 })
 
-test("without an app there is no route of its own", async () => {
+test("without an app no such route exists", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
 
   assert.equal((await callOwnRoute(http.channel, { method: "POST", path: "/threads", body: "{}" })).status, 404)
 })
 
-test("the server's own socket answers nobody without a credential, and no other door knows it", async () => {
+test("the server's own socket rejects callers without a credential, and its credentials are invalid elsewhere", async () => {
   await using db = await freshDatabase({ migrations })
   const gate = { ...project, auth: "./src/auth.ts:auth", app: "./src/app.ts:app" }
   await using http = await startTestHttp(db, { gate })
@@ -57,7 +57,7 @@ test("the server's own socket answers nobody without a credential, and no other 
     await atSocket({ [credentialHeader]: "anything" }),
     await atSocket({ [credentialHeader]: `${loopback.credential}, ${loopback.credential}` }),
     await atSocket({ [ticketHeader]: "one that is over" }),
-    // Only the server knows which tickets are good, whoever signed them; and a ticket is never more than a ticket.
+    // Only issued tickets are valid, even with a correct signature; and a ticket cannot be used as a credential.
     await atSocket({
       [ticketHeader]: signTicket("made up", loopback.credential),
       [credentialHeader]: loopback.credential,
@@ -74,7 +74,7 @@ test("the server's own socket answers nobody without a credential, and no other 
   assert.equal((await atSocket({ [credentialHeader]: loopback.credential })).status, 200)
 })
 
-test("the app's own socket answers nobody but the server", async () => {
+test("the app's own socket accepts only requests of the server", async () => {
   await using db = await freshDatabase({ migrations })
   const gate = { ...project, app: "./src/app.ts:app" }
   await using http = await startTestHttp(db, { gate })
@@ -90,7 +90,7 @@ test("the app's own socket answers nobody but the server", async () => {
   assert.equal(await atApp({ [credentialHeader]: http.channel.loopback.credential }), 403)
 })
 
-test("user code reaches every route but those of the control plane", async () => {
+test("user code can call every route except those for the control plane", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { unitToken: "sesame" })
   const { loopback } = http.channel

@@ -1,7 +1,7 @@
 /**
- * The server's own way to itself: a Unix socket in a folder that only this user can enter. What comes here is either the rest
- * of a request that the project's app passed on, which shows its ticket, or user code that calls the server that executes it,
- * which shows the credential of this server. Anything else is refused.
+ * A Unix socket on which the server accepts requests from its own code, in a folder that only this user can enter. Two kinds
+ * of requests are accepted: a request that the project's app passes on, with its ticket; and a request of user code that this
+ * server executes, with this server's credential. All others are rejected.
  */
 import { randomBytes, randomUUID } from "node:crypto"
 import { rm } from "node:fs/promises"
@@ -24,16 +24,16 @@ import type { FromListener, Origin, Ticket } from "./origin.js"
 type Fetch = (request: Request, env: never) => Response | Promise<Response>
 
 export interface OwnChannel {
-  /** For workers, and for nobody else: their user code may call every route. */
+  /** For workers only: their user code may call every route. */
   readonly loopback: Loopback
-  /** What the server shows where it may reach routes of the app alone. */
+  /** The credential with which the server itself reaches only routes of the app. */
   readonly appCredential: string
   /**
-   * Answers at the socket.
-   * @param mountPrefix  below which the routes are; user code need not know it
+   * Starts serving at the socket.
+   * @param mountPrefix  the path below which the routes are; user code need not know it
    */
   listen(fetch: Fetch, mountPrefix: string): Promise<void>
-  /** Issues a ticket that holds until the reply is over. @returns its header's value, and the end of the reply */
+  /** Issues a ticket that is valid until the response is over. @returns the header's value, and a promise of the response's end */
   issue(c: Context, ticket: Ticket): { value: string; done: Promise<void> }
   close(): Promise<void>
 }
@@ -51,11 +51,11 @@ export async function openOwnChannel(): Promise<OwnChannel> {
     const [ticket, code] = [shown.get(ticketHeader), shown.get(credentialHeader)]
     if (ticket !== undefined) {
       const found = tickets.get(ticket)
-      return found ? { from: "app", ticket: found } : nobody("the request that the app passes on is over")
+      return found ? { from: "app", ticket: found } : unknownOrigin("the request that the app passes on has ended")
     }
     if (isCredential(code, credential)) return { from: "own code", onlyApp: false }
     if (isCredential(code, appCredential)) return { from: "own code", onlyApp: true }
-    return nobody("only code of this project may call here, through the SDK's client without an address")
+    return unknownOrigin("only code of this project may use this socket, through the SDK's client without a URL")
   }
 
   return {
@@ -64,7 +64,7 @@ export async function openOwnChannel(): Promise<OwnChannel> {
     listen: async (fetch, mountPrefix) => {
       const withOrigin = (request: Request, env: FromListener) => {
         const origin = originOf(takeOwnHeaders(env.incoming))
-        // What the app passes on has the whole path, as it came from the world.
+        // A request that the app passes on has the complete path, with the prefix.
         const isWhole = origin.from === "app" || mountPrefix === ""
         return fetch(isWhole ? request : below(mountPrefix, request), { ...env, origin } as never)
       }
@@ -89,7 +89,7 @@ export async function openOwnChannel(): Promise<OwnChannel> {
   }
 }
 
-const nobody = (problem: string): Origin => ({ from: "nobody", problem })
+const unknownOrigin = (problem: string): Origin => ({ from: "unknown", problem })
 
 function below(mountPrefix: string, request: Request): Request {
   const url = new URL(request.url)
@@ -99,7 +99,7 @@ function below(mountPrefix: string, request: Request): Request {
 
 export interface OwnRequest {
   readonly method: string
-  /** With its query, and without the prefix below which the server is mounted. */
+  /** With the query, and without the prefix below which the server is mounted. */
   readonly path: string
   readonly headers?: Headers
   readonly body?: string
@@ -107,15 +107,15 @@ export interface OwnRequest {
 }
 
 /**
- * Calls a route of the project's app: how a webhook with a relative address is delivered. No route of the server's is
- * reached, whatever the path says: who may name a webhook is not the server.
- * @throws  what the connection says when the server stops
+ * Calls a route of the project's app. A webhook with a relative URL is delivered this way. It never reaches a route of the
+ * server, whatever the path: a client that may set a webhook must not get the server's rights.
+ * @throws  the connection's error when the server stops
  */
 export async function callOwnRoute(
   { loopback, appCredential }: Pick<OwnChannel, "loopback" | "appCredential">,
   request: OwnRequest,
 ): Promise<Response> {
-  // Most servers never call themselves, and should not hold an HTTP client in memory.
+  // Imported when needed: most servers never call themselves, and should not keep an HTTP client in memory.
   const { fetchOverSocket } = await import("@superstep/protocol/http/socket-fetch")
   const { headers: asked, body, ...rest } = request
   const headers = new Headers(asked)

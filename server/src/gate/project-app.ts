@@ -1,4 +1,4 @@
-/** The project's HTTP app in front of the server's routes (agent-server-api §13.1): each request goes to it first. */
+/** The project's HTTP app in front of the server's routes (agent-server-api §13.1): it gets each request first. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { ticketHeader, userHeader } from "@superstep/protocol/http/own-headers"
 import { NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
@@ -12,28 +12,28 @@ import type { OwnChannel } from "./own-channel.js"
 export interface AppInFront {
   readonly gate: Gate
   readonly channel: OwnChannel
-  /** Finds out who calls; for a project that wants that before its app. */
+  /** Identifies the caller, for a project with authentication before its app. */
   readonly identify: (c: Context) => Promise<Caller>
 }
 
-// A supervisor asks these of the server itself, whatever the app's process does.
-const ofTheServer = ({ path, method }: HonoRequest): boolean =>
-  path === "/ok" || path.startsWith("/internal/") || unsayable.test(method)
+// A supervisor calls these routes, so the server answers them itself, whatever the app's process does.
+const isServerRoute = ({ path, method }: HonoRequest): boolean =>
+  path === "/ok" || path.startsWith("/internal/") || unforwardableMethods.test(method)
 
-// A `Request` cannot be made with them, so no app could be asked.
-const unsayable = /^(TRACE|TRACK|CONNECT)$/i
+// A `Request` cannot have these methods, so they cannot be passed to the app.
+const unforwardableMethods = /^(TRACE|TRACK|CONNECT)$/i
 
 function isOnlyForApp(origin: Origin): boolean {
   if (origin.from === "app") return origin.ticket.onlyApp
   return origin.from === "own code" && origin.onlyApp
 }
 
-/** Passes everything to the app, if there is one; what the app passes on comes back over the server's own channel. */
+/** Passes requests to the app, if there is one. Requests that the app passes on come back over the server's own channel. */
 export const serveThroughApp =
   ({ gate, channel, identify }: AppInFront): MiddlewareHandler =>
   async (c, next) => {
     const origin = c.get("origin")
-    const hasApp = gate.project?.app !== undefined && origin.from !== "app" && !ofTheServer(c.req)
+    const hasApp = gate.project?.app !== undefined && origin.from !== "app" && !isServerRoute(c.req)
     if (!hasApp && isOnlyForApp(origin)) throw new NotFound("Not Found")
     if (!hasApp) return next()
     const caller = origin.from === "own code" ? anyone : gate.project.authFirst ? await identify(c) : undefined
@@ -46,7 +46,7 @@ export const serveThroughApp =
 
 interface Passport {
   readonly ticket: string
-  /** Undefined where nobody has asked yet who it is. */
+  /** Undefined when the caller has not been identified yet. */
   readonly user: User | undefined
 }
 
@@ -55,7 +55,7 @@ async function passOn(c: Context, socketPath: string, { ticket, user }: Passport
   const { pathname, search } = new URL(c.req.url)
   const headers = new Headers(c.req.raw.headers)
   headers.set(ticketHeader, ticket)
-  // A header is ASCII, names are not.
+  // Headers must be ASCII; names need not be.
   if (user) headers.set(userHeader, encodeURIComponent(JSON.stringify(user)))
   headers.set("x-request-id", c.res.headers.get("x-request-id") ?? "")
   const gone = new AbortController()
@@ -64,7 +64,7 @@ async function passOn(c: Context, socketPath: string, { ticket, user }: Passport
   const said = incoming.headers["content-length"]
   const length = said === undefined ? undefined : Number(said)
   const path = `${pathname}${search}`
-  // Most projects have no app, and their servers should not hold an HTTP client in memory.
+  // Imported when needed: most projects have no app, and their servers should not keep an HTTP client in memory.
   const { fetchOverSocket } = await import("@superstep/protocol/http/socket-fetch")
   try {
     return await fetchOverSocket({ socketPath, method, path, headers, body, length, signal: gone.signal })

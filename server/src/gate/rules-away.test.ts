@@ -1,4 +1,4 @@
-/** A project is never served as if it had no rules (T2), whatever becomes of the process that holds them. */
+/** A project with rules is never served as if it had none (T2), whatever happens to the gate's process. */
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import { test } from "node:test"
@@ -22,7 +22,7 @@ const project = {
   authFirst: false,
 }
 
-test("a user whom the cache knows sees nothing more when the rules cannot be loaded again", async () => {
+test("a cached user gets no more access when the rules fail to load again", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { gate: project })
   const created = await http.send("POST", "/threads", {}, bearer("ada"))

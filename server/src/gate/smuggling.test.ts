@@ -1,4 +1,4 @@
-/** From the server's own port to the project's app: no body, and nothing behind a request, gets there as a request. */
+/** From the server's port to the project's app: a body, or bytes after a request, never arrive there as another request. */
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import { test } from "node:test"
@@ -13,14 +13,14 @@ import { anyone } from "../auth/caller.js"
 import { requireUnitToken } from "../http/access.js"
 import { fetchOf } from "../http/raw-response.js"
 import type { Gate } from "./gate.js"
-import { fromOutside, tellOrigin } from "./origin.js"
+import { fromOutside, setOrigin } from "./origin.js"
 import { openOwnChannel } from "./own-channel.js"
 import { serveThroughApp } from "./project-app.js"
 
 const hidden = "DELETE /threads/of-somebody HTTP/1.1\r\nHost: a\r\n\r\n"
 const known = "Host: a\r\nX-Superstep-Unit: sesame\r\n"
 
-/** A server in front of an app that notes what it takes for a request. */
+/** A server in front of an app that records what it parses as a request. */
 async function serverBeforeTarget() {
   const socketPath = join(temporaryFolder(), "app.sock")
   const target = await startTarget(socketPath)
@@ -29,7 +29,7 @@ async function serverBeforeTarget() {
   const gate = { project, withApp: (work: (path: string) => Promise<Response>) => work(socketPath) } as unknown as Gate
   const app = createApi()
   app.onError(errorHandler({ log: createLog({ process: "test", level: "silent" }), detail: "text" }))
-  app.use(tellOrigin)
+  app.use(setOrigin)
   app.use(fromOutside(requireUnitToken(new Secret("sesame"))))
   app.use(serveThroughApp({ gate, channel, identify: async () => anyone }))
   const listening = await listen(fetchOf(app), { host: "127.0.0.1", port: 0 })
@@ -41,19 +41,19 @@ async function serverBeforeTarget() {
   return { port: listening.port ?? 0, target, [Symbol.asyncDispose]: dispose }
 }
 
-test("a hostile request is refused, or reaches the app as one", async (t) => {
+test("a hostile request is rejected, or reaches the app as one request", async (t) => {
   await using setup = await serverBeforeTarget()
   const { port, target } = setup
 
   for (const hostile of hostileRequests({ path: "/x", head: `${known}Connection: close\r\n`, hidden })) {
     await t.test(hostile.name, async () => {
-      // A `Request` of these has no body: what came as one ends at the server.
+      // A `Request` with these methods has no body, so the server drops it.
       checkHostile(hostile, await sendRaw(port, hostile.bytes), target, { dropsBodyOf: ["GET", "HEAD"] })
     })
   }
 })
 
-test("what is sent behind an upgrade that nobody makes is no request", async () => {
+test("bytes after a refused upgrade are not parsed as a request", async () => {
   await using setup = await serverBeforeTarget()
   const { port, target } = setup
   const upgrade = `GET /a HTTP/1.1\r\n${known}Connection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`
@@ -67,7 +67,7 @@ test("what is sent behind an upgrade that nobody makes is no request", async () 
   )
 })
 
-test("pipelined requests are judged one by one", async () => {
+test("pipelined requests are checked separately", async () => {
   await using setup = await serverBeforeTarget()
   const { port, target } = setup
   const first = `DELETE /a HTTP/1.1\r\n${known}Content-Length: 2\r\n\r\n{}`
@@ -83,7 +83,7 @@ test("pipelined requests are judged one by one", async () => {
   assert.deepEqual(target.garbage, [])
 })
 
-test("what a caller says in our name stays at the door", async () => {
+test("reserved headers of a caller are removed", async () => {
   await using setup = await serverBeforeTarget()
   const { port, target } = setup
   const forged =

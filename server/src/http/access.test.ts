@@ -30,7 +30,7 @@ function appWith(rule: OriginRule) {
   return { app, post, executed: () => executed }
 }
 
-test("in development a page of the web cannot execute anything, not even by a request that needs no preflight", async () => {
+test("in development a foreign web page cannot start runs, not even with a request that needs no preflight", async () => {
   const { post, executed } = appWith(dev)
 
   const refused = [await post("https://evil.example"), await post("null"), await post("https://localhost.evil.example")]
@@ -41,7 +41,7 @@ test("in development a page of the web cannot execute anything, not even by a re
   assert.deepEqual(answered, [200, 200, 200])
 })
 
-test("the origins that a project allows may call in development, beside the usual ones", async () => {
+test("in development the project's allowed origins are accepted in addition to the defaults", async () => {
   const { app, post } = appWith({ isDev: true, allowed: ["https://app.example"] })
 
   const statuses = [
@@ -55,7 +55,7 @@ test("the origins that a project allows may call in development, beside the usua
   assert.equal(preflight.headers.get("access-control-allow-origin"), "https://app.example")
 })
 
-test("outside development every page may call with its key, unless the project names some", () => {
+test("outside development every page with a key is accepted, unless the project lists origins", () => {
   const origin = "https://app.example"
 
   assert.equal(mayCall({ isDev: false, allowed: undefined }, origin), true)

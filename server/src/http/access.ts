@@ -1,4 +1,4 @@
-/** Who may call: a unit's own credential, and in development only this machine (decisions, agent server 10, 11). */
+/** Access to a server: the unit's token, API keys, and loopback rules in development (decisions, agent server 10, 11). */
 import { createHash, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import { isCredential } from "@superstep/protocol/http/own-headers"
@@ -6,18 +6,18 @@ import type { Secret } from "@superstep/toolkit/config/settings"
 import { Forbidden, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { Context, MiddlewareHandler } from "hono"
 
-/** Refuses requests that do not come through the edge or from the control plane (protocol/unit). */
+/** Rejects requests that come neither through the edge nor from the control plane (protocol/unit). */
 export const requireUnitToken =
   (token: Secret): MiddlewareHandler =>
   async (c, next) => {
     const origin = c.get("origin")
     if (origin.from !== "outside" || !isCredential(origin.unitToken, token.reveal())) {
-      throw new Unauthenticated("this agent answers only through its deployment's address")
+      throw new Unauthenticated("this agent accepts requests only through its deployment's URL")
     }
     await next()
   }
 
-/** Where a request comes from, by its connection: a header says what its sender likes. */
+/** The client's address, taken from the connection, because a client can set any header. */
 export function addressOf(c: Context): string {
   const { incoming } = (c.env ?? {}) as { incoming?: IncomingMessage }
   return incoming?.socket.remoteAddress ?? ""
@@ -26,21 +26,22 @@ export function addressOf(c: Context): string {
 /** Whether a request comes from this machine. */
 export const isLoopbackRequest = (c: Context): boolean => /^(127\.|::1$|::ffff:127\.)/.test(addressOf(c))
 
-/** Asks for one of the keys that the operator set, wherever a supervisor does not ask. Each is compared in full. */
+/** Requires one of the operator's API keys, except for `/ok`. Each key is compared in full. */
 export const requireApiKey = (keys: Secret): MiddlewareHandler => {
   const known = keys
     .reveal()
     .split(",")
     .map((key) => digest(key.trim()))
   return async (c, next) => {
-    const shown = digest(c.req.header("x-api-key") ?? "")
-    const isKnown = known.reduce((found, key) => timingSafeEqual(key, shown) || found, false)
-    if (!isKnown && c.req.path !== "/ok") throw new Unauthenticated("an API key is needed: send it as x-api-key")
+    const given = digest(c.req.header("x-api-key") ?? "")
+    const isKnown = known.reduce((found, key) => timingSafeEqual(key, given) || found, false)
+    if (!isKnown && c.req.path !== "/ok")
+      throw new Unauthenticated("an API key is required: send it in the header x-api-key")
     await next()
   }
 }
 
-// Texts of one length, whatever was sent, so that the comparison tells nothing of the keys.
+// Digests have one length, so the time of a comparison reveals nothing about the keys.
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
 const loopbackName = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
@@ -49,14 +50,14 @@ const loopbackName = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 const hostName = (host: string): string => host.replace(/:\d+$/, "")
 
 /**
- * Refuses a request for another host name: a page on the web that points its own name at this machine could else read
- * what the developer's agent says.
+ * Rejects requests for other host names. Otherwise a web page whose domain name resolves to this machine could read the
+ * developer's agent (DNS rebinding).
  */
 export const requireLoopbackHost: MiddlewareHandler = async (c, next) => {
   const host = hostName(c.req.header("host") ?? "")
   if (!loopbackName.test(host)) {
     throw new Forbidden(
-      `this development server answers to localhost, not to "${host}": use superstep serve for others`,
+      `this development server accepts requests for localhost, not for "${host}": use superstep serve for other hosts`,
     )
   }
   await next()
@@ -80,15 +81,15 @@ export interface OriginRule {
   readonly pattern?: RegExp | undefined
 }
 
-/** In development the usual ones may always; else every page may unless the project names some: each request has a key. */
+/** In development, local pages and Studio are always allowed. Otherwise all pages are, unless the project lists origins. */
 export function mayCall({ isDev, allowed, pattern }: OriginRule, origin: string): boolean {
   if (allowed?.includes("*") || allowed?.includes(origin) || pattern?.test(origin)) return true
   return isDev ? isDevOrigin(origin) : allowed === undefined && pattern === undefined
 }
 
 /**
- * Refuses a request of a page that may not call. Leaving the CORS headers out is not enough: it keeps the page from
- * reading the reply, but a plain POST has executed a run by then.
+ * Rejects requests of pages that are not allowed. Omitting the CORS headers is not enough: it keeps the page from reading
+ * the reply, but a plain POST has already started a run.
  */
 export const requireKnownOrigin =
   (rule: OriginRule): MiddlewareHandler =>
@@ -96,7 +97,7 @@ export const requireKnownOrigin =
     const origin = c.req.header("origin")
     if (origin !== undefined && !mayCall(rule, origin)) {
       throw new Forbidden(
-        `this development server does not answer pages of "${origin}": add it to http.cors.allow_origins in langgraph.json`,
+        `this development server rejects requests from pages of "${origin}": add it to http.cors.allow_origins in langgraph.json`,
       )
     }
     await next()

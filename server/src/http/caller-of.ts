@@ -1,4 +1,4 @@
-/** The caller of a request: found once, before any route, and read by the routes. */
+/** The caller of a request. A middleware identifies it before any route runs. */
 import type { Context, MiddlewareHandler } from "hono"
 import type { Caller } from "../auth/caller.js"
 
@@ -8,7 +8,7 @@ declare module "hono" {
   }
 }
 
-/** Finds out who calls. @param identify  throws `Unauthenticated`, or what the project's handler raised */
+/** Sets the caller of each request. @param identify  throws `Unauthenticated`, or the error of the project's handler */
 export const identifyCaller =
   (identify: (c: Context) => Promise<Caller> | Caller): MiddlewareHandler =>
   async (c, next) => {
@@ -16,5 +16,5 @@ export const identifyCaller =
     await next()
   }
 
-/** Who sent this request. */
+/** The caller of this request. */
 export const callerOf = (c: Context): Caller => c.get("caller")

@@ -12,7 +12,7 @@ const sent = new Headers({
 
 const chosen = (rule: HeaderRule) => Object.keys(headerChoice(rule)?.(sent) ?? {}).sort()
 
-test("headers are chosen by name or glob, whatever their case, and excludes win", () => {
+test("headers are selected by name or glob in any case, and excludes win", () => {
   assert.deepEqual(chosen({ includes: ["X-User-*", "user-agent"], excludes: ["*-SECRET"] }), [
     "user-agent",
     "x-user-id",
@@ -21,12 +21,12 @@ test("headers are chosen by name or glob, whatever their case, and excludes win"
   assert.deepEqual(chosen({ includes: ["x.user.id"] }), [])
 })
 
-test("without includes nothing is chosen", () => {
+test("without includes no header is selected", () => {
   assert.equal(headerChoice(undefined), undefined)
   assert.equal(headerChoice({ excludes: ["x-a"] }), undefined)
 })
 
-test("a credential is chosen only by its name", () => {
+test("a credential is selected only by its full name", () => {
   assert.deepEqual(chosen({ includes: ["*"] }), ["user-agent", "x-user-id", "x-user-secret"])
   assert.deepEqual(chosen({ includes: ["authorization"] }), ["authorization"])
 })

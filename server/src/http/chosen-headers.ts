@@ -1,9 +1,9 @@
-/** Which headers of a request a project chose, by name or glob (agent-server-api §13.4). Pure. */
+/** Selects request headers by the name or glob patterns of a project (agent-server-api §13.4). Pure. */
 import { z } from "zod"
 
 const patterns = z.array(z.string()).nullish()
 
-/** `http.configurable_headers` and `http.logging_headers`; `include` and `exclude` are the older spelling. */
+/** `http.configurable_headers` and `http.logging_headers`; `include` and `exclude` are older names. */
 export const headerRule = z.looseObject({
   includes: patterns,
   excludes: patterns,
@@ -13,12 +13,12 @@ export const headerRule = z.looseObject({
 
 export type HeaderRule = z.output<typeof headerRule>
 
-// A person's or the platform's credential is taken only by who names it: `*` is not meant to be that.
+// Credentials of users or of the platform. They are selected only by their full name, never by a glob such as `*`.
 const credentials = new Set(["authorization", "proxy-authorization", "cookie", "x-api-key", "x-service-key"])
 
 /**
- * Makes the choice that a rule describes; excludes win, and what no include names is not taken.
- * @returns undefined when nothing is chosen
+ * Compiles a rule to a function that selects headers. Excludes win, and a header that no include matches is not selected.
+ * @returns undefined when the rule selects nothing
  */
 export function headerChoice(rule: HeaderRule | undefined): ((headers: Headers) => Record<string, string>) | undefined {
   const includes = [...(rule?.includes ?? []), ...(rule?.include ?? [])].map((name) => name.toLowerCase())
@@ -32,7 +32,7 @@ export function headerChoice(rule: HeaderRule | undefined): ((headers: Headers) 
   return (headers) => Object.fromEntries([...headers].filter(([name]) => isChosen(name)))
 }
 
-/** `x-user-*` as a regular expression; names of headers are compared in lower case. */
+/** `x-user-*` as a regular expression; header names are compared in lower case. */
 const toPattern = (glob: string): RegExp =>
   new RegExp(
     `^${glob

@@ -3,13 +3,13 @@ import { test } from "node:test"
 import { preflightHeaders, preflightRule } from "@superstep/toolkit/http/cross-origin"
 import { Hono } from "hono"
 import type { LanggraphJson } from "../project/langgraph-json.js"
-import { crossOrigin, toldCrossOrigin } from "./cross-origin.js"
+import { crossOrigin, preflightRuleOf } from "./cross-origin.js"
 import { type HttpEnvironment, httpSettings } from "./settings.js"
 
 type Cors = NonNullable<NonNullable<LanggraphJson["http"]>["cors"]>
 const origin = "https://app.example"
 
-/** Headers about other origins of a reply and of a preflight. */
+/** The CORS headers of a reply and of a preflight. */
 async function answers(cors: Cors | undefined, asked: Record<string, string> = {}, environment = {}) {
   const usual: HttpEnvironment = { isDev: false, mountPrefix: undefined, corsAllowOrigins: undefined }
   const settings = httpSettings({ ...(cors && { cors }) }, { ...usual, ...environment })
@@ -24,7 +24,7 @@ async function answers(cors: Cors | undefined, asked: Record<string, string> = {
   return { reply: of(reply), preflight: of(preflight), status: preflight.status }
 }
 
-test("unless the project says otherwise, every page may call and read what the SDKs need", async () => {
+test("by default every page may send requests and read the headers that the SDKs need", async () => {
   const asked = { "access-control-request-headers": "content-type,x-auth-scheme" }
 
   const { reply, preflight, status } = await answers(undefined, asked)
@@ -36,7 +36,7 @@ test("unless the project says otherwise, every page may call and read what the S
   assert.match(preflight("allow-methods") ?? "", /GET,HEAD,PUT,POST,DELETE,PATCH/)
 })
 
-test("a preflight of a public page learns that it may talk to this machine", async () => {
+test("a preflight of a public page is allowed to access the private network", async () => {
   const asked = { "access-control-request-private-network": "true" }
 
   const allowed = await answers(undefined, asked)
@@ -47,7 +47,7 @@ test("a preflight of a public page learns that it may talk to this machine", asy
   assert.equal(refused.preflight("allow-private-network"), null)
 })
 
-test("each key of http.cors is followed", async () => {
+test("every key of http.cors is applied", async () => {
   const { reply, preflight } = await answers({
     allow_origins: [origin],
     allow_methods: ["GET"],
@@ -63,7 +63,7 @@ test("each key of http.cors is followed", async () => {
   assert.equal(preflight("max-age"), "60")
 })
 
-test("the edge can answer preflights as this server does, unless a pattern decides", async () => {
+test("the edge can answer preflights like this server, unless a pattern decides", async () => {
   const origins = [origin, "https://other.example"]
   const projects: readonly (Cors | undefined)[] = [
     undefined,
@@ -83,7 +83,7 @@ test("the edge can answer preflights as this server does, unless a pattern decid
         "access-control-request-headers": "content-type, x-a",
         "access-control-request-private-network": "true",
       }
-      const told = preflightRule.parse(JSON.parse(JSON.stringify(toldCrossOrigin(settings))))
+      const told = preflightRule.parse(JSON.parse(JSON.stringify(preflightRuleOf(settings))))
 
       const own = await app.request("/runs", { method: "OPTIONS", headers: asked })
 
@@ -98,7 +98,7 @@ test("the edge can answer preflights as this server does, unless a pattern decid
     { cors: { allow_origin_regex: ".*" } },
     { isDev: false, mountPrefix: undefined, corsAllowOrigins: undefined },
   )
-  assert.equal(toldCrossOrigin(pattern.crossOrigin), null)
+  assert.equal(preflightRuleOf(pattern.crossOrigin), null)
 })
 
 test("a pattern must match the whole origin, and is used instead of the list", async () => {
@@ -115,7 +115,7 @@ test("a pattern must match the whole origin, and is used instead of the list", a
   assert.deepEqual([longer.reply("allow-origin"), listed.reply("allow-origin")], [null, null])
 })
 
-test("the environment names origins where the project does not, and all origins share no cookies", async () => {
+test("the environment's origins apply if the project sets none, and cookies are not allowed for all origins", async () => {
   const corsAllowOrigins = ["https://env.example"]
 
   const ofEnvironment = await answers(
@@ -131,7 +131,7 @@ test("the environment names origins where the project does not, and all origins 
   assert.deepEqual([all.reply("allow-origin"), all.reply("allow-credentials")], ["*", null])
 })
 
-test("in development every page may call when the project says so, and none may use cookies by that", async () => {
+test("in development the project may allow every page, but not its cookies", async () => {
   const { reply } = await answers({ allow_origins: ["*"], allow_credentials: true }, {}, { isDev: true })
 
   assert.deepEqual([reply("allow-origin"), reply("allow-credentials")], [origin, null])

@@ -1,10 +1,10 @@
-/** What web pages of other origins are told (agent-server-api §13.3), by what the project says. */
-import { openToAll, type PreflightRule, crossOrigin as toldBy } from "@superstep/toolkit/http/cross-origin"
+/** CORS headers (agent-server-api §13.3), from the project's settings. */
+import { crossOrigin as crossOriginBy, openToAll, type PreflightRule } from "@superstep/toolkit/http/cross-origin"
 import type { MiddlewareHandler } from "hono"
 import { mayCall, type OriginRule } from "./access.js"
 
 export interface CrossOrigin {
-  /** Which pages may call. */
+  /** The origins whose pages may send requests. */
   readonly origins: OriginRule
   readonly methods: readonly string[] | undefined
   readonly headers: readonly string[] | undefined
@@ -13,7 +13,7 @@ export interface CrossOrigin {
   readonly maxAgeSeconds: number | undefined
 }
 
-/** Every page may call: then no origin is named in replies, and none may use a person's cookies. */
+/** Whether every page may send requests. Then replies name no origin and never allow cookies. */
 const allowsAll = ({ isDev, allowed, pattern }: OriginRule): boolean =>
   !isDev && pattern === undefined && (allowed === undefined || allowed.includes("*"))
 
@@ -23,22 +23,22 @@ function ruleOf({ origins, ...rule }: CrossOrigin): PreflightRule {
   return {
     origins: isForAll ? null : [...(origins.allowed ?? [])],
     methods: [...(methods ?? openToAll.methods)],
-    // `*` as a header is "whatever you ask for", which is also what an empty list means.
+    // An empty list allows all requested headers, which is also the meaning of `*`.
     headers: rule.headers?.includes("*") ? [] : [...(rule.headers ?? [])],
     exposed: [...new Set([...openToAll.exposed, ...rule.exposed.map((name) => name.toLowerCase())])],
-    // In development `*` names each page in its reply, which must not make it one that may use cookies (§13.3).
+    // In development, replies name each page's origin also for `*`. That must not allow cookies (§13.3).
     credentials: rule.credentials && !isForAll && !origins.allowed?.includes("*"),
     max_age_seconds: rule.maxAgeSeconds ?? null,
   }
 }
 
-/** Answers preflights, and tells browsers which replies a page may read. */
+/** Answers preflights, and adds the CORS headers to replies. */
 export const crossOrigin = (settings: CrossOrigin): MiddlewareHandler =>
-  toldBy(ruleOf(settings), (origin) => mayCall(settings.origins, origin))
+  crossOriginBy(ruleOf(settings), (origin) => mayCall(settings.origins, origin))
 
 /**
- * What the edge answers preflights by in this server's place.
- * @returns null where a pattern decides: it is the project's own program, which runs nowhere else
+ * The rule by which the edge answers preflights in place of this server.
+ * @returns null where a regular expression decides: only this server evaluates the project's patterns
  */
-export const toldCrossOrigin = (settings: CrossOrigin): PreflightRule | null =>
+export const preflightRuleOf = (settings: CrossOrigin): PreflightRule | null =>
   settings.origins.pattern || settings.origins.isDev ? null : ruleOf(settings)

@@ -1,4 +1,4 @@
-/** Finds out who sent a request, by the project's auth module (agent-server-api §12.2). */
+/** Identifies the caller of a request with the project's auth module (agent-server-api §12.2). */
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { Context } from "hono"
 import { anyone, type Caller, type User } from "../auth/caller.js"
@@ -6,16 +6,16 @@ import { RuleCaller } from "../auth/rule-caller.js"
 import type { Gate } from "../gate/gate.js"
 import { isLoopbackRequest } from "./access.js"
 
-/** What tells nothing of anybody's data: probes, the reference, and the assets of pages. */
+/** Paths without user data: probes, the API reference, and the assets of pages. */
 const isOpen = (method: string, path: string): boolean =>
   /^\/(ok|info|docs|openapi\.json|metrics)?$/.test(path) ||
   path.startsWith("/internal/") ||
   ((method === "GET" || method === "HEAD") && /^\/ui(\/|$)/.test(path))
 
-// The others are methods that no route has, and that a `Request` cannot be made with.
+// No route has any other method, and some cannot be used in a `Request`.
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
-/** LangGraph Studio in a browser, whose requests no handler of the project's can know (protocol-v2 §2.5). */
+/** The user of LangGraph Studio in a browser. The project's handlers cannot authenticate its requests (protocol-v2 §2.5). */
 const studioUser: User = {
   kind: "StudioUser",
   identity: "langgraph-studio-user",
@@ -25,7 +25,7 @@ const studioUser: User = {
 }
 
 /**
- * @returns  a function that throws `Denied` in the module's words, and `Unavailable` while the module is not up
+ * @returns  a function that throws `Denied` with the module's message, and `Unavailable` while the module is not loaded
  */
 export const identifyBy =
   ({ gate, isDev }: { gate: Gate; isDev: boolean }) =>
@@ -34,14 +34,14 @@ export const identifyBy =
     const { method, path } = c.req
     if (origin.from === "own code" || isOpen(method, path) || !gate.hasRules) return anyone
     if (origin.from === "app" && origin.ticket.caller) return origin.ticket.caller
-    if (!methods.has(method)) throw new Unauthenticated(`who sent a ${method} cannot be found out`)
+    if (!methods.has(method)) throw new Unauthenticated(`requests with the method ${method} cannot be authenticated`)
     const isLoopback = origin.from === "app" ? origin.ticket.isLoopback : isLoopbackRequest(c)
     if (isStudio(c) && isDev && isLoopback && gate.project?.disableStudioAuth === false)
       return new RuleCaller(studioUser, gate)
     return new RuleCaller(await gate.authenticate(headOf(c)), gate)
   }
 
-/** The header is a claim that nobody checks, so it counts only where the caller is the developer (decisions 10). */
+/** Any client can set this header, so it counts only where the caller is the developer (decisions 10). */
 const isStudio = (c: Context): boolean => c.req.header("x-auth-scheme") === "langsmith"
 
 const headOf = ({ req }: Context) => ({ method: req.method, url: req.url, headers: req.raw.headers })

@@ -9,7 +9,7 @@ import { type LimitOptions, limitRequests } from "./limits.js"
 
 const none = { maxOpenRequests: 0, maxOpenRequestsPerCaller: 0, maxRequestsPerMinute: 0, isBehindEdge: true }
 
-/** An app whose `/wait` lasts until it is let go, and which is called by users or from addresses. */
+/** An app whose `/wait` lasts until it is released, with callers identified by user or by address. */
 function appWith(options: Partial<LimitOptions>) {
   const waiting: (() => void)[] = []
   const app = new Hono()
@@ -33,7 +33,7 @@ function appWith(options: Partial<LimitOptions>) {
   return { get, from, letGo: () => waiting.shift()?.() }
 }
 
-test("a caller that asks too often is told when it may again, and no other caller is", async () => {
+test("a caller over its rate limit gets Retry-After, and other callers are not affected", async () => {
   let time = 1_000_000
   const { get, from } = appWith({ maxRequestsPerMinute: 2, now: () => time })
   const statusFor = async (headers: Record<string, string>) => (await get("/now", headers)).status
@@ -52,7 +52,7 @@ test("a caller that asks too often is told when it may again, and no other calle
   assert.deepEqual([others, aboutServer.status, later], [[200, 200], 200, 200])
 })
 
-test("only so many requests are open at a time, of one caller and of all", async () => {
+test("open requests are limited per caller and in total", async () => {
   const { get, letGo } = appWith({ maxOpenRequests: 2, maxOpenRequestsPerCaller: 1 })
 
   const first = get("/wait", { "x-user": "a" })
@@ -65,12 +65,15 @@ test("only so many requests are open at a time, of one caller and of all", async
   letGo()
   await second
 
-  assert.match(((await ofSame.json()) as { detail: string }).detail, /1 requests of yours are open/)
-  assert.match(((await ofAnother.json()) as { detail: string }).detail, /2 requests are open at this server/)
+  assert.match(((await ofSame.json()) as { detail: string }).detail, /you have reached the limit of 1 open requests/)
+  assert.match(
+    ((await ofAnother.json()) as { detail: string }).detail,
+    /this server has reached its limit of 2 open requests/,
+  )
   assert.deepEqual([ofSame.status, ofAnother.status, after.status], [429, 429, 200])
 })
 
-test("without limits nobody is refused", async () => {
+test("without limits no request is rejected", async () => {
   const { get } = appWith({})
 
   const statuses = await Promise.all(Array.from({ length: 50 }, async () => (await get("/now")).status))

@@ -1,6 +1,6 @@
 /**
- * How much one server answers at a time, and to whom. What is over a limit gets 429 and is told when to come back; what is
- * about the server itself is always answered, so that an operator can look at one that is full.
+ * Limits on open requests and on the request rate. A request over a limit gets 429 with Retry-After. Requests about the
+ * server itself are never limited, so that an operator can inspect an overloaded server.
  */
 import type { ServerResponse } from "node:http"
 import { TooManyRequests } from "@superstep/toolkit/errors/errors"
@@ -8,7 +8,7 @@ import type { Context, MiddlewareHandler } from "hono"
 import { addressOf } from "./access.js"
 import { callerOf } from "./caller-of.js"
 
-/** Each 0: no limit. */
+/** 0 means no limit. */
 export interface Limits {
   readonly maxOpenRequests: number
   readonly maxOpenRequestsPerCaller: number
@@ -16,14 +16,14 @@ export interface Limits {
 }
 
 export interface LimitOptions extends Limits {
-  /** Whether `X-Forwarded-For` is told by the edge, or could be told by anybody. */
+  /** Whether the edge sets `X-Forwarded-For`; otherwise any client could set it. */
   readonly isBehindEdge: boolean
   readonly now?: () => number
 }
 
 const minuteMs = 60_000
 
-// Often enough for a client that waits, rare enough for a server that is full.
+// Short for a waiting client, and not too often for a full server.
 const retryMs = 1000
 
 const isAboutTheServer = (path: string): boolean => /^\/(ok|info|metrics)$|^\/internal\//.test(path)
@@ -39,7 +39,7 @@ export function limitRequests({ isBehindEdge, now = Date.now, ...limits }: Limit
     const requests = minute.requestsOf.get(caller) ?? 0
     if (requests >= maxRequestsPerMinute) {
       const waitMs = minute.startedAt + minuteMs - now()
-      throw new TooManyRequests(`more than ${maxRequestsPerMinute} requests in a minute: come back later`, waitMs)
+      throw new TooManyRequests(`more than ${maxRequestsPerMinute} requests in a minute: retry later`, waitMs)
     }
     minute.requestsOf.set(caller, requests + 1)
   }
@@ -47,10 +47,16 @@ export function limitRequests({ isBehindEdge, now = Date.now, ...limits }: Limit
   const begin = (caller: string): (() => void) => {
     const own = openOf.get(caller) ?? 0
     if (maxOpenRequests > 0 && open >= maxOpenRequests) {
-      throw new TooManyRequests(`${maxOpenRequests} requests are open at this server: try again in a moment`, retryMs)
+      throw new TooManyRequests(
+        `this server has reached its limit of ${maxOpenRequests} open requests: retry in a moment`,
+        retryMs,
+      )
     }
     if (maxOpenRequestsPerCaller > 0 && own >= maxOpenRequestsPerCaller) {
-      throw new TooManyRequests(`${own} requests of yours are open: wait for one to end, or close a stream`, retryMs)
+      throw new TooManyRequests(
+        `you have reached the limit of ${maxOpenRequestsPerCaller} open requests: wait for one to end, or close a stream`,
+        retryMs,
+      )
     }
     open += 1
     openOf.set(caller, own + 1)
@@ -68,7 +74,7 @@ export function limitRequests({ isBehindEdge, now = Date.now, ...limits }: Limit
     if (maxRequestsPerMinute > 0) count(caller)
     const end = begin(caller)
     const { outgoing } = (c.env ?? {}) as { outgoing?: ServerResponse }
-    // A stream goes on after its handler.
+    // A stream continues after its handler has returned.
     outgoing?.once("close", end)
     try {
       await next()
@@ -78,11 +84,11 @@ export function limitRequests({ isBehindEdge, now = Date.now, ...limits }: Limit
   }
 }
 
-/** Who counts as one: a user, else whoever is at an address. */
+/** The caller that a request counts for: the user, else the client's address. */
 function nameOf(c: Context, isBehindEdge: boolean): string {
   const { user } = callerOf(c)
   if (user) return `user ${user.identity}`
-  // The edge puts the address that it sees behind those that it was told.
+  // The edge appends the client's address, so only the last entry can be trusted.
   const forwarded = isBehindEdge ? c.req.header("x-forwarded-for")?.split(",").at(-1)?.trim() : undefined
   const origin = c.get("origin")
   return forwarded ?? (origin?.from === "app" ? origin.ticket.address : addressOf(c))

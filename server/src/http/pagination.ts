@@ -1,8 +1,8 @@
-/** Pages of a search: what a client may ask for, and the headers that tell how much there is (agent-server-api §1.6, §4.2). */
+/** Pagination of searches: `limit` and `offset`, and the headers with totals (agent-server-api §1.6, §4.2). */
 import { z } from "zod"
 
-// Postgres counts rows in eight bytes; an offset beyond this is no page of ours.
-const mostOffset = 2 ** 31 - 1
+// Far above any real offset, and within the range that Postgres accepts.
+const maxOffset = 2 ** 31 - 1
 
 /** `limit` and `offset` of a body. */
 export const pageFields = {
@@ -15,15 +15,15 @@ export const pageFields = {
   offset: z
     .int()
     .min(0)
-    .max(mostOffset)
+    .max(maxOffset)
     .nullish()
     .transform((offset) => offset ?? 0),
 }
 
-/** The same in a query. */
+/** `limit` and `offset` of a query string. */
 export const pageQueryFields = {
   limit: z.coerce.number().int().min(1).max(1000).default(10),
-  offset: z.coerce.number().int().min(0).max(mostOffset).default(0),
+  offset: z.coerce.number().int().min(0).max(maxOffset).default(0),
 }
 
 export interface Page {
@@ -32,8 +32,8 @@ export interface Page {
 }
 
 /**
- * `X-Pagination-Total` is the number of all matches, of which a search may stop counting beyond this page;
- * `X-Pagination-Next` is there while more follow.
+ * `X-Pagination-Total` is the number of matches; a search may stop counting after this page. `X-Pagination-Next` is
+ * present while more matches follow.
  */
 export function pageHeaders({ limit, offset }: Page, total: number): Record<string, string> {
   const next = offset + limit

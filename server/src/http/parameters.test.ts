@@ -6,7 +6,7 @@ import { plainText, queryList } from "./parameters.js"
 
 const modes = queryList(z.enum(["values", "updates"]))
 
-test("a list in a query may be repeated keys, a JSON list or a list by comma", () => {
+test("a list in a query may be repeated keys, a JSON list or a comma-separated list", () => {
   const both = ["values", "updates"]
 
   for (const value of [both, '["values","updates"]', "values,updates", ["values", "updates,"]]) {
@@ -16,7 +16,7 @@ test("a list in a query may be repeated keys, a JSON list or a list by comma", (
   for (const none of [undefined, "", "[]", ","]) assert.equal(modes.parse(none), undefined)
 })
 
-test("an entry of a list that cannot be is refused in words", () => {
+test("an invalid entry of a list is rejected with a message", () => {
   for (const wrong of ["other", '["values",7]', "[values", '{"a":1}', "[null]", ["values", "x"]]) {
     const { success, error } = modes.safeParse(wrong)
 
@@ -25,7 +25,7 @@ test("an entry of a list that cannot be is refused in words", () => {
   }
 })
 
-test("the document shows a list in a query as a list", () => {
+test("the OpenAPI document describes a list in a query as a list", () => {
   const api = createApi()
   const query = z.object({ stream_mode: modes })
   addRoute(api, { method: "get", path: "/x", summary: "", query, responses: {} }, ({ c }) => c.text(""))
@@ -37,7 +37,7 @@ test("the document shows a list in a query as a list", () => {
   assert.deepEqual(parameter.schema, { type: "array", items: { type: "string" } })
 })
 
-test("text that Postgres cannot hold is refused", () => {
+test("text that Postgres cannot store is rejected", () => {
   for (const bad of ["a\0b", "\ud800", "x\udc00", "\udc00\ud800"]) assert.equal(plainText.safeParse(bad).success, false)
   for (const good of ["", "é", "😀", "a b"]) assert.equal(plainText.parse(good), good)
 })

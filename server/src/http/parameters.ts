@@ -1,27 +1,27 @@
-/** What stands in paths, queries and bodies of several routes. */
+/** Schemas of parameters that several routes share. */
 import { isPlainText } from "@superstep/toolkit/db/text"
 import { z } from "zod"
 
 /**
- * An id from a client: a UUID of any version, which `z.uuid()` would not all accept. In lower case, since it is compared
- * with texts, such as the thread of a checkpoint.
+ * An id from a client: a UUID of any version (`z.uuid()` does not accept all of them). In lower case, because ids are
+ * compared with texts, such as the thread of a checkpoint.
  */
 export const uuid = z.guid("expected a UUID").transform((id) => id.toLowerCase())
 
-/** Query booleans come as `true`, `True`, `1` or `yes`; everything else is false (agent-server-api §1.2). */
+/** A boolean in a query: `true`, `1` and `yes` in any case are true, everything else is false (agent-server-api §1.2). */
 export const queryFlag = z
   .string()
   .optional()
   .transform((text) => /^(true|1|yes)$/i.test(text ?? ""))
 
-/** A text that goes into a column or a parameter of type `text`, such as a name. */
-export const plainText = z.string().refine(isPlainText, "expected text without U+0000 and without half surrogate pairs")
+/** Text that Postgres can store in a column of type `text`. */
+export const plainText = z.string().refine(isPlainText, "expected text without U+0000 and without unpaired surrogates")
 
 /**
- * A list in a query. The clients spell one in three ways: repeated keys (`select=a&select=b`), one JSON list
- * (`select=["a","b"]`) and one list by comma (`select=a,b`) (agent-server-api §1.2).
- * @param item  what each entry must be, from its text
- * @returns     undefined when the key is absent, or names nothing
+ * A list in a query. Clients write lists in three ways: repeated keys (`select=a&select=b`), a JSON list
+ * (`select=["a","b"]`) and comma-separated (`select=a,b`) (agent-server-api §1.2).
+ * @param item  the schema of each entry
+ * @returns     undefined when the key is absent or the list is empty
  */
 export const queryList = <Item extends z.ZodType<unknown, string>>(item: Item) =>
   z
@@ -36,13 +36,13 @@ export const queryList = <Item extends z.ZodType<unknown, string>>(item: Item) =
     })
     .meta({ type: "array", items: { type: "string" } })
 
-/** What one value of the key names: entries that are no text are left for the item's schema to refuse. */
+/** The entries in one value of the key. The item's schema rejects entries that are not text. */
 function entriesOf(text: string): unknown[] {
   if (!text.startsWith("[")) return text.split(",").filter((entry) => entry !== "")
   try {
     return JSON.parse(text) as unknown[]
   } catch {
-    // Not JSON after all: the whole text is one entry, which the schema judges.
+    // Not JSON: the whole text is one entry, which the schema validates.
     return [text]
   }
 }

@@ -5,7 +5,7 @@ import { pathBelow } from "./paths.js"
 const seen = (prefix: string, path: string): string => pathBelow(prefix)(new Request(`http://localhost${path}`))
 const isNowhere = (path: string): boolean => path.startsWith("/./")
 
-test("however a path is spelt, the routes see one", () => {
+test("routes see one form of a path, whatever its spelling", () => {
   assert.deepEqual(
     ["/threads", "/threads/", "/%74hreads", "/threads?x=/runs", "/x/../threads"].map((path) => seen("", path)),
     Array(5).fill("/threads"),
@@ -14,7 +14,7 @@ test("however a path is spelt, the routes see one", () => {
   assert.equal(seen("", "/"), "/")
 })
 
-test("below a prefix are the routes, and beside it nothing but what supervisors ask for", () => {
+test("routes are below the prefix, and only supervisors' paths are outside of it", () => {
   assert.equal(seen("/agents", "/agents/threads"), "/threads")
   assert.equal(seen("/agents", "/agents"), "/")
   assert.equal(seen("/agents", "/ok"), "/ok")
@@ -22,7 +22,7 @@ test("below a prefix are the routes, and beside it nothing but what supervisors 
   for (const path of ["/threads", "/agentsthreads", "/agent/threads"]) assert.ok(isNowhere(seen("/agents", path)), path)
 })
 
-test("what only the control plane may ask for is not there in another spelling: the edge knows the plain one", () => {
+test("internal paths exist in one spelling only, because the edge blocks only that one", () => {
   for (const path of ["/agents/internal/activate", "/agents/%69nternal/activate", "/%61gents/internal/activate"]) {
     assert.ok(isNowhere(seen("/agents", path)), path)
   }

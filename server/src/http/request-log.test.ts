@@ -5,7 +5,7 @@ import { Hono } from "hono"
 import { headerChoice } from "./chosen-headers.js"
 import { logRequests } from "./request-log.js"
 
-/** The lines that requests leave in a log of this level. */
+/** The lines that requests write to a log of this level. */
 async function linesOf(level: "debug" | "info", includes: string[] | undefined) {
   const lines: Record<string, unknown>[] = []
   const log = createLog({ process: "test", level }, { write: (line) => lines.push(JSON.parse(line)) })
@@ -18,7 +18,7 @@ async function linesOf(level: "debug" | "info", includes: string[] | undefined) 
   return lines
 }
 
-test("headers that a project names are in the log, with what was asked and answered", async () => {
+test("the log includes the headers that a project selects, with the request and the status", async () => {
   const lines = await linesOf("info", ["x-user-*"])
 
   assert.deepEqual(
@@ -30,7 +30,7 @@ test("headers that a project names are in the log, with what was asked and answe
   )
 })
 
-test("without such headers requests are only in a log for debugging", async () => {
+test("without selected headers requests are logged only at level debug", async () => {
   assert.deepEqual(await linesOf("info", undefined), [])
   assert.equal((await linesOf("debug", undefined)).length, 2)
 })

@@ -1,11 +1,11 @@
-/** One line a request, for who asked for it: by the log's level, or by naming headers that it should show. */
+/** Logs one line per request, at level debug, or when the project selects headers for the log. */
 import type { ServerResponse } from "node:http"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { MiddlewareHandler } from "hono"
 
 /**
- * @param headersOf  `http.logging_headers`; with it the line is at level info, since who names headers wants to see them
- * @returns undefined when nobody would see the line
+ * @param headersOf  selects the headers of `http.logging_headers`. If set, lines have level info
+ * @returns undefined when the log does not show the line's level
  */
 export function logRequests(
   log: Log,
@@ -21,7 +21,7 @@ export function logRequests(
       request_id: c.res.headers.get("x-request-id") ?? undefined,
       method: c.req.method,
       path: c.req.path,
-      // A stream writes its head by itself.
+      // A stream writes its status directly to the socket.
       status: outgoing?.headersSent ? outgoing.statusCode : c.res.status,
       duration_ms: Math.round(performance.now() - startedAt),
       ...(headersOf && { headers: headersOf(c.req.raw.headers) }),

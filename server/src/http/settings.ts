@@ -1,17 +1,17 @@
-/** What `http` of langgraph.json and the environment say about requests, put together (agent-server-api §13). Pure. */
+/** Combines `http` of langgraph.json with the environment (agent-server-api §13). Pure. */
 import type { LanggraphJson } from "../project/langgraph-json.js"
 import { headerChoice } from "./chosen-headers.js"
 import type { CrossOrigin } from "./cross-origin.js"
 import { type DisableFlag, disableFlags } from "./disabled.js"
 
 export interface HttpSettings {
-  /** Empty, or `/path`: below it are all routes. */
+  /** The path prefix of all routes: empty, or `/path`. */
   readonly mountPrefix: string
   readonly crossOrigin: CrossOrigin
   readonly disabled: readonly DisableFlag[]
   /** Headers that a run's graph reads as `config.configurable`. */
   readonly configurableHeaders: ((headers: Headers) => Record<string, string>) | undefined
-  /** Headers that the log shows. */
+  /** Headers that the request log includes. */
   readonly loggingHeaders: ((headers: Headers) => Record<string, string>) | undefined
 }
 
@@ -21,7 +21,7 @@ export interface HttpEnvironment {
   readonly corsAllowOrigins: readonly string[] | undefined
 }
 
-/** What the project says wins over the environment, which is the same for all that an operator runs (§13.3). */
+/** The project's settings win over the environment's, which apply to all projects of an operator (§13.3). */
 export function httpSettings(
   http: NonNullable<LanggraphJson["http"]>,
   { isDev, mountPrefix, corsAllowOrigins }: HttpEnvironment,

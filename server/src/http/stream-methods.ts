@@ -1,11 +1,11 @@
 import type { MiddlewareHandler } from "hono"
 
-// GETs that last as long as a run, or longer.
+// GET routes whose reply lasts as long as a run or longer.
 const lasting = /\/(stream|stream\/events|join|mcp)$/
 
 /**
- * Refuses HEAD on streams. A HEAD is answered by the handler of GET, which would subscribe somebody who reads nothing,
- * for as long as the run lasts.
+ * Rejects HEAD requests for streams. Hono would call the handler of GET, whose subscription would last as long as the run
+ * although the client reads nothing.
  */
 export const refuseHeadOfStreams: MiddlewareHandler = async (c, next) => {
   if (c.req.method !== "HEAD" || !lasting.test(c.req.path)) return next()

@@ -16,7 +16,7 @@ const keyOf = (key: string, request = "the request"): RequestKey => ({
   otherRequest: () => new Error("another request"),
 })
 
-/** Makes a thread, whose id is the answer. */
+/** Creates a thread and replies with its id. */
 const makeThread = async (db: Db) => {
   const threadId = randomUUID()
   await db.run(sql`insert into threads (thread_id) values (${threadId})`)
@@ -26,7 +26,7 @@ const makeThread = async (db: Db) => {
 const threadsIn = async (db: Db) =>
   (await db.rows<{ thread_id: string }>(sql`select thread_id from threads`)).map(({ thread_id }) => thread_id)
 
-/** A database whose connection is ended by Postgres before the n-th statement of a transaction, as by a kill. */
+/** A database that terminates the connection before the n-th statement of a transaction, as a kill would. */
 const killedBefore = (db: Database, n: number): Database => ({
   ...db,
   transaction: (work) =>
@@ -47,7 +47,7 @@ const killedBefore = (db: Database, n: number): Database => ({
     }),
 })
 
-test("a kill between any two statements leaves one effect for one key", async () => {
+test("after a kill between any two statements a retry with the key has exactly one effect", async () => {
   await using db = await freshDatabase({ migrations })
 
   for (let n = 0; n <= 4; n++) {
@@ -63,7 +63,7 @@ test("a kill between any two statements leaves one effect for one key", async ()
   }
 })
 
-test("a process that dies after the commit has answered: the next one says the same", async () => {
+test("after a process dies between commit and reply, a retry gets the committed reply", async () => {
   await using db = await freshDatabase({ migrations })
   const dying: Database = {
     ...db,
@@ -80,7 +80,7 @@ test("a process that dies after the commit has answered: the next one says the s
   assert.deepEqual([answer.body], await threadsIn(db))
 })
 
-test("requests with one key that come at once have one effect and one answer", async () => {
+test("concurrent requests with one key have one effect and the same reply", async () => {
   await using db = await freshDatabase({ migrations })
 
   const outcomes = await Promise.all(Array.from({ length: 8 }, () => answerOnce(db, keyOf("k"), makeThread)))
@@ -89,7 +89,7 @@ test("requests with one key that come at once have one effect and one answer", a
   assert.deepEqual([...new Set(outcomes.map(({ answer }) => answer.body))], await threadsIn(db))
 })
 
-test("work that failed may be tried again, and a key serves one request", async () => {
+test("failed work may be retried with its key, and a key is valid for one request", async () => {
   await using db = await freshDatabase({ migrations })
   const failing = async (tx: Db) => {
     await makeThread(tx)
@@ -104,7 +104,7 @@ test("work that failed may be tried again, and a key serves one request", async 
   assert.equal((await threadsIn(db)).length, 1)
 })
 
-test("a key is forgotten after a day", async () => {
+test("a key expires after 24 hours", async () => {
   await using db = await freshDatabase({ migrations })
   const age = (hours: number) =>
     db.run(sql`update idempotency_keys set created_at = now() - make_interval(hours => ${hours})`)

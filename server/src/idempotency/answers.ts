@@ -1,17 +1,17 @@
 /**
- * One effect for one key: the effect and what was answered commit together. A repeated request gets the first one's
- * answer, also when both come at once and when the process died before it answered. A request that failed left nothing
- * behind and may be tried again under its key.
+ * One effect per key: the effect and its stored reply commit together. A repeated request gets the reply of the first one,
+ * also when both arrive at once or when the process died before it replied. A failed request changes nothing and may be
+ * retried with its key.
  */
 import type { Database } from "@superstep/toolkit/db/database"
 import { within } from "@superstep/toolkit/db/within"
-import { type Answered, findAnswer, forgetOldKeys, storeAnswer, takeKey } from "./queries.js"
+import { type Answered, deleteOldKeys, findAnswer, storeAnswer, takeKey } from "./queries.js"
 
-/** A request that may come again. */
+/** Identifies a request that may be repeated. */
 export interface RequestKey {
   readonly keySha256: Buffer
   readonly requestSha256: Buffer
-  /** What to throw when the key came with another request before. */
+  /** Makes the error for a key that was used for a different request. */
   readonly otherRequest: () => Error
 }
 
@@ -19,13 +19,13 @@ export type Answer = Omit<Answered, "requestSha256">
 
 export interface Outcome {
   readonly answer: Answer
-  /** It was given before: nothing was done this time. */
+  /** The reply was stored by an earlier request; this one did nothing. */
   readonly isRepeated: boolean
 }
 
 /**
- * What the request was answered before, if it was.
- * @throws what `otherRequest` says, when the key is that of another request
+ * The stored reply of an earlier request with this key.
+ * @throws  the error of `otherRequest`, when the key was used for a different request
  */
 export async function answeredBefore(db: Database, key: RequestKey | undefined): Promise<Answer | undefined> {
   if (key === undefined) return undefined
@@ -35,8 +35,8 @@ export async function answeredBefore(db: Database, key: RequestKey | undefined):
 }
 
 /**
- * Does the work in one transaction with its key, or tells what it gave before.
- * @param work  uses only the database that it is given; one of its own transactions becomes a part of this one
+ * Does the work and stores its reply in one transaction, or returns the stored reply.
+ * @param work  uses only the database that it receives; a transaction of its own becomes a part of this one
  */
 export async function answerOnce(
   db: Database,
@@ -46,15 +46,15 @@ export async function answerOnce(
   const before = await answeredBefore(db, key)
   if (before) return { answer: before, isRepeated: true }
   const first = await db.transaction(async (tx) => {
-    await forgetOldKeys(tx)
+    await deleteOldKeys(tx)
     if (!(await takeKey(tx, key.keySha256, key.requestSha256))) return undefined
     const answer = await work(within(db, tx))
     await storeAnswer(tx, key.keySha256, answer)
     return answer
   })
   if (first) return { answer: first, isRepeated: false }
-  // Another request took it while this one looked.
+  // Another request took the key in the meantime.
   const answer = await answeredBefore(db, key)
-  if (!answer) throw new Error("an idempotency key that was taken has no answer")
+  if (!answer) throw new Error("an idempotency key that is in use has no stored reply")
   return { answer, isRepeated: true }
 }

@@ -10,7 +10,7 @@ import { migrations } from "../testing/test-server.js"
 
 const threadsIn = async (db: Database) => (await db.row<{ n: number }>(sql`select count(*) as n from threads`))?.n
 
-test("a request that comes again under its key makes nothing more", async () => {
+test("a request repeated with its key creates nothing", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const headers = { "idempotency-key": randomUUID() }
@@ -25,7 +25,7 @@ test("a request that comes again under its key makes nothing more", async () => 
   assert.equal(await threadsIn(db), 1)
 })
 
-test("a key that came with another request, or that is too long, is refused", async () => {
+test("a key that was used for another request, or is too long, is rejected", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const send = (body: unknown, key: string) => http.send("POST", "/threads", body, { "idempotency-key": key })
@@ -41,15 +41,15 @@ test("a key that came with another request, or that is too long, is refused", as
   assert.equal(await threadsIn(db), 1)
 })
 
-test("keyed requests that wait for a worker hold no connection, which its questions need", async () => {
+test("requests with a key that wait for a worker hold no database connection", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
-  // More than the pool has connections.
+  // More than the connections of the pool.
   const count = 12
   let asked = 0
   http.server.workers.answer = async () => {
     asked += 1
-    await until(() => asked === count, { what: "all of the requests have asked the worker" })
+    await until(() => asked === count, { what: "all requests have asked the worker" })
     await threadsIn(db)
     return {
       fields: { checkpoint: {}, puts: [] },

@@ -1,4 +1,4 @@
-/** `Idempotency-Key` on requests that create something. */
+/** The header `Idempotency-Key` of requests that create something. */
 import { createHash } from "node:crypto"
 import type { Database } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput } from "@superstep/toolkit/errors/errors"
@@ -14,11 +14,11 @@ interface KeyedRequest {
 }
 
 /**
- * Answers a request that creates something; one line around what a route does. Without the header it does only that.
- * @param prepare  what may take long, such as a question to a graph, before there is a transaction: one that waited for a
- *                 worker would hold a connection which the worker's own questions need. It gives what writes, which uses
- *                 only the database that it is given.
- * @throws InvalidInput  the key came with another request before, or is too long
+ * Handles a request that creates something. Without the header it only does the work.
+ * @param prepare  does what may take long, such as asking a worker, before the transaction starts: a transaction that
+ *                 waited for a worker would hold a connection that the worker's own requests need. Returns the function
+ *                 that writes, which uses only the database that it receives.
+ * @throws InvalidInput  the key was used for a different request, or is too long
  */
 export async function once(
   db: Database,
@@ -36,8 +36,8 @@ export async function once(
 
 /**
  * The key of a request.
- * @param ownIds  ids that the client chose for what it creates: they are a key too, when there is no header
- * @returns undefined when it has none
+ * @param ownIds  ids that the client chose for what it creates; without the header they serve as the key
+ * @returns undefined if the request has neither
  */
 export function requestKeyOf({ c, bodyText }: KeyedRequest, ownIds: readonly string[] = []): RequestKey | undefined {
   const header = c.req.header("idempotency-key")
@@ -52,9 +52,9 @@ export function requestKeyOf({ c, bodyText }: KeyedRequest, ownIds: readonly str
   }
 }
 
-/** The id that a client chose for what it creates is that of something else. */
+/** An id that the client chose is already in use. */
 const idTaken = (ids: readonly string[]) =>
-  new Conflict(`${ids.join(", ")} is taken: choose another id, or none`, "id_taken")
+  new Conflict(`${ids.join(", ")} is already in use: choose another id or leave it out`, "id_taken")
 
 async function toAnswer(response: Response): Promise<Answer> {
   return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }

@@ -1,4 +1,4 @@
-/** The table `idempotency_keys`: what was answered to which request, for a day. */
+/** SQL of the table `idempotency_keys`: the replies to requests, kept for 24 hours. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 
@@ -6,13 +6,13 @@ export interface Answered {
   readonly requestSha256: Buffer
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The text as it was sent. */
+  /** The body of the reply. */
   readonly body: string
 }
 
 /**
- * Takes a key for this transaction. A second taker waits here until the first commits or rolls back.
- * @returns false when the key was answered within the last day
+ * Takes a key in this transaction. A concurrent transaction with the same key waits until this one commits or rolls back.
+ * @returns false when a reply was stored under the key within the last 24 hours
  */
 export const takeKey = async (tx: Db, keySha256: Buffer, requestSha256: Buffer): Promise<boolean> => {
   const taken = await tx.run(sql`
@@ -37,8 +37,8 @@ export const findAnswer = (db: Db, keySha256: Buffer): Promise<Answered | undefi
     select request_sha256 as "requestSha256", status, headers, body from idempotency_keys
     where key_sha256 = ${keySha256} and created_at >= now() - interval '24 hours'`)
 
-/** Forgets a few old keys with each new one, so that nothing else has to; rows that another one forgets are left to it. */
-export const forgetOldKeys = (tx: Db): Promise<number> =>
+/** Deletes up to 100 expired keys. It runs with each new key, so no background job is needed. */
+export const deleteOldKeys = (tx: Db): Promise<number> =>
   tx.run(sql`
     delete from idempotency_keys where key_sha256 in (
       select key_sha256 from idempotency_keys where created_at < now() - interval '24 hours'

@@ -1,6 +1,5 @@
 /**
- * One MCP message and its answer. The protocol is the official SDK's; what it would tell a client of an error of ours goes
- * through `told`.
+ * Answers one MCP message. The official SDK implements the protocol; `asMcpErrors` translates our errors.
  */
 import { Server } from "@modelcontextprotocol/sdk/server/index.js"
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js"
@@ -16,7 +15,7 @@ import { callTool, findTools, listTools, type McpParts } from "./operations.js"
 
 export type McpServerParts = McpParts & { readonly version: string }
 
-/** @returns what the SDK answers to the request's message; 400 with a JSON-RPC error when it is none */
+/** @returns the SDK's response; 400 with a JSON-RPC error when the body is not JSON or the Accept header is wrong */
 export async function answer(parts: McpServerParts, c: Context): Promise<Response> {
   const accept = c.req.header("accept") ?? ""
   if (!["application/json", "text/event-stream"].every((type) => accept.includes(type))) {
@@ -43,24 +42,28 @@ export async function answer(parts: McpServerParts, c: Context): Promise<Respons
 const refusal = (code: ErrorCode, message: string): Response =>
   jsonResponse({ jsonrpc: "2.0", id: null, error: { code, message } }, 400)
 
-interface Asked {
-  /** The whole message: the SDK leaves fields out that it does not know, such as `context`. */
+interface McpRequest {
+  /** The complete message: the SDK drops fields that it does not know, such as `context`. */
   readonly message: unknown
   readonly headers: Headers
   readonly signal: AbortSignal
 }
 
-function serverFor(parts: McpServerParts, caller: Caller, { message, headers, signal }: Asked): Server {
+function serverFor(parts: McpServerParts, caller: Caller, { message, headers, signal }: McpRequest): Server {
   const server = new Server({ name: "superstep", version: parts.version }, { capabilities: { tools: {} } })
   server.setRequestHandler(ListToolsRequestSchema, ({ params }) =>
-    told(parts, async () => {
+    asMcpErrors(parts, async () => {
       const listed = await listTools(parts, caller, params?.cursor)
-      if (!listed) throw new McpError(ErrorCode.InvalidParams, `there is no page "${params?.cursor}"`)
+      if (!listed)
+        throw new McpError(
+          ErrorCode.InvalidParams,
+          `unknown cursor "${params?.cursor}": list the tools again without a cursor`,
+        )
       return listed
     }),
   )
   server.setRequestHandler(CallToolRequestSchema, ({ params }) =>
-    told(parts, async () => {
+    asMcpErrors(parts, async () => {
       const assistant = (await findTools(parts, caller)).get(params.name)
       if (!assistant) throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
       const call = {
@@ -78,8 +81,8 @@ function serverFor(parts: McpServerParts, caller: Caller, { message, headers, si
 const contextIn = (message: unknown): unknown =>
   z.object({ params: z.object({ context: z.record(z.string(), z.unknown()) }) }).safeParse(message).data?.params.context
 
-/** What a client may know of an error: ours say it, of a bug only that there was one. */
-async function told<T>({ log }: McpParts, work: () => Promise<T>): Promise<T> {
+/** Translates errors for the client: known errors keep their message, a bug shows no details. */
+async function asMcpErrors<T>({ log }: McpParts, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -1,4 +1,4 @@
-/** What MCP clients do: list the assistants as tools and run one (agent-server-api §10). */
+/** The operations of MCP: list assistants as tools, and run one (agent-server-api §10). */
 import type { AssistantRow } from "../assistants/assistant.js"
 import { type AssistantGraphs, getSchemas } from "../assistants/graph-operations.js"
 import { searchAssistants } from "../assistants/operations.js"
@@ -11,11 +11,11 @@ import { inputSchemaOf, pageOf, toolsByName } from "./tool.js"
 
 export type McpParts = Runs &
   AssistantGraphs & {
-    /** Headers of a request that the graph gets as `configurable`; none unless the project says so. */
+    /** The request headers that the graph receives as `configurable`. None unless the project configures them. */
     readonly configurableHeaders?: ((headers: Headers) => Readonly<Record<string, string>>) | undefined
   }
 
-/** All that the caller may see: a name is unique among all, not on a page. */
+/** All assistants that the caller may see, by tool name. All are read, because names are unique among all, not per page. */
 export async function findTools(parts: McpParts, caller: Caller): Promise<Map<string, AssistantRow>> {
   const found: AssistantRow[] = []
   for (;;) {
@@ -26,7 +26,7 @@ export async function findTools(parts: McpParts, caller: Caller): Promise<Map<st
   }
 }
 
-/** @returns undefined for a cursor that is none of ours */
+/** @returns undefined for an invalid cursor */
 export async function listTools(parts: McpParts, caller: Caller, cursor: string | undefined) {
   const page = pageOf([...(await findTools(parts, caller))], cursor)
   if (!page) return undefined
@@ -46,14 +46,14 @@ export interface ToolCall {
   readonly assistantId: string
   readonly arguments: unknown
   readonly context: unknown
-  /** Of the request, which the project may let through to the graph. */
+  /** The project decides which of them the graph receives. */
   readonly headers: Headers
 }
 
 /**
  * Runs an assistant without a thread.
- * @param signal  the client has left: the run is cancelled
- * @throws        what creating a run throws
+ * @param signal  aborted when the client disconnects: the run is cancelled
+ * @throws        the errors of `createRun`
  */
 export async function callTool(parts: McpParts, caller: Caller, call: ToolCall, signal: AbortSignal) {
   const body = newRun.parse({

@@ -1,4 +1,4 @@
-/** MCP over HTTP without sessions: each POST is answered by a server of its own (agent-server-api §10). */
+/** MCP over HTTP without sessions: each POST creates its own MCP server (agent-server-api §10). */
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { z } from "zod"
@@ -16,11 +16,11 @@ export function addMcpRoutes(api: Api, parts: McpServerParts): void {
       tags,
       responses: {
         200: { description: "The answer to a request", schema: z.looseObject({ jsonrpc: z.literal("2.0") }) },
-        202: { description: "A notification was taken" },
-        400: { description: "No message, or headers that MCP does not allow" },
+        202: { description: "A notification was accepted" },
+        400: { description: "Not a JSON-RPC message, or headers that MCP does not allow" },
       },
     },
-    // The SDK is a tenth of a server's memory and of its start, and most servers are never asked.
+    // Loaded on the first request: the SDK adds a tenth to a server's memory and start time, and few servers need it.
     async ({ c }) => (await import("./answer.js")).answer(parts, c),
   )
   addRoute(
@@ -28,12 +28,12 @@ export function addMcpRoutes(api: Api, parts: McpServerParts): void {
     {
       method: "delete",
       path: "/mcp",
-      summary: "End a session, of which there are none",
+      summary: "End a session (not supported: requests are stateless)",
       tags,
-      responses: { 404: { description: "There are no sessions" } },
+      responses: { 404: { description: "Sessions are not supported" } },
     },
     () => {
-      throw new NotFound("this server has no MCP sessions: each request stands for itself")
+      throw new NotFound("this server has no MCP sessions: each request is independent")
     },
   )
 }

@@ -1,24 +1,24 @@
-/** An assistant as a tool of MCP. Pure. */
+/** Renders assistants as MCP tools. Pure. */
 
 export interface NamedAssistant {
   readonly assistant_id: string
   readonly name: string
 }
 
-// What MCP's specification allows in a tool's name, and how long model providers let one be.
-const mostLetters = 64
+// The characters that MCP's specification allows in a tool's name, and the length that model providers allow.
+const maxNameLength = 64
 
 const sanitised = (name: string): string =>
   name
     .normalize("NFKD")
     .replace(/\p{M}/gu, "")
     .replace(/[^A-Za-z0-9_-]+/g, "_")
-    .slice(0, mostLetters) || "assistant"
+    .slice(0, maxNameLength) || "assistant"
 
 /**
- * Gives each assistant a name of its own: the first of those that would have the same one keeps it, the others get a part
- * of their id behind it, so a new assistant never takes an older one's name.
- * @param assistants  the oldest first
+ * Gives each assistant a unique tool name. If several assistants would have the same name, the oldest keeps it and the
+ * others get their id as a suffix, so a new assistant never takes the name of an older one.
+ * @param assistants  oldest first
  */
 export function toolsByName<Assistant extends NamedAssistant>(
   assistants: readonly Assistant[],
@@ -27,14 +27,14 @@ export function toolsByName<Assistant extends NamedAssistant>(
   for (const assistant of assistants) {
     const name = sanitised(assistant.name)
     const own = tools.has(name)
-      ? `${name.slice(0, mostLetters - 33)}_${assistant.assistant_id.replaceAll("-", "")}`
+      ? `${name.slice(0, maxNameLength - 33)}_${assistant.assistant_id.replaceAll("-", "")}`
       : name
     tools.set(own, assistant)
   }
   return tools
 }
 
-/** A graph's input schema as MCP wants it: an object, whatever the graph says. */
+/** The input schema of a tool. MCP requires type "object"; for any other schema this returns one that accepts all objects. */
 export function inputSchemaOf(schema: unknown): { type: "object"; [key: string]: unknown } {
   const isObject = typeof schema === "object" && schema !== null && "type" in schema && schema.type === "object"
   return isObject ? { ...schema, type: "object" } : { type: "object", additionalProperties: true }
@@ -42,7 +42,7 @@ export function inputSchemaOf(schema: unknown): { type: "object"; [key: string]:
 
 const pageSize = 50
 
-/** @returns undefined for a cursor that is none of ours */
+/** @returns undefined for an invalid cursor */
 export function pageOf<Entry>(entries: readonly Entry[], cursor: string | undefined) {
   const from = cursor === undefined ? 0 : /^\d{1,9}$/.test(cursor) ? Number(cursor) : undefined
   if (from === undefined || (from > 0 && from >= entries.length)) return undefined

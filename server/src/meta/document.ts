@@ -1,8 +1,7 @@
 /**
- * The server's OpenAPI document: the routes' own schemas, and what holds for all of them. Pure.
+ * The server's OpenAPI document: the routes' own schemas, plus the responses that all routes share. Pure.
  *
- * A route says which failures are particular to it; that a body can be too large, or an id none, need not be said
- * sixty times.
+ * A route declares only its own errors. Errors that many routes share, such as 413 or 422, are added here.
  */
 import type { Api } from "@superstep/toolkit/http/route"
 import { type DisableFlag, isDisabled } from "../http/disabled.js"
@@ -11,11 +10,11 @@ import { examples } from "./examples.js"
 export interface DocumentOptions {
   readonly version: string
   readonly disabled: readonly DisableFlag[]
-  /** Where the routes are, from outside: empty, or a path. */
+  /** The path prefix under which clients reach the routes: empty, or a path. */
   readonly prefix: string
   /** Whether a request needs the deployment's key. */
   readonly needsKey: boolean
-  /** `auth.openapi` of langgraph.json: what the project says about its own authentication. */
+  /** `auth.openapi` of langgraph.json: the project's description of its authentication. */
   readonly auth: {
     readonly securitySchemes?: object | undefined
     readonly security?: object[] | undefined
@@ -32,11 +31,11 @@ interface Operation {
 
 const errorReply = {
   type: "object",
-  description: "What went wrong, in words for people.",
+  description: "An error.",
   properties: {
-    detail: { type: "string", description: "What happened, and what to do." },
-    code: { type: "string", description: "The same for programs." },
-    request_id: { type: "string", description: "The request, as the server's log names it." },
+    detail: { type: "string", description: "What happened and what to do next, for people." },
+    code: { type: "string", description: "The kind of error, for programs." },
+    request_id: { type: "string", description: "The request's id in the server's log." },
   },
   required: ["detail"],
   example: { detail: "body.assistant_id: this field is required", code: "invalid_input" },
@@ -47,10 +46,10 @@ const errorContent = { "application/json": { schema: { $ref: "#/components/schem
 const apiKey = { type: "apiKey", in: "header", name: "x-api-key", description: "The workspace's key." }
 
 const description =
-  "Runs LangGraph agents. Streams are Server-Sent Events: docs/streaming.md of Superstep tells their names and order. " +
-  "Every failure is `{detail, code}`."
+  "Runs LangGraph agents. Streams are Server-Sent Events: docs/streaming.md of Superstep describes their names and order. " +
+  "Every error is `{detail, code}`."
 
-/** The document of the routes that were added so far. */
+/** The document of all routes that have been added to `api`. */
 export function openApiDocument(api: Api, options: DocumentOptions): object {
   const { version, disabled, prefix, needsKey, auth } = options
   const document = api.getOpenAPI31Document({
@@ -93,7 +92,7 @@ function completed(path: string, item: Readonly<Record<string, Operation>>, hasA
   return Object.fromEntries(operations)
 }
 
-/** `post_threads_runs_stream`: stable, since it is made of what clients call. */
+/** `post_threads_runs_stream`: stable, because it is derived from the method and path. */
 const operationId = (method: string, path: string): string =>
   [method, ...path.split("/").map((part) => part.replaceAll(/\W+/g, "_").replaceAll(/^_|_$/g, ""))]
     .filter(Boolean)
@@ -110,12 +109,16 @@ function repliesOf(path: string, { parameters = [], requestBody, responses }: Op
   const isAboutTheServer = ["/ok", "/info", "/metrics"].includes(path)
   const isAboutIds = parameters.some((parameter) => parameter.in === "path")
   const general: Operation["responses"] = {
-    ...(hasAccess && { 401: { description: "No key, or one that is unknown" }, 403: { description: "Not allowed" } }),
+    ...(hasAccess && { 401: { description: "No key, or an unknown one" }, 403: { description: "Not allowed" } }),
     ...(isAboutIds && { 404: { description: "Not found" } }),
     ...(requestBody && { 413: { description: "The body is too large" } }),
     ...((parameters.length > 0 || requestBody) && { 422: { description: "Invalid input" } }),
-    ...(!isAboutTheServer && { 429: { description: "More than the server's limits allow: Retry-After says when" } }),
-    ...(path !== "/info" && { 503: { description: "The server starts, or its database is away: try again" } }),
+    ...(!isAboutTheServer && {
+      429: { description: "A limit of the server is exceeded: retry after the time in Retry-After" },
+    }),
+    ...(path !== "/info" && {
+      503: { description: "The server is starting, or its database is unavailable: try again" },
+    }),
   }
   return Object.fromEntries(
     Object.entries({ ...general, ...responses }).map(([status, reply]) => [

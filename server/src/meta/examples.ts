@@ -1,4 +1,4 @@
-/** Bodies to start from, by method and path; a test sends each of them. */
+/** Example request bodies by method and path. A test sends each of them. */
 
 const question = { messages: [{ role: "user", content: "Hello" }] }
 

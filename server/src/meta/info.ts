@@ -1,4 +1,4 @@
-/** What `/info` says: a flag is true only for what is there (agent-server-api §3, protocol-v2 §2.5). Pure. */
+/** The body of `/info`. A flag is true only for a feature that this server has (agent-server-api §3, protocol-v2 §2.5). Pure. */
 import type { LoadReport } from "../workers/port.js"
 
 export interface InfoParts {
@@ -7,10 +7,10 @@ export interface InfoParts {
   readonly tracesToLangsmith: boolean
 }
 
-// The release of LangGraph's server whose API this is: Studio turns features off for one that says less than 0.4.
+// The release of LangGraph's server whose API we implement. Studio disables features when this is below 0.4.
 const apiVersion = "1.5.1"
 
-/** The first releases that are known to have `strict_resume` (upstream-2026-11 §2.1, §5). */
+/** The first releases with `strict_resume` (upstream-2026-11 §2.1, §5). */
 const strictResumeSince = { javascript: "1.7.0", python: "1.2.22" } as const
 
 export function renderInfo({ version, report, tracesToLangsmith }: InfoParts): object {
@@ -19,7 +19,7 @@ export function renderInfo({ version, report, tracesToLangsmith }: InfoParts): o
     version: apiVersion,
     ...(javascript !== undefined && { langgraph_js_version: javascript }),
     ...(python !== undefined && { langgraph_py_version: python }),
-    // `context` names the kind of server for LangGraph's clients.
+    // LangGraph's clients use `context` to recognize the kind of server.
     context: "js",
     flags: {
       assistants: true,
@@ -33,7 +33,7 @@ export function renderInfo({ version, report, tracesToLangsmith }: InfoParts): o
   }
 }
 
-/** All libraries that are loaded must have it: the flag names no graph. */
+/** True when every loaded LangGraph library supports it, since the flag applies to all graphs. */
 function canResumeStrictly(loaded: NonNullable<LoadReport["langgraph"]>): boolean {
   const versions = (["javascript", "python"] as const).flatMap((language) => {
     const version = loaded[language]
@@ -50,9 +50,9 @@ function isSince(version: string, least: string): boolean {
   return index === -1 || Number(have[index]) > Number(wanted[index])
 }
 
-const keys = ["LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"]
-const switches = ["LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING", "LANGCHAIN_TRACING_V2"]
+const keyNames = ["LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"]
+const tracingSwitches = ["LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING", "LANGCHAIN_TRACING_V2"]
 
-/** As LangGraph's servers see it: there is a key, and nothing switches tracing off (agent-server-api §3). */
+/** The rule of LangGraph's servers: a key is set, and no tracing variable is "false" (agent-server-api §3). */
 export const isTracedToLangsmith = (env: Readonly<Record<string, string>>): boolean =>
-  keys.some((name) => env[name]) && !switches.some((name) => /^false$/i.test(env[name] ?? ""))
+  keyNames.some((name) => env[name]) && !tracingSwitches.some((name) => /^false$/i.test(env[name] ?? ""))

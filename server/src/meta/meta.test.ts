@@ -15,7 +15,7 @@ const samplesOf = (text: string): Record<string, number> =>
       .map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ")))]),
   )
 
-test("the server tells that it is there, and what it is", async () => {
+test("the server answers health checks and returns its versions", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
 
@@ -28,7 +28,7 @@ test("the server tells that it is there, and what it is", async () => {
   assert.deepEqual([context, flags.assistants, flags.crons, flags.langsmith], ["js", true, true, false])
 })
 
-test("the versions of LangGraph are those that the workers told", () => {
+test("the versions of LangGraph are those that the workers reported", () => {
   const report = { graphs: [], failed: [], langgraph: { javascript: "1.4.12", python: "1.0.1" } }
 
   const info = renderInfo({ version: "0.1.0", report, tracesToLangsmith: true }) as Record<string, unknown>
@@ -37,7 +37,7 @@ test("the versions of LangGraph are those that the workers told", () => {
   assert.deepEqual((info.flags as Record<string, boolean>).langsmith, true)
 })
 
-test("strict answers are a flag when every library that is loaded knows them", () => {
+test("the flag strict_resume is true when every loaded library supports it", () => {
   const flag = (langgraph: object) => {
     const report = { graphs: [], failed: [], langgraph }
     const { flags } = renderInfo({ version: "0.1.0", report, tracesToLangsmith: false }) as {
@@ -57,13 +57,13 @@ test("strict answers are a flag when every library that is loaded knows them", (
   assert.deepEqual([known.map(flag), unknown.map(flag)], [known.map(() => true), unknown.map(() => false)])
 })
 
-test("runs are traced to LangSmith when there is a key and nothing switches it off", () => {
+test("runs are traced to LangSmith when a key is set and tracing is not disabled", () => {
   assert.equal(isTracedToLangsmith({}), false)
   assert.equal(isTracedToLangsmith({ LANGSMITH_API_KEY: "k" }), true)
   assert.equal(isTracedToLangsmith({ LANGCHAIN_API_KEY: "k", LANGCHAIN_TRACING_V2: "False" }), false)
 })
 
-test("metrics count what waits, what runs and what ended, and how long it took", async () => {
+test("metrics count pending, running and ended runs and their durations", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { slots: 1 })
   const scrape = async () => samplesOf((await http.send("GET", "/metrics")).text)
@@ -99,7 +99,7 @@ test("metrics count what waits, what runs and what ended, and how long it took",
   }
 })
 
-test("metrics come as text for Prometheus, or as JSON", async () => {
+test("metrics are returned as text for Prometheus or as JSON", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
 
@@ -112,7 +112,7 @@ test("metrics come as text for Prometheus, or as JSON", async () => {
   assert.equal(other.status, 422)
 })
 
-test("the page is whole in itself, and lists what the document does", async () => {
+test("the reference page needs no other files and lists every operation of the document", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { http: { mount_prefix: "/agents", disable_store: true } })
 

@@ -6,7 +6,7 @@ import { referencePage } from "@superstep/toolkit/http/reference-page"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { z } from "zod"
-import type { RunStreams } from "../events/run-streams.js"
+import type { Streams } from "../events/streams.js"
 import { queryFlag } from "../http/parameters.js"
 import type { Metrics } from "../metrics/metrics.js"
 import type { Readiness } from "../serving/readiness.js"
@@ -17,17 +17,17 @@ import { renderInfo } from "./info.js"
 export interface MetaParts {
   readonly db: Database
   readonly workers: Workers
-  readonly streams: RunStreams
+  readonly streams: Streams
   readonly metrics: Metrics
   readonly readiness: Readiness
-  /** Whether what graphs do is traced to LangSmith. */
+  /** Whether runs are traced to LangSmith. */
   readonly tracesToLangsmith: boolean
   readonly document: DocumentOptions
 }
 
 const tags = ["System"]
 const ok = z.object({ ok: z.boolean() })
-const isOk = { 200: { description: "It does", schema: ok } }
+const isOk = { 200: { description: "The server is available", schema: ok } }
 const answersOk = ({ c }: { c: Context }): Response => c.json({ ok: true })
 
 export function addMetaRoutes(api: Api, parts: MetaParts): void {
@@ -37,25 +37,29 @@ export function addMetaRoutes(api: Api, parts: MetaParts): void {
     {
       method: "get",
       path: "/ok",
-      summary: "Tell whether the server can start runs; with check_db also whether its database answers",
+      summary: "Check whether the server can start runs; with check_db also whether its database is available",
       tags,
       query: z.object({
         check_db: queryFlag,
-        live: queryFlag.describe("1 asks only whether the process answers, also while it loads graphs"),
+        live: queryFlag.describe("1 checks only whether the process answers, also while it loads graphs"),
       }),
       responses: { ...isOk, 503: { description: "Graphs are still being loaded, or the database does not answer" } },
     },
     async ({ c, query }) => {
-      if (!query.live && !readiness.isReady) throw new NotReady("the graphs are being loaded: try again in a moment")
+      if (!query.live && !readiness.isReady) throw new NotReady("the graphs are still loading: try again in a moment")
       if (query.check_db) await pingDatabase(db)
       return answersOk({ c })
     },
   )
-  addRoute(api, { method: "get", path: "/", summary: "Tell that the server answers", tags, responses: isOk }, answersOk)
+  addRoute(
+    api,
+    { method: "get", path: "/", summary: "Check whether the server answers", tags, responses: isOk },
+    answersOk,
+  )
   const info = { description: "Versions and flags", schema: z.record(z.string(), z.unknown()) }
   addRoute(
     api,
-    { method: "get", path: "/info", summary: "Tell what the server is and can do", tags, responses: { 200: info } },
+    { method: "get", path: "/info", summary: "Get the server's versions and features", tags, responses: { 200: info } },
     ({ c }) => c.json(renderInfo({ version: document.version, report: workers.report(), tracesToLangsmith })),
   )
   addMetricsRoute(api, parts)
@@ -67,7 +71,7 @@ function addMetricsRoute(api: Api, { metrics, ...sources }: MetaParts): void {
     {
       method: "get",
       path: "/metrics",
-      summary: "Numbers for Prometheus, or as JSON",
+      summary: "Get metrics, in the format of Prometheus or as JSON",
       tags,
       query: z.object({ format: z.enum(["prometheus", "json"]).default("prometheus") }),
       responses: { 200: { description: "The metrics", schema: z.string(), contentType: "text/plain" } },
@@ -81,8 +85,8 @@ function addMetricsRoute(api: Api, { metrics, ...sources }: MetaParts): void {
 }
 
 /**
- * Adds the document and the page that shows it. Call it last: it lists the routes that were added before.
- * @param prefixOf  where this request's client finds the routes
+ * Adds the OpenAPI document and the page that renders it. Call it last: the document lists the routes added before.
+ * @param prefixOf  the path prefix under which the request's client reaches the routes
  */
 export function addReference(api: Api, document: DocumentOptions, prefixOf: (c: Context) => string): void {
   addRoute(
@@ -90,7 +94,7 @@ export function addReference(api: Api, document: DocumentOptions, prefixOf: (c: 
     {
       method: "get",
       path: "/openapi.json",
-      summary: "This document",
+      summary: "Get this document",
       tags,
       responses: { 200: { description: "OpenAPI 3.1", schema: z.record(z.string(), z.unknown()) } },
     },
@@ -101,17 +105,17 @@ export function addReference(api: Api, document: DocumentOptions, prefixOf: (c: 
     {
       method: "get",
       path: "/docs",
-      summary: "This document as a page",
+      summary: "Get this document as an HTML page",
       tags,
       responses: { 200: { description: "The page", schema: z.string(), contentType: "text/html" } },
     },
     ({ c }) => c.html(referencePage(documentFor(prefixOf(c)) as never), 200, noScripts),
   )
-  // The routes do not change, and clients are behind few prefixes; the newest one's document is kept.
-  let made: { prefix: string; document: object } | undefined
+  // Only the latest prefix is cached: the routes do not change, and most servers are reached under one prefix.
+  let cached: { prefix: string; document: object } | undefined
   const documentFor = (prefix: string): object => {
-    if (made?.prefix !== prefix) made = { prefix, document: openApiDocument(api, { ...document, prefix }) }
-    return made.document
+    if (cached?.prefix !== prefix) cached = { prefix, document: openApiDocument(api, { ...document, prefix }) }
+    return cached.document
   }
 }
 

@@ -1,11 +1,11 @@
 /**
- * What an operator sees of a server over time. Runs that end here are counted as they do; what is true now is asked for
- * at a scrape, with one statement, and counts the runs of all servers of the database.
+ * The server's Prometheus metrics. Runs are counted when they end on this server. Gauges of the present state are read at
+ * each scrape with one statement and include the runs of all servers of the database.
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { Counter, Gauge, Histogram, Registry } from "prom-client"
-import type { RunStreams } from "../events/run-streams.js"
+import type { Streams } from "../events/streams.js"
 import type { RunObserver } from "../runs/observer.js"
 import type { Workers } from "../workers/port.js"
 import { addProcessMetrics } from "./process-metrics.js"
@@ -13,19 +13,19 @@ import { countLiveRuns } from "./queries.js"
 
 export interface Metrics {
   readonly observer: RunObserver
-  /** @param sources  what is asked at a scrape */
+  /** @param sources  where a scrape reads the present state */
   scrape(sources: MetricSources): Promise<Registry>
 }
 
 export interface MetricSources {
   readonly db: Db
-  readonly streams: Pick<RunStreams, "openStreams">
+  readonly streams: Pick<Streams, "openStreams">
   readonly workers: Pick<Workers, "deaths" | "freeSlots" | "fullWorkers">
 }
 
-// From "nobody noticed" to a minute, which is where a queue is a complaint.
+// From 5 ms, which is not noticeable, to a minute, about which users complain.
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
-// Runs wait for models: up to the hour that is the usual limit.
+// Runs wait for models. The usual limit of a run is one hour.
 const runSeconds = [0.05, 0.25, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600]
 
 export function createMetrics(): Metrics {
@@ -39,13 +39,13 @@ export function createMetrics(): Metrics {
   })
   const duration = new Histogram({
     name: "superstep_run_duration_seconds",
-    help: "How long attempts of runs executed on this server.",
+    help: "Duration of attempts of runs on this server.",
     buckets: runSeconds,
     registers,
   })
   const queueWait = new Histogram({
     name: "superstep_queue_wait_seconds",
-    help: "How long runs waited, once their time had come, until this server began to execute them.",
+    help: "Time from when runs were due until this server started their first attempt.",
     buckets: seconds,
     registers,
   })
@@ -62,7 +62,7 @@ export function createMetrics(): Metrics {
     started({ attempt, waitedMs = 0 }) {
       const startedAt = performance.now()
       const elapsedSeconds = () => (performance.now() - startedAt) / 1000
-      // A later attempt waited for its predecessor's end, which says nothing of the queue.
+      // A later attempt waited for the end of the previous one, not in the queue.
       if (attempt === 1) queueWait.observe(waitedMs / 1000)
       return {
         firstEvent: () => firstEvent.observe(elapsedSeconds()),
@@ -82,40 +82,40 @@ export function createMetrics(): Metrics {
   }
 }
 
-/** What is true at the moment of a scrape. @returns what reads it */
+/** Adds the gauges of the present state. @returns the function that reads them */
 function addPresent(registry: Registry) {
   const registers = [registry]
   const isUp = new Gauge({ name: "superstep_database_up", help: "1 while the database answers.", registers })
   const runs = new Gauge({
     name: "superstep_runs",
-    help: "Runs that are not over, of all servers of this database, by status.",
+    help: "Pending and running runs of all servers of this database, by status.",
     labelNames: ["status"],
     registers,
   })
   const depth = new Gauge({
     name: "superstep_queue_depth",
-    help: "Pending runs whose time has come, of all servers of this database.",
+    help: "Pending runs that are due, of all servers of this database.",
     registers,
   })
   const streams = new Gauge({
     name: "superstep_open_streams",
-    help: "Runs that are streamed to clients by this server.",
+    help: "Runs that this server streams to clients.",
     registers,
   })
   const slots = new Gauge({
     name: "superstep_free_slots",
-    help: "How many more runs this server would begin at this moment.",
+    help: "How many more runs this server could start now.",
     registers,
   })
   const full = new Gauge({
     name: "superstep_full_workers",
-    help: "Worker processes of this server that take no more runs at the moment, by what stops them.",
+    help: "Worker processes of this server that accept no more runs at the moment, by the limit they reached.",
     labelNames: ["limit"],
     registers,
   })
   const restarts = new Counter({
     name: "superstep_worker_restarts_total",
-    help: "Worker processes that died without having been told to, and were replaced.",
+    help: "Worker processes that exited unexpectedly and were replaced.",
     registers,
   })
 
@@ -125,7 +125,7 @@ function addPresent(registry: Registry) {
     for (const [limit, count] of Object.entries(workers.fullWorkers())) full.set({ limit }, count)
     restarts.reset()
     restarts.inc(workers.deaths)
-    // What a database that is away cannot tell is left out; the rest is wanted most just then.
+    // Without a database its gauges are left out. The other metrics are needed most during such an outage.
     const counts = await countLiveRuns(db).catch((error: unknown) => {
       if (error instanceof Unavailable) return undefined
       throw error

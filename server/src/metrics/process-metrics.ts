@@ -1,6 +1,6 @@
 /**
- * The process itself, under the names that Prometheus' own dashboards know. It is read at a scrape; prom-client's
- * defaults would also watch every garbage collection and tick a timer.
+ * Metrics of the process, under the names that common Prometheus dashboards use. They are read at a scrape. prom-client's
+ * default metrics are not used: they also observe every garbage collection and run a timer.
  */
 import { performance } from "node:perf_hooks"
 import { Counter, Gauge, type Registry } from "prom-client"
@@ -30,9 +30,13 @@ export function addProcessMetrics(registry: Registry): void {
   add("process_resident_memory_bytes", "Memory of the server's process; workers have their own.", () =>
     process.memoryUsage.rss(),
   )
-  add("process_start_time_seconds", "When the process started, as a Unix time.", () => performance.timeOrigin / 1000)
-  add("nodejs_heap_size_used_bytes", "JavaScript's heap in use.", () => process.memoryUsage().heapUsed)
-  add("nodejs_eventloop_utilization", "How busy the event loop was since the last scrape, from 0 to 1.", () => {
+  add(
+    "process_start_time_seconds",
+    "Start time of the process, in seconds since the Unix epoch.",
+    () => performance.timeOrigin / 1000,
+  )
+  add("nodejs_heap_size_used_bytes", "Used size of the JavaScript heap.", () => process.memoryUsage().heapUsed)
+  add("nodejs_eventloop_utilization", "Utilization of the event loop since the last scrape, from 0 to 1.", () => {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, before)
     before = now

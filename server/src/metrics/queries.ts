@@ -3,12 +3,12 @@ import { sql } from "@superstep/toolkit/db/sql"
 
 export interface RunCounts {
   readonly pending: number
-  /** Those of the pending ones whose time has come. */
+  /** The pending runs that are due. */
   readonly due: number
   readonly running: number
 }
 
-/** How many runs are not over, of all servers. Each count is a scan of a partial index that holds no others. */
+/** Counts pending and running runs of all servers. Each count scans a partial index that contains only such runs. */
 export const countLiveRuns = async (db: Db): Promise<RunCounts> => {
   const row = await db.row<RunCounts>(sql`
     select (select count(*) from runs where status = 'pending') as pending,

@@ -1,9 +1,9 @@
-/** What a person should know about the fields of a `langgraph.json`: unknown ones, and those that do nothing. Pure. */
+/** Warnings about fields of a `langgraph.json`: unknown ones, and those without effect. Pure. */
 import { z } from "zod"
 import { fields } from "./fields.js"
 import { type LanggraphJson, langgraphConfig } from "./langgraph-json.js"
 
-/** One line each, with the field's path first. */
+/** One line per field, starting with its path. */
 export const fieldWarnings = (config: LanggraphJson): string[] => [
   ...unknownFields(langgraphConfig, config, []),
   ...fields.flatMap(({ path, ignored }) => (ignored && isSet(config, path.split(".")) ? [`${path}: ${ignored}`] : [])),
@@ -37,7 +37,7 @@ function unknownFields(schema: unknown, value: unknown, at: readonly string[]): 
   })
 }
 
-/** What is inside of "or absent", and of several forms the object. */
+/** The schema inside of optional and nullable, and the object among the members of a union. */
 function unwrapped(schema: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return unwrapped(schema.unwrap())
   if (schema instanceof z.ZodUnion) return schema.options.find((option) => option instanceof z.ZodObject)
@@ -49,17 +49,17 @@ function isSet(value: unknown, [key, ...rest]: readonly string[]): boolean {
   return typeof value === "object" && value !== null && isSet((value as Record<string, unknown>)[key], rest)
 }
 
-// A name that differs more is another name.
-const mostOfTheName = 0.4
+// A name that differs in more than this share of its letters is not suggested.
+const maxDifference = 0.4
 
 function nearest(key: string, known: readonly string[]): string | undefined {
   const [best] = known
     .map((name) => ({ name, distance: distanceOf(key, name) }))
     .sort((a, b) => a.distance - b.distance)
-  return best && best.distance <= Math.max(1, key.length * mostOfTheName) ? best.name : undefined
+  return best && best.distance <= Math.max(1, key.length * maxDifference) ? best.name : undefined
 }
 
-/** How many letters must be added, dropped or changed to get from one word to the other (Levenshtein). */
+/** The Levenshtein distance: the number of letters to add, remove or change. */
 function distanceOf(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at)
   for (const [i, letter] of [...a].entries()) {

@@ -14,7 +14,7 @@ const told: string[] = []
 const log = createLog({ process: "test", level: "warn" }, { write: (line) => told.push(JSON.parse(line).msg) })
 const chat = { chat: "./src/chat.ts:graph" }
 
-test("V1, V2: changes of sources are seen, also by renaming and in new folders, those of others are not", async () => {
+test("V1, V2: changes of sources are seen, also renamed ones and those in new folders; other changes are not", async () => {
   await using folder = await folderWith({ "src/a.ts": "1", "node_modules/x/index.js": "1", ".git/HEAD": "1" })
   const changes: string[] = []
   const watch = await watchSources(folder.path, (path) => changes.push(path), { log, quietMs: 20 })
@@ -46,7 +46,7 @@ test("V1, V2: changes of sources are seen, also by renaming and in new folders, 
   assert.deepEqual(first, [join("src", "a.ts")])
 })
 
-test("a change loads the project again, and one that cannot be read changes nothing", async () => {
+test("a change reloads the project, and an invalid langgraph.json changes nothing", async () => {
   await using folder = await folderWith({ "langgraph.json": JSON.stringify({ graphs: chat }) })
   const configPath = join(folder.path, "langgraph.json")
   const loaded: { graphs: object; env: object }[] = []
@@ -68,11 +68,11 @@ test("a change loads the project again, and one that cannot be read changes noth
   await folder.write("langgraph.json", "{ broken")
   const http = { disable_store: true }
   await folder.write("langgraph.json", JSON.stringify({ graphs: { ...chat, more: "./b.ts:b" }, http }))
-  await until(() => reloaded.length > 0, { what: "the project is loaded again" })
+  await until(() => reloaded.length > 0, { what: "the project is reloaded" })
   watch.close()
 
   assert.deepEqual(loaded.at(-1), { graphs: { ...chat, more: "./b.ts:b" }, env: { OVER: "agent" } })
   assert.deepEqual(reloaded.at(-1), ["chat", "more"])
   assert.equal(reloaded.length, loaded.length)
-  assert.ok(told.includes("http of langgraph.json has changed: restart to have it followed"))
+  assert.ok(told.includes("http of langgraph.json has changed: restart the server to apply it"))
 })

@@ -13,7 +13,7 @@ async function read(config: unknown, { serverEnv = {}, files = {} } = {}) {
 
 const chat = { chat: "./src/chat.ts:graph" }
 
-test("a project says which graphs it has and what they are for", async () => {
+test("a project's graphs and their descriptions are read", async () => {
   const graphs = { ...chat, agent: { path: "./src/agent.ts:make", description: "Answers." } }
 
   const project = await read({ graphs, node_version: 20, dependencies: ["."], http: { disable_mcp: true } })
@@ -24,7 +24,7 @@ test("a project says which graphs it has and what they are for", async () => {
   assert.deepEqual(project.warnings, [])
 })
 
-test("what is wrong is told all at once, each with its path", async () => {
+test("all problems are reported at once, each with its path", async () => {
   const wrong = { graphs: { chat: "./src/chat.ts", agent: 3 }, node_version: "new", http: { disable_mcp: "yes" } }
 
   const error = await read(wrong).catch((thrown: unknown) => thrown)
@@ -40,17 +40,19 @@ test("what is wrong is told all at once, each with its path", async () => {
     ],
   )
   await assert.rejects(read({}), /graphs/)
+  const gate = { auth: { path: "./src/auth.ts:auth" }, http: { app: "./src/app.py:app" } }
+  await assert.rejects(read({ graphs: { chat: "./src/chat.ts:graph" }, ...gate }), /the language of auth\.path/)
   await assert.rejects(read({ graphs: {} }), /at least one graph/)
 })
 
-test("a file that is missing or no JSON is told by its name", async () => {
+test("an error about a missing or malformed file names the file", async () => {
   await using folder = await folderWith({ "bad.json": "{" })
 
-  await assert.rejects(readProject(join(folder.path, "none.json"), {}), /there is no file .*none\.json/)
+  await assert.rejects(readProject(join(folder.path, "none.json"), {}), /no such file: .*none\.json/)
   await assert.rejects(readProject(join(folder.path, "bad.json"), {}), /bad\.json is not valid JSON/)
 })
 
-test("an unknown key is told with the one that was meant, at any depth", async () => {
+test("a warning about an unknown key suggests the nearest known key, at any depth", async () => {
   const project = await read({
     graphs: { agent: { path: "./src/agent.ts:make", descripton: "x" } },
     grahps: {},
@@ -69,7 +71,7 @@ test("an unknown key is told with the one that was meant, at any depth", async (
   ])
 })
 
-test("a field that does nothing here is told once, with the reason", async () => {
+test("a field without effect gives one warning with the reason", async () => {
   const project = await read({ graphs: chat, base_image: "x", encryption: { path: "./e.ts:e" } })
 
   assert.deepEqual(
@@ -79,7 +81,7 @@ test("a field that does nothing here is told once, with the reason", async () =>
   assert.match(project.warnings[1] ?? "", /no container image is built/)
 })
 
-test("the environment comes from values, from a file or by name", async () => {
+test("the environment is read from values, from a file or by name", async () => {
   const file = 'A=1\n# note\nexport B="two words # kept"\nC=\'$A\'\nMULTI="x\ny"\n'
 
   const values = await read({ graphs: chat, env: { N: 1, T: true } })
@@ -93,7 +95,7 @@ test("the environment comes from values, from a file or by name", async () => {
   assert.deepEqual([named.env, named.warnings], [{ KEY: "k" }, ["env: the variable GONE is not set"]])
 })
 
-test("a list of names never reaches the server's own settings", async () => {
+test("a list of names cannot read the server's own settings", async () => {
   const own = { DATABASE_URI: "postgres://server", SUPERSTEP_UNIT_TOKEN: "t", PGPASSWORD: "p" }
   const serverEnv = { ...own, KEY: "k" }
 
@@ -106,7 +108,7 @@ test("a list of names never reaches the server's own settings", async () => {
   assert.deepEqual([unit, alone], [{ KEY: "of the platform" }, serverEnv])
 })
 
-test("a .env file outside the project's folder is refused, whichever way it is named", async () => {
+test("a .env file outside the project's folder is rejected, however it is named", async () => {
   await using folder = await folderWith({ "agent/langgraph.json": "{}", "agent/deep/.env": "A=1", "other.env": "B=2" })
   await symlink(join(folder.path, "other.env"), join(folder.path, "agent/link.env"))
   const configPath = join(folder.path, "agent/langgraph.json")

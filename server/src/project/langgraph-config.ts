@@ -1,4 +1,4 @@
-/** Reads `langgraph.json`: what a project's graphs are and what they need. */
+/** Reads `langgraph.json`. */
 import { readFile } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
 import { InvalidInput, type Problem } from "@superstep/toolkit/errors/errors"
@@ -32,13 +32,13 @@ export interface Project {
   readonly ui: Readonly<Record<string, string>>
   readonly uiConfig: NonNullable<LanggraphJson["ui_config"]>
   readonly webhooks: NonNullable<LanggraphJson["webhooks"]>
-  /** What a person should know and nothing fails for, such as an unknown key. */
+  /** Problems that are not errors, such as an unknown key. */
   readonly warnings: readonly string[]
 }
 
 /**
- * @param serverEnv  where variables are looked up that the project lists by name; see `nameableEnv`
- * @throws InvalidInput  when the file is missing, is not JSON or says something that cannot be; all problems at once
+ * @param serverEnv  where variables that the project lists by name are looked up; see `nameableEnv`
+ * @throws InvalidInput  when the file is missing, is not JSON or is invalid; names all problems
  */
 export async function readProject(configPath: string, serverEnv: NodeJS.ProcessEnv): Promise<Project> {
   const path = resolve(configPath)
@@ -65,15 +65,15 @@ export async function readProject(configPath: string, serverEnv: NodeJS.ProcessE
 }
 
 /**
- * Where a project's names are looked up. A unit's process has no variables for the graphs but those the platform set
- * for them; alone, a server has those of the person who started it.
+ * The environment in which a project's variable names are looked up. In a unit these are only the variables that the
+ * platform set for the agent; a standalone server uses its own environment.
  */
 export const nameableEnv = (
   { revisionId, agentEnv }: { revisionId: string | undefined; agentEnv: Readonly<Record<string, string>> },
   env: NodeJS.ProcessEnv,
 ): NodeJS.ProcessEnv => (revisionId === undefined ? env : agentEnv)
 
-/** What a worker pool loads of a project. */
+/** The part of a project that a worker pool loads. */
 export const toWorkerProject = ({ folder, graphs, env }: Project): WorkerProject => ({
   folder,
   env,
@@ -90,7 +90,7 @@ async function readText(path: string): Promise<string> {
     return await readFile(path, "utf8")
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause
-    throw invalid([], `there is no file ${path}: name one with --config`)
+    throw invalid([], `no such file: ${path}; choose another with --config`)
   }
 }
 

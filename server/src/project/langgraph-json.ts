@@ -1,13 +1,14 @@
 /**
- * What `langgraph.json` may say (agent-server-api §17). Objects are open: an unknown key is a warning, not an error. What
- * each field does here is said in `fields.ts`.
+ * The schema of `langgraph.json` (agent-server-api §17). Objects are open: an unknown key is a warning, not an error.
+ * `fields.ts` describes what each field does.
  */
 import { z } from "zod"
 import { headerRule } from "../http/chosen-headers.js"
+import { languageOf } from "../workers/languages.js"
 
 const graphPath = z.string().regex(/^.+:[^:/\\]+$/, "expected path:export, such as ./src/graph.ts:graph")
 
-// What a project has one of may be its default export.
+// The export may be omitted for code that a project has only one of: then it is the default export.
 const codePath = z
   .string()
   .regex(/^.+\.[cm]?[jt]sx?(:[^:/\\]+)?$|^.+:[^:/\\]+$/, "expected path:export, such as ./src/auth.ts:auth")
@@ -16,7 +17,7 @@ const originPattern = z.string().refine((text) => {
   try {
     return new RegExp(text) instanceof RegExp
   } catch {
-    // A SyntaxError is the answer.
+    // A SyntaxError means that the text is not a pattern.
     return false
   }
 }, "expected a regular expression, such as https://.*\\.example\\.com")
@@ -55,30 +56,30 @@ const http = z.looseObject({
     .optional(),
 })
 
-// What a put may ask for itself (store/schema.ts).
-const mostItemMinutes = 1e9
+// The same maximum as for a put of one item (store/schema.ts).
+const maxItemMinutes = 1e9
 
 const store = z.looseObject({
   index: z
     .looseObject({
-      // The most that pgvector holds.
+      // The maximum of pgvector.
       dims: z.int().positive().max(16_000),
       embed: z.string().regex(/^.+:.+$/, "expected file:function or provider:model"),
-      // A path is a part of each vector's key.
+      // The path is part of the key of each vector, so its length is limited.
       fields: z.array(z.string().min(1).max(200)).optional(),
     })
     .optional(),
   ttl: z
     .looseObject({
       refresh_on_read: z.boolean().optional(),
-      default_ttl: z.number().positive().max(mostItemMinutes).nullish(),
+      default_ttl: z.number().positive().max(maxItemMinutes).nullish(),
       sweep_interval_minutes: z.number().positive().nullish(),
     })
     .optional(),
 })
 
-// A hundred years in minutes: longer, and the end of a thread's time is beyond what Postgres can say.
-const mostMinutes = 52_560_000
+// A hundred years in minutes. With more, the expiry date of a thread would exceed the range of Postgres' timestamps.
+const maxThreadMinutes = 52_560_000
 
 const checkpointer = z.looseObject({
   backend: z.enum(["default", "mongo", "custom"]).optional(),
@@ -86,7 +87,7 @@ const checkpointer = z.looseObject({
   ttl: z
     .looseObject({
       strategy: z.enum(["delete", "keep_latest"]).optional(),
-      default_ttl: z.number().positive().max(mostMinutes).nullish(),
+      default_ttl: z.number().positive().max(maxThreadMinutes).nullish(),
       sweep_interval_minutes: z.number().positive().nullish(),
       sweep_limit: z.int().positive().optional(),
     })
@@ -130,13 +131,13 @@ const webhooks = z.looseObject({
     .optional(),
 })
 
-// A number is what people write for Node versions, and a CLI reads it as text.
+// Node versions are often written as numbers.
 const nodeVersion = z
   .union([z.string(), z.number()])
   .transform(String)
   .pipe(z.string().regex(/^\d+$/, "expected a major version, such as 20"))
 
-export const langgraphConfig = z.looseObject({
+const fields = z.looseObject({
   graphs: z
     .record(
       z.string().min(1),
@@ -172,6 +173,15 @@ export const langgraphConfig = z.looseObject({
   keep_pkg_tools: z.union([z.boolean(), z.array(z.string())]).optional(),
   source: z.record(z.string(), z.unknown()).optional(),
   $schema: z.string().optional(),
+})
+
+// Both run in one process.
+const gateInOneLanguage = ({ auth, http }: z.output<typeof fields>): boolean =>
+  auth?.path === undefined || http?.app === undefined || languageOf(auth.path) === languageOf(http.app)
+
+export const langgraphConfig = fields.refine(gateInOneLanguage, {
+  path: ["http", "app"],
+  error: "expected the language of auth.path: both run in one process, so write both in TypeScript or both in Python",
 })
 
 export type LanggraphJson = z.output<typeof langgraphConfig>

@@ -1,4 +1,4 @@
-/** The environment that a project asks for: values, a `.env` file, or names to take over. */
+/** Resolves the environment of a project: values, a `.env` file, or names of variables to copy. */
 import { readFile, realpath } from "node:fs/promises"
 import { resolve, sep } from "node:path"
 import { parseEnv } from "node:util"
@@ -10,12 +10,12 @@ export interface ProjectEnv {
   readonly warnings: readonly string[]
 }
 
-// The server's own settings and what its database library reads: a project that lists one of them must not get it.
-const ofTheServer = /^(SUPERSTEP_.*|DATABASE_URI|PG.*)$/
+// Variables of the server and of its database library, which may contain secrets. A project never receives them.
+const serverVariables = /^(SUPERSTEP_.*|DATABASE_URI|PG.*)$/
 
 /**
- * @param folder     that of `langgraph.json`
- * @param serverEnv  where names are looked up; only names that the project lists are read, and none of the server's own
+ * @param folder     the folder of `langgraph.json`
+ * @param serverEnv  where names are looked up; only names that the project lists are read, and never the server's own
  * @throws InvalidInput  when the `.env` file is outside the folder
  */
 export async function resolveEnv(
@@ -25,15 +25,15 @@ export async function resolveEnv(
 ): Promise<ProjectEnv> {
   if (env === undefined) return { values: {}, warnings: [] }
   if (typeof env === "string") return readEnvFile(env, folder)
-  if (Array.isArray(env)) return takeOver(env, serverEnv)
+  if (Array.isArray(env)) return copyNamed(env, serverEnv)
   return { values: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, String(value)])), warnings: [] }
 }
 
-// A .env file is rarely in the repository, so a deployment goes without it and gets its secrets from the platform.
+// A .env file is usually not in the repository. A deployment starts without it and gets its secrets from the platform.
 async function readEnvFile(path: string, folder: string): Promise<ProjectEnv> {
   try {
     const file = await realpath(resolve(folder, path))
-    // The server reads it with its own rights: outside the project lie its environment and other people's files.
+    // The server may be able to read files that the project's author must not see.
     if (!file.startsWith((await realpath(folder)) + sep)) throw outside(path)
     const values = Object.entries(parseEnv(await readFile(file, "utf8"))).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value]],
@@ -41,7 +41,7 @@ async function readEnvFile(path: string, folder: string): Promise<ProjectEnv> {
     return { values: Object.fromEntries(values), warnings: [] }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error
-    return { values: {}, warnings: [`env: there is no file ${path}: the graphs start without it`] }
+    return { values: {}, warnings: [`env: no such file: ${path}; the graphs start without it`] }
   }
 }
 
@@ -50,12 +50,12 @@ function outside(path: string): InvalidInput {
   return new InvalidInput([{ path: ["langgraph.json", "env"], message, type: "value_error" }], "invalid_config")
 }
 
-function takeOver(names: readonly string[], serverEnv: NodeJS.ProcessEnv): ProjectEnv {
+function copyNamed(names: readonly string[], serverEnv: NodeJS.ProcessEnv): ProjectEnv {
   const values: Record<string, string> = {}
   const warnings: string[] = []
   for (const name of names) {
     const value = serverEnv[name]
-    if (ofTheServer.test(name)) warnings.push(`env: ${name} belongs to the server and is not handed to the graphs`)
+    if (serverVariables.test(name)) warnings.push(`env: ${name} belongs to the server and is not passed to the graphs`)
     else if (value === undefined) warnings.push(`env: the variable ${name} is not set`)
     else values[name] = value
   }

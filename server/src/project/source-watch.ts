@@ -1,8 +1,9 @@
 /**
- * Watches a project's sources while somebody edits them. It owns one watcher a folder: Node's recursive watching cannot
- * leave `node_modules` out and on Linux loses files that an editor replaces by renaming, which folders do not mind.
- * V1 a change of a source calls back once after things have been quiet for `quietMs`; V2 new folders are watched, and
- * what was written into one before that counts as a change; V3 nothing is called after `close`.
+ * Watches a project's source files. It owns one watcher per folder: Node's recursive watching cannot exclude
+ * `node_modules`, and on Linux it loses files that an editor replaces by renaming. Watchers of folders do not.
+ * V1 After a source file changed, `onChange` is called once no further change has happened for `quietMs`.
+ * V2 New folders are watched, and source files written into a new folder before that count as a change.
+ * V3 Nothing is called after `close`.
  */
 import { type FSWatcher, watch } from "node:fs"
 import { readdir } from "node:fs/promises"
@@ -16,16 +17,16 @@ export interface SourceWatch {
 const ignoredFolders = new Set(["node_modules", "dist", "build", "coverage", "__pycache__", "venv"])
 const sourceName = /\.(?:[cm]?[jt]sx?|json|py|pyi|toml|ya?ml|md|txt|sql|graphql)$|^\.env/
 
-/** Whether a folder may hold sources: hidden ones (.git, .superstep, .venv …) and built ones do not. */
+/** Whether a folder may contain sources. Hidden folders (.git, .superstep, .venv …) and build folders do not. */
 const isWatchedFolder = (name: string): boolean => !name.startsWith(".") && !ignoredFolders.has(name)
 
-/** Whether a file counts as a source: graphs may read prompts and tables beside code, but not databases or logs. */
+/** Whether a file counts as a source: code, prompts and tables do, databases and logs do not. */
 const isSource = (name: string): boolean => sourceName.test(name) && !name.endsWith("~")
 
 /**
- * Starts watching; the folders are watched when it returns.
- * @param onChange  gets the path of one file that changed, relative to the folder
- * @param quietMs   an editor saves in several steps, a checkout in hundreds
+ * Starts watching. All folders are watched when the promise resolves.
+ * @param onChange  receives the path of one changed file, relative to the folder
+ * @param quietMs   an editor saves in several steps, and a checkout changes hundreds of files
  */
 export async function watchSources(
   folder: string,
@@ -56,17 +57,17 @@ export async function watchSources(
     const path = join(inside, name)
     if (isSource(name)) note(path)
     else if (kind === "rename" && isWatchedFolder(name)) {
-      // A folder came, went, or was replaced by another of its name, whose changes the old watcher does not see.
+      // A folder was created, removed or replaced. The old watcher does not see changes in a replaced folder.
       drop(path)
       void follow(path).then((found) => found && !isClosed && note(found))
     }
   }
 
-  /** Watches a folder and those in it. @returns a source in them, if there is one */
+  /** Watches a folder and its subfolders. @returns one source file in them, if any */
   const follow = async (inside: string): Promise<string | undefined> => {
     if (isClosed) return undefined
     try {
-      // First watched, then read: what is written in between is seen twice, and not missed.
+      // Watch before reading: a file written in between is seen twice instead of never.
       if (!watchers.has(inside)) watchers.set(inside, watchFolder(inside))
       const entries = await readdir(join(folder, inside), { withFileTypes: true })
       const folders = entries.filter((entry) => entry.isDirectory() && isWatchedFolder(entry.name))
@@ -74,7 +75,7 @@ export async function watchSources(
       const source = entries.find((entry) => entry.isFile() && isSource(entry.name))
       return source ? join(inside, source.name) : found.find((one) => one !== undefined)
     } catch (error) {
-      // It went again, or is a file, or may not be read: then there is nothing to watch.
+      // The folder was removed, is a file or is not readable: there is nothing to watch.
       if (inside === "") throw error
       drop(inside)
       return undefined
@@ -85,7 +86,7 @@ export async function watchSources(
     const onChangeIn = (kind: string, name: string | null) => onEvent(kind, inside, name)
     const watcher = watch(join(folder, inside), { persistent: false }, onChangeIn)
     watcher.on("error", (err) => {
-      log.warn({ err, folder: inside }, "a folder is not watched any more")
+      log.warn({ err, folder: inside }, "a source folder is no longer watched: restart to see its changes")
       drop(inside)
     })
     return watcher

@@ -1,4 +1,4 @@
-/** R3 over HTTP: the queue of a thread has the order in which the requests arrived. */
+/** R3 over HTTP: runs are queued in the order in which their requests arrived. */
 import assert from "node:assert/strict"
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
@@ -16,9 +16,9 @@ async function newThread({ send }: TestHttp): Promise<string> {
   return (json as { thread_id: string }).thread_id
 }
 
-/** A request for a run, as bytes; its metadata says which one it is. */
+/** A request for a run, as bytes; its metadata contains its number. */
 function requestFor(threadId: string, n: number): { head: string; body: string } {
-  // Of different lengths, so that reading them takes differently long.
+  // Bodies of different lengths, so that reading them takes different times.
   const input = { text: "x".repeat(n % 3 === 0 ? 50_000 : 10) }
   const body = JSON.stringify({ assistant_id: "agent", input, metadata: { n } })
   const head = `POST /threads/${threadId}/runs HTTP/1.1\r\nhost: test\r\ncontent-length: ${body.length}\r\n\r\n`
@@ -38,7 +38,7 @@ async function openSocket({ url }: TestHttp): Promise<{ socket: Socket; replies:
   return { socket, replies: () => text.split("HTTP/1.1 200").length - 1 }
 }
 
-/** A socket that has answered a request before, as one of a pool has. */
+/** A socket that was used for a request before, like one of a pool. */
 async function usedSocket(http: TestHttp) {
   const opened = await openSocket(http)
   opened.socket.write("GET /ok HTTP/1.1\r\nhost: test\r\n\r\n")
@@ -57,7 +57,7 @@ const untilQueued = (http: TestHttp, threadId: string, count: number) =>
 
 const inOrder = Array.from({ length: burst }, (_, n) => n)
 
-test("runs that one client asks for at once are queued in the order in which it sent them", async () => {
+test("concurrent requests of one client are queued in the order in which they were sent", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { slots: 0 })
   const { socket } = await openSocket(http)
@@ -72,7 +72,7 @@ test("runs that one client asks for at once are queued in the order in which it 
   socket.destroy()
 })
 
-test("and so are those that come over many connections, one after the other", async () => {
+test("requests that arrive one after another over many connections are queued in that order", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { slots: 0 })
   const sockets = await Promise.all(inOrder.map(() => usedSocket(http)))
@@ -87,7 +87,7 @@ test("and so are those that come over many connections, one after the other", as
   for (const { socket } of sockets) socket.destroy()
 })
 
-test("a request whose body comes late keeps its place, and holds up no other thread", async () => {
+test("a request whose body arrives late keeps its place, and does not delay other threads", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { slots: 0 })
   const [threadId, other] = [await newThread(http), await newThread(http)]

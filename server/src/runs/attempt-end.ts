@@ -1,9 +1,10 @@
-/** Writes how an attempt's run ended, after all that it wrote. */
+/** Writes how an attempt's run ended, after all writes of the attempt. */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Ending } from "../checkpoints/claim-batch.js"
 import type { LastWords, Result } from "../events/publisher.js"
-import type { LoggedEvent } from "../events/queries.js"
-import type { RunStreams } from "../events/run-streams.js"
+import type { NewEvent } from "../events/queries.js"
+import type { Streams } from "../events/streams.js"
+import type { WaitingRun } from "../servers/server.js"
 import type { Attempt } from "./attempt.js"
 import { findRun } from "./queries.js"
 import { type Claim, isFinal, outcomeOf, type RunEnd, resultText, stateText } from "./run.js"
@@ -13,47 +14,54 @@ export interface Written {
   readonly status: string
   readonly result: RunEnd
   readonly watchedBy: readonly string[]
+  /** The run of its thread that can start now. */
+  readonly waiting: WaitingRun | null
   readonly words: LastWords
-  /** The last events, when they were committed with it. */
-  readonly logged: readonly LoggedEvent[]
+  /** The last events, when they were committed with the end. */
+  readonly logged: readonly NewEvent[]
 }
 
 /**
- * Commits the end together with the last that the run wrote. When something of that was refused, the run failed (K3).
+ * Commits the end together with the run's last writes. When Postgres rejects one of these writes, the run has failed (K3).
  * @returns undefined when the claim was lost
  */
 export async function writeEnd(
-  { db, streams }: { readonly db: Database; readonly streams: RunStreams },
+  { db, streams }: { readonly db: Database; readonly streams: Streams },
   { claim, writes, publisher }: Attempt,
   result: RunEnd,
 ): Promise<Written | undefined> {
   const { runId, threadId, attempt, deletesThread } = claim
   let kept = result
   let words: LastWords = { status: "" }
-  let logged: readonly LoggedEvent[] = []
+  let logged: readonly NewEvent[] = []
+  const rollback: LastWords = { status: "rollback" }
+  let loggedRollback: readonly NewEvent[] = []
   const ending = (failure: Error | undefined): Ending => {
     kept = failure ? withoutState(result, failure) : result
-    words = lastWords(claim, kept, streams.threads.isWatched(threadId))
+    words = lastWords(claim, kept, streams.watched.isWatched(threadId))
     logged = publisher.lastEvents(words)
+    loggedRollback = publisher.lastEvents(rollback)
     const { runStatus: status, threadStatus } = outcomeOf(kept)
     const { values = null } = kept
-    // A worker that does not know the state knows no open question either: the thread keeps those that it has.
+    // A worker that does not know the state does not know the open interrupts either: the thread keeps those it has.
     const interrupts = values === null ? null : kept.interrupts
     const error = words.error ?? null
-    return { threadId, status, threadStatus, error, values, interrupts, deletesThread, events: logged }
+    const events = { events: logged, eventsOfRollback: loggedRollback }
+    return { threadId, status, threadStatus, error, values, interrupts, deletesThread, ...events }
   }
   const written = (status: string, last: Pick<Written, "words" | "logged"> = { words, logged }): Written => ({
     status,
     result: kept,
     watchedBy,
+    waiting,
     ...last,
   })
-  // The last events of a logged run come before its end, as those of a super-step before its checkpoint.
-  const { outcome, watchedBy, isRepeated } = await writes.finish(ending, { after: streams.untilLogged(runId) })
+  // The last events of a logged run are committed before its end, as those of a super-step before its checkpoint.
+  const { outcome, watchedBy, waiting, isRepeated } = await writes.finish(ending, { after: streams.untilLogged(runId) })
   if (outcome === "finished") return written(words.status)
-  if (outcome === "rolled_back") return written("rollback", { words: { status: "rollback" }, logged: [] })
+  if (outcome === "rolled_back") return written("rollback", { words: rollback, logged: loggedRollback })
   const run = isRepeated ? await findRun(db, threadId, runId) : undefined
-  // The run's thread was deleted with it: an earlier try was committed, and no answer came.
+  // The run's thread was deleted with it: an earlier try was committed, but its response was lost.
   if (isRepeated && !run && deletesThread) return written(words.status)
   if (!run || !isFinal(run.status) || run.attempt !== attempt) return undefined
   return written(run.status)
@@ -66,7 +74,7 @@ function lastWords(claim: Claim, result: RunEnd, isThreadFollowed: boolean): Las
   return { status, state, result: resultFor(result, claim) }
 }
 
-/** The end of a run whose checkpoint, or whose end, Postgres refused: it reports no state that was not saved. */
+/** The end of a run whose checkpoint, or whose end, Postgres rejected: it must not report state that was not saved. */
 const withoutState = (result: RunEnd, failure: Error): RunEnd => ({
   ...result,
   status: "error",

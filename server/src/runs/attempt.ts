@@ -1,4 +1,4 @@
-/** One claim on its way through this server: everything that belongs to it begins and ends with this object. */
+/** One claim in this server. Everything that belongs to the claim starts and ends with this object. */
 import type { AttemptWrites } from "../checkpoints/attempt-writes.js"
 import type { Publisher } from "../events/publisher.js"
 import type { ObservedRun } from "./observer.js"
@@ -15,7 +15,7 @@ export interface AttemptParts {
 
 /**
  * `executing` until its worker has reported how it ended; `ending` until that is written. `left`: the claim was lost, so
- * whatever its worker still sends is ignored.
+ * everything that its worker still sends is ignored.
  */
 export type AttemptState = "executing" | "ending" | "left"
 
@@ -51,7 +51,7 @@ export class Attempt {
     return this.publisher.publish(event, data)
   }
 
-  /** Its worker has finished. @returns false when it had finished before, or the claim is lost */
+  /** Called when the worker has finished. @returns false when it had finished before, or the claim is lost */
   beginEnd(): boolean {
     if (this.#state !== "executing") return false
     this.#state = "ending"
@@ -59,7 +59,7 @@ export class Attempt {
     return true
   }
 
-  /** Its claim is lost: nothing of it is published or written any more. */
+  /** Called when the claim is lost: nothing is published or written for it any more. */
   leave(): void {
     this.#state = "left"
     this.limit.stop()

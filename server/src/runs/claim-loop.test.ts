@@ -1,4 +1,4 @@
-/** When the loop may claim at all. */
+/** When the claim loop may claim. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -8,7 +8,7 @@ import { v7 as uuidv7 } from "uuid"
 import { migrations, startTestServer } from "../testing/test-server.js"
 import { ClaimLoop } from "./claim-loop.js"
 
-test("a worker that is up before the loop has started makes no run lose its first attempt", async () => {
+test("a worker that is ready before the loop has started does not cost a run its first attempt", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   await server.loop.stop()
@@ -18,13 +18,13 @@ test("a worker that is up before the loop has started makes no run lose its firs
     insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy)
     values (${runId}, ${threadId}, ${uuidv7()}, 'agent', 'pending', '{}',
       '{"config": {}, "stream_mode": ["values"], "durability": "async"}', 'enqueue')`)
-  const loop = new ClaimLoop({ ...server, sweepMs: 50, mostGapMs: 10_000, graceMs: 0 })
+  const loop = new ClaimLoop({ ...server, sweepMs: 50, maxGapMs: 10_000, graceMs: 0 })
 
   loop.slotFreed()
   loop.wake()
   await loop.start()
   const [started] = await until(() => server.workers.started.length > 0 && server.workers.started, {
-    what: "it starts",
+    what: "the run starts",
   })
 
   assert.equal(started?.order.attempt, 1)

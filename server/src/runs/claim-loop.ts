@@ -1,20 +1,23 @@
 /**
- * Takes waiting runs out of the queue whenever this server has room: after a notification, when a slot becomes free,
- * when a delayed run is due, and once in a while in case a notification was lost. One pass runs at a time.
+ * Claims waiting runs while this server has free slots: when a message announces one (`Peers`), when a slot becomes free, when
+ * a delayed run is due, and every few seconds in case a message was lost. One pass runs at a time. A pass that finds no free
+ * slot, or fills the last one, passes the message on to another server.
  */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { isSqlState, sqlState } from "@superstep/toolkit/db/database"
-import type { Subscription } from "@superstep/toolkit/db/listen"
+import type { Hints } from "@superstep/toolkit/db/hints"
 import type { Log } from "@superstep/toolkit/log/log"
-import type { RunStreams } from "../events/run-streams.js"
+import type { Streams } from "../events/streams.js"
+import type { Peers } from "../servers/peers.js"
+import type { WaitingRun } from "../servers/server.js"
 import {
   type Claimer,
   claimRuns,
   findExpiredClaims,
   findFormerClaims,
   type LostClaim,
-  lookAtQueue,
   nextDueMs,
+  readQueueState,
   releaseRun,
 } from "./claims.js"
 import { Contact } from "./contact.js"
@@ -26,18 +29,20 @@ export interface ClaimLoopOptions {
   readonly db: Database
   readonly log: Log
   readonly executor: Executor
-  readonly streams: RunStreams
+  readonly streams: Streams
   readonly claimer: Claimer
+  readonly peers: Pick<Peers, "runWaits" | "passOn" | "look">
+  readonly hints: Pick<Hints, "send">
   /** Statements on leases, on a connection that nothing else can occupy. */
   readonly leases: Db
   /**
-   * How often to look without being told: the safety net behind the notifications, and how long a claim of a dead
-   * server stays unnoticed after its lease. In milliseconds.
+   * How often to look at the queue without a message, in milliseconds. This is the longest wait of a run whose message was
+   * lost, and the longest time until an expired claim of a dead server is noticed.
    */
   readonly sweepMs: number
-  /** How long this server may be without the database and still judge leases, in milliseconds. */
-  readonly mostGapMs: number
-  /** How long this server must have been in touch with the database to judge leases, in milliseconds. */
+  /** How long this server may be without the database and still act on expired leases, in milliseconds. */
+  readonly maxGapMs: number
+  /** How long this server must have been in contact with the database before it acts on expired leases, in milliseconds. */
   readonly graceMs: number
 }
 
@@ -45,75 +50,83 @@ export class ClaimLoop {
   readonly #options: ClaimLoopOptions
   readonly #overdueEnds = new OverdueEnds()
   readonly #contact: Contact
-  #subscription: Subscription | undefined
   #sweep: NodeJS.Timeout | undefined
   #due: NodeJS.Timeout | undefined
   #pass: Promise<void> | undefined
   #isWoken = false
-  /** Whether the queue may hold runs that were not seen: else a slot that becomes free is no reason to look. */
-  #mayWait = true
-  /** Whether it may hold runs that need a worker of their own. */
-  #mayWaitAlone = true
+  /** Whether runs may wait that the last pass did not claim; if not, a slot that becomes free starts no pass. */
+  #mayHaveMore = true
+  /** The same for runs that need a worker of their own. */
+  #mayHaveMoreAlone = true
   #isLooking = false
   #isSweeping = false
-  /** From the end of `start` to `stop`: what was claimed before would be taken for a former life's, and given back. */
+  /** True from the end of `start` to `stop`. An earlier claim would be released as one of this server's former process. */
   #mayClaim = false
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options
-    this.#contact = new Contact({ mostGapMs: options.mostGapMs, lastingMs: options.graceMs })
+    this.#contact = new Contact({ maxGapMs: options.maxGapMs, lastingMs: options.graceMs })
   }
 
   async start(): Promise<void> {
     const { db, claimer, sweepMs } = this.#options
-    const lookForAll = () => {
-      this.#mayWaitAlone = true
-      this.wake()
-    }
-    const onPending = (kind: string) => (kind === "alone" ? lookForAll() : this.wake())
-    this.#subscription = await db.listen("runs_pending", onPending, lookForAll)
-    // What a former life of this server held is lost: nobody else can know it sooner.
+    // Claims of this server's former process are lost. Other servers notice this only when the lease ends.
     await this.#release(await findFormerClaims(db, claimer.serverId), { ending: "server_restarted" })
     this.#sweep = setInterval(() => void this.#look(), sweepMs)
     this.#sweep.unref()
     this.#mayClaim = true
+    void this.#look()
     this.wake()
   }
 
-  /** There may be work: looks now, or once more when it is looking already. */
+  /** Looks for waiting runs. Without a free slot, the message is passed on to another server. */
+  look({ runsAlone }: Pick<WaitingRun, "runsAlone">): void {
+    const { executor, peers } = this.#options
+    if (runsAlone) this.#mayHaveMoreAlone = true
+    const canTake = this.#mayClaim && (!runsAlone || executor.freeSoloSlots() > 0)
+    if (canTake) this.wake()
+    else peers.passOn({ runsAlone })
+  }
+
+  /** Looks for runs of every kind. */
+  lookForAll(): void {
+    this.#mayHaveMoreAlone = true
+    this.wake()
+  }
+
+  /** Starts a pass, or another one after the present pass. */
   wake(): void {
     this.#isWoken = true
     if (!this.#mayClaim) return
     this.#pass ??= this.#claimAll().finally(() => {
       this.#pass = undefined
-      // Somebody called while the pass was on its way out.
+      // `wake` was called again while the pass ended.
       if (this.#isWoken) this.wake()
     })
   }
 
-  /** A slot is free: looks, unless the last look took all there was and nobody has told of more since. */
+  /** Called when a slot becomes free: starts a pass, unless the last one claimed all waiting runs and no message came since. */
   slotFreed(): void {
-    if (this.#mayWait || this.#mayWaitAlone) this.wake()
+    if (this.#mayHaveMore || this.#mayHaveMoreAlone) this.wake()
   }
 
-  /** Claims nothing more; resolves when the pass under way is over. */
+  /** Stops claiming; resolves when the present pass is over. */
   async stop(): Promise<void> {
     this.#mayClaim = false
     clearInterval(this.#sweep)
     clearTimeout(this.#due)
-    await this.#subscription?.close()
     await this.#pass
   }
 
   async #claimAll(): Promise<void> {
-    const { executor, claimer, log } = this.#options
+    const { executor, claimer, peers, log } = this.#options
     try {
       while (this.#isWoken && this.#mayClaim) {
         this.#isWoken = false
         await this.#claimAlone()
         const free = executor.freeSlots()
-        this.#mayWait = free === 0
-        if (free === 0) return
+        this.#mayHaveMore = free === 0
+        if (free === 0) return peers.passOn({ runsAlone: false })
         const claims = await this.#claim({ limit: free, runsAlone: false })
         for (const claim of claims) executor.execute(claim)
         if (claims.length === free) this.#isWoken = true
@@ -121,34 +134,34 @@ export class ClaimLoop {
       if (this.#mayClaim) await this.#lookAhead()
     } catch (err) {
       // The next free slot or the sweep tries again.
-      this.#mayWait = true
-      this.#mayWaitAlone = true
+      this.#mayHaveMore = true
+      this.#mayHaveMoreAlone = true
       log.warn({ err, server_id: claimer.serverId }, "the queue could not be read")
     }
   }
 
-  /** The queue was empty: when is there more? */
+  /** Called when no more runs can start now: sets the timer for the next delayed run. */
   async #lookAhead(): Promise<void> {
     const { db, executor } = this.#options
     const dueMs = await nextDueMs(db)
-    // What became due between the two questions is in neither answer; nor is a run whose row was locked just now.
+    // Claims again: a run that became due between the two statements, or whose row was locked, is in neither result.
     const free = this.#mayClaim ? executor.freeSlots() : 0
     const late = free === 0 ? [] : await this.#claim({ limit: free, runsAlone: false })
     for (const claim of late) executor.execute(claim)
-    this.#mayWait = free === 0 || late.length === free
+    this.#mayHaveMore = free === 0 || late.length === free
     this.#wakeWhenDue(dueMs)
   }
 
-  /** Runs that need a worker of their own (R9) are rare: they are only asked for when there may be some. */
+  /** Runs that need a worker of their own (R9) are rare, so the statement is sent only when there may be some. */
   async #claimAlone(): Promise<void> {
     const { executor } = this.#options
     const free = executor.freeSoloSlots()
-    if (!this.#mayWaitAlone || free === 0) return
-    // Before the question: what is told while it is on its way counts.
-    this.#mayWaitAlone = false
+    if (!this.#mayHaveMoreAlone || free === 0) return
+    // Reset before the statement, so that a message that arrives during the statement counts.
+    this.#mayHaveMoreAlone = false
     const claims = await this.#claim({ limit: free, runsAlone: true })
     for (const claim of claims) executor.execute(claim)
-    if (claims.length === free) this.#mayWaitAlone = true
+    if (claims.length === free) this.#mayHaveMoreAlone = true
   }
 
   async #claim(wanted: Parameters<typeof claimRuns>[2]) {
@@ -156,10 +169,10 @@ export class ClaimLoop {
     try {
       return await claimRuns(db, claimer, wanted)
     } catch (error) {
-      // Another server started a run of the same thread in this moment (R2): look again.
+      // Another server started a run of the same thread at this moment (R2): look again.
       if (!isSqlState(error, sqlState.uniqueViolation, "runs_one_running_per_thread")) throw error
       this.#isWoken = true
-      this.#mayWaitAlone ||= wanted.runsAlone
+      this.#mayHaveMoreAlone ||= wanted.runsAlone
       return []
     }
   }
@@ -171,18 +184,19 @@ export class ClaimLoop {
     this.#due.unref()
   }
 
-  /** Nearly always nothing is lost: a server that sleeps asks one question. */
+  /** The regular look at the queue. An idle server sends two short statements. */
   async #look(): Promise<void> {
-    // The one before may still wait for a database that is away.
+    // The previous look may still wait for an unavailable database.
     if (this.#isLooking) return
     this.#isLooking = true
     try {
-      const { leases, streams } = this.#options
-      const { isAnyInFlight, nowMs } = await lookAtQueue(leases)
+      const { leases, streams, peers } = this.#options
+      const { isAnyInFlight, nowMs } = await readQueueState(leases)
       this.#contact.reached(nowMs)
+      await peers.look(leases)
       if (!this.#isSweeping && (isAnyInFlight || streams.openStreams > 0)) void this.#sweepLost()
     } catch (err) {
-      this.#options.log.warn({ err }, "the queue could not be looked at")
+      this.#options.log.warn({ err }, "the queue could not be polled")
     } finally {
       this.#isLooking = false
     }
@@ -193,10 +207,9 @@ export class ClaimLoop {
     try {
       await this.#releaseExpired()
       await this.#overdueEnds.tell(this.#options)
-      this.#mayWaitAlone = true
-      this.wake()
+      this.lookForAll()
     } catch (err) {
-      this.#options.log.warn({ err }, "lost claims could not be looked for")
+      this.#options.log.warn({ err }, "expired claims could not be searched")
     } finally {
       this.#isSweeping = false
     }
@@ -210,18 +223,21 @@ export class ClaimLoop {
     await this.#release(expired, { ending: "lease_ended", untilMs })
   }
 
-  /** Returns what nobody holds any more to the queue; a run that was lost too often ends (R5). */
+  /** Returns runs with lost claims to the queue; a run that was lost too often ends (R5). */
   async #release(
     claims: readonly LostClaim[],
     how: { ending: "lease_ended" | "server_restarted"; untilMs?: number },
   ): Promise<void> {
-    const { db, log, streams } = this.#options
+    const { db, log, streams, peers, hints } = this.#options
     const error = JSON.stringify(workerLost("its server"))
     for (const { runId, claimId } of claims) {
-      const { outcome, status } = await releaseRun(db, { runId, claimId, watcher: undefined, ...how }, error)
+      const release = { runId, claimId, watcher: undefined, ...how }
+      const { outcome, status, waiting } = await releaseRun(db, release, error)
+      if (waiting) peers.runWaits(waiting)
+      if (outcome === "finished") hints.send("webhooks_due")
       if (outcome !== "claim_lost") log.warn({ run_id: runId, outcome }, "a run of a lost server was taken back")
       if (outcome === "finished")
-        await streams.announceEnd(runId, status ?? "error", status === "error" ? error : undefined)
+        await streams.announceEnd(runId, status ?? "error", status === "error" ? { error } : {})
       if (outcome === "rolled_back") await streams.announceEnd(runId, "rollback")
     }
   }

@@ -2,65 +2,81 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { followedMs } from "../events/thread-queries.js"
+import type { WaitingRun } from "../servers/server.js"
 import { type AttemptEnding, type CancelAction, type Claim, maxLosses } from "./run.js"
 
 export interface Claimer {
   readonly serverId: string
-  /** The revision it belongs to; null may always claim. */
+  /** The server's revision; null: the server may execute every run. */
   readonly revisionId: string | null
   /** How long a claim lasts without renewal, in milliseconds. */
   readonly leaseMs: number
 }
 
 /**
- * Claims the runs that have waited longest since they could start. Two servers never get the same run (R1); a thread has one running run (R2, held by
- * the index `runs_one_running_per_thread`, so a clash is a 23505: look again); a thread's runs start in the order in
- * which they were asked for (R3).
- * @param runsAlone  runs that get a worker of their own (R9), or those that share one
- * @returns at most `limit` claims; fewer when less waits
+ * Claims the runs that have waited longest since they could start. Two servers never get the same run (R1); a thread has one
+ * running run (R2, held by the index `runs_one_running_per_thread`, so a clash is a 23505: look again); a thread's runs start
+ * in the order of their requests (R3); a run is executed by its revision (R6).
+ * @param runsAlone  true: runs that need a worker of their own (R9); false: runs that share a worker
+ * @returns at most `limit` claims; fewer when fewer runs wait
  */
-export const claimRuns = (
+export const claimRuns = async (
   db: Db,
   { serverId, revisionId, leaseMs }: Claimer,
   { limit, runsAlone }: { limit: number; runsAlone: boolean },
-): Promise<Claim[]> =>
-  // Two statements, so that each has a plan for its own index.
-  db.rows<Claim>(sql`
-    with next as (
-      select r.run_id from runs r
-      where r.status = 'pending' and ${runsAlone ? sql`r.runs_alone` : sql`not r.runs_alone`} and r.not_before <= now() and may_claim(${revisionId})
-        and not exists (
+): Promise<Claim[]> => {
+  // The two kinds have different SQL texts, so that each gets a plan for its own index.
+  const canStart = sql`r.status = 'pending' and ${runsAlone ? sql`r.runs_alone` : sql`not r.runs_alone`}
+        and r.not_before <= now() and not exists (
           select from runs o where o.thread_id = r.thread_id
-            and (o.status = 'running' or (o.status = 'pending' and o.seq < r.seq and o.not_before <= now())))
-      order by r.not_before, r.seq limit ${limit}
-      for update skip locked
-    )
+            and (o.status = 'running' or (o.status = 'pending' and o.seq < r.seq and o.not_before <= now())))`
+  const isOurs =
+    revisionId === null
+      ? sql`true`
+      : sql`may_claim(${revisionId}) and (not (select is_traffic_split()) or
+          (select revision_id from shares order by draw(revision_id, share, r.thread_id) limit 1) = ${revisionId})`
+  const isPinnedHere = revisionId === null ? sql`r.revision_id is not null` : sql`r.revision_id = ${revisionId}`
+  const claims = await db.rows<Omit<Claim, "kwargs"> & { readonly kwargs: string }>(sql`
+    with shares as materialized (select revision_id, share from serving_shares()),
+    unpinned as (
+      select r.run_id, r.not_before, r.seq from runs r
+      where ${canStart} and r.revision_id is null and ${isOurs}
+      order by r.not_before, r.seq limit ${limit} for update skip locked),
+    pinned as (
+      select r.run_id, r.not_before, r.seq from runs r
+      where ${canStart} and ${isPinnedHere}
+      order by r.not_before, r.seq limit ${limit} for update skip locked),
+    next as (
+      select run_id from (select * from unpinned union all select * from pinned) waiting
+      order by not_before, seq limit ${limit})
     update runs r set status = 'running', attempt = r.attempt + 1, claim_id = gen_random_uuid(), claimed_by = ${serverId},
       lease_until = now() + make_interval(secs => ${leaseMs} / 1000.0), updated_at = now()
     from next where r.run_id = next.run_id
     returning r.run_id as "runId", r.claim_id as "claimId", r.thread_id as "threadId", r.graph_id as "graphId", r.attempt,
-      r.kwargs, r.caller, true as "hasCheckpoint", r.delete_thread_on_completion as "deletesThread", r.is_resumable as "isResumable", r.runs_alone as "runsAlone",
+      r.kwargs, r.caller, true as "hasCheckpoint", r.delete_thread_on_completion as "deletesThread", r.is_resumable as "isResumable", r.runs_alone as "runsAlone", r.webhook is not null as "hasWebhook",
       r.watched_by as "watchedBy", ${followedMs(sql`r.thread_id`)} as "followedMs", extract(epoch from now() - greatest(r.created_at, r.not_before))::float8 * 1000 as "waitedMs"`)
+  return claims.map((claim) => ({ ...claim, kwargs: JSON.parse(claim.kwargs) }))
+}
 
-export interface Sight {
-  /** Whether any run waits or executes, wherever. */
+export interface QueueState {
+  /** Whether any run waits or executes, on any server. */
   readonly isAnyInFlight: boolean
   /** The database's clock, in milliseconds since 1970. */
   readonly nowMs: number
 }
 
-/** A look at the queue as a whole. */
-export const lookAtQueue = async (db: Db): Promise<Sight> => {
-  // Ordered, so that Postgres takes the small index: it drops the order of a mere `exists` and may scan the table.
-  const row = await db.row<Sight>(sql`
+/** The state of the queue for each server's regular look. */
+export const readQueueState = async (db: Db): Promise<QueueState> => {
+  // Ordered, so that Postgres uses the small index. It ignores an order inside `exists`, and may then scan the table.
+  const row = await db.row<QueueState>(sql`
     select (select seq from runs where status = 'pending' order by not_before, seq limit 1) is not null
         or (select seq from runs where status = 'running' order by lease_until limit 1) is not null as "isAnyInFlight",
       extract(epoch from now())::float8 * 1000 as "nowMs"`)
-  if (!row) throw new Error("lookAtQueue returned no row")
+  if (!row) throw new Error("readQueueState returned no row")
   return row
 }
 
-/** When the next delayed run becomes due, in milliseconds from now; undefined when none waits for its time. */
+/** When the next delayed run becomes due, in milliseconds from now; undefined without a delayed run. */
 export async function nextDueMs(db: Db): Promise<number | undefined> {
   const row = await db.row<{ due: number | null }>(sql`
     select extract(epoch from min(not_before) - now())::float8 * 1000 as due
@@ -70,14 +86,14 @@ export async function nextDueMs(db: Db): Promise<number | undefined> {
 
 export interface HeldClaim {
   readonly claim_id: string
-  /** What somebody asked for meanwhile: the notification that said so may have been lost. */
+  /** A stop that was requested meanwhile; the hint for it may have been lost. */
   readonly cancel_action: CancelAction | null
   readonly watched_by: readonly string[]
 }
 
 /**
- * Renews the leases of claims that are still held. This is the truth about a claim; notifications only make it quicker.
- * @returns the claims that are held; the others have moved on
+ * Renews the leases of claims that are still held. The result is authoritative; hints only bring the same news sooner.
+ * @returns the claims that are still held; the other runs have moved on
  */
 export const renewLeases = (
   db: Db,
@@ -97,32 +113,34 @@ export interface Release {
   readonly runId: string
   readonly claimId: string
   readonly ending: AttemptEnding
-  /** The server, when it has clients of the run: whoever claims it next serves them through the event log. */
+  /** This server's id, when it has clients of the run: the server that claims the run next logs its events for them. */
   readonly watcher: string | undefined
-  /** Later than this, by the database's clock, nothing is released: milliseconds since 1970. */
+  /** Nothing is released after this time, by the database's clock, in milliseconds since 1970. */
   readonly untilMs?: number
 }
 
-/** What became of a run whose attempt ended: it waits again, it is over, or somebody else has it. */
+/** What happened to a run whose attempt ended: it waits again, it is over, or another claim has it. */
 export interface Released {
   readonly outcome: "waiting" | "finished" | "rolled_back" | "claim_lost"
-  /** That of a run which is over. */
+  /** The final status of a run that is over. */
   readonly status: "error" | "interrupted" | null
+  /** The run that can start now on its thread: this run, or the next one. */
+  readonly waiting: WaitingRun | null
 }
 
 /**
- * Ends an attempt whose run is not done: the run waits again, unless it was asked to stop or was lost too often (R5).
- * @param error  JSON text: how a run ends that was lost too often
+ * Ends an attempt whose run is not done: the run waits again, unless a stop was requested or it was lost too often (R5).
+ * @param error  JSON text: the error of a run that was lost too often
  */
 export const releaseRun = async (db: Db, release: Release, error: string): Promise<Released> => {
   const { runId, claimId, ending, watcher = null, untilMs = null } = release
-  // The function is called with what the condition lets through, so not at all when it is too late.
+  // `due` has no row when it is too late, so the function is not called.
   const row = await db.row<Released>(sql`
     with due as materialized (
       select ${claimId}::uuid as claim_id where ${untilMs}::float8 is null or ${isBefore(untilMs)})
     select released.* from due
-      cross join lateral release_run(${runId}, due.claim_id, ${ending}, ${watcher}, ${maxLosses}, ${error}) released`)
-  return row ?? { outcome: "claim_lost", status: null }
+      cross join lateral requeue_run(${runId}, due.claim_id, ${ending}, ${watcher}, ${maxLosses}, ${error}) released`)
+  return row ?? { outcome: "claim_lost", status: null, waiting: null }
 }
 
 const isBefore = (ms: number | null) => sql`extract(epoch from now())::float8 * 1000 <= ${ms}::float8`
@@ -132,16 +150,16 @@ export interface LostClaim {
   readonly claimId: string
 }
 
-/** Claims that a former life of this server held. */
+/** Claims of a former process of this server. */
 export const findFormerClaims = (db: Db, serverId: string): Promise<LostClaim[]> =>
   db.rows<LostClaim>(sql`
     select run_id as "runId", claim_id as "claimId" from runs
     where status = 'running' and claimed_by = ${serverId} order by run_id`)
 
 /**
- * Claims whose lease is over.
- * @param heldHere  claims of attempts that this server executes: these it renews, however long that was impossible
- * @param untilMs   later than this, by the database's clock, none is found: milliseconds since 1970
+ * Claims whose lease has expired.
+ * @param heldHere  claims that this server holds: it renews these itself, however long that was impossible
+ * @param untilMs   no claim is found after this time, by the database's clock, in milliseconds since 1970
  */
 export const findExpiredClaims = (
   db: Db,

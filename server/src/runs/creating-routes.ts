@@ -1,20 +1,21 @@
-/** What the routes that create runs share: the key under which a request may come again, and the reply's headers. */
+/** Shared by the routes that create runs: the key of a repeated request, and the headers of the response. */
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Api } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
-import type { Subscriber } from "../events/run-stream.js"
+import type { Subscriber } from "../events/topic.js"
 import { callerOf } from "../http/caller-of.js"
-import type { Answer } from "../idempotency/answers.js"
+import { type Answer, answeredBefore, answerOnce, type RequestKey } from "../idempotency/answers.js"
 import { requestKeyOf } from "../idempotency/once.js"
+import type { InsertedRun, InsertWithin } from "./creation.js"
 import { createRuns, type Runs } from "./operations.js"
 import type { RunRow } from "./queries.js"
 import { renderRun } from "./run-resource.js"
 import type { NewRunBody } from "./schema.js"
 import type { Turn, Turns } from "./turns.js"
 
-/** What run routes stand on. */
+/** What the run routes need. */
 export interface RunRoutes extends Runs {
-  /** Headers of a request that the graph gets as `configurable`; none unless the project says so. */
+  /** Selects the request headers that the graph gets as `configurable`; none unless the project names some. */
   readonly configurableHeaders?: ((headers: Headers) => Readonly<Record<string, string>>) | undefined
 }
 
@@ -26,7 +27,7 @@ declare module "hono" {
 
 const creatingPaths = ["", "/stream", "/wait"].map((end) => `/threads/:thread_id/runs${end}`)
 
-/** Gives each request for a run on a thread its turn as soon as it arrives: before it is known who sent it, and what. */
+/** Gives each request for a run on a thread its turn when it arrives, before authentication and before its body is read. */
 export const addTurns = (app: Api, turns: Turns) =>
   app.on("POST", creatingPaths, async (c, next) => {
     const { thread_id: threadId = "" }: Record<string, string> = c.req.param()
@@ -51,7 +52,7 @@ export interface RunIdentity {
   readonly thread_id: string
 }
 
-/** A relative path: behind the edge the SDKs put it after their own base address (control-plane §6.9). */
+/** A relative path: behind the edge the SDKs append it to their own base URL (control-plane §6.9). */
 export const locationOf = (row: RunIdentity) => `/threads/${row.thread_id}/runs/${row.run_id}`
 
 export const failures = {
@@ -62,7 +63,7 @@ export const failures = {
 
 /**
  * Creates one run, once for its key.
- * @returns the row of a run that is new; or the reply that the same request had before
+ * @returns the row of a new run, or the earlier response to the same request
  */
 export async function createOnce(
   runs: RunRoutes,
@@ -71,15 +72,17 @@ export async function createOnce(
 ): Promise<{ row: RunRow } | { answer: Answer }> {
   const key = requestKeyOf({ c, bodyText }, body.run_id ? [body.run_id] : [])
   const request = { caller: callerOf(c), threadId, body, headers: headersFor(runs, c) }
-  const answer = ([row]: readonly RunRow[]) => answerOf(row as RunRow, threadId === undefined)
-  const made = await createRuns(runs, [request], { subscriber, key: key && { key, answer }, turn: c.get("turn") })
-  if ("status" in made) return { answer: made }
-  const [row] = made
+  const answerFor = ([row]: readonly RunRow[]) => answerOf(row as RunRow, threadId === undefined)
+  const made = await oncePerKey(runs, { key, answerFor }, (within) =>
+    createRuns(runs, [request], { subscriber, turn: c.get("turn"), within }),
+  )
+  if ("answer" in made) return made
+  const [row] = made.rows
   if (!row) throw new Error("a run that was created has no row")
   return { row }
 }
 
-/** As for one; all of them or none. */
+/** Like `createOnce` for several runs: creates all of them or none. */
 export async function createAllOnce(
   runs: RunRoutes,
   { c, bodyText }: Omit<CreatingRequest, "threadId">,
@@ -89,15 +92,62 @@ export async function createAllOnce(
   const key = requestKeyOf({ c, bodyText }, ownIds)
   const headers = headersFor(runs, c)
   const requests = bodies.map((body) => ({ caller: callerOf(c), threadId: undefined, body, headers }))
-  const made = await createRuns(runs, requests, { key: key && { key, answer: batchAnswerOf } })
-  return "status" in made ? { answer: made, isRepeated: true } : { answer: batchAnswerOf(made), isRepeated: false }
+  const made = await oncePerKey(runs, { key, answerFor: batchAnswerOf }, (within) =>
+    createRuns(runs, requests, { within }),
+  )
+  return "answer" in made
+    ? { answer: made.answer, isRepeated: true }
+    : { answer: batchAnswerOf(made.rows), isRepeated: false }
+}
+
+interface KeyedCreation {
+  readonly key: RequestKey | undefined
+  /** The response to a repeated request. */
+  readonly answerFor: (rows: readonly RunRow[]) => Answer
+}
+
+/** The same request was answered before, or concurrently. */
+class AnsweredBefore extends Error {
+  readonly answer: Answer
+
+  constructor(answer: Answer) {
+    super("the request was answered before")
+    this.answer = answer
+  }
+}
+
+/** Creates runs in one transaction with the key of their request, or returns the earlier response to the same request. */
+async function oncePerKey(
+  { db }: Pick<Runs, "db">,
+  { key, answerFor }: KeyedCreation,
+  create: (within?: InsertWithin) => Promise<readonly RunRow[]>,
+): Promise<{ rows: readonly RunRow[] } | { answer: Answer }> {
+  if (key === undefined) return { rows: await create() }
+  // Checked before rules and assistants are read, since these may have changed.
+  const before = await answeredBefore(db, key)
+  if (before) return { answer: before }
+  const within: InsertWithin = async (insert) => {
+    let inserted: readonly InsertedRun[] = []
+    const { answer, isRepeated } = await answerOnce(db, key, async (tx) => {
+      inserted = await insert(tx)
+      return answerFor(inserted.map(({ row }) => row))
+    })
+    if (isRepeated) throw new AnsweredBefore(answer)
+    return inserted
+  }
+  try {
+    return { rows: await create(within) }
+  } catch (error) {
+    if (error instanceof AnsweredBefore) return { answer: error.answer }
+    throw error
+  }
 }
 
 const headersFor = ({ configurableHeaders }: RunRoutes, c: Context) => configurableHeaders?.(c.req.raw.headers)
 
 const contentType = { "content-type": "application/json" }
 
-/** The reply to a run that was created. A stateless run is known by its own id alone. */
+/** The response for a new run. A stateless run is addressed by its own id alone. */
 export const answerOf = (row: RunRow, isStateless: boolean): Answer => ({
   status: 200,
   headers: { ...contentType, "content-location": isStateless ? `/runs/${row.run_id}` : locationOf(row) },

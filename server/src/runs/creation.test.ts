@@ -16,7 +16,7 @@ import { cancelRuns, deleteRun, listRuns } from "./thread-operations.js"
 
 const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
 
-/** Each owns what it makes and sees nothing else, as the documented handler of LangGraph's SDKs has it. */
+/** A caller that owns what it creates and sees nothing else, like the documented handler of LangGraph's SDKs. */
 const owner = (identity: string): Caller => ({
   user: { identity, display_name: identity, is_authenticated: true, permissions: ["runs"], team: "blue" },
   authorize: async (event: AccessEvent, value: { metadata?: object }) => {
@@ -33,7 +33,7 @@ const countOf = async (db: Database) => (await db.row<{ n: number }>(sql`select 
 const threadOf = async (server: TestServer, caller: Caller) =>
   (await createThread(server.db, caller, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
 
-test("who calls reaches the graph, and is neither shown to those who read the run nor believed of a client", async () => {
+test("the graph gets the caller, which is hidden from readers of the run and cannot be set by a client", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const ann = owner("ann")
@@ -58,7 +58,7 @@ test("who calls reaches the graph, and is neither shown to those who read the ru
   assert.equal(JSON.parse(run.metadata).owner, "ann")
 })
 
-test("a run that waits in the queue keeps its caller", async () => {
+test("a queued run keeps its caller", async () => {
   await using db = await freshDatabase({ migrations })
   await using front = await startTestServer(db, { slots: 0 })
   const run = await createRun(front, { caller: owner("ann"), threadId: undefined, body: body() })
@@ -69,7 +69,7 @@ test("a run that waits in the queue keeps its caller", async () => {
   assert.equal(JSON.parse(started.order.config).configurable.langgraph_auth_user_id, "ann")
 })
 
-test("nobody can do anything with the thread and the runs of another", async () => {
+test("a user cannot access another user's thread and runs", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const [ann, bob] = [owner("ann"), owner("bob")]
@@ -100,7 +100,7 @@ test("nobody can do anything with the thread and the runs of another", async () 
   assert.equal((await listRuns(server, ann, { threadId, ...query })).length, 1)
 })
 
-test("who may only read a run cannot stop it by leaving", async () => {
+test("a user who may only read a run cannot cancel it by disconnecting", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const reader: Caller = {
@@ -120,7 +120,7 @@ test("who may only read a run cannot stop it by leaving", async () => {
   assert.equal(server.workers.running.get(runId)?.isCancelled, false)
 })
 
-test("a rule that says no leaves nothing behind", async () => {
+test("a request that a rule rejects changes nothing", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const refused: Caller = {
@@ -136,7 +136,7 @@ test("a rule that says no leaves nothing behind", async () => {
   assert.equal(await countOf(db), 0)
 })
 
-test("the id that a client chose is the run's, and serves once", async () => {
+test("a run has the id that the client chose, and an id can be used once", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const runId = randomUUID()
@@ -153,14 +153,14 @@ const idsOf = (json: unknown) => [json].flat().map((run) => (run as { run_id: st
 
 const startedRun = (http: TestHttp, n = 0) => until(() => http.server.workers.started[n], { what: "the run to start" })
 
-test("a repeated request has one run: its reply, its stream or its result", async (t) => {
+test("a repeated request creates one run and gets its response, its stream or its result", async (t) => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const thread = (await http.send("POST", "/threads", {})).json as { thread_id: string }
   const threaded = `/threads/${thread.thread_id}/runs`
   const asked = { assistant_id: "agent", input: {} }
 
-  await t.test("in the background", async () => {
+  await t.test("background run", async () => {
     const key = { "idempotency-key": randomUUID() }
 
     const first = await http.send("POST", "/runs", asked, key)
@@ -173,7 +173,7 @@ test("a repeated request has one run: its reply, its stream or its result", asyn
     assert.equal(http.server.workers.started.length, 1)
   })
 
-  await t.test("a batch", async () => {
+  await t.test("batch", async () => {
     const key = { "idempotency-key": randomUUID() }
 
     const first = await http.send("POST", "/runs/batch", [asked, asked], key)
@@ -183,7 +183,7 @@ test("a repeated request has one run: its reply, its stream or its result", asyn
     assert.equal(http.server.workers.started.length, 3)
   })
 
-  await t.test("as a stream: the second client joins", async () => {
+  await t.test("stream: the second client joins", async () => {
     const key = { "idempotency-key": randomUUID() }
     const streamed = { ...asked, stream_resumable: true }
 
@@ -200,7 +200,7 @@ test("a repeated request has one run: its reply, its stream or its result", asyn
     assert.equal(http.server.workers.started.length, 4)
   })
 
-  await t.test("as a result, also after the end", async () => {
+  await t.test("result, also after the run's end", async () => {
     const runId = randomUUID()
     const waiting = http.send("POST", `${threaded}/wait`, { ...asked, run_id: runId })
     const run = await startedRun(http, 4)
@@ -215,21 +215,63 @@ test("a repeated request has one run: its reply, its stream or its result", asyn
     assert.equal(http.server.workers.started.length, 5)
   })
 
-  await t.test("and none when nothing of it is left", async () => {
+  await t.test("stream without a log: the second client is notified that it missed the beginning", async () => {
+    const key = { "idempotency-key": randomUUID() }
+
+    const first = await http.stream("POST", `${threaded}/stream`, asked, key)
+    const run = await startedRun(http, 5)
+    run.emit("values", { n: 1 })
+    await until(() => first.events().length === 2, { what: "the first event" })
+    const again = await http.stream("POST", `${threaded}/stream`, asked, key)
+    run.emit("values", { n: 2 })
+    run.done()
+    await Promise.all([first.ended, again.ended])
+    const afterwards = await http.stream("POST", `${threaded}/stream`, asked, key)
+    await afterwards.ended
+
+    const missed = ["metadata", { run_id: run.order.runId, attempt: 1, missed: true }]
+    const end = ["end", { run_id: run.order.runId, status: "success" }]
+    const told = (stream: typeof again) => stream.events().map(({ event, data }) => [event, data])
+    assert.deepEqual(told(again), [missed, ["values", { n: 2 }], end])
+    assert.deepEqual(told(afterwards), [missed, end])
+  })
+
+  await t.test("a deleted stateless run is not created again", async () => {
     const key = { "idempotency-key": randomUUID() }
     const waiting = http.send("POST", "/runs/wait", asked, key)
-    ;(await startedRun(http, 5)).done()
+    ;(await startedRun(http, 6)).done()
     await waiting
 
     const again = await http.send("POST", "/runs/wait", asked, key)
 
     assert.equal(again.status, 409)
     assert.match(again.text, /run_gone/)
-    assert.equal(http.server.workers.started.length, 6)
+    assert.equal(http.server.workers.started.length, 7)
+  })
+
+  await t.test("a rolled back run is not created again", async () => {
+    const [key, streamKey] = [{ "idempotency-key": randomUUID() }, { "idempotency-key": randomUUID() }]
+    await http.send("POST", threaded, asked)
+    await startedRun(http, 7)
+    const first = await http.send("POST", threaded, asked, key)
+    const streamed = await http.stream("POST", `${threaded}/stream`, asked, streamKey)
+    await http.send("POST", threaded, { ...asked, multitask_strategy: "rollback" })
+    await streamed.ended
+    const runIds = async () =>
+      ((await http.send("GET", threaded)).json as { run_id: string }[]).map((run) => run.run_id)
+    const before = await runIds()
+
+    const again = await http.send("POST", threaded, asked, key)
+    const streamedAgain = await http.send("POST", `${threaded}/stream`, asked, streamKey)
+
+    assert.deepEqual([again.status, again.text, again.headers.get("idempotent-replayed")], [200, first.text, "true"])
+    assert.equal(streamedAgain.status, 409)
+    assert.match(streamedAgain.text, /was removed, by a rollback for instance.*run_gone/)
+    assert.deepEqual(await runIds(), before)
   })
 })
 
-test("headers that the project names reach the graph, and no body can say them", async () => {
+test("the graph gets the headers that the project selects, and a body cannot set them", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { http: { configurable_headers: { includes: ["x-tenant-*"] } } })
   const configurable = { "x-tenant-id": "forged", "x-other": "kept" }
@@ -242,7 +284,7 @@ test("headers that the project names reach the graph, and no body can say them",
   assert.deepEqual([told["x-tenant-id"], told["x-other"], told["x-secret"]], ["t1", "kept", undefined])
 })
 
-test("a batch is made whole and in order, or not at all", async () => {
+test("a batch is created completely and in order, or not at all", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const asked = (n: number) => ({ assistant_id: "agent", input: { n }, metadata: { n } })
@@ -266,7 +308,7 @@ test("a batch is made whole and in order, or not at all", async () => {
   assert.equal(await countOf(db), 3)
 })
 
-test("the id of a run whose events are still there is no other run's", async () => {
+test("the id of a run whose events still exist cannot be used for another run", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const runId = randomUUID()
@@ -274,7 +316,7 @@ test("the id of a run whose events are still there is no other run's", async () 
   await createRun(server, { ...chosen, caller: owner("ann") })
   server.workers.running.get(runId)?.emit("values", { secret: 1 })
   server.workers.running.get(runId)?.done()
-  await until(async () => (await countOf(db)) === 0, { what: "nothing of the run is left" })
+  await until(async () => (await countOf(db)) === 0, { what: "the run is deleted" })
   await until(() => db.row(sql`select from run_events where run_id = ${runId} and event = 'end'`), { what: "its end" })
 
   await assert.rejects(createRun(server, { ...chosen, caller: owner("bob") }), Conflict)

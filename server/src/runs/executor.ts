@@ -1,21 +1,21 @@
 /**
- * Executes the runs that this server has claimed: hands them to a worker, publishes what comes back, keeps the claims
- * alive and writes how they ended.
+ * Executes the runs that this server has claimed: gives them to a worker, publishes their events, renews the claims and
+ * writes how the runs ended.
  *
- * X1 A claim ends in `AttemptWrites.finish`, in `releaseRun`, or by its lease.
- * X2 Nothing is published for a claim after it ended, even if its worker still talks.
- * X3 The `end` event follows the commit of the run's final status, so that a client that saw it reads the final state.
- * X4 Renewal is the truth about a claim: it tells who asked to stop it, who watches it, and whether it is still held.
- *    Notifications say the same sooner. A claim is renewed until its end is committed.
+ * X1 A claim ends in `AttemptWrites.finish`, in `releaseRun`, or when its lease expires.
+ * X2 Nothing is published for a claim after it ended, even if its worker still sends events.
+ * X3 The `end` event follows the commit of the run's final status, so that a client that got it reads the final state.
+ * X4 The renewal is authoritative for a claim: it returns whether the claim is still held, whether a stop was requested, and
+ *    which servers watch the run. Hints bring the same news sooner. A claim is renewed until its end is committed.
  * X5 Clients of a run that has left this server are served through the event log.
  */
 import type { Database, Db } from "@superstep/toolkit/db/database"
-import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { ClaimWrites } from "../checkpoints/claim-writes.js"
 import { firstSeq } from "../events/event.js"
 import { metadataText } from "../events/publisher.js"
-import type { RunStreams } from "../events/run-streams.js"
+import type { Streams } from "../events/streams.js"
+import type { Peers } from "../servers/peers.js"
 import type { LostReason, Workers } from "../workers/port.js"
 import { Attempt } from "./attempt.js"
 import { type Written, writeEnd } from "./attempt-end.js"
@@ -24,7 +24,7 @@ import { followElsewhere } from "./follow.js"
 import { leaseTimes } from "./lease-times.js"
 import type { RunObserver } from "./observer.js"
 import { orderOf } from "./request.js"
-import { type Claim, endingOf, type RunEnd, timedOut, workerLost } from "./run.js"
+import { type Claim, endingOf, isFailure, type RunEnd, timedOut, workerLost } from "./run.js"
 import { startRunLimit, stopGraceMs } from "./run-limit.js"
 
 export interface ExecutorOptions {
@@ -33,39 +33,37 @@ export interface ExecutorOptions {
   readonly leases: Db
   readonly log: Log
   readonly workers: Workers
-  readonly streams: RunStreams
+  readonly streams: Streams
   readonly writes: ClaimWrites
   readonly claimer: Claimer
-  /** How long an attempt may take, in milliseconds; 0 for ever. */
+  readonly peers: Pick<Peers, "runWaits">
+  /** How long an attempt may take, in milliseconds; 0: no limit. */
   readonly runTimeoutMs: number
-  /** Hears of every attempt. */
+  /** Notified of every attempt. */
   readonly observer?: RunObserver
-  /** How long a run that was stopped by its time may take to stop, in milliseconds. */
+  /** How long a run may take to stop after its time limit, in milliseconds. */
   readonly stopGraceMs?: number
 }
 
 export class Executor {
   readonly #options: ExecutorOptions
-  /** All attempts whose claim this server holds, also while their end is being written. */
+  /** All attempts whose claim this server holds, including those whose end is being written. */
   readonly #attempts = new Set<Attempt>()
   readonly #endings = new Set<Promise<void>>()
-  /** Runs that were asked to stop and are not, or not yet, executed here. */
+  /** Runs with a requested stop that do not, or not yet, execute here. */
   readonly #earlyCancels = new Set<string>()
   #reserved = 0
   #renewal: NodeJS.Timeout | undefined
   /** Whether the last renewal has failed. */
   #isCutOff = false
   #isClosed = false
-  #cancels: Subscription | undefined
 
   constructor(options: ExecutorOptions) {
     this.#options = options
   }
 
-  async start(): Promise<void> {
-    const { db } = this.#options
-    const renew = () => void this.renew()
-    this.#cancels = await db.listen("run_cancel", (runId) => this.#cancel(runId), renew)
+  /** Starts renewing leases. */
+  start(): void {
     this.#renewAfter(leaseTimes(this.#options.claimer.leaseMs).renewMs)
   }
 
@@ -81,29 +79,29 @@ export class Executor {
     this.#renewal.unref()
   }
 
-  /** Runs that execute here, or whose end is being written. */
+  /** How many runs execute here, including those whose end is being written. */
   get running(): number {
     return this.#attempts.size
   }
 
-  /** Claims that this server executes or ends, and renews until that is written. */
+  /** Claims that this server holds and renews until their end is written. */
   heldClaims(): string[] {
     return [...this.#attempts].map(({ claim }) => claim.claimId)
   }
 
-  /** Slots that are neither taken nor promised. */
+  /** Slots that are neither used nor reserved. */
   freeSlots(): number {
     return Math.max(0, this.#options.workers.freeSlots() - this.#reserved)
   }
 
-  /** Places for runs that execute in a worker of their own (R9). */
+  /** Free slots for runs that execute in a worker of their own (R9). */
   freeSoloSlots(): number {
     return this.#options.workers.freeSoloSlots()
   }
 
   /**
-   * Keeps a slot while a run is being created, so that the claimer does not give it away.
-   * @returns a function that gives the slot back, once; undefined when none is free
+   * Reserves a slot while a run is being created, so that the claim loop does not use it.
+   * @returns a function that frees the slot, once; undefined when none is free
    */
   reserve(): (() => void) | undefined {
     if (this.freeSlots() === 0) return undefined
@@ -120,7 +118,7 @@ export class Executor {
     const { workers, log, runTimeoutMs } = this.#options
     const { runId, threadId, attempt: number } = claim
     const former = this.#executing(runId)
-    // Our own lease ended while its worker was busy: that attempt is over.
+    // This server's own lease expired while the worker was busy: the former attempt is over.
     if (former) this.#abandon(former)
     const attempt = this.#begin(claim)
     log.info({ run_id: runId, thread_id: threadId, attempt: number }, "run started")
@@ -132,7 +130,7 @@ export class Executor {
         this.#conclude(attempt, () => this.#finish(attempt, end))
       },
       onLost: (reason, detail) => {
-        // Its time was over when its worker died: it is not attempted again.
+        // The time limit had passed when the worker died, so the run is not attempted again.
         const isOver = attempt.limit.isOver && endingOf(reason) !== "handed_back"
         this.#conclude(attempt, () =>
           isOver ? this.#finish(attempt, timedOut(undefined, runTimeoutMs)) : this.#lose(attempt, reason, detail),
@@ -144,7 +142,7 @@ export class Executor {
 
   #begin(claim: Claim): Attempt {
     const { workers, streams, writes, observer, runTimeoutMs, stopGraceMs: graceMs = stopGraceMs } = this.#options
-    // R10: the run is asked to stop when its time is over; one that does not is ended without its worker.
+    // R10: at the time limit the worker is asked to stop the run. If it does not, the run is ended without it.
     const limit = startRunLimit({
       timeoutMs: runTimeoutMs,
       graceMs,
@@ -161,8 +159,8 @@ export class Executor {
   }
 
   /**
-   * Renews all claims of this server and does what was asked for meanwhile (X4).
-   * @returns false when the database could not be asked
+   * Renews all claims of this server and acts on stops and watchers that were recorded meanwhile (X4).
+   * @returns false when the database could not be reached
    */
   async renew(): Promise<boolean> {
     const { leases, log, claimer, streams } = this.#options
@@ -183,17 +181,16 @@ export class Executor {
     }
   }
 
-  /** Stops renewing and waits until what has ended is written. Call after the workers were stopped. */
+  /** Stops renewing and waits until all ends are written. Call after the workers were stopped. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#renewal)
-    await this.#cancels?.close()
     await Promise.all(this.#endings)
   }
 
   #follow(attempt: Attempt, held: HeldClaim | undefined): void {
     const { workers, streams } = this.#options
-    // It may have ended while the statement was on its way; then its end tells whether the claim was held.
+    // The attempt may have ended during the statement; then writing its end shows whether the claim was held.
     if (attempt.state !== "executing") return
     if (!held) {
       this.#abandon(attempt)
@@ -201,7 +198,7 @@ export class Executor {
       return
     }
     if (held.cancel_action !== null) workers.cancel(attempt.claim.claimId)
-    if (streams.isWatchedElsewhere(held.watched_by)) attempt.publisher.startLogging()
+    if (streams.isWatchedElsewhere(held.watched_by)) attempt.publisher.watch()
   }
 
   #abandon(attempt: Attempt): void {
@@ -217,7 +214,7 @@ export class Executor {
     if (!attempt.beginEnd()) return
     const ending = conclude()
       .catch((err: unknown) => {
-        // The lease ends by itself, and the run is attempted again.
+        // The lease expires, and the run is attempted again.
         attempt.leave()
         this.#options.log.error({ err, run_id: attempt.claim.runId }, "the end of a run could not be written")
         return this.#serveElsewhere(attempt.claim)
@@ -231,7 +228,9 @@ export class Executor {
 
   #track(ending: Promise<void>): void {
     const { log } = this.#options
-    const told = ending.catch((err: unknown) => log.error({ err }, "clients of a run that left could not be served"))
+    const told = ending.catch((err: unknown) =>
+      log.error({ err }, "clients of a run on another server could not be served"),
+    )
     this.#endings.add(told)
     void told.then(() => this.#endings.delete(told))
   }
@@ -242,28 +241,34 @@ export class Executor {
     const written = await writeEnd(this.#options, attempt, result)
     if (written === undefined) {
       attempt.leave()
-      log.warn({ run_id: claim.runId, attempt: claim.attempt }, "a run had moved on when it ended here")
+      log.warn({ run_id: claim.runId, attempt: claim.attempt }, "a run ended here, but its claim was lost before")
       return this.#serveElsewhere(claim)
     }
     attempt.observed?.ended(written.status)
-    this.#logEnd(attempt, written)
+    this.#logEnd(attempt, written.status, written.result)
+    if (written.waiting) this.#options.peers.runWaits(written.waiting)
     await this.#publishEnd(attempt, written)
   }
 
-  #logEnd({ claim, durationMs: duration_ms }: Attempt, { status, result }: Written): void {
+  #logEnd(
+    { claim, durationMs: duration_ms }: Attempt,
+    status: string,
+    { error, stack }: Partial<Pick<RunEnd, "error" | "stack">>,
+  ): void {
     const { runId: run_id, threadId: thread_id, attempt } = claim
-    const { error, stack } = result
     const reason = error && { error: `${error.error}: ${error.message}`, ...(stack !== undefined && { stack }) }
-    this.#options.log.info({ run_id, thread_id, attempt, status, duration_ms, ...reason }, "run ended")
+    const fields = { run_id, thread_id, attempt, status, duration_ms, ...reason }
+    // A failed run is an error of the deployment: a log that shows only errors must contain it.
+    this.#options.log[isFailure(status) ? "error" : "info"](fields, "run ended")
   }
 
   async #publishEnd({ publisher }: Attempt, { watchedBy, words, logged }: Written): Promise<void> {
-    if (this.#options.streams.isWatchedElsewhere(watchedBy)) publisher.startLogging()
+    if (this.#options.streams.isWatchedElsewhere(watchedBy)) publisher.watch()
     await publisher.end(words, logged)
   }
 
   async #lose(attempt: Attempt, reason: LostReason, detail: string): Promise<void> {
-    const { db, log, streams, claimer } = this.#options
+    const { db, log, streams, claimer, peers } = this.#options
     const { claim, publisher, writes, observed } = attempt
     const { runId, claimId } = claim
     log.warn({ run_id: runId, attempt: claim.attempt, reason, detail }, "a run was lost")
@@ -271,27 +276,29 @@ export class Executor {
       attempt.leave()
       return this.#serveElsewhere(claim)
     }
-    // What the worker had written before it ended is progress that need not be repeated. Its events are logged first, since
-    // the log refuses events of an attempt that is over.
+    // Saves the worker's last writes, so that this progress is not repeated, and logs its events first, since the log leaves
+    // out events of an attempt that is over.
     await Promise.all([writes.settled(), streams.untilPublished(runId)])
     const error = JSON.stringify(workerLost(detail))
-    const watcher = streams.hasSubscribers(runId) ? claimer.serverId : undefined
+    const watcher = streams.runs.has(runId) ? claimer.serverId : undefined
     const released = await releaseRun(db, { runId, claimId, ending: endingOf(reason), watcher }, error)
+    if (released.waiting) peers.runWaits(released.waiting)
     if (released.outcome === "finished" || released.outcome === "rolled_back") {
       observed?.ended(released.status ?? "rollback")
       const status = released.outcome === "rolled_back" ? "rollback" : (released.status ?? "error")
+      this.#logEnd(attempt, status, status === "error" ? { error: workerLost(detail) } : {})
       return publisher.end({ status, error: status === "error" ? error : undefined })
     }
     attempt.leave()
     return this.#serveElsewhere(claim)
   }
 
-  /** Clients that are here go on hearing of a run which another server has, or will have (X5). */
+  /** Keeps sending this server's clients the events of a run that another server has, or will have (X5). */
   async #serveElsewhere({ runId, attempt }: Claim): Promise<void> {
     const { streams } = this.#options
-    if (!streams.hasSubscribers(runId)) return
+    if (!streams.runs.has(runId)) return
     await streams.untilPublished(runId)
-    // They have all of this attempt: whatever a later one has logged already is still to come for them.
+    // The clients have all events of this attempt, and need everything that a later attempt has already logged.
     const status = await followElsewhere(this.#options, runId, firstSeq(attempt + 1) - 1)
     if (status !== undefined) streams.endAll(runId, status)
   }
@@ -303,7 +310,8 @@ export class Executor {
     return undefined
   }
 
-  #cancel(runId: string): void {
+  /** Stops a run that executes here, or is about to. */
+  cancel(runId: string): void {
     const attempt = this.#executing(runId)
     if (attempt) this.#options.workers.cancel(attempt.claim.claimId)
     else this.#earlyCancels.add(runId)

@@ -1,29 +1,37 @@
-/** Following a run that does not execute in this server. */
+/** Follows a run that does not execute on this server. */
 import type { Database } from "@superstep/toolkit/db/database"
-import type { RunStreams } from "../events/run-streams.js"
+import type { Streams } from "../events/streams.js"
+import type { Peers } from "../servers/peers.js"
 import type { Claimer } from "./claims.js"
-import { watchRun } from "./queries.js"
+import { findStartableRun, watchRun } from "./queries.js"
 import { isFinal } from "./run.js"
 
 export interface Following {
   readonly db: Database
-  readonly streams: RunStreams
+  readonly streams: Streams
   readonly claimer: Claimer
+  readonly peers: Pick<Peers, "runWaits">
 }
 
 /**
- * Lets the subscribers of a run hear of it, wherever it executes. It begins to follow before it asks, so that an end in
- * between cannot be missed.
- * @returns the status with which to end them, when the run is over; `rollback` when it is gone
+ * Makes sure that the subscribers of a run get its events, wherever it executes. It starts to follow before it reads the
+ * status, so that it cannot miss an end in between.
+ * @returns the status with which to end the subscribers when the run is over; `rollback` when it is gone; undefined while
+ *          it goes on
  */
 export async function followElsewhere(
-  { db, streams, claimer }: Following,
+  { db, streams, claimer, peers }: Following,
   runId: string,
   from?: number,
 ): Promise<string | undefined> {
   if (streams.isExecuting(runId)) return undefined
-  await streams.follow(runId, from)
+  await streams.runs.follow(runId, from)
   const status = await watchRun(db, runId, claimer.serverId)
   if (status === undefined) return "rollback"
-  return isFinal(status) ? status : undefined
+  if (isFinal(status)) return status
+  // A server that looked at the queue while `watchRun` held its lock skipped the run.
+  const waiting = status === "pending" ? await findStartableRun(db, runId) : undefined
+  if (waiting) peers.runWaits(waiting)
+  streams.tellWatched(runId)
+  return undefined
 }

@@ -1,4 +1,4 @@
-/** Who loses an attempt when a worker dies, what executes alone, and what has no more time. */
+/** Which runs lose an attempt when a worker dies, which execute alone, and which exceed their time limit. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
@@ -19,7 +19,7 @@ const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", inpu
 const newThread = async ({ db }: TestServer) =>
   (await createThread(db, anyone, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
 
-/** A run on a thread of its own. */
+/** A run on its own thread. */
 async function newRunOf(server: TestServer, subscriber?: Listening) {
   const threadId = await newThread(server)
   const { run_id: runId } = await createRun(server, {
@@ -43,7 +43,7 @@ const countsOf = (db: Db, runId: string) =>
 
 const cancelled = { status: "cancelled", error: undefined, next: [], values: "{}", interrupts: "{}" } as const
 
-test("R9: runs of a worker that died with several lose no attempt of their own and execute alone", async () => {
+test("R9: when a worker with several runs dies, the runs lose no attempt and execute alone", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const runs = [await newRunOf(server), await newRunOf(server)]
@@ -61,7 +61,7 @@ test("R9: runs of a worker that died with several lose no attempt of their own a
   }
 })
 
-test("R5, R9: a suspect that ends its worker alone as well is lost after three of those", async () => {
+test("R5, R9: a run that also ends its worker when it executes alone is lost after three such attempts", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const { runId, threadId } = await newRunOf(server)
@@ -75,7 +75,7 @@ test("R5, R9: a suspect that ends its worker alone as well is lost after three o
   assert.equal((await countsOf(db, runId))?.attempt, 4)
 })
 
-test("R9: runs that must be alone wait in the queue while no place is free, and hold up nobody", async () => {
+test("R9: runs that must execute alone wait for a free slot in the queue, and delay no other run", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const suspects = [await newRunOf(server), await newRunOf(server), await newRunOf(server)]
@@ -85,7 +85,7 @@ test("R9: runs that must be alone wait in the queue while no place is free, and 
       const attempts = server.workers.started.filter(({ order }) => order.attempt === 2)
       return attempts.length === 2 && attempts
     },
-    { what: "two of them to start" },
+    { what: "two of the runs to start" },
   )
   const third = suspects.map(({ runId }) => runId).find((id) => !again.some(({ order }) => order.runId === id)) ?? ""
 
@@ -98,7 +98,7 @@ test("R9: runs that must be alone wait in the queue while no place is free, and 
   ;(await attempt(server, third, 2)).done()
 })
 
-test("R9: runs that share a worker and those that do not are claimed apart", async () => {
+test("R9: runs that share a worker and runs that execute alone are claimed separately", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { slots: 0 })
   const runIds: string[] = []
@@ -114,7 +114,7 @@ test("R9: runs that share a worker and those that do not are claimed apart", asy
   assert.deepEqual(new Set(claims.map(({ runsAlone }) => runsAlone)), new Set([true]))
 })
 
-test("R10: a run whose time is over is stopped and ends as timeout, with what it has done", async () => {
+test("R10: a run that exceeds its time limit is stopped and ends as timeout, with its progress", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { runTimeoutMs: 50 })
   const client = new Listening()
@@ -136,7 +136,7 @@ test("R10: a run whose time is over is stopped and ends as timeout, with what it
   ])
 })
 
-test("R10: wait answers a run whose time is over as it answers an error", async () => {
+test("R10: wait returns a timed out run like a failed one", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { runTimeoutMs: 50 })
 
@@ -146,7 +146,7 @@ test("R10: wait answers a run whose time is over as it answers an error", async 
   assert.equal((json as { __error__: { error: string } }).__error__.error, "RunTimeout")
 })
 
-test("R10: a run that does not stop is ended without its worker, which is told to give it up", async () => {
+test("R10: a run that does not stop is ended without its worker, which is told to abandon it", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { runTimeoutMs: 50, stopGraceMs: 50 })
   server.workers.ignoresCancel = true
@@ -161,14 +161,14 @@ test("R10: a run that does not stop is ended without its worker, which is told t
   assert.deepEqual(server.workers.givenUp, [execution.order.claimId])
 })
 
-test("R10: a run whose worker dies after its time is not attempted again", async () => {
+test("R10: a run whose worker dies after the time limit is not attempted again", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { runTimeoutMs: 50, stopGraceMs: 60_000 })
   server.workers.ignoresCancel = true
   const { runId, threadId } = await newRunOf(server)
   const execution = await attempt(server, runId, 1)
 
-  await until(() => execution.isCancelled, { what: "its time to be over" })
+  await until(() => execution.isCancelled, { what: "its time limit to pass" })
   execution.die(false)
   await waitForEnd(server, runId)
 
@@ -176,7 +176,7 @@ test("R10: a run whose worker dies after its time is not attempted again", async
   assert.equal(server.workers.started.length, 1)
 })
 
-test("R10: a run that ended by itself when its time was over stays what it is", () => {
+test("R10: a run that ended just at its time limit keeps its own status", () => {
   const success = { ...cancelled, status: "success" } as const
 
   assert.equal(timedOut(success, 1000), success)

@@ -1,4 +1,4 @@
-/** Coming back to a run in the moment in which it ends, or after its server died just then (B3). */
+/** Joining a run at the moment when it ends, or after its server died at that moment (B3). */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
@@ -7,15 +7,15 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
-import { appendEvents, eventsAfter } from "../events/queries.js"
-import { RunStreams } from "../events/run-streams.js"
+import { appendEvents, pageOfRun } from "../events/queries.js"
+import { Streams } from "../events/streams.js"
 import { createRun } from "../testing/as-anyone.js"
 import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { createThread } from "../threads/operations.js"
 import { joinRun } from "./operations.js"
 import { newRun } from "./schema.js"
 
-/** A resumable run that is over. Its log has what is given. */
+/** An ended resumable run with these events in its log. */
 async function addEndedRun(db: Db, events: readonly string[]) {
   const [threadId, runId] = [randomUUID(), randomUUID()]
   await db.run(sql`insert into threads (thread_id) values (${threadId})`)
@@ -30,9 +30,9 @@ async function addEndedRun(db: Db, events: readonly string[]) {
   return { threadId, runId }
 }
 
-/** Joins at a server whose sweep never comes. */
+/** Joins at a server that never sweeps. */
 async function join(server: TestServer, run: { threadId: string; runId: string }, after: number) {
-  const streams = new RunStreams({ db: server.db, log: server.log, serverId: randomUUID() })
+  const streams = new Streams({ db: server.db, hints: server.hints, log: server.log, serverId: randomUUID() })
   await streams.start()
   const client = new Listening()
   await joinRun({ ...server, streams }, { caller: anyone, ...run, subscriber: client, after })
@@ -41,7 +41,7 @@ async function join(server: TestServer, run: { threadId: string; runId: string }
   return client.events.map(({ event, data }) => [event, data])
 }
 
-test("a run whose server died before its end was logged is ended by the client that joins, for all others too", async () => {
+test("when a server died before it logged a run's end, a joining client causes the end to be logged for all clients", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const run = await addEndedRun(db, ["metadata", "values"])
@@ -57,7 +57,7 @@ test("a run whose server died before its end was logged is ended by the client t
   assert.deepEqual(second, last)
 })
 
-test("a client that comes back when the log was forgotten is told that it missed events", async () => {
+test("a client that rejoins after the log was deleted is notified that it missed events", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const run = await addEndedRun(db, [])
@@ -70,7 +70,7 @@ test("a client that comes back when the log was forgotten is told that it missed
   ])
 })
 
-/** Refuses the status of a run that is over without the end in its log, as a crash between the two would leave it. */
+/** Makes Postgres reject a final status without the end in the run's log, which a crash between two commits would leave. */
 const requireLoggedEnd = async (db: Db) => {
   await db.run(sql`
     create function require_end() returns trigger language plpgsql as $$
@@ -110,7 +110,7 @@ test("the last events of a resumable run are committed with its status (B3)", as
   await until(() => client.hasEnded, { what: "the stream ends" })
 
   const live = client.events.map(({ id, event }) => [Number(id), event])
-  const logged = (await eventsAfter(db, runId, -1, 10)).map(({ seq, event }) => [seq, event])
+  const logged = (await pageOfRun(db, runId, -1)).events.map(({ seq, event }) => [seq, event])
   assert.deepEqual(live, logged)
   assert.deepEqual(live.slice(1), [
     [1, "error"],

@@ -1,19 +1,19 @@
-/** Who hears of executions beside their clients: metrics and traces. Nothing waits for them. */
+/** Observers of executions: metrics and traces. No run waits for them. */
 import type { Claim } from "./run.js"
 
 export interface RunObserver {
-  /** An attempt begins on this server. */
+  /** Called when an attempt starts on this server. */
   started(claim: Claim): ObservedRun
 }
 
 export interface ObservedRun {
-  /** The graph has said something for the first time. */
+  /** Called at the graph's first event. */
   firstEvent(): void
-  /** @param status  how the run ended; `released` when it did not, and goes on elsewhere or later */
+  /** @param status  how the run ended; `released` when it did not end, and goes on elsewhere or later */
   ended(status: string): void
 }
 
-/** Tells all of them, and of each end once: a fault behind an end that was told is not another end. */
+/** Notifies all observers. Each end is reported once: an error after a reported end is not another end. */
 export const observeWith = (observers: readonly RunObserver[]): RunObserver => ({
   started(claim) {
     const observed = observers.map((observer) => observer.started(claim))

@@ -1,57 +1,53 @@
-/** What can be done with runs: the one way in for routes, crons and tests. */
+/** Operations on runs: the only entry point for routes, crons and tests. */
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import type { Caller } from "../auth/caller.js"
-import type { Subscriber } from "../events/run-stream.js"
-import { type Answer, answeredBefore } from "../idempotency/answers.js"
-import { type Launch, launchRuns } from "./creation.js"
+import { LastEvents } from "../events/event.js"
+import type { Subscriber } from "../events/topic.js"
+import { type Creating, launchRuns } from "./creation.js"
 import { followElsewhere } from "./follow.js"
 import type { Runs } from "./parts.js"
-import { prepareRun, type RunRequest } from "./preparation.js"
-import { cancelRun as cancelInDatabase, findRun, findThreadId, isThreadVisible, type RunRow } from "./queries.js"
+import { planRun, type RunRequest } from "./preparation.js"
+import { findRun, findThreadId, isThreadVisible, type RunRow, stopRun as stopInDatabase } from "./queries.js"
 import type { CancelAction } from "./run.js"
 
 export type { Runs } from "./parts.js"
 
 /**
- * Creates a run. It starts at once when this server has room and nothing of its thread is in flight; else it waits in
- * the queue. The subscriber is there before the run can start, so it misses nothing.
- * @throws NotFound  no such assistant, or no such thread and the caller did not ask for one
+ * Creates a run. It starts at once when this server has a free slot and its thread has no run in flight; else it waits in
+ * the queue. The subscriber is added before the run can start, so it misses nothing.
+ * @throws NotFound  no such assistant, or no such thread and the request does not create one
  * @throws Conflict  the thread is busy and the strategy is `reject`, or the run's id is taken
  */
 export async function createRun(
   runs: Runs,
-  { subscriber, commitWith, ...request }: RunRequest & Pick<Launch, "subscriber" | "commitWith">,
+  { subscriber, within, ...request }: RunRequest & Pick<Creating, "subscriber" | "within">,
 ): Promise<RunRow> {
-  const made = await createRuns(runs, [request], { subscriber, commitWith })
-  const [row] = "status" in made ? [] : made
+  const [row] = await createRuns(runs, [request], { subscriber, within })
   if (!row) throw new Error("a run that was created has no row")
   return row
 }
 
 /**
  * Creates all of the runs or none, in order.
- * @returns the rows; or what the same request was answered before
+ * @throws  the errors of `createRun` and of `within`
  */
 export async function createRuns(
   runs: Runs,
   requests: readonly RunRequest[],
-  options: Launch,
-): Promise<readonly RunRow[] | Answer> {
-  // Several are stateless, so each has a thread of its own.
+  creating: Creating = {},
+): Promise<readonly RunRow[]> {
+  // Several runs at once are stateless, so each has its own thread.
   const [{ threadId } = { threadId: undefined }] = requests
-  const turn = options.turn ?? (threadId === undefined ? undefined : runs.turns.take(threadId))
+  const turn = creating.turn ?? (threadId === undefined ? undefined : runs.turns.take(threadId))
   try {
-    // Before anything is asked of rules and assistants, which may have changed since.
-    const before = await answeredBefore(runs.db, options.key?.key)
-    if (before) return before
-    const prepared = await Promise.all(requests.map((request) => prepareRun(runs, request)))
-    return await launchRuns(runs, prepared, { ...options, turn })
+    const plans = await Promise.all(requests.map((request) => planRun(runs, request)))
+    return await launchRuns(runs, plans, { ...creating, turn })
   } finally {
     turn?.end()
   }
 }
 
-/** A run that somebody names. */
+/** A run that a caller refers to. */
 export interface NamedRun {
   readonly caller: Caller
   readonly threadId: string
@@ -67,20 +63,21 @@ export async function getRun({ db }: Pick<Runs, "db">, { caller, threadId, runId
 }
 
 /**
- * Joins a run's stream, wherever it executes. Without `after` the subscriber gets what comes from now on; with it, and
- * when the run is resumable, everything after that event first; when it is not, it is told whether it missed events. A run
- * that is over gives one `end`.
+ * Joins a run's stream, wherever it executes. Without `after` the subscriber gets events from now on. With `after`, it first
+ * gets all events after that one if the run is resumable; if not, it is notified when it missed events. For a run that is
+ * over it gets one `end`.
  * @throws NotFound  no such run on this thread
  */
 export async function joinRun(runs: Runs, joining: Joining): Promise<void> {
-  const { threadId, runId, subscriber, after } = joining
+  const { threadId, runId, subscriber, after, wantsAll = false } = joining
   const run = await getRun(runs, joining)
   const { db, streams } = runs
   const past = run.is_resumable ? after : undefined
   await withSubscriber(runs, runId, subscriber, {
     subscribe: async () => {
-      if (past !== undefined) return streams.replay(runId, subscriber, past)
-      streams.subscribe(runId, subscriber, { lastSeen: after === -1 ? undefined : after })
+      if (past !== undefined)
+        return streams.runs.replay(runId, subscriber, { place: past, last: LastEvents.upTo({ runId, seq: past }) })
+      streams.runs.subscribe(runId, subscriber, { lastSeen: after === -1 && !wantsAll ? undefined : after })
       return true
     },
     onOver: async (status) => {
@@ -94,10 +91,12 @@ export async function joinRun(runs: Runs, joining: Joining): Promise<void> {
 export interface Joining extends NamedRun {
   readonly subscriber: Subscriber
   readonly after: number | undefined
+  /** The client expects the run from its first event on, and is notified when it missed some. */
+  readonly wantsAll?: boolean
 }
 
 /**
- * The thread of a run, for those who know only the run.
+ * The thread of a run, for callers that know only the run's id.
  * @throws NotFound  no such run
  */
 export async function threadOfRun({ db }: Pick<Runs, "db">, runId: string): Promise<string> {
@@ -107,13 +106,13 @@ export async function threadOfRun({ db }: Pick<Runs, "db">, runId: string): Prom
 }
 
 interface Subscription {
-  /** @returns false when the subscriber was ended already */
+  /** @returns false when the subscriber has already been ended */
   readonly subscribe: () => Promise<boolean>
-  /** The run is over: ends the subscriber. */
+  /** Called when the run is over: ends the subscriber. */
   readonly onOver: (status: string) => Promise<void>
 }
 
-/** Subscribes, then follows the run wherever it executes; whatever fails, nobody stays subscribed. */
+/** Subscribes, then follows the run wherever it executes. On a failure the subscriber is removed. */
 async function withSubscriber(
   runs: Runs,
   runId: string,
@@ -126,14 +125,14 @@ async function withSubscriber(
     const status = await followElsewhere(runs, runId)
     if (status !== undefined) await onOver(status)
   } catch (error) {
-    streams.unsubscribe(runId, subscriber)
+    streams.runs.unsubscribe(runId, subscriber)
     throw error
   }
 }
 
 /**
- * Stops a run: one that waits is over at once, one that executes is asked to stop. `rollback` also removes it and what
- * it wrote. A run that is over already stays as it is.
+ * Stops a run: a waiting run ends at once, an executing run is asked to stop. `rollback` also removes the run and what it
+ * wrote. A run that is already over stays as it is.
  * @returns when the request is recorded; with `wait`, when the run is over
  * @throws NotFound  no such run on this thread
  */
@@ -143,9 +142,9 @@ export async function cancelRun(runs: Runs, request: CancelRequest): Promise<voi
 }
 
 /**
- * Asks whether a caller may stop a run.
- * @throws NotFound   it may not see the run's thread
- * @throws Forbidden  a rule of the project says no
+ * Checks whether a caller may stop a run.
+ * @throws NotFound   the caller may not see the run's thread
+ * @throws Forbidden  a rule of the project forbids it
  */
 export async function requireMayStop(
   { db }: Pick<Runs, "db">,
@@ -163,34 +162,39 @@ export interface Stop {
   readonly runId: string
   readonly action: CancelAction
   readonly wait: boolean
-  /** What clients are told of why it was stopped. */
+  /** The reason that clients see. */
   readonly reason?: string
-  /** Ends the waiting: the client has left. */
+  /** Ends the waiting when the client has disconnected. */
   readonly signal?: AbortSignal
 }
 
-/** What `cancelRun` does once the caller may. */
+/** Like `cancelRun`, without the check of access rules. */
 export async function stopRun(runs: Runs, { threadId, runId, action, reason, wait, signal }: Stop): Promise<void> {
-  const { db, streams } = runs
-  const outcome = await cancelInDatabase(db, { threadId, runId, action, reason: reason ?? "a client cancelled it" })
+  const { db, streams, peers, hints } = runs
+  const why = reason ?? "a client cancelled it"
+  const { outcome, stopping, waiting } = await stopInDatabase(db, { threadId, runId, action, reason: why })
   if (outcome === "none") throw runNotFound(runId)
-  if (outcome === "stopped") await streams.announceEnd(runId, action === "rollback" ? "rollback" : "interrupted")
+  if (stopping) peers.stopRun(stopping)
+  if (waiting) peers.runWaits(waiting)
+  if (outcome === "stopped") hints.send("webhooks_due")
+  if (outcome === "stopped")
+    await streams.announceEnd(runId, action === "rollback" ? "rollback" : "interrupted", { threadId })
   if (wait) await waitForEnd(runs, runId, signal)
 }
 
 export const runNotFound = (runId: string) => new NotFound(`Run with ID ${runId} not found`)
 
-/** Resolves when the run is over or gone, wherever it executes, or when the signal says that nobody waits any more. */
+/** Resolves when the run is over or gone, wherever it executes, or when the signal is aborted. */
 export async function waitForEnd(runs: Runs, runId: string, signal?: AbortSignal): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const subscriber: Subscriber = { accepts: () => false, write: () => undefined, end: resolve }
     const leave = () => {
-      runs.streams.unsubscribe(runId, subscriber)
+      runs.streams.runs.unsubscribe(runId, subscriber)
       resolve()
     }
     signal?.addEventListener("abort", leave, { once: true })
     const subscribe = async () => {
-      runs.streams.subscribe(runId, subscriber)
+      runs.streams.runs.subscribe(runId, subscriber)
       return true
     }
     const onOver = async (status: string) => runs.streams.endSubscriber(runId, subscriber, status)

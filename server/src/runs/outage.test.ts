@@ -1,4 +1,4 @@
-/** The way to the database is cut for longer than a lease, while Postgres itself goes on (E1). */
+/** The connection to the database is interrupted for longer than a lease, while Postgres keeps running (E1). */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -8,12 +8,12 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { createRun, waitForEnd } from "../testing/as-anyone.js"
 import { migrations, startTestServer, type TestServer, testPoolSize } from "../testing/test-server.js"
-import { findExpiredClaims, lookAtQueue, releaseRun } from "./claims.js"
+import { findExpiredClaims, readQueueState, releaseRun } from "./claims.js"
 import { newRun } from "./schema.js"
 
 const leaseMs = 6_000
-const mostGapMs = 100
-// Longer than any of these tests takes: a server that judges leases all the same does so too early.
+const maxGapMs = 100
+// Longer than any of these tests, so every action on expired leases is too early.
 const neverMs = 600_000
 
 const addRuns = (server: TestServer, count: number) =>
@@ -24,17 +24,17 @@ const addRuns = (server: TestServer, count: number) =>
   )
 
 const serverBehind = (db: Database, uri: string, graceMs: number) =>
-  startTestServer({ ...db, uri }, { leaseMs, graceMs, mostGapMs })
+  startTestServer({ ...db, uri }, { leaseMs, graceMs, maxGapMs })
 
-/** As if the outage had lasted longer than a lease; it lasts longer than a server may be without the database. */
+/** Expires leases as if the outage had lasted longer than a lease. The outage really lasts longer than `maxGapMs`. */
 async function endLeases(db: Database): Promise<void> {
   const cutAt = await db.row<{ now: string }>(sql`select now()::text as now`)
-  const isLater = sql`select 1 where now() > ${cutAt?.now}::timestamptz + make_interval(secs => ${(2 * mostGapMs) / 1000})`
+  const isLater = sql`select 1 where now() > ${cutAt?.now}::timestamptz + make_interval(secs => ${(2 * maxGapMs) / 1000})`
   await until(() => db.row(isLater), { what: "the outage has lasted" })
   await db.run(sql`update runs set lease_until = now() - interval '1 minute' where status = 'running'`)
 }
 
-/** Waits until a server has renewed all that it holds. */
+/** Waits until a server has renewed all its claims. */
 const untilRenewed = (db: Database, { claimer }: TestServer) =>
   until(
     () =>
@@ -48,7 +48,7 @@ const attemptsOf = (...servers: readonly TestServer[]) =>
   servers.map(({ workers }) => workers.started.map(({ order }) => order.attempt))
 
 for (const how of ["reset", "silence"] as const) {
-  test(`who reaches the database first after an outage leaves the runs of others to them (${how})`, async () => {
+  test(`the first server that reaches the database after an outage takes no runs of other servers (${how})`, async () => {
     await using db = await freshDatabase({ migrations })
     await using first = await cuttableProxy(db.uri)
     await using second = await cuttableProxy(db.uri)
@@ -71,10 +71,10 @@ for (const how of ["reset", "silence"] as const) {
     ])
   })
 
-  test(`a server takes none of its own runs back after an outage, ended or not (${how})`, async () => {
+  test(`after an outage a server takes back none of its own runs, running or ended (${how})`, async () => {
     await using db = await freshDatabase({ migrations })
     await using proxy = await cuttableProxy(db.uri)
-    // It judges leases whenever it can.
+    // This server acts on expired leases whenever it can.
     await using server = await serverBehind(db, proxy.uri, 0)
     const [ended, other] = await addRuns(server, 2)
 
@@ -91,7 +91,7 @@ for (const how of ["reset", "silence"] as const) {
   })
 }
 
-test("the claim of a run whose end cannot be committed yet is renewed until it is", async () => {
+test("the claim of a run whose end cannot be committed yet is renewed until it is committed", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { leaseMs: 600 })
   const [run] = await addRuns(server, 1)
@@ -102,7 +102,7 @@ test("the claim of a run whose end cannot be committed yet is renewed until it i
     )?.ms ?? 0
 
   const before = await db.transaction(async (tx) => {
-    // The end of a run locks its thread first, a renewal does not.
+    // Writing a run's end locks its thread first; a renewal does not.
     await tx.run(sql`select from threads where thread_id = ${run?.thread_id} for update`)
     server.workers.started[0]?.done()
     const held = await leaseUntil()
@@ -142,12 +142,12 @@ test("slow statements that occupy the whole pool cost no run its lease", async (
   assert.deepEqual(attemptsOf(server), [[1]])
 })
 
-test("a judgement that arrives too late releases nothing", async () => {
+test("a release of expired claims that arrives too late changes nothing", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { leaseMs })
   const [run] = await addRuns(server, 1)
   await db.run(sql`update runs set lease_until = now() - interval '1 minute'`)
-  const { nowMs } = await lookAtQueue(db)
+  const { nowMs } = await readQueueState(db)
   const claimId = server.workers.started[0]?.order.claimId ?? ""
   const release = { runId: run?.run_id ?? "", claimId, ending: "lease_ended", watcher: undefined } as const
 

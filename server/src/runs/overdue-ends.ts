@@ -1,24 +1,25 @@
 /**
- * Writes the ends of runs that nobody else will write: a server died after Postgres had taken the run's status and before
- * the event log had its end. Who follows such a run would wait for ever (B3).
+ * Writes missing end events: a server may die after it committed a run's status and before the event log has the end.
+ * Without this, clients that follow such a run would wait forever (B3).
  */
 import type { Db } from "@superstep/toolkit/db/database"
-import type { RunStreams } from "../events/run-streams.js"
+import type { Streams } from "../events/streams.js"
 import { findUnloggedEnds } from "./queries.js"
 
 export class OverdueEnds {
-  /** Followed runs that were over, without an end in the log, when they were last looked at. */
+  /** Followed runs that were over without an end in the log at the last call. */
   #over = new Set<string>()
 
   /**
-   * Announces the end of what is still followed and was over the last time already: who executed it has had all that time.
-   * Call it now and then.
+   * Announces the ends of followed runs that were already over without an end at the last call: the server that executed
+   * them had all that time to write it. Call it regularly.
    */
-  async tell({ db, streams }: { readonly db: Db; readonly streams: RunStreams }): Promise<void> {
-    const followed = streams.followedRuns()
+  async tell({ db, streams }: { readonly db: Db; readonly streams: Streams }): Promise<void> {
+    const followed = streams.runs.followedInLog().map(({ id }) => id)
     const over = followed.length === 0 ? [] : await findUnloggedEnds(db, followed)
     const overdue = over.filter(({ runId }) => this.#over.has(runId))
     this.#over = new Set(over.map(({ runId }) => runId))
-    for (const { runId, status, error } of overdue) await streams.announceEnd(runId, status, error ?? undefined)
+    for (const { runId, status, error } of overdue)
+      await streams.announceEnd(runId, status, { error: error ?? undefined })
   }
 }

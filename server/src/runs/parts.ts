@@ -1,6 +1,8 @@
 import type { Database } from "@superstep/toolkit/db/database"
+import type { Hints } from "@superstep/toolkit/db/hints"
 import type { Log } from "@superstep/toolkit/log/log"
-import type { RunStreams } from "../events/run-streams.js"
+import type { Streams } from "../events/streams.js"
+import type { Peers } from "../servers/peers.js"
 import type { Tracing } from "../tracing/tracing.js"
 import type { UrlRules } from "../webhooks/url-rules.js"
 import type { Workers } from "../workers/port.js"
@@ -8,20 +10,22 @@ import type { Claimer } from "./claims.js"
 import type { Executor } from "./executor.js"
 import type { Turns } from "./turns.js"
 
-/** What the operations stand on. */
+/** What the operations need. */
 export interface Runs {
   readonly log: Log
   readonly db: Database
   readonly workers: Workers
-  readonly streams: RunStreams
+  readonly streams: Streams
   readonly executor: Executor
   readonly claimer: Claimer
+  readonly peers: Pick<Peers, "runWaits" | "stopRun">
+  readonly hints: Pick<Hints, "send">
   /** The order in which requests for runs arrived, by thread. */
   readonly turns: Turns
-  /** How many runs may wait on one thread; 0 or absent: any number. */
+  /** How many runs may wait on one thread; 0 or absent: no limit. */
   readonly maxWaitingRuns?: number
-  /** Where runs may tell of their end. */
+  /** Which URLs webhooks may have. */
   readonly webhooks: UrlRules
-  /** Where traces are made. */
+  /** Set when traces are recorded. */
   readonly tracing?: Tracing | undefined
 }

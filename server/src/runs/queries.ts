@@ -1,9 +1,10 @@
-/** Statements on runs that are not the queue's own. One exported function a statement. */
+/** Statements on runs, except those of the queue (`claims.ts`). One exported function for each statement. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { matchesFilter } from "../auth/queries.js"
 import { followedMs } from "../events/thread-queries.js"
+import type { StoppingRun, WaitingRun } from "../servers/server.js"
 import type { CancelAction, MultitaskStrategy, RunStatus } from "./run.js"
 
 export interface RunRow {
@@ -23,7 +24,7 @@ export interface RunRow {
   readonly updated_at: Date
 }
 
-/** @param filter  what the thread's metadata must match; without one the thread is not looked at */
+/** @param filter  what the thread's metadata must match; without a filter the thread is not read */
 export const findRun = (
   db: Db,
   threadId: string,
@@ -40,16 +41,16 @@ export interface EndedRun {
   /** JSON text. */
   readonly error: string | null
   readonly cancel_reason: string | null
-  /** JSON texts: what the thread shows now. */
+  /** JSON texts: the thread's present state. */
   readonly values: string | null
   readonly interrupts: string
-  /** The last checkpoint that the run saved; null when it saved none, or when that is gone. */
+  /** The last checkpoint that the run saved; null when it saved none, or when it was deleted. */
   readonly checkpoint_id: string | null
-  /** Nothing came after that checkpoint. */
+  /** Whether that checkpoint is the thread's newest. */
   readonly is_newest: boolean
 }
 
-/** A run with what is left of its state, all as of one moment. */
+/** A run with what is left of its state, read in one snapshot. */
 export const findEndedRun = (db: Db, threadId: string, runId: string): Promise<EndedRun | undefined> =>
   db.row<EndedRun>(sql`
     select r.status, r.error, r.cancel_reason, t.values, t.interrupts, own.checkpoint_id,
@@ -77,11 +78,11 @@ const ofThreadThat = (filter: MetadataFilter | undefined): Sql =>
 export interface RunQuery {
   readonly threadId: string
   readonly status: RunStatus | undefined
-  /** What the metadata must hold. */
+  /** What the metadata must contain. */
   readonly metadata: Readonly<Record<string, unknown>> | undefined
   readonly limit: number
   readonly offset: number
-  /** Whether to read these, which may be long. */
+  /** Whether to read these fields, which may be long. */
   readonly withMetadata: boolean
   readonly withKwargs: boolean
 }
@@ -99,7 +100,7 @@ export const findRuns = (
       ${metadata === undefined ? sql`` : sql`and searchable(metadata) @> searchable(${JSON.stringify(metadata)}::json)`}
     order by seq desc limit ${limit} offset ${offset}`)
 
-/** Runs of these statuses, or these of a thread; only of threads that match. */
+/** Runs with these statuses, or the named runs of a thread; only on threads that match the filter. */
 export const findRunsToStop = (
   db: Db,
   wanted:
@@ -124,7 +125,7 @@ export interface UnloggedEnd {
   readonly error: string | null
 }
 
-/** Of these runs those that are over, or gone, and whose end the event log does not have. */
+/** Those of these runs that are over, or gone, and have no end in the event log. */
 export const findUnloggedEnds = (db: Db, runIds: readonly string[]): Promise<UnloggedEnd[]> =>
   db.rows(sql`
     select asked.run_id as "runId", coalesce(r.status, 'rollback') as status, r.error
@@ -145,9 +146,9 @@ export interface RunningRun {
 export interface NewRun {
   readonly runId: string
   readonly threadId: string
-  /** What to do about the thread: it is there, it may be made, or it is made for this run alone. */
+  /** Whether the thread must exist, may be created, or is created for this run alone. */
   readonly threadRule: "must_exist" | "create_if_missing" | "ephemeral"
-  /** JSON text: the metadata of a thread that is made. */
+  /** JSON text: the metadata of a thread that is created. */
   readonly threadMetadata: string
   readonly assistantId: string
   readonly graphId: string
@@ -161,55 +162,74 @@ export interface NewRun {
   readonly revisionId: string | null
   /** Whether this server has a free slot, so that the run need not wait in the queue. */
   readonly canExecute: boolean
-  /** Whether a client of this server listens from the start. */
+  /** Whether a client of this server follows the run from the start. */
   readonly isStreamed: boolean
   readonly leaseMs: number
-  /** JSON text: what the graph is told of who asked. */
+  /** JSON text: what the graph gets about the caller. */
   readonly caller: string | null
   readonly webhook: string | null
 }
 
 export interface CreatedRun {
   readonly outcome: "created" | "no_thread" | "thread_busy"
-  /** The claim of this server when the run starts at once. */
+  /** This server's claim, when the run starts at once. */
   readonly claim_id: string | null
   readonly has_checkpoint: boolean
   /** Waiting runs that the multitask strategy ended. */
   readonly stopped: readonly string[]
+  /** The running run that the multitask strategy asked to stop. */
+  readonly stopping: StoppingRun | null
+  /** The run that can start now or later, and was not claimed. */
+  readonly waiting: WaitingRun | null
   readonly created_at: Date
   readonly followed_ms: number | null
 }
 
-/** Inserts a run, applies the multitask strategy and claims the run where it can start: one round trip. */
+/** Inserts a run, applies the multitask strategy and claims the run if it can start, in one round trip. */
 export const insertRun = async (db: Db, run: NewRun): Promise<CreatedRun> => {
+  const { serverId, revisionId, leaseMs, canExecute } = run
+  const claimer = JSON.stringify({ serverId, revisionId, leaseMs, canExecute })
   const row = await db.row<CreatedRun>(sql`
     select created.*, ${followedMs(sql`${run.threadId}::uuid`)} as followed_ms from create_run(${run.runId}, ${run.threadId}, ${run.threadRule}, ${run.threadMetadata}, ${run.assistantId},
       ${run.graphId}, ${run.metadata}, ${run.kwargs}, ${run.multitaskStrategy}, ${run.isResumable},
-      ${run.deleteThreadOnCompletion}, ${run.afterSeconds}, ${run.serverId}, ${run.canExecute}, ${run.isStreamed},
-      ${run.leaseMs}, ${run.revisionId}, ${run.caller}, ${run.webhook}) created`)
+      ${run.deleteThreadOnCompletion}, ${run.afterSeconds}, ${run.isStreamed}, ${run.caller}, ${run.webhook}, ${claimer}) created`)
   if (!row) throw new Error("create_run returned nothing")
   return row
 }
 
-/** Ends a waiting run at once and asks the worker of a running one to stop. */
-export const cancelRun = async (
+export interface StoppedRun {
+  /** `stopping`: the run executes, and its server must be notified. */
+  readonly outcome: "none" | "over" | "stopped" | "stopping"
+  readonly stopping: StoppingRun | null
+  /** The run of its thread that can start now. */
+  readonly waiting: WaitingRun | null
+}
+
+/** Ends a waiting run at once and records a stop request for a running one. */
+export const stopRun = async (
   db: Db,
   { threadId, runId, action, reason }: { threadId: string; runId: string; action: CancelAction; reason: string },
-) => {
-  const row = await db.row<{ outcome: "none" | "over" | "stopped" | "stopping" }>(
-    sql`select cancel_run(${threadId}, ${runId}, ${action}, ${reason}) as outcome`,
-  )
-  if (!row) throw new Error("cancel_run returned nothing")
-  return row.outcome
+): Promise<StoppedRun> => {
+  const row = await db.row<StoppedRun>(sql`select * from stop_run(${threadId}, ${runId}, ${action}, ${reason})`)
+  if (!row) throw new Error("stop_run returned nothing")
+  return row
 }
 
 /**
- * Notes that a server has clients of a run that executes elsewhere, and tells the one that executes it.
+ * Records that a server has clients of a run that executes on another server.
  * @returns the run's status after that; undefined when it is gone
  */
 export const watchRun = async (db: Db, runId: string, serverId: string): Promise<RunStatus | undefined> => {
   const row = await db.row<{ status: RunStatus | null }>(sql`select watch_run(${runId}, ${serverId}) as status`)
   return row?.status ?? undefined
+}
+
+/** The run that can start now on this run's thread. */
+export const findStartableRun = async (db: Db, runId: string): Promise<WaitingRun | undefined> => {
+  const row = await db.row<{ waiting: WaitingRun | null }>(
+    sql`select startable_run(thread_id) as waiting from runs where run_id = ${runId}`,
+  )
+  return row?.waiting ?? undefined
 }
 
 /** Removes a run that is over, with its checkpoints. */
@@ -223,7 +243,7 @@ export const deleteRun = async (db: Db, threadId: string, runId: string) => {
 
 /**
  * Whether a caller may see a thread.
- * @param orNew  a thread that this transaction made counts too, whatever its metadata
+ * @param orNew  whether a thread that this transaction created counts as visible, whatever its metadata
  */
 export const isThreadVisible = async (
   db: Db,
@@ -237,7 +257,7 @@ export const isThreadVisible = async (
   return row?.found ?? false
 }
 
-/** How many runs wait on a thread, counted up to a limit; none on a thread that does not match. */
+/** How many runs wait on a thread, counted up to a limit; 0 for a thread that does not match the filter. */
 export const countWaitingRuns = async (
   db: Db,
   threadId: string,
@@ -251,18 +271,22 @@ export const countWaitingRuns = async (
   return row?.count ?? 0
 }
 
-/** What is left of a thread's state, if nobody has changed the thread since `version`. */
+/** Writes what is left of a thread's state, if the thread has not changed since `version`. */
 export const showState = (
   db: Db,
   threadId: string,
   state: { version: string; values: string | null; interrupts: string; status: "idle" | "interrupted" },
-): Promise<number> =>
-  db.run(sql`
+): Promise<number> => {
+  const isAtRest = sql`${state.status === "idle"}::boolean`
+  return db.run(sql`
     update threads set values = ${state.values}, interrupts = ${state.interrupts}, status = ${state.status}, error = null,
-      updated_at = now(), state_updated_at = now()
+      updated_at = now(), state_updated_at = now(),
+      revision_id = case when is_pinned_until_rest and ${isAtRest} then null else revision_id end,
+      is_pinned_until_rest = is_pinned_until_rest and not ${isAtRest}
     where thread_id = ${threadId} and xmin::text = ${state.version}`)
+}
 
-/** Where a sweep of ended runs stands: the last one that it looked at. Postgres' own text of a time, to the microsecond. */
+/** How far a sweep of ended runs is: the last run that it read. The time is Postgres' own text, to the microsecond. */
 export interface SweptUntil {
   readonly updatedAt: string
   readonly runId: string
@@ -271,10 +295,10 @@ export interface SweptUntil {
 export const beforeAllRuns: SweptUntil = { updatedAt: "-infinity", runId: "00000000-0000-0000-0000-000000000000" }
 
 /**
- * Looks at runs that ended some time ago, oldest first, and deletes them, but for the newest of each thread: it has the
- * configuration that its graph is asked with. Checkpoints stay. One server at a time does.
- * @param limit  how many it looks at
- * @returns where to go on; undefined when it has seen all, or another server is at it
+ * Reads runs that ended some time ago, oldest first, and deletes them, except the newest run of each thread: its configuration
+ * is needed to read the thread's state with its graph. Checkpoints stay. One server at a time does this.
+ * @param limit  how many runs to read
+ * @returns where to continue; undefined when all were read, or another server is sweeping
  */
 export const deleteEndedRuns = (
   db: Db,

@@ -7,7 +7,7 @@ import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
-import { activate } from "../serving/routes.js"
+import { activate } from "../serving/activation.js"
 import { cancelRun, createRun, getRun, joinRun, waitForEnd } from "../testing/as-anyone.js"
 import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { createThread, getThread } from "../threads/operations.js"
@@ -30,7 +30,7 @@ const countRows = async (db: Db) => {
   return row?.n
 }
 
-test("a run of an idle thread starts at once, and its stream begins with run_id and attempt", async () => {
+test("a run of an idle thread starts at once, and its stream starts with run_id and attempt", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server.db)
@@ -53,7 +53,7 @@ test("a run of an idle thread starts at once, and its stream begins with run_id 
   assert.equal(thread.graph_id, "agent")
 })
 
-test("runs of one thread execute one after the other, in the order in which they were asked for", async () => {
+test("runs of one thread execute one after another, in the order of their requests", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server.db)
@@ -112,7 +112,7 @@ test("two servers never execute one thread's runs at the same time (R1, R2, R3)"
   }
 })
 
-test("a rejected run changes nothing and says what would help", async () => {
+test("a rejected run changes nothing, and the error says what to do", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server.db)
@@ -129,7 +129,7 @@ test("a rejected run changes nothing and says what would help", async () => {
   assert.equal(await statusOf(server, threadId, first.run_id), "running")
 })
 
-test("interrupt stops the run before, and the new one follows", async () => {
+test("interrupt stops the previous run, and the new one follows", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server.db)
@@ -143,7 +143,7 @@ test("interrupt stops the run before, and the new one follows", async () => {
   assert.equal(await statusOf(server, threadId, second.run_id), "success")
 })
 
-test("rollback removes the run before, also one that was only waiting", async () => {
+test("rollback removes the previous run, also a pending one", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server.db)
@@ -158,7 +158,7 @@ test("rollback removes the run before, also one that was only waiting", async ()
   await assert.rejects(getRun(server, { threadId, runId: waiting.run_id }), NotFound)
 })
 
-test("a run whose worker died is attempted again, and its stream says so", async () => {
+test("a run whose worker died is attempted again, and its stream shows the new attempt", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server.db)
@@ -203,7 +203,7 @@ test("a run that kills its worker three times ends in error with a typed reason 
   assert.equal((await getThread(server.db, anyone, threadId)).status, "error")
 })
 
-test("a worker whose claim ran out cannot finish the run (R4)", async () => {
+test("a worker whose claim has expired cannot finish the run (R4)", async () => {
   await using db = await freshDatabase({ migrations })
   await using slow = await startTestServer(db, { leaseMs: 1 })
   const threadId = await newThread(slow.db)
@@ -221,7 +221,7 @@ test("a worker whose claim ran out cannot finish the run (R4)", async () => {
   assert.equal((await getThread(quick.db, anyone, threadId)).values, '{"from":"quick"}')
 })
 
-test("a server that comes back takes up at once what its former life had claimed", async () => {
+test("a restarted server takes back its former process's claims at once", async () => {
   await using db = await freshDatabase({ migrations })
   const serverId = randomUUID()
   const former = await startTestServer(db, { serverId })
@@ -235,7 +235,7 @@ test("a server that comes back takes up at once what its former life had claimed
   assert.equal(execution.order.attempt, 2)
 })
 
-test("several clients that join a run late all get the rest and nothing from before (S1, S3)", async () => {
+test("all clients that join a run late get its later events and no earlier ones (S1, S3)", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server.db)
@@ -290,7 +290,7 @@ test("a run that executes in another server can be joined and cancelled there (B
   )
 })
 
-test("a client that waits at one server gets the run that another server takes", async () => {
+test("a client that waits at one server gets the events of a run that another server executes", async () => {
   await using db = await freshDatabase({ migrations })
   await using front = await startTestServer(db, { slots: 0 })
   await using back = await startTestServer(db)
@@ -306,7 +306,7 @@ test("a client that waits at one server gets the run that another server takes",
   assert.deepEqual(client.names, ["metadata", "values", "end"])
 })
 
-test("a resumable run is read again from any event, without hole or repeat", async () => {
+test("a resumable run can be read again from any event, without gaps or duplicates", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server.db)
@@ -329,7 +329,7 @@ test("a resumable run is read again from any event, without hole or repeat", asy
   assert.equal(afterwards.hasEnded, true)
 })
 
-test("a stateless run leaves nothing behind", async () => {
+test("a stateless run is deleted completely after its end", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const client = new Listening()
@@ -344,7 +344,7 @@ test("a stateless run leaves nothing behind", async () => {
   assert.equal(await countRows(server.db), 0)
 })
 
-test("only the revision that serves claims runs", async () => {
+test("only a revision that serves claims runs", async () => {
   await using db = await freshDatabase({ migrations })
   await using old = await startTestServer(db, { revisionId: "r1" })
   await activate({ db: old.db, workers: old.workers, revisionId: "r1", graphDefaults: {}, defaultTtl: undefined })
@@ -361,7 +361,7 @@ test("only the revision that serves claims runs", async () => {
   assert.equal(old.workers.started.length, 1)
 })
 
-test("a delayed run waits for its time", async () => {
+test("a delayed run starts when it is due", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server.db)
@@ -373,7 +373,7 @@ test("a delayed run waits for its time", async () => {
   assert.equal(await statusOf(server, threadId, late.run_id), "pending")
 })
 
-test("a run on a thread that does not exist is refused, unless it may make one", async () => {
+test("a run on a thread that does not exist is rejected, unless it may create the thread", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = randomUUID()
@@ -385,7 +385,7 @@ test("a run on a thread that does not exist is refused, unless it may make one",
   assert.equal((await getThread(server.db, anyone, threadId)).status, "busy")
 })
 
-test("cancelling a run that is over changes nothing", async () => {
+test("cancelling an ended run changes nothing", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server.db)

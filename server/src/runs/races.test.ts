@@ -1,4 +1,4 @@
-/** What happens at the wrong moment: a claim in between, a notification that is lost, a lease that ends early. */
+/** Races: a concurrent claim, a lost notification, a lease that expires early. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -17,6 +17,9 @@ import { newRun } from "./schema.js"
 
 const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
 
+// Longer than any test, so that a server reacts only to messages.
+const never = 2 ** 31 - 1
+
 const newThread = async ({ db }: TestServer) =>
   (await createThread(db, anyone, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
 
@@ -28,7 +31,7 @@ const started = (server: TestServer, runId: string, attempt = 1) =>
 const endLease = (db: Database, runId: string) =>
   db.run(sql`update runs set lease_until = now() - interval '1 s' where run_id = ${runId}`)
 
-/** What another server does with a run whose lease is over. */
+/** Releases a run like another server after its lease has expired. */
 async function takeBack(db: Database, runId: string): Promise<void> {
   await endLease(db, runId)
   const claim = (await findExpiredClaims(db, { heldHere: [], untilMs: Number.POSITIVE_INFINITY })).find(
@@ -51,13 +54,13 @@ const untilBlocked = (db: Database) =>
     { what: "a statement to wait for a lock" },
   )
 
-/** Cuts the connections that listen, and returns at once: what is notified now is lost. */
+/** Terminates the listening connections and returns at once, so that notifications sent now are lost. */
 const cutListeners = (db: Database) =>
   db.run(sql`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and query ilike 'listen%'`)
 
 for (const action of ["interrupt", "rollback"] as const) {
-  test(`a run that is being claimed at this moment is asked to stop, not ended under its worker (${action})`, async () => {
+  test(`a run that is claimed at this moment is asked to stop, not ended while its worker executes it (${action})`, async () => {
     await using db = await freshDatabase({ migrations })
     await using server = await startTestServer(db, { slots: 0 })
     const threadId = await newThread(server)
@@ -79,7 +82,7 @@ for (const action of ["interrupt", "rollback"] as const) {
   })
 }
 
-test("a run that was asked to stop is not attempted again when its worker dies first (R7)", async () => {
+test("a run with a requested stop is not attempted again when its worker dies first (R7)", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server)
@@ -108,7 +111,7 @@ test("a stop whose notification was lost is found at the next renewal (X4)", asy
   assert.equal(execution.isCancelled, true)
 })
 
-test("a stop that comes while the listener is cut reaches the run when it is back", async () => {
+test("a stop that is requested while the listener is disconnected reaches the run after it reconnects", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server)
@@ -121,7 +124,7 @@ test("a stop that comes while the listener is cut reaches the run when it is bac
   assert.equal(execution.isCancelled, true)
 })
 
-test("an attempt whose run was taken back, and comes to its own server again, is over, and the next one alone has the stream (X2)", async () => {
+test("when a run is taken back and claimed by the same server again, the old attempt ends and only the new one publishes events (X2)", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server)
@@ -141,7 +144,7 @@ test("an attempt whose run was taken back, and comes to its own server again, is
   assert.equal(JSON.stringify(client.events).includes("ghost"), false)
 })
 
-test("clients of a run that another server took over go on hearing of it (X5)", async () => {
+test("clients of a run that another server took over still get its events (X5)", async () => {
   await using db = await freshDatabase({ migrations })
   await using former = await startTestServer(db)
   const threadId = await newThread(former)
@@ -159,7 +162,7 @@ test("clients of a run that another server took over go on hearing of it (X5)", 
       second.emit("values", { from: 2 })
       return client.names.includes("values")
     },
-    { what: "an event of the other server" },
+    { what: "an event from the other server" },
   )
   second.done()
   await until(() => client.hasEnded, { what: "the end of the stream" })
@@ -167,7 +170,7 @@ test("clients of a run that another server took over go on hearing of it (X5)", 
   assert.deepEqual(client.events.at(-1)?.data, { run_id: runId, status: "success" })
 })
 
-test("a run that ends while somebody begins to watch it is seen as ended (B3)", async () => {
+test("a client that joins a run at the moment of its end gets the end (B3)", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { slots: 0 })
   const threadId = await newThread(server)
@@ -183,7 +186,7 @@ test("a run that ends while somebody begins to watch it is seen as ended (B3)", 
   assert.equal(await watching, "success")
 })
 
-test("a server whose listener was cut still serves who watches its run", async () => {
+test("a server whose listener was disconnected still serves other servers' clients of its run", async () => {
   await using db = await freshDatabase({ migrations })
   await using owner = await startTestServer(db)
   await using other = await startTestServer(db, { slots: 0 })
@@ -203,6 +206,70 @@ test("a server whose listener was cut still serves who watches its run", async (
   )
 
   assert.equal(client.events[0]?.data, "after")
+})
+
+/** A client that also accepts the result, like one that waits for the run. */
+class Waiting extends Listening {
+  override accepts(): boolean {
+    return true
+  }
+}
+
+/** A client of another server joins a run, and the message about it is lost. */
+async function joinUnheard(from: TestServer, threadId: string, runId: string): Promise<Waiting> {
+  const client = new Waiting()
+  const { tellWatched } = from.streams
+  from.streams.tellWatched = () => undefined
+  await joinRun(from, { caller: anyone, threadId, runId, subscriber: client, after: undefined })
+  from.streams.tellWatched = tellWatched
+  return client
+}
+
+test("a server that learns of a watcher at the renewal notifies it of each event (X4, B8)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using owner = await startTestServer(db)
+  await using other = await startTestServer(db, { slots: 0, eventSweepMs: never })
+  const threadId = await newThread(owner)
+  const { run_id: runId } = await createRun(owner, { caller: anyone, threadId, body: body() })
+  const execution = await started(owner, runId)
+  const client = await joinUnheard(other, threadId, runId)
+
+  await owner.executor.renew()
+  execution.emit("custom", "after")
+
+  await until(() => client.names.includes("custom"), { what: "the event at the other server" })
+})
+
+test("a stateless run's result reaches a client at another server that becomes known only at the end (B3)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using owner = await startTestServer(db)
+  await using other = await startTestServer(db, { slots: 0, eventSweepMs: never, sweepMs: never })
+  const run = await createRun(owner, { caller: anyone, threadId: undefined, body: body() })
+  const execution = await started(owner, run.run_id)
+  const client = await joinUnheard(other, run.thread_id, run.run_id)
+
+  execution.done({ values: '{"n":2}' })
+  await until(() => client.hasEnded, { what: "the end of the stream" })
+
+  assert.deepEqual(client.names, ["result", "end"])
+})
+
+test("a run that waited at the server of its only client is not logged (B1)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db, { slots: 1 })
+  const threadId = await newThread(server)
+  const first = await createRun(server, { caller: anyone, threadId, body: body() })
+  const client = new Listening()
+  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body(), subscriber: client })
+
+  ;(await started(server, first.run_id)).done()
+  const execution = await started(server, runId)
+  const logging = server.streams.untilLogged(runId)
+  execution.done()
+  await until(() => client.hasEnded, { what: "the end of the stream" })
+
+  assert.equal(logging, undefined)
+  assert.deepEqual(client.names, ["metadata", "end"])
 })
 
 test("a client gets the first event also when another server executes its run", async () => {
@@ -231,7 +298,7 @@ test("a client gets the first event also when another server executes its run", 
   for (const client of clients) assert.deepEqual(client.names, ["metadata", "end"])
 })
 
-test("a refused run changes nothing of its thread", async () => {
+test("a rejected run does not change its thread", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { slots: 0 })
   server.workers.graphs.push("other")
@@ -245,7 +312,7 @@ test("a refused run changes nothing of its thread", async () => {
   assert.deepEqual(await getThread(server.db, anyone, threadId), before)
 })
 
-test("a stateless run that is cancelled while it waits leaves nothing", async () => {
+test("a stateless run that is cancelled while it is pending is deleted completely", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { slots: 0 })
 
@@ -258,7 +325,7 @@ test("a stateless run that is cancelled while it waits leaves nothing", async ()
   assert.deepEqual(await db.row(left), { n: 0 })
 })
 
-test("leases that end count as losses once the run executes alone, and hand-backs never do (R5)", async () => {
+test("expired leases count as losses once the run executes alone, hand-backs never do (R5)", async () => {
   await using db = await freshDatabase({ migrations })
   const first = await startTestServer(db)
   const threadId = await newThread(first)
@@ -283,7 +350,7 @@ test("leases that end count as losses once the run executes alone, and hand-back
   assert.equal(JSON.parse(error ?? "null").error, "WorkerLost")
 })
 
-test("a thread's id means the same in any case", async () => {
+test("a thread's id is case-insensitive", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(server)

@@ -1,4 +1,4 @@
-/** A whole agent server and graphs that harm their process: who is lost, who goes on, and what is told of it. */
+/** A complete agent server with graphs that harm their process: which runs are lost, which continue, and what is logged. */
 import assert from "node:assert/strict"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -17,14 +17,14 @@ import { migrations, parseEvents } from "../testing/test-server.js"
 const configPath = fileURLToPath(new URL("../../../tests/graphs/deadly.json", import.meta.url))
 
 interface Running extends AsyncDisposable {
-  /** A file that does not exist; `waits` ends when `open` has made it. */
+  /** A file that does not exist; the graph `waits` ends when `open` has created it. */
   readonly file: string
   open(): Promise<void>
   post(path: string, body: object): Promise<Response>
-  /** Starts a run on a thread of its own. */
+  /** Starts a run on a new thread. */
   start(graphId: string): Promise<string>
   runOf(runId: string): Promise<Row | undefined>
-  /** How the workers ended in which a run was, as the log tells. */
+  /** How the workers that executed a run ended, according to the log. */
   deathsOf(runId: string): string[]
 }
 
@@ -35,7 +35,7 @@ interface Row {
   readonly message: string | null
 }
 
-/** One worker, so that all runs are neighbours at first. */
+/** Starts a server with one worker, so that all runs share it at first. */
 async function startServer(db: Database, settings: Record<string, string> = {}): Promise<Running> {
   const folder = await mkdtemp(join(tmpdir(), "superstep-isolation-"))
   const file = join(folder, "open")
@@ -99,7 +99,7 @@ const checkpointed = (db: Database, runId: string) =>
     },
   )
 
-test("R9: a graph that ends its process each time uses up its own attempts and nobody else's", async () => {
+test("R9: a graph that always ends its process uses up only its own attempts", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startServer(db)
   const neighbour = await server.start("waits")
@@ -126,7 +126,7 @@ test("R9: a graph that ends its process each time uses up its own attempts and n
   assert.deepEqual(await db.rows(counted), [{ n: "1" }, { n: "1" }])
 })
 
-test("P5, P14: memory that grows and a loop that never ends are found, named and replaced", {
+test("P5, P14: workers with growing memory or an endless loop are detected, reported and replaced", {
   skip: process.platform !== "linux" && "memory is looked at on Linux only",
 }, async () => {
   await using db = await freshDatabase({ migrations })
@@ -137,7 +137,7 @@ test("P5, P14: memory that grows and a loop that never ends are found, named and
 
   const [hoards, loops] = [await server.start("hoards"), await server.start("loops")]
   await until(() => server.deathsOf(neighbour).length === 1, {
-    what: "the worker of all three to be lost",
+    what: "the worker of all three runs to die",
     timeoutMs: 60_000,
   })
   await server.open()
@@ -151,7 +151,7 @@ test("P5, P14: memory that grows and a loop that never ends are found, named and
   assert.equal((await ended(server, await server.start("waits"))).status, "success")
 })
 
-test("R10: a run whose time is over keeps the steps that it has saved, and its stream says timeout", async () => {
+test("R10: a run that exceeds its time limit keeps its saved steps, and its stream ends with timeout", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startServer(db, { BG_JOB_TIMEOUT_SECS: "3" })
   const { thread_id } = (await (await server.post("/threads", {})).json()) as { thread_id: string }

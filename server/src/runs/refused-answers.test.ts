@@ -26,7 +26,7 @@ async function execute(server: TestServer, threadId: string, body: object, resul
   }
 }
 
-test("a run that fails while questions are open leaves its thread interrupted, with them", async () => {
+test("a run that fails with open interrupts leaves its thread interrupted with these interrupts", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const { thread_id: threadId } = await createThread(db, anyone, {
@@ -47,7 +47,7 @@ test("a run that fails while questions are open leaves its thread interrupted, w
   const strictness = (one: typeof asked) => one.config.configurable.__pregel_strict_resume
   assert.deepEqual([asked, refused, unknown].map(strictness), [undefined, true, undefined])
   assert.deepEqual([refused.status, refused.interrupts], ["interrupted", questions])
-  // Its worker could not load the state, so what was open is open.
+  // The worker could not load the state, so the open interrupts stay open.
   assert.deepEqual([unknown.status, unknown.interrupts], ["error", questions])
   assert.deepEqual([failed.status, failed.interrupts], ["error", {}])
 })

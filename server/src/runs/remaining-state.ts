@@ -1,4 +1,4 @@
-/** What a thread shows after the checkpoints of one of its runs were deleted. */
+/** The state of a thread after the checkpoints of one of its runs were deleted. */
 import { RawJson } from "@superstep/toolkit/http/json"
 import { anyone } from "../auth/caller.js"
 import { findVersion } from "../threads/queries.js"
@@ -14,8 +14,8 @@ interface State {
 }
 
 /**
- * Works the state out anew and writes it to the thread's row, unless a run or an update has changed the thread meanwhile:
- * then that has written what is right.
+ * Computes the state again and writes it to the thread's row, unless a run or an update has changed the thread meanwhile
+ * and so written the right state.
  */
 export async function showRemainingState({ db, workers }: Runs, threadId: string): Promise<void> {
   const thread = await findVersion(db, threadId)

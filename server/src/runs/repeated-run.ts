@@ -1,4 +1,4 @@
-/** A request for a stream or a result that came before: its run is there already, and is joined instead. */
+/** A repeated request for a stream or a result: its run already exists, and is joined. */
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import type { Answer } from "../idempotency/answers.js"
 import type { RunIdentity } from "./creating-routes.js"
@@ -6,8 +6,8 @@ import type { Runs } from "./operations.js"
 import { findRun } from "./queries.js"
 
 /**
- * Who may ask was decided when the run was made: the key is that of the same caller.
- * @throws Conflict  nothing of the run is left, as of a stateless one that is over
+ * Finds the run of a repeated request. Access was checked when the run was created: the key belongs to the same caller.
+ * @throws Conflict  no trace of the run is left. It is not created again: a late retry would undo a rollback that removed it.
  */
 export async function repeatedRun(
   { db }: Pick<Runs, "db">,
@@ -20,4 +20,5 @@ export async function repeatedRun(
 }
 
 const gone = (runId: string) =>
-  `this request has created run ${runId} before, and nothing of it is left: on_completion "keep" keeps a stateless one`
+  `this request has created run ${runId} before, and nothing of it is left: it was removed, by a rollback for instance, or it was ` +
+  'stateless and has ended (on_completion "keep" keeps such a run). Send it under a new key to run it again'

@@ -1,15 +1,15 @@
-/** From what a client asked for to what is stored and executed. Pure. */
+/** Turns a client's request into what is stored and executed. Pure. */
 import type { Assistant, Config } from "../assistants/assistant.js"
 import type { User } from "../auth/caller.js"
 import type { RunOrder } from "../workers/port.js"
-import type { Claim } from "./run.js"
+import type { Claim, Kwargs } from "./run.js"
 import type { NewRunBody } from "./schema.js"
 
-/** What the thread adds to a run on it. */
+/** What a thread adds to its runs. */
 export interface ThreadDefaults {
   readonly metadata: Readonly<Record<string, unknown>>
   readonly config: Config
-  /** Something of it is in flight, so that a new run may have to wait. */
+  /** The thread has a run in flight, so a new run may have to wait. */
   readonly isBusy?: boolean
 }
 
@@ -18,10 +18,10 @@ export interface RunIds {
   readonly threadId: string
 }
 
-/** What a request says besides its body. */
+/** The parts of a request besides its body. */
 export interface Origin {
   readonly user: User | undefined
-  /** Headers that the project lets through to the graph (agent-server-api §13.4). */
+  /** Headers that the project passes on to the graph (agent-server-api §13.4). */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -34,25 +34,7 @@ export interface Asked {
   readonly isStateless: boolean
 }
 
-/** What a run was asked to do, merged with its assistant and thread: the `kwargs` of the Run resource. */
-export interface Kwargs {
-  readonly input?: unknown
-  readonly command?: unknown
-  readonly config: Config & Readonly<Record<string, unknown>>
-  readonly context: unknown
-  readonly stream_mode: readonly string[]
-  readonly interrupt_before?: "*" | readonly string[]
-  readonly interrupt_after?: "*" | readonly string[]
-  readonly webhook?: string
-  readonly feedback_keys?: readonly string[]
-  readonly strict_resume?: true
-  readonly durability: "sync" | "async" | "exit"
-  readonly temporary: boolean
-  readonly subgraphs: boolean
-  readonly resumable: boolean
-}
-
-/** Later ones win; the thread's and run's own ids win over everything (agent-server-api §2.8, §6.3). */
+/** Later values win; the graph's and assistant's own ids win over everything (agent-server-api §2.8, §6.3). */
 export function mergeMetadata(assistant: Assistant, thread: ThreadDefaults, body: NewRunBody): Record<string, unknown> {
   const { assistantId, graphId } = assistant
   return { ...assistant.metadata, ...thread.metadata, ...body.metadata, graph_id: graphId, assistant_id: assistantId }
@@ -87,11 +69,11 @@ function mergeConfig({ ids, assistant, thread, body, origin }: Asked) {
     ...assistant.config,
     ...extra,
     tags: tags ?? assistant.config.tags,
-    // Left out when nobody sets it, so that a limit bound to the graph survives (agent-server-api §2.1).
+    // Left undefined when neither sets it, so that a limit bound to the graph stays in force (agent-server-api §2.1).
     recursion_limit: recursion_limit ?? assistant.config.recursion_limit,
     configurable: {
       ...withoutReserved(given),
-      // No body may claim what a header must say, and no header says where a run begins.
+      // Headers override the body, and the checkpoint to start from overrides headers.
       ...withoutReserved(origin.headers),
       ...tracerOf(body),
       ...checkpointOf(body),
@@ -106,15 +88,15 @@ function mergeConfig({ ids, assistant, thread, body, origin }: Asked) {
 }
 
 /**
- * The graph trusts what is in these: who called, and LangGraph's own plumbing. A client can set neither, and what is not
- * in `kwargs` need not be taken out of it for those who read the run (agent-server-api §6.3).
+ * The graph trusts these keys: they hold the caller's identity and LangGraph's internal values. A client can set neither.
+ * They are not in `kwargs`, so readers of the run do not see them (agent-server-api §6.3).
  */
 const isReserved = (key: string): boolean => key.startsWith("__") || key.startsWith("langgraph_auth_")
 
 const withoutReserved = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => !isReserved(key)))
 
-/** The first that is there: the request's, the thread's, the assistant's, and last that of who calls. */
+/** The user id of the request, the thread or the assistant (merged before), or else that of the caller. */
 function userIdOf({ user_id }: Readonly<Record<string, unknown>>, { user }: Origin): { user_id?: unknown } {
   const userId = user_id ?? user?.identity
   return userId === undefined ? {} : { user_id: userId }
@@ -123,7 +105,7 @@ function userIdOf({ user_id }: Readonly<Record<string, unknown>>, { user }: Orig
 const tracerOf = ({ langsmith_tracer: tracer }: NewRunBody): Record<string, unknown> =>
   withoutNull({ langsmith_project: tracer?.project_name, langsmith_example_id: tracer?.example_id })
 
-/** The checkpoint to start from; the thread it names is the run's own. */
+/** The checkpoint to start from; it belongs to the run's own thread. */
 export function checkpointOf({ checkpoint, checkpoint_id, config }: NewRunBody): Record<string, unknown> {
   const { checkpoint_id: id, checkpoint_ns: ns, checkpoint_map: map } = config?.configurable ?? {}
   return withoutNull({
@@ -133,7 +115,7 @@ export function checkpointOf({ checkpoint, checkpoint_id, config }: NewRunBody):
   })
 }
 
-/** Context may be given as such or, by older clients, as configurable; never the other way round (§2.2). */
+/** Context may be given as `context` or, by older clients, as `configurable`; never the other way round (§2.2). */
 function mergeContext(assistant: Assistant, { context, config }: NewRunBody): unknown {
   const asked = context ?? withoutReserved(config?.configurable ?? assistant.config.configurable ?? {})
   const inherited = assistant.context
@@ -153,14 +135,14 @@ const withoutNull = (fields: Record<string, unknown>): Record<string, unknown> =
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
 
 /**
- * How LangGraph is told to refuse answers that name no open question; older versions ignore it.
+ * Makes LangGraph reject answers that match no open interrupt; older versions ignore it.
  * @see `CONFIG_KEY_STRICT_RESUME` of LangGraph JS 1.7.0 and Python 1.2.22
  */
 const strictResumeKey = "__pregel_strict_resume"
 
 /** What a worker needs to execute a claimed run. */
 export function orderOf(claim: Claim): RunOrder {
-  const kwargs = JSON.parse(claim.kwargs) as Kwargs
+  const { kwargs } = claim
   const metadata = { ...kwargs.config.metadata, run_attempt: claim.attempt, langgraph_host: "self-hosted" }
   const caller = claim.caller === null ? {} : (JSON.parse(claim.caller) as Record<string, unknown>)
   const strictness = kwargs.strict_resume ? { [strictResumeKey]: true } : {}
@@ -185,5 +167,5 @@ export function orderOf(claim: Claim): RunOrder {
   }
 }
 
-/** An absent value and null both mean "go on from the checkpoint": the empty text. */
+/** An absent value and null both mean "continue from the checkpoint": the empty text. */
 const textOf = (value: unknown): string => (value === undefined || value === null ? "" : JSON.stringify(value))

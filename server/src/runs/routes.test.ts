@@ -54,7 +54,7 @@ test("an event reaches the client before the next one exists", async () => {
   assert.equal(stream.events().length, 7)
 })
 
-test("a background run is joined by two clients, one of which wants fewer modes", async () => {
+test("two clients join a background run, one of them with fewer modes", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -87,7 +87,7 @@ test("a background run is joined by two clients, one of which wants fewer modes"
   )
 })
 
-test("joining a run that is over gives its end", async () => {
+test("joining an ended run returns its end", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -106,15 +106,15 @@ test("joining a run that is over gives its end", async () => {
   )
 })
 
-test("a client that leaves stops its run only when it asked for that", async () => {
+test("a disconnecting client cancels its run only when it requested that", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
 
-  const patient = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })
+  const watching = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })
   const goesOn = await nextRun(http, 0)
   const hasty = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {}, on_disconnect: "cancel" })
   const stops = await nextRun(http, 1)
-  patient.leave()
+  watching.leave()
   hasty.leave()
   await until(() => stops.isCancelled, { what: "the run to be cancelled" })
 
@@ -122,7 +122,7 @@ test("a client that leaves stops its run only when it asked for that", async () 
   goesOn.done()
 })
 
-test("cancel answers 202 at once and 204 when it was asked to wait", async () => {
+test("cancel returns 202 at once, and 204 with wait", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -142,12 +142,14 @@ test("cancel answers 202 at once and 204 when it was asked to wait", async () =>
   assert.equal(idOf(run.json, "status"), "interrupted")
 })
 
-test("what cannot be understood is refused with words and changes nothing", async (t) => {
+test("an invalid request is rejected with a message and changes nothing", async (t) => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { maxBodyBytes: 2_000 })
   const threadId = await newThread(http)
   const run = { assistant_id: "agent", input: {} }
-  const cases: [string, string, string, unknown, number, RegExp][] = [
+  type Case = [string, string, string, unknown, number, RegExp]
+  const modes = encodeURIComponent("values,updates|sub:1,messages/partial,lifecycle|sub:1")
+  const cases: Case[] = [
     ["no assistant", "POST", "/runs/stream", {}, 422, /assistant_id: this field is required/],
     ["unknown assistant", "POST", "/runs/stream", { assistant_id: "nope" }, 404, /^No assistant found for "nope"/],
     ["unknown mode", "POST", "/runs/stream", { ...run, stream_mode: "everything" }, 422, /stream_mode/],
@@ -159,6 +161,17 @@ test("what cannot be understood is refused with words and changes nothing", asyn
     ["unknown thread's state", "GET", `/threads/${randomUUID()}/state`, undefined, 404, /not found/],
     ["unknown run", "GET", `/threads/${threadId}/runs/${randomUUID()}`, undefined, 404, /not found/],
     ["unknown run to join", "GET", `/threads/${threadId}/runs/${randomUUID()}/stream`, undefined, 404, /not found/],
+    ...[`/threads/${threadId}/runs/${randomUUID()}/stream`, `/runs/${randomUUID()}/stream`].map(
+      (path): Case => [
+        "unknown mode to join",
+        "GET",
+        `${path}?stream_mode=values,nonsense`,
+        undefined,
+        422,
+        /stream_mode: "nonsense" is not a stream mode: expected one of values, /,
+      ],
+    ),
+    ["modes to join", "GET", `/runs/${randomUUID()}/stream?stream_mode=${modes}`, undefined, 404, /not found/],
     [
       "unknown strategy",
       "POST",
@@ -176,7 +189,7 @@ test("what cannot be understood is refused with words and changes nothing", asyn
       /no checkpoint/,
     ],
     [
-      "a webhook that is no address",
+      "a webhook that is not a URL",
       "POST",
       `/threads/${threadId}/runs`,
       { ...run, webhook: "ftp://a.example" },
@@ -200,7 +213,7 @@ test("what cannot be understood is refused with words and changes nothing", asyn
   assert.equal(http.server.workers.started.length, 0)
 })
 
-test("a unit answers nobody without its token", async () => {
+test("a unit rejects requests without its token", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "r1" })
   const token = { "x-superstep-unit": "sesame" }
@@ -219,7 +232,7 @@ test("a unit answers nobody without its token", async () => {
   assert.deepEqual((after.json as { worker_crashes: unknown }).worker_crashes, { count: 0, last: null })
 })
 
-test("a development server answers this machine and known pages only", async () => {
+test("a development server accepts only local requests and known web pages", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { isDev: true })
   const originOf = async (origin: string) =>

@@ -1,4 +1,4 @@
-/** Routes that make runs in the background, and that read, stop and delete them (agent-server-api §6.5). */
+/** Routes that create runs in the background, and that read, stop and delete runs (agent-server-api §6.5). */
 import { jsonResponse } from "@superstep/toolkit/http/json"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { z } from "zod"
@@ -150,7 +150,7 @@ function addStoppingRoutes(api: Api, runs: RunRoutes): void {
         action,
         wait,
         signal: c.req.raw.signal,
-        ...(reason === "taken" && { reason: "taken: another client goes on with the thread" }),
+        ...(reason === "taken" && { reason: "taken: another client continues the thread" }),
       })
       return new Response(null, { status: wait ? 204 : 202 })
     },

@@ -1,21 +1,21 @@
-/** How long one attempt of a run may take (R10): first it is asked to stop, then nobody waits for it any more. */
+/** The time limit of an attempt (R10): at the limit the run is asked to stop; after a grace period it is ended without its worker. */
 
-// Long enough for a graph that puts its affairs in order when it is stopped; a client has waited for an hour already.
+// Long enough for a graph to clean up when it is stopped, and short compared to the time limit.
 export const stopGraceMs = 10_000
 
-// What a timer takes: 24 days.
+// The longest time of a timer: 24 days.
 const longestMs = 2 ** 31 - 1
 
 export interface RunLimit {
-  /** Whether the run was asked to stop because its time was over. */
+  /** Whether the run was asked to stop because of the time limit. */
   readonly isOver: boolean
   stop(): void
 }
 
 /**
- * @param timeoutMs  how long the attempt may take, in milliseconds; 0 for ever
- * @param onOver     called once when the time is over
- * @param onIgnored  called once when `graceMs` after that nobody has stopped the limit
+ * @param timeoutMs  how long the attempt may take, in milliseconds; 0: no limit
+ * @param onOver     called once at the time limit
+ * @param onIgnored  called once, `graceMs` milliseconds later, if `stop` was not called
  */
 export function startRunLimit(options: {
   timeoutMs: number

@@ -3,7 +3,7 @@ import { RawJson, rawJson } from "@superstep/toolkit/http/json"
 import type { RunRow } from "./queries.js"
 import type { RunField } from "./schema.js"
 
-/** A Run resource. It tells why it was stopped only when it was: one that ended before is what it is. */
+/** A Run resource. It shows the reason of a stop only if the run was stopped, not if it ended before the stop. */
 export const renderRun = (row: RunRow) => ({
   run_id: row.run_id,
   thread_id: row.thread_id,
@@ -19,7 +19,7 @@ export const renderRun = (row: RunRow) => ({
   cancel_reason: row.status === "interrupted" ? row.cancel_reason : null,
 })
 
-/** Only the fields that were asked for. */
+/** Only the requested fields. */
 export const renderSelected = (row: RunRow, select: readonly RunField[] | undefined): object => {
   const run = renderRun(row)
   return select === undefined ? run : Object.fromEntries(select.map((field) => [field, run[field]]))

@@ -1,4 +1,4 @@
-/** The result of a run that has ended, for callers at another server and for those who ask later. */
+/** The result of a run that has ended, for callers on another server and for later requests. */
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { RawJson } from "@superstep/toolkit/http/json"
 import { anyone } from "../auth/caller.js"
@@ -8,10 +8,10 @@ import { type EndedRun, findEndedRun } from "./queries.js"
 import { resultText } from "./run.js"
 
 /**
- * The result as `wait` answers it: the state that the run left, or why it failed. The thread may show that of a later run
- * already; then the run's own last checkpoint is read.
+ * The result as `wait` returns it: the state that the run left, or why it failed. When the thread already shows the state of
+ * a later run, the run's own last checkpoint is read.
  * @returns JSON text
- * @throws Unavailable  no worker can read the checkpoint at this moment
+ * @throws Unavailable  no worker can read the checkpoint now
  */
 export async function resultOfRun(
   { db, workers }: Pick<Runs, "db" | "workers">,
@@ -21,7 +21,7 @@ export async function resultOfRun(
   const run = await findEndedRun(db, threadId, runId)
   if (!run) return failure("RunGone", `run ${runId} was rolled back`)
   if (run.error) return `{"__error__":${run.error}}`
-  // A run without a checkpoint of its own has changed nothing that the thread shows.
+  // A run without a checkpoint of its own has not changed the thread's state.
   if (run.checkpoint_id === null || run.is_newest) {
     return resultText(run.values ?? undefined, run.interrupts, waitsForPerson(run, run.interrupts))
   }
@@ -31,7 +31,7 @@ export async function resultOfRun(
     const { values, interrupts } = partsOf(state)
     return resultText(values, interrupts, waitsForPerson(run, interrupts))
   } catch (error) {
-    // Pruned meanwhile, or its graph is gone: asking again does not help.
+    // The checkpoint was pruned meanwhile, or its graph is gone: a retry does not help.
     if (!(error instanceof NotFound || error instanceof Conflict)) throw error
     return failure("StateUnavailable", `the state of run ${runId} cannot be read: ${error.message}`)
   }
@@ -41,7 +41,7 @@ const select = ["values", "tasks"]
 
 const failure = (error: string, message: string) => JSON.stringify({ __error__: { error, message } })
 
-/** A cancelled run is `interrupted` too; it waits for a person only when it has an open question. */
+/** A cancelled run is `interrupted` too; it waits for a person only when it has an open interrupt. */
 const waitsForPerson = ({ status, cancel_reason }: EndedRun, interrupts: string): boolean =>
   status === "interrupted" && (cancel_reason === null || interrupts !== "{}")
 

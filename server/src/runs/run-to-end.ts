@@ -1,25 +1,25 @@
-/** Creates a run and waits for what it has to say, for those who answer in a form of their own (MCP, A2A). */
+/** Creates a run and waits for its result, for protocols with a response format of their own (MCP, A2A). */
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { dataOf, type EncodedEvent, resultEvent } from "../events/event.js"
-import type { Subscriber } from "../events/run-stream.js"
+import type { Subscriber } from "../events/topic.js"
+import { leaveRun } from "./leave-run.js"
 import { createRun, type Runs } from "./operations.js"
 import type { RunRequest } from "./preparation.js"
 import type { RunRow } from "./queries.js"
 import { resultOfRun } from "./run-result.js"
-import { leaveRun } from "./stream-routes.js"
 
 export interface RunOutcome {
   readonly run: RunRow
-  /** JSON text of the state, with `__interrupt__` where the run waits for a person; or of `{"__error__": …}`. */
+  /** JSON text of the state, with `__interrupt__` when the run waits for a person; or of `{"__error__": …}`. */
   readonly result: string
 }
 
 /**
- * @param signal  the client has left: the run is cancelled
- * @throws        what `createRun` throws; Unavailable when this server stops, or the client has left
+ * @param signal  aborted when the client disconnects; the run is then cancelled
+ * @throws        the errors of `createRun`; Unavailable when this server stops, or the client has disconnected
  */
 export async function runToEnd(runs: Runs, request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
-  const awaited = new RunEnd()
+  const awaited = new AwaitedEnd()
   const run = await createRun(runs, { ...request, subscriber: awaited })
   const ids = { threadId: run.thread_id, runId: run.run_id }
   const leave = () => {
@@ -30,14 +30,15 @@ export async function runToEnd(runs: Runs, request: RunRequest, signal: AbortSig
   if (signal.aborted) leave()
   await awaited.over
   signal.removeEventListener("abort", leave)
-  if (!awaited.hasEnd) throw new Unavailable("the run goes on, and nobody waits for it here any more")
+  if (!awaited.hasEnd)
+    throw new Unavailable("the run is still running, but this server no longer waits for it: join the run")
   return { run, result: awaited.result ?? (await resultOfRun(runs, ids.threadId, ids.runId)) }
 }
 
-/** Waits for the end of a run, and keeps what it has to say. */
-export class RunEnd implements Subscriber {
+/** Waits for the end of a run, and keeps its result. */
+export class AwaitedEnd implements Subscriber {
   readonly over: Promise<void>
-  /** False when this server only stopped following. */
+  /** Stays false when this server has only stopped following. */
   hasEnd = false
   result: string | undefined
   #end: () => void = () => undefined

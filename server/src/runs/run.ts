@@ -1,11 +1,15 @@
-/** What a run is: its statuses, stream modes and strategies, and what follows from how it ended. Pure. */
+/** The model of a run: its statuses, stream modes and strategies, and the outcomes of its end. Pure. */
+import type { Config } from "../assistants/assistant.js"
 import type { LostReason, RunFailure, RunResult } from "../workers/port.js"
 
 export const runStatuses = ["pending", "running", "success", "error", "timeout", "interrupted"] as const
 export type RunStatus = (typeof runStatuses)[number]
 
-/** Statuses that no run leaves again. */
+/** Whether a status never changes again. */
 export const isFinal = (status: RunStatus): boolean => status !== "pending" && status !== "running"
+
+/** Whether the run failed: by its graph, its time limit or its workers. A stopped or interrupted run did not fail. */
+export const isFailure = (status: string): boolean => status === "error" || status === "timeout"
 
 /** Stream modes as clients name them (agent-server-api §6.1). */
 export const streamModes = [
@@ -26,22 +30,22 @@ export type MultitaskStrategy = (typeof multitaskStrategies)[number]
 
 export type CancelAction = "interrupt" | "rollback"
 
-/** A lost worker is no fault of the input until it happens this often (R5). */
+/** After this many lost workers the run itself counts as the cause (R5). */
 export const maxLosses = 3
 
 /**
- * How an attempt ended whose run is not over; `release_run` says what follows. `worker_died`: with this run alone in it.
- * `shared_worker_died`: with others (R9). `lease_ended`, `server_restarted`: its server is gone.
+ * How an attempt ended whose run is not over; `requeue_run` decides what follows. `worker_died`: the worker executed only
+ * this run. `shared_worker_died`: it executed other runs too (R9). `lease_ended`, `server_restarted`: the server is gone.
  */
 export type AttemptEnding = "handed_back" | "worker_died" | "shared_worker_died" | "lease_ended" | "server_restarted"
 
 export const endingOf = (reason: LostReason): AttemptEnding =>
   reason === "worker_died" || reason === "shared_worker_died" ? reason : "handed_back"
 
-/** How a run ended: as its worker says, or by its time (R10). */
+/** How a run ended: as its worker reported, or by its time limit (R10). */
 export type RunEnd = Omit<RunResult, "status"> & { readonly status: RunResult["status"] | "timeout" }
 
-/** What the graph's outcome makes of the run and of its thread (agent-server-api §19). */
+/** The statuses of the run and its thread that follow from the graph's outcome (agent-server-api §19). */
 export interface Outcome {
   readonly runStatus: "success" | "error" | "interrupted" | "timeout"
   readonly threadStatus: "idle" | "interrupted" | "error"
@@ -53,7 +57,7 @@ export function outcomeOf(result: Pick<RunEnd, "status" | "next" | "interrupts">
       return { runStatus: "success", threadStatus: "idle" }
     case "interrupted":
       return { runStatus: "interrupted", threadStatus: "interrupted" }
-    // An answer was refused, or was wrong: the question can be answered again.
+    // An answer was rejected or caused an error: the open interrupt can be answered again.
     case "error":
       return { runStatus: "error", threadStatus: result.interrupts === "{}" ? "error" : "interrupted" }
     case "timeout":
@@ -64,10 +68,10 @@ export function outcomeOf(result: Pick<RunEnd, "status" | "next" | "interrupts">
 }
 
 /**
- * What `wait` answers: the state, and what the run waits for when it stopped at an interrupt (decisions, agent server 6).
+ * The response of `wait`: the state, and the open interrupts if the run stopped at one (decisions, agent server 6).
  * @param values      JSON text of the state; undefined when there is none
  * @param interrupts  JSON text: interrupts by task
- * @returns JSON text; an object, since SDKs look for `__error__` in it
+ * @returns JSON text of an object, since SDKs look for `__error__` in it
  */
 export function resultText(values: string | undefined, interrupts: string, isInterrupted: boolean): string {
   if (!isInterrupted) return values === undefined || values === "null" ? "{}" : values
@@ -79,7 +83,7 @@ export function resultText(values: string | undefined, interrupts: string, isInt
 }
 
 /**
- * What a thread's stream says of its state after a run: `{thread_id, run_id, state: {values, next, interrupts}}`.
+ * The event of a thread's stream with the state after a run: `{thread_id, run_id, state: {values, next, interrupts}}`.
  * @returns JSON text; undefined when the run's worker did not know the state
  */
 export function stateText(
@@ -92,40 +96,61 @@ export function stateText(
   return `{"thread_id":"${threadId}","run_id":"${runId}","state":${state}}`
 }
 
-/** A claim: the right to execute one attempt of a run, named by every write that follows from it. */
+/** The request for a run, merged with its assistant and thread: the `kwargs` of the Run resource. */
+export interface Kwargs {
+  readonly input?: unknown
+  readonly command?: unknown
+  readonly config: Config & Readonly<Record<string, unknown>>
+  readonly context: unknown
+  readonly stream_mode: readonly string[]
+  readonly interrupt_before?: "*" | readonly string[]
+  readonly interrupt_after?: "*" | readonly string[]
+  readonly webhook?: string
+  readonly feedback_keys?: readonly string[]
+  readonly strict_resume?: true
+  readonly durability: "sync" | "async" | "exit"
+  /** The request's `traceparent`, so that the server that claims the run continues its trace. */
+  readonly traceparent?: string | undefined
+  readonly temporary: boolean
+  readonly subgraphs: boolean
+  readonly resumable: boolean
+}
+
+/** A claim: the right to execute one attempt of a run. Every write of the attempt names it. */
 export interface Claim {
   readonly runId: string
   readonly claimId: string
   readonly threadId: string
   readonly graphId: string
   readonly attempt: number
-  /** JSON text of the run's kwargs. */
-  readonly kwargs: string
-  /** JSON text: what the graph is told of who asked for it; null when nobody is known. */
+  readonly kwargs: Kwargs
+  /** JSON text: what the graph gets about the caller; null for an unknown caller. */
   readonly caller: string | null
   readonly hasCheckpoint: boolean
-  /** The thread was made for this run and goes with it. */
+  /** The thread was created for this run and is deleted with it. */
   readonly deletesThread: boolean
   readonly isResumable: boolean
-  /** It was in a worker that died, so it gets one of its own (R9). */
+  /** The run needs a worker of its own (R9). */
   readonly runsAlone: boolean
+  /** A webhook is called at the run's end. */
+  readonly hasWebhook: boolean
   /** Servers that have clients of this run. */
   readonly watchedBy: readonly string[]
-  /** For how much longer its thread is followed, in milliseconds, as the database knew with the claim. */
+  /** For how much longer its thread is followed, in milliseconds, as of the claim. */
   readonly followedMs?: number | null
-  /** How long it was in the queue after its time had come, in milliseconds; absent when it never was. */
+  /** How long it waited in the queue after it was due, in milliseconds; absent when it never waited. */
   readonly waitedMs?: number
 }
 
-/** How a run ends that was lost too often: typed, so that an operator can tell it from a graph's own error. */
+/** The error of a run that was lost too often. Its own type distinguishes it from an error of the graph. */
 export const workerLost = (detail: string): RunFailure => ({
   error: "WorkerLost",
   message: `the process that executed the run died ${maxLosses} times with nothing else in it, last with ${detail}`,
 })
 
 /**
- * What the end of its time makes of a run: one that stopped because of it, or that does not stop, is `timeout`; one that
- * ended by itself in that moment stays what it is.
+ * The end of a run whose time limit has passed: `timeout` if it stopped because of the limit or did not stop. A run that
+ * ended by itself at that moment keeps its result.
  */
 export function timedOut(result: RunResult | undefined, timeoutMs: number): RunEnd {
   if (result !== undefined && result.status !== "cancelled") return result

@@ -1,4 +1,4 @@
-/** What a request and a reply about runs look like (agent-server-api §2.8, §2.13, §6.1). */
+/** Schemas of requests and responses about runs (agent-server-api §2.8, §2.13, §6.1). */
 import { parseJsonBody } from "@superstep/toolkit/http/body"
 import { z } from "zod"
 import { pageQueryFields } from "../http/pagination.js"
@@ -32,14 +32,14 @@ const checkpoint = z.looseObject({
   checkpoint_map: anObject.nullish(),
 })
 
-/** A reference to a place to call: a URL, or a path of the project's own routes. */
+/** A URL to call, or a path of the project's own routes. */
 const webhook = plainText.min(1).max(65_536)
 
-/** The body of every route that creates a run. Null means the same as absent, and what is not named here is ignored. */
+/** The body of every route that creates a run. Null means the same as absent; unknown fields are ignored. */
 export const newRun = z
   .object({
     assistant_id: z.string(),
-    /** Chosen by the client, so that it can ask for the run before it has the reply. */
+    /** Chosen by the client, so that it can refer to the run before it has the response. */
     run_id: uuid.nullish(),
     input: z.unknown().optional(),
     command: command.nullish(),
@@ -61,7 +61,7 @@ export const newRun = z
     durability: z.enum(["sync", "async", "exit"]).nullish(),
     checkpoint_during: z.boolean().nullish(),
     webhook: webhook.nullish(),
-    // Addresses for feedback are LangSmith's to give: without it there is no event (agent-server-api §7.8).
+    // Only LangSmith provides feedback URLs; without it there is no feedback event (agent-server-api §7.8).
     feedback_keys: z.array(z.string()).nullish(),
     langsmith_tracer: z.object({ project_name: z.string().nullish(), example_id: z.string().nullish() }).nullish(),
     strict_resume: z.boolean().nullish(),
@@ -69,29 +69,43 @@ export const newRun = z
   .meta({ id: "RunCreate" })
 export type NewRunBody = z.output<typeof newRun>
 
-// Each is a run of its own, all in one transaction.
-const mostInBatch = 1000
+// All runs of a batch are inserted in one transaction.
+const maxBatchSize = 1000
 
-/** Stateless runs that are made together or not at all. */
-export const newRuns = z.array(newRun).min(1).max(mostInBatch)
+/** Stateless runs of which all or none are created. */
+export const newRuns = z.array(newRun).min(1).max(maxBatchSize)
 
 export const threadParams = z.object({ thread_id: uuid })
 export const runParams = z.object({ thread_id: uuid, run_id: uuid })
 
 export const runIdParams = z.object({ run_id: uuid })
 
-/** Whose events are streamed; a namespace may hold a comma, so a list is only ever repeated keys (agent-server-api §6.1). */
+/** Graphs whose events are streamed. A namespace may contain a comma, so a list is always repeated keys (agent-server-api §6.1). */
 const namespaces = z
   .union([z.string(), z.array(z.string())])
   .optional()
   .transform((value) => (value === undefined ? undefined : [value].flat()))
   .meta({ type: "array", items: { type: "string" } })
 
+// A client that joins may also name the events of one subgraph (`updates|sub:<task>`), one event of the older message mode, or a
+// mode of newer clients whose events this server does not send (agent-server-api §7.1, §7.10).
+const joinedEvents = new Set<string>([
+  ...streamModes,
+  "messages/metadata",
+  "messages/partial",
+  "messages/complete",
+  "lifecycle",
+])
+
+const joinMode = z.string().refine((mode) => joinedEvents.has(mode.split("|", 1)[0] ?? ""), {
+  error: ({ input }) => `"${input}" is not a stream mode: expected one of ${streamModes.join(", ")}`,
+})
+
 export const streamQuery = z.object({ namespace: namespaces })
 
 export const joinQuery = z.object({
   cancel_on_disconnect: queryFlag,
-  stream_mode: queryList(z.string()),
+  stream_mode: queryList(joinMode),
   namespace: namespaces,
 })
 
@@ -99,7 +113,7 @@ export const cancelQuery = z
   .object({
     wait: queryFlag,
     action: z.enum(["interrupt", "rollback"]).default("interrupt"),
-    // Another client takes the run over; one that is removed cannot be (agent-server-api §6.5).
+    // Another client takes the run over; a run that is removed cannot be taken over (agent-server-api §6.5).
     reason: z.enum(["taken"]).optional(),
   })
   .refine(({ action, reason }) => reason === undefined || action === "interrupt", {
@@ -109,7 +123,7 @@ export const cancelQuery = z
 
 export const cancelManyQuery = z.object({ action: z.enum(["interrupt", "rollback"]).default("interrupt") })
 
-/** Runs of a status, wherever, or some of a thread: exactly one of the two. */
+/** All runs with a status, or the named runs of one thread: exactly one of the two. */
 export const cancelManyBody = z
   .object({
     status: z.enum(["pending", "running", "all"]).nullish(),
@@ -143,7 +157,7 @@ const runFieldNames = Object.keys(runFields) as [RunField, ...RunField[]]
 
 export const run = z.object(runFields).meta({ id: "Run" })
 
-/** A run of a list, which holds only what was selected. */
+/** A run in a list, with only the selected fields. */
 export const listedRun = run.partial()
 
 export const listQuery = z.object({
@@ -161,12 +175,12 @@ export const listQuery = z.object({
     .optional(),
 })
 
-/** As a body is read, so that what is nested too deep is refused before anybody walks through it. */
+/** Parses like a request body, so that a value nested too deeply is rejected before other code walks through it. */
 function jsonOf(text: string): unknown {
   try {
     return parseJsonBody(text)
   } catch {
-    // No JSON of ours: the schema that reads the value refuses it.
+    // Not acceptable JSON: the schema that reads the value rejects it.
     return undefined
   }
 }
@@ -176,5 +190,5 @@ export const deleteQuery = z.object({ force: queryFlag })
 /** The wire format of a stream; its events are described in docs/streaming.md. */
 export const eventStream = z.string().meta({ format: "event-stream" })
 
-/** What `wait` and `join` answer: the graph's state, with `__interrupt__` or instead `__error__`. */
+/** The response of `wait` and `join`: the graph's state, possibly with `__interrupt__`; or `__error__` instead. */
 export const runResult = z.looseObject({ __error__: z.object({ error: z.string(), message: z.string() }).optional() })

@@ -8,7 +8,7 @@ import { takeServerId } from "./server-id.js"
 
 const log = createLog({ process: "test", level: "silent" })
 
-test("an id belongs to one server that lives; the next one with it gets another, and it again when that has ended", async () => {
+test("an id belongs to one running server; a second server gets another id, and the same id after the first has stopped", async () => {
   await using shared = await freshDatabase()
   const open = () => openDatabase({ uri: shared.uri, log })
   await using one = open()

@@ -1,6 +1,6 @@
 /**
- * The id under which a server claims runs. With an id that stays the same over restarts, a server takes back its runs at
- * once. So no two running servers may have the same id: each holds its own as a lock in the database.
+ * The id under which a server claims runs. A server that keeps its id over restarts takes back its runs at once. So two
+ * running servers must not have the same id: each server holds a lock on its id in the database.
  */
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -11,9 +11,9 @@ const pollMs = 100
 
 /**
  * @param wanted     the id from the settings
- * @param patienceMs how long to wait for it: Postgres ends the sessions of a killed server when it notices, as a rule at once
- * @returns          the id, which nobody else has; a new one where another server that lives has it, since the folder that it
- *                   is kept in was copied, say. Then the leases of a former life end by themselves.
+ * @param patienceMs how long to wait for its lock: Postgres ends the sessions of a killed server when it notices, usually at once
+ * @returns          the id, which no other server has; a new one if another running server has it, for example because the
+ *                   folder with the id was copied. Then the leases of the former process expire.
  */
 export async function takeServerId(
   db: Pick<Database, "hold">,

@@ -1,4 +1,4 @@
-/** What a client gets that reads more slowly than its run produces, and what that costs the run (B5 to B7). */
+/** Slow clients: which events they get, and how long a run waits for them (B5 to B7). */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
@@ -31,8 +31,8 @@ async function startRun(server: TestServer, fields: object = {}) {
 }
 
 /**
- * What is published in one turn goes out at its end.
- * @returns what the worker has to wait for
+ * Events published in one tick are sent at its end.
+ * @returns the promise that the worker must wait for
  */
 async function emit(run: ScriptedRun, n: number): Promise<{ wait: Promise<void> | undefined }> {
   const wait = run.emit("custom", n)
@@ -46,7 +46,7 @@ const loggedEvents = async (db: Db, runId: string) =>
 const isOver = async (db: Db, runId: string) =>
   (await db.row<{ status: string }>(sql`select status from runs where run_id = ${runId}`))?.status === "success"
 
-test("a run waits for a client that is behind, and nothing of it is logged (B6)", async () => {
+test("a run waits for a slow client without being logged (B6)", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { patienceMs: 60_000 })
   const { runId, run, slow } = await startRun(server)
@@ -59,14 +59,14 @@ test("a run waits for a client that is behind, and nothing of it is logged (B6)"
   run.done()
   await until(() => slow.hasEnded, { what: "the stream ends" })
 
-  // Whether it is behind shows when the first is written.
+  // The client counts as behind only after the first event is written.
   assert.deepEqual([first.wait, third.wait], [undefined, undefined])
   assert.ok(second.wait)
   assert.deepEqual(namesAndIds(slow), ["metadata 0", "custom 1", "custom 2", "custom 3", "end 4"])
   assert.equal(await loggedEvents(db, runId), 0)
 })
 
-test("a client that does not read delays its run for a moment only, and reads the rest from the log (B6)", async () => {
+test("a client that does not read delays its run only briefly, and reads the rest from the log (B6)", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { patienceMs: 0 })
   const { runId, run, slow, quick } = await startRun(server)
@@ -79,7 +79,7 @@ test("a client that does not read delays its run for a moment only, and reads th
   await until(() => quick.hasEnded, { what: "the other client has everything" })
   const whileItSlept = namesAndIds(slow)
   slow.read()
-  await until(() => slow.hasEnded, { what: "the client that slept has everything" })
+  await until(() => slow.hasEnded, { what: "the slow client has everything" })
 
   assert.deepEqual(later, [{ wait: undefined }, { wait: undefined }])
   assert.deepEqual(whileItSlept, ["metadata 0", "custom 1", "custom 2"])
@@ -88,7 +88,7 @@ test("a client that does not read delays its run for a moment only, and reads th
   assert.equal(await isOver(db, runId), true)
 })
 
-test("a resumable run waits for no client (B7)", async () => {
+test("a resumable run does not wait for clients (B7)", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { patienceMs: 60_000 })
   const { run, slow, quick } = await startRun(server, { stream_resumable: true })
@@ -97,7 +97,7 @@ test("a resumable run waits for no client (B7)", async () => {
   run.done()
   await until(() => quick.hasEnded, { what: "the other client has everything" })
   slow.read()
-  await until(() => slow.hasEnded, { what: "the client that slept has everything" })
+  await until(() => slow.hasEnded, { what: "the slow client has everything" })
 
   assert.deepEqual(waits, [{ wait: undefined }, { wait: undefined }, { wait: undefined }])
   const all = ["metadata 0", "custom 1", "custom 2", "custom 3", "end 4"]
@@ -127,7 +127,7 @@ test("the next attempt of a run whose client reads the log is logged, too", asyn
   assert.deepEqual(namesAndIds(slow), ["metadata 0", "custom 1", "custom 2", "custom 3", ...second])
 })
 
-test("an event of a resumable run reaches clients when it can be read again (B5)", async () => {
+test("an event of a resumable run reaches clients only when it can be read again (B5)", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const resumable = await startRun(server, { stream_resumable: true })

@@ -1,11 +1,10 @@
-/** Routes whose answer is a run's stream (agent-server-api §7). */
+/** Routes whose response is a run's stream (agent-server-api §7). */
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { anyone, type Caller } from "../auth/caller.js"
 import { parseLastEventId } from "../events/event.js"
-import type { Wanted } from "../events/event-filter.js"
-import { EventResponse } from "../events/event-response.js"
-import type { Subscriber } from "../events/run-stream.js"
+import { eventFilter, type Wanted } from "../events/event-filter.js"
+import { EventResponse, orAbandon } from "../events/event-response.js"
 import { callerOf } from "../http/caller-of.js"
 import {
   type CreatingRequest,
@@ -15,7 +14,8 @@ import {
   type RunIdentity,
   type RunRoutes,
 } from "./creating-routes.js"
-import { joinRun, type Runs, requireMayStop, stopRun, threadOfRun } from "./operations.js"
+import { leaveRun } from "./leave-run.js"
+import { joinRun, type Runs, requireMayStop, threadOfRun } from "./operations.js"
 import { repeatedRun } from "./repeated-run.js"
 import {
   eventStream,
@@ -111,18 +111,19 @@ interface JoinRequest {
   readonly cancel: boolean
   readonly after: number | undefined
   readonly headers?: Readonly<Record<string, string>>
+  readonly wantsAll?: boolean
 }
 
 async function streamJoined(runs: Runs, c: Context, request: JoinRequest): Promise<Response> {
-  const { caller, threadId, runId, wanted, cancel, after, headers } = request
-  // Who may only read a run must not stop it by leaving.
+  const { caller, threadId, runId, wanted, cancel, after, headers, wantsAll = false } = request
+  // A caller that may only read a run must not stop it by disconnecting.
   if (cancel) await requireMayStop(runs, { caller, threadId, runId, action: "interrupt" })
-  const subscriber = new EventResponse(c, wanted, { budget: runs.streams.readers })
-  const joining = orAbandon(subscriber, () => joinRun(runs, { caller, threadId, runId, subscriber, after }))
-  // The past may be longer than its reader is quick: the rest of it follows behind the reply's headers.
+  const subscriber = new EventResponse(c, eventFilter(wanted), { budget: runs.streams.readers })
+  const joining = orAbandon(subscriber, () => joinRun(runs, { caller, threadId, runId, subscriber, after, wantsAll }))
+  // Past events may be more than the client reads at once: send the headers, and the rest afterwards.
   await Promise.race([joining, subscriber.hasPlenty])
   joining.catch((err: Error) => {
-    runs.log.warn({ err, run_id: runId }, "the past of a run could not be sent to its end")
+    runs.log.warn({ err, run_id: runId }, "the logged events of a run could not be sent completely")
     subscriber.break(err)
   })
   const leave = () => leaveRun(runs, { threadId, runId, subscriber, cancel })
@@ -137,7 +138,7 @@ async function streamNewRun(
 ): Promise<Response> {
   const { c, threadId } = request
   const wanted = { namespaces }
-  const subscriber = new EventResponse(c, wanted, { budget: runs.streams.readers })
+  const subscriber = new EventResponse(c, eventFilter(wanted), { budget: runs.streams.readers })
   const made = await orAbandon(subscriber, () => createOnce(runs, request, { body, subscriber }))
   const cancel = body.on_disconnect === "cancel"
   if ("answer" in made) {
@@ -145,11 +146,11 @@ async function streamNewRun(
     const { run, headers } = await repeatedRun(runs, made.answer)
     const after = parseLastEventId(c.req.header("last-event-id")) ?? -1
     const ids = { threadId: run.thread_id, runId: run.run_id }
-    return streamJoined(runs, c, { ...ids, caller: anyone, wanted, cancel, after, headers })
+    return streamJoined(runs, c, { ...ids, caller: anyone, wanted, cancel, after, headers, wantsAll: true })
   }
   const { row } = made
   const ids = { threadId: row.thread_id, runId: row.run_id }
-  // A stateless run can be joined by nobody once it is over, so its client gets no place to come back to.
+  // A stateless run cannot be joined once it is over, so its client gets no URL to reconnect to.
   const stream = threadId === undefined ? {} : { location: streamPath(row, wanted) }
   const location = threadId === undefined ? `/runs/${ids.runId}` : locationOf(row)
   return subscriber.respond(c, { "content-location": location, ...stream }, () =>
@@ -157,37 +158,11 @@ async function streamNewRun(
   )
 }
 
-/** Where a client comes back to, with what it wants: the Python SDK asks for nothing but this path again. */
+/** The path to reconnect to, with the requested modes: the Python SDK repeats only this path. */
 function streamPath(run: RunIdentity, { modes = [], namespaces = [] }: Wanted): string {
   const query = new URLSearchParams([
     ...modes.map((mode): [string, string] => ["stream_mode", mode]),
     ...namespaces.map((namespace): [string, string] => ["namespace", namespace]),
   ])
   return `${locationOf(run)}/stream${query.size > 0 ? `?${query}` : ""}`
-}
-
-async function orAbandon<T>(subscriber: EventResponse, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    subscriber.abandon()
-    throw error
-  }
-}
-
-interface Leaving {
-  readonly threadId: string
-  readonly runId: string
-  readonly subscriber: Subscriber
-  readonly cancel: boolean
-}
-
-/** A client that follows a run goes away before its end. */
-export function leaveRun(runs: Runs, { threadId, runId, subscriber, cancel }: Leaving): void {
-  runs.streams.unsubscribe(runId, subscriber)
-  if (!cancel) return
-  const reason = "its client disconnected"
-  stopRun(runs, { threadId, runId, action: "interrupt", wait: false, reason }).catch((err: unknown) =>
-    runs.log.warn({ err, run_id: runId }, "a run whose client left could not be cancelled"),
-  )
 }

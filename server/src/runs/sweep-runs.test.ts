@@ -1,4 +1,4 @@
-/** Runs that ended long ago are deleted in steps, by one server at a time; what they left on their threads stays. */
+/** Runs that ended long ago are deleted in steps, by one server at a time; their threads keep state and checkpoints. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
@@ -19,7 +19,7 @@ interface Runs {
   readonly threadId?: string
 }
 
-/** So many runs of one thread that ended, or were touched last, so many days ago. */
+/** Adds `count` runs of one thread that ended, or were last changed, `days` days ago. */
 const addRuns = (db: Db, { count = 1, days, status = "success", threadId = thread }: Runs) =>
   db.run(sql`
     insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, updated_at)
@@ -39,7 +39,7 @@ async function database() {
   return db
 }
 
-test("runs stay for so many days after their end, the newest of a thread stays, and all do unless a number of days is set", async () => {
+test("runs are deleted after the configured days, except the newest of a thread; without the setting all are kept", async () => {
   await using db = await database()
   for (const status of ["success", "error", "timeout", "interrupted", "pending"]) await addRuns(db, { days: 8, status })
   await addRuns(db, { days: 6 })
@@ -55,7 +55,7 @@ test("runs stay for so many days after their end, the newest of a thread stays, 
   assert.equal(runSweep(db, 0), undefined)
 })
 
-test("a step looks at a bounded number, the oldest, and reads little more than those", async () => {
+test("a step reads a limited number of the oldest runs, and few other rows", async () => {
   await using db = await database()
   await addRuns(db, { count: 3000, days: 10 })
   await addRuns(db, { count: 3000, days: 1 })
@@ -69,7 +69,7 @@ test("a step looks at a bounded number, the oldest, and reads little more than t
   assert.deepEqual(await db.row(sql`select count(*) as left from runs`), { left: 5500 })
 })
 
-test("a sweep passes what it keeps, and begins anew when it has seen all", async () => {
+test("a sweep skips kept runs, and starts again when it has seen all", async () => {
   await using db = await database()
   await addRuns(db, { count: 2500, days: 10 })
   const sweep = runSweep(db, 7)
@@ -82,7 +82,7 @@ test("a sweep passes what it keeps, and begins anew when it has seen all", async
   assert.deepEqual(await agesOf(db), ["success 9"])
 })
 
-test("while one server sweeps, another one leaves it to that", async () => {
+test("while one server sweeps, other servers skip the sweep", async () => {
   await using db = await database()
   await addRuns(db, { count: 4, days: 10 })
   const sweep = { keepDays: 7, after: beforeAllRuns, limit: 2 }

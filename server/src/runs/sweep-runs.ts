@@ -3,12 +3,12 @@ import type { Db } from "@superstep/toolkit/db/database"
 import type { Sweep } from "../sweeps.js"
 import { beforeAllRuns, deleteEndedRuns } from "./queries.js"
 
-// What is kept for days need not go within the minute, and each sweep looks at the newest run of every old thread.
+// Runs that are kept for days need not be deleted within a minute, and each sweep reads the newest run of every old thread.
 const everyMs = 60 * 60_000
-// A statement of this many is over soon, and its locks with it.
+// A statement that reads this many is short, and so are its locks.
 const atATime = 1000
 
-/** @param keepDays  0: runs stay @returns undefined when they stay */
+/** @param keepDays  0: runs are kept forever @returns undefined when runs are kept forever */
 export function runSweep(db: Db, keepDays: number): Sweep | undefined {
   if (keepDays === 0) return undefined
   let after = beforeAllRuns

@@ -1,4 +1,4 @@
-/** What can be done with the runs of a thread, or with many runs at once. */
+/** Operations on the runs of a thread, or on many runs at once. */
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import type { Caller } from "../auth/caller.js"
 import { type NamedRun, type Runs, runNotFound, stopRun } from "./operations.js"
@@ -28,11 +28,11 @@ export async function listRuns({ db }: Pick<Runs, "db">, caller: Caller, query: 
 }
 
 /**
- * Removes a run and the checkpoints that it wrote. One that waits or executes would leave a thread behind that looks busy,
- * and a worker that writes into nothing, so it must be stopped first (agent-server-api §6.5, fault 15).
- * @param isForced  stops it, as a cancel with `rollback` does, which removes it too
+ * Removes a run and the checkpoints that it wrote. Deleting a run that waits or executes would leave a thread that looks busy,
+ * and a worker whose writes fail, so it must be stopped first (agent-server-api §6.5, fault 15).
+ * @param isForced  stops and removes the run first, like a cancel with `rollback`
  * @throws NotFound  no such run on this thread
- * @throws Conflict  it is not over
+ * @throws Conflict  the run is not over
  */
 export async function deleteRun(
   runs: Runs,
@@ -46,28 +46,31 @@ export async function deleteRun(
   if (outcome === "deleted") return afterDeletion(runs, threadId, runId)
   if (!isForced) throw new Conflict(notOver, "run_in_flight")
   await stopRun(runs, { threadId, runId, action: "rollback", wait: true, ...(signal && { signal }) })
-  // It may have ended by itself in this moment.
+  // The run may have ended by itself at this moment.
   if (!signal?.aborted) await deleteInDatabase(db, threadId, runId)
   await afterDeletion(runs, threadId, runId)
 }
 
-/** The run is gone: that its thread still shows what it wrote is no failure of the request. */
+/** Updates the thread's state. The run is deleted, so a failure here must not fail the request. */
 async function afterDeletion(runs: Runs, threadId: string, runId: string): Promise<void> {
   await showRemainingState(runs, threadId).catch((err: unknown) =>
-    runs.log.warn({ err, thread_id: threadId, run_id: runId }, "a thread shows the state of a deleted run"),
+    runs.log.warn(
+      { err, thread_id: threadId, run_id: runId },
+      "the state of a thread could not be updated after the deletion of a run",
+    ),
   )
 }
 
 const notOver = "the run is not over: cancel it first, or delete it with ?force=true"
 
-/** Runs of a status, wherever, or some of a thread. */
+/** All runs with a status, or the named runs of one thread. */
 export type ManyRuns =
   | { readonly status: "pending" | "running" | "all" }
   | { readonly threadId: string; readonly runIds: readonly string[] }
 
 /**
- * Asks many runs to stop; one that is over already stays as it is.
- * @throws NotFound  nothing matches
+ * Stops many runs; a run that is already over stays as it is.
+ * @throws NotFound  no run matches
  */
 export async function cancelRuns(runs: Runs, caller: Caller, wanted: ManyRuns, action: CancelAction): Promise<void> {
   const isSome = "runIds" in wanted
@@ -79,7 +82,7 @@ export async function cancelRuns(runs: Runs, caller: Caller, wanted: ManyRuns, a
   const found = await findRunsToStop(runs.db, isSome ? wanted : { statuses: statusesOf(wanted.status) }, filter)
   if (found.length === 0) throw new NotFound("no run matches")
   for (const { thread_id: threadId, run_id: runId } of found) {
-    // One that has gone meanwhile needs no stop.
+    // A run that was deleted meanwhile need not be stopped.
     await stopRun(runs, { threadId, runId, action, wait: false }).catch((error: unknown) => {
       if (!(error instanceof NotFound)) throw error
     })

@@ -24,7 +24,7 @@ const executing = (http: TestHttp, { run_id }: Run) =>
 
 const detailOf = (json: unknown) => String((json as { detail: string }).detail)
 
-test("a list is newest first, by status and by what the metadata holds, with only what was selected", async () => {
+test("a list is newest first, filtered by status and metadata, with only the selected fields", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -43,7 +43,7 @@ test("a list is newest first, by status and by what the metadata holds, with onl
   assert.deepEqual(await listed('select=["run_id"]&limit=1'), [{ run_id: runs[2]?.run_id }])
 })
 
-test("what a list, a stop or a deletion cannot mean is refused with words and changes nothing", async (t) => {
+test("invalid lists, cancellations and deletions are rejected with a message and change nothing", async (t) => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const [threadId, other] = [await newThread(http), await newThread(http)]
@@ -105,7 +105,7 @@ test("what a list, a stop or a deletion cannot mean is refused with words and ch
   assert.equal(http.server.workers.running.get(run.run_id)?.isCancelled, false)
 })
 
-test("a run says why it was stopped, and one that ended before it could be says nothing", async () => {
+test("a run shows why it was stopped, but not if it ended before the stop", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -132,7 +132,7 @@ test("a run says why it was stopped, and one that ended before it could be says 
   assert.equal(await reasonOf(replaced), `run ${next.run_id} took its place`)
 })
 
-test("a rollback stays one when somebody asks for less before the run has stopped (R7)", async () => {
+test("a rollback is not replaced by a later interrupt before the run has stopped (R7)", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   http.server.workers.ignoresCancel = true

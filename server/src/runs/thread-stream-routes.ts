@@ -2,23 +2,24 @@
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { z } from "zod"
-import { EventResponse } from "../events/event-response.js"
+import { EventResponse, orAbandon } from "../events/event-response.js"
 import { callerOf } from "../http/caller-of.js"
 import { queryList } from "../http/parameters.js"
 import { getThread, notFound } from "../threads/operations.js"
 import type { Runs } from "./operations.js"
 import { eventStream, threadParams } from "./schema.js"
 import {
+  followThread,
   parseThreadPlace,
-  type ThreadReading,
-  ThreadStream,
+  type ThreadPlace,
   type ThreadStreamMode,
+  threadFilter,
   threadStreamModes,
 } from "./thread-stream.js"
 
 const modes = queryList(z.enum(threadStreamModes))
 
-// The OpenAPI document of the Platform says `stream_modes`, and both SDKs send `stream_mode`.
+// The Platform's OpenAPI document has `stream_modes`; both SDKs send `stream_mode`.
 const query = z.object({ stream_mode: modes, stream_modes: modes })
 
 export function addThreadStreamRoutes(api: Api, runs: Runs): void {
@@ -41,34 +42,39 @@ export function addThreadStreamRoutes(api: Api, runs: Runs): void {
       const asked = [...new Set([...stream_mode, ...stream_modes])]
       const after = parseThreadPlace(c.req.header("last-event-id"))
       const { thread_id: threadId } = params
-      return followThread(runs, c, { threadId, after, modes: asked.length === 0 ? ["run_modes"] : asked })
+      return streamThread(runs, c, { threadId, after, modes: asked.length === 0 ? ["run_modes"] : asked })
     },
   )
 }
 
-async function followThread(runs: Runs, c: Context, reading: ThreadReading): Promise<Response> {
-  const { threadId } = reading
-  await getThread(runs.db, callerOf(c), threadId)
-  const client = new EventResponse(c, {}, { budget: runs.streams.readers })
-  const stream = new ThreadStream(runs, reading, client)
-  try {
-    // It may have been deleted in this moment.
-    if (!(await runs.streams.threads.add(threadId, stream))) notFound(threadId)
-    await stream.open()
-  } catch (error) {
-    stream.leave()
-    client.abandon()
-    throw error
-  }
-  const reply = client.respond(c, { location: pathOf(threadId, reading.modes) }, () => stream.leave())
-  stream.read().catch((err: Error) => {
-    runs.log.warn({ err, thread_id: threadId }, "the stream of a thread could not be read on")
-    stream.break(err)
-  })
-  return reply
+interface ThreadReading {
+  readonly threadId: string
+  readonly modes: readonly ThreadStreamMode[]
+  readonly after: ThreadPlace | undefined
 }
 
-/** Where a client comes back to when its connection is lost, with what it asked for. */
+async function streamThread(runs: Runs, c: Context, { threadId, modes, after }: ThreadReading): Promise<Response> {
+  const { db, log, streams } = runs
+  await getThread(db, callerOf(c), threadId)
+  const subscriber = new EventResponse(c, threadFilter(modes), { budget: streams.readers })
+  const leave = () => streams.threads.unsubscribe(threadId, subscriber)
+  const follow = async () => {
+    // The thread may have been deleted at this moment.
+    if (!(await streams.watched.watch(threadId))) notFound(threadId)
+    await followThread(streams, subscriber, { threadId, after })
+  }
+  const following = orAbandon(subscriber, follow)
+  // Past events may be more than the client reads at once: send the headers, and the rest afterwards.
+  await Promise.race([following, subscriber.hasPlenty])
+  following.catch((err: Error) => {
+    log.warn({ err, thread_id: threadId }, "the stream of a thread could not be continued")
+    leave()
+    subscriber.break(err)
+  })
+  return subscriber.respond(c, { location: pathOf(threadId, modes) }, leave)
+}
+
+/** The path to reconnect to after a lost connection, with the requested modes. */
 function pathOf(threadId: string, asked: readonly ThreadStreamMode[]): string {
   const query = new URLSearchParams(asked.map((mode): [string, string] => ["stream_mode", mode]))
   return `/threads/${threadId}/stream?${query}`

@@ -1,4 +1,4 @@
-/** The stream of a thread: its runs one after the other, wherever they execute (agent-server API §5.14). */
+/** The stream of a thread: its runs one after another, wherever they execute (agent-server API §5.14). */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
@@ -27,7 +27,7 @@ async function addRun(http: TestHttp, threadId: string, options: object = {}): P
 async function follow(http: TestHttp, threadId: string, query = "", lastEventId?: string): Promise<OpenStream> {
   const headers: Record<string, string> = lastEventId === undefined ? {} : { "last-event-id": lastEventId }
   const stream = await http.stream("GET", `/threads/${threadId}/stream${query}`, undefined, headers)
-  // A server that stops breaks the stream, so that its client comes back: that must not hide why a test failed.
+  // A stopping server breaks the stream, so that its client reconnects. That error must not hide why a test failed.
   stream.ended.catch(() => undefined)
   return stream
 }
@@ -42,7 +42,7 @@ const names = (stream: OpenStream) => stream.events().map(({ event }) => event)
 const untilEnds = (stream: OpenStream, count: number) =>
   until(() => names(stream).filter((name) => name === "end").length === count, { what: `${count} runs have ended` })
 
-/** A whole run that says one word. */
+/** A complete run with one event. */
 async function say(http: TestHttp, threadId: string, word: string, ...others: TestHttp[]): Promise<string> {
   const runId = await addRun(http, threadId)
   const run = await executing(runId, http, ...others)
@@ -58,7 +58,7 @@ async function withTwoServers(work: (one: TestHttp, two: TestHttp, db: Database)
   await work(one, two, db)
 }
 
-test("a client hears of one run after the other and is not ended by their ends", async () => {
+test("a client gets one run after another, and the ends of runs do not end its stream", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -79,10 +79,10 @@ test("a client hears of one run after the other and is not ended by their ends",
     ]),
   )
   stream.leave()
-  await until(() => http.server.streams.threads.clients === 0, { what: "the client is forgotten" })
+  await until(() => http.server.streams.threads.subscribers === 0, { what: "the subscription is removed" })
 })
 
-test("lifecycle has the beginnings and ends alone, state_update the state after each run, and modes add up", async () => {
+test("lifecycle has only starts and ends, state_update the state after each run, and modes can be combined", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -93,9 +93,9 @@ test("lifecycle has the beginnings and ends alone, state_update the state after 
 
   const run_id = await say(http, threadId, "hello")
   await untilEnds(all, 1)
-  // Each reads by itself: one that is behind does not have the end yet.
+  // Each stream is read independently, so a slower one may not have the end yet.
   const counts = () => [lifecycle, states, both].map((stream) => stream.events().length)
-  await until(() => isDeepStrictEqual(counts(), [2, 1, 3]), { what: "all have it" })
+  await until(() => isDeepStrictEqual(counts(), [2, 1, 3]), { what: "all streams have all events" })
 
   const state = { values: { word: "hello" }, next: [], interrupts: [] }
   assert.deepEqual(names(lifecycle), ["metadata", "end"])
@@ -108,12 +108,12 @@ test("lifecycle has the beginnings and ends alone, state_update the state after 
   for (const stream of [lifecycle, states, both, all]) stream.leave()
 })
 
-test("a client that comes back misses nothing and hears nothing twice, at whichever server", async () => {
+test("a client that rejoins at any server gets every event once", async () => {
   await withTwoServers(async (one, two) => {
     const threadId = await newThread(one)
     const whole = await follow(one, threadId)
     const broken = await follow(one, threadId)
-    await until(() => two.server.streams.threads.isWatched(threadId), { what: "the other server knows" })
+    await until(() => two.server.streams.watched.isWatched(threadId), { what: "the other server knows of the client" })
     await say(one, threadId, "one")
     await untilEnds(broken, 1)
     broken.leave()
@@ -125,7 +125,7 @@ test("a client that comes back misses nothing and hears nothing twice, at whiche
     const events = whole.events()
     for (const [position, { id }] of events.entries()) {
       const again = await follow(two, threadId, "", id)
-      await until(() => again.events().length >= events.length - position - 1, { what: "the rest is there" })
+      await until(() => again.events().length >= events.length - position - 1, { what: "the remaining events" })
       assert.deepEqual(again.events(), events.slice(position + 1))
       again.leave()
     }
@@ -137,11 +137,11 @@ test("a client that comes back misses nothing and hears nothing twice, at whiche
   })
 })
 
-test("a run is logged for those who follow its thread, by a server that has not heard of them yet", async () => {
+test("a run is logged for clients that follow its thread at another server, also before its server was notified of them", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { slots: 1 })
   const threadId = await newThread(http)
-  // As another server does, without the notification.
+  // Follows the thread like another server, without the notification.
   await db.run(sql`insert into watched_threads (thread_id, until) values (${threadId}, now() + interval '1 minute')`)
 
   const first = await addRun(http, threadId)
@@ -157,7 +157,7 @@ test("a run is logged for those who follow its thread, by a server that has not 
   stream.leave()
 })
 
-test("a client in the middle of a run gets the rest of it, and then all of the next, from another server too", async () => {
+test("a client that joins during a run gets its later events and all of the next run, also from another server", async () => {
   await withTwoServers(async (one, two) => {
     const threadId = await newThread(one)
     const runId = await addRun(one, threadId)
@@ -167,20 +167,20 @@ test("a client in the middle of a run gets the rest of it, and then all of the n
     const here = await follow(one, threadId)
     const there = await follow(two, threadId)
     await until(
-      () => one.server.streams.threads.isWatched(threadId) && two.server.streams.threads.isWatched(threadId),
+      () => one.server.streams.watched.isWatched(threadId) && two.server.streams.watched.isWatched(threadId),
       {
-        what: "both servers know",
+        what: "both servers know of the clients",
       },
     )
     const heard = (stream: OpenStream, word: string) =>
       stream.events().some(({ data }) => (data as { word?: string }).word === word)
-    // Until the executing server has heard that the other one follows, its events are not for that one.
+    // The executing server sends events to the other one only after it has learned that the other one follows.
     await until(
       () => {
         run.emit("values", { word: "heard" })
         return heard(here, "heard") && heard(there, "heard")
       },
-      { what: "both hear" },
+      { what: "both clients get the event" },
     )
     run.done({ values: "{}" })
     await say(one, threadId, "next", two)
@@ -196,42 +196,34 @@ test("a client in the middle of a run gets the rest of it, and then all of the n
   })
 })
 
-test("who joins a run in its middle is not told its beginning when that is logged late", async () => {
-  await withTwoServers(async (one, two, db) => {
-    const threadId = await newThread(one)
-    const runId = await addRun(one, threadId)
-    const run = await executing(runId, one, two)
-    const other = one.server.workers.running.has(runId) ? two : one
-    // The log takes nothing until the other server follows from its empty beginning.
-    let [isLocked, unlock] = [false, () => {}]
-    const lock = db.transaction(async (tx) => {
-      await tx.run(sql`lock table run_events in share mode`)
-      isLocked = true
-      await new Promise<void>((resolve) => {
-        unlock = resolve
-      })
-    })
-    await until(() => isLocked, { what: "the log is locked" })
-    const stream = await follow(other, threadId)
-    await until(() => other.server.streams.followedRuns().includes(runId), { what: "the run is followed" })
-    unlock()
-    await lock
-    await until(
-      () => {
-        run.emit("values", { word: "heard" })
-        return names(stream).includes("values")
-      },
-      { what: "the client hears" },
-    )
-    run.done({ values: "{}" })
-    await untilEnds(stream, 1)
+test("a client that requests all events of a run that was logged only partly is notified that it missed the beginning", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const runId = await addRun(http, threadId)
+  const run = await executing(runId, http)
+  run.emit("values", { word: "not logged" })
+  const first = await follow(http, threadId)
+  run.emit("values", { word: "logged" })
+  run.done({ values: "{}" })
+  await untilEnds(first, 1)
 
-    assert.equal(names(stream).includes("metadata"), false)
-    stream.leave()
-  })
+  const all = await follow(http, threadId, "", "-")
+  await untilEnds(all, 1)
+
+  assert.deepEqual(names(first), ["values", "end"])
+  assert.deepEqual(
+    all.events().map(({ event, data }) => [event, data]),
+    [
+      ["metadata", { run_id: runId, attempt: 1, missed: true }],
+      ["values", { word: "logged" }],
+      ["end", { run_id: runId, status: "success" }],
+    ],
+  )
+  for (const stream of [first, all]) stream.leave()
 })
 
-test("runs that wait for each other are told in their order, with errors and what was rolled back", async () => {
+test("queued runs are streamed in order, including failed and rolled back ones", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -260,7 +252,7 @@ test("runs that wait for each other are told in their order, with errors and wha
   stream.leave()
 })
 
-test("a run that is attempted again goes on in the same stream", async () => {
+test("a new attempt of a run continues in the same stream", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -268,8 +260,8 @@ test("a run that is attempted again goes on in the same stream", async () => {
   const runId = await addRun(http, threadId)
   const dying = await executing(runId, http)
   dying.emit("values", { word: "first" })
-  // What a dying attempt has not logged by then is fenced off (R4).
-  await until(() => names(stream).includes("values"), { what: "the client has heard it" })
+  // Events that a dying attempt has not logged by then are fenced off (R4).
+  await until(() => names(stream).includes("values"), { what: "the client has the event" })
 
   dying.die(false)
   const again = await until(() => http.server.workers.started.find(({ order }) => order.attempt === 2), {
@@ -286,7 +278,7 @@ test("a run that is attempted again goes on in the same stream", async () => {
   for (const each of [stream, everything]) each.leave()
 })
 
-test("a resumable run is in the log of its thread although nobody followed it; an ordinary one is not", async () => {
+test("a resumable run is in the log of its thread also without followers; other runs are not", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -303,14 +295,14 @@ test("a resumable run is in the log of its thread although nobody followed it; a
   stream.leave()
 })
 
-test("an id of another thread shows nothing of it", async () => {
+test("an event id of another thread reveals none of that thread's events", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const [mine, other] = [await newThread(http), await newThread(http)]
   const streams = [await follow(http, mine), await follow(http, other)]
   await say(http, other, "secret")
   const [, others] = streams
-  await until(() => others && names(others).includes("end"), { what: "the other thread's run is over" })
+  await until(() => others && names(others).includes("end"), { what: "the other thread's run has ended" })
   const id = others?.events()[0]?.id
 
   const stream = await follow(http, mine, "", id)
@@ -341,10 +333,10 @@ test("an unknown thread is 404, an unknown mode 422; a deleted thread's stream e
 
   assert.equal(unknown.status, 404)
   assert.deepEqual([noMode.status, noId.status], [422, 422])
-  assert.equal(http.server.streams.threads.clients, 0)
+  assert.equal(http.server.streams.threads.subscribers, 0)
 })
 
-test("whoever has the id of a deleted thread now hears nothing of what happened there", async () => {
+test("a new thread with the id of a deleted one does not stream the old thread's events", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -359,4 +351,36 @@ test("whoever has the id of a deleted thread now hears nothing of what happened 
   for (const stream of streams) await untilEnds(stream, 1)
 
   for (const stream of streams) assert.doesNotMatch(stream.text(), /secret/)
+})
+
+test("ends of runs that never started are streamed, too: rolled back by a new run, cancelled, deleted", async () => {
+  await withTwoServers(async (one, two) => {
+    const threadId = await newThread(one)
+    const stream = await follow(two, threadId)
+    const delayed = { after_seconds: 3600 }
+    const replaced = await addRun(one, threadId, delayed)
+    const next = await addRun(one, threadId, { ...delayed, multitask_strategy: "rollback" })
+    const deleted = await addRun(one, threadId, delayed)
+
+    await one.send("POST", `/threads/${threadId}/runs/${next}/cancel?action=rollback&wait=1`)
+    await one.send("DELETE", `/threads/${threadId}/runs/${deleted}?force=true`)
+    await untilEnds(stream, 3)
+
+    assert.deepEqual(
+      stream.events().map(({ event, data }) => [event, data]),
+      [replaced, next, deleted].map((run_id) => ["end", { run_id, status: "rollback" }]),
+    )
+    stream.leave()
+  })
+})
+
+test("a deleted thread ends its streams at every server at once", async () => {
+  await withTwoServers(async (one, two) => {
+    const threadId = await newThread(one)
+    const streams = [await follow(one, threadId), await follow(two, threadId)]
+
+    await one.send("DELETE", `/threads/${threadId}`)
+
+    for (const stream of streams) await stream.ended
+  })
 })

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Turns } from "./turns.js"
 
-/** Takes a turn, and notes when it has come. */
+/** Takes a turn, and records when it starts. */
 function taker(turns: Turns) {
   const order: string[] = []
   const take = (name: string, threadId = "t") => {
@@ -13,7 +13,7 @@ function taker(turns: Turns) {
   return { order, take }
 }
 
-test("turns come in the order in which they were taken, whoever is ready first", async () => {
+test("turns start in the order in which they were taken, whichever request is ready first", async () => {
   const turns = new Turns({ patienceMs: 60_000 })
   const { order, take } = taker(turns)
   const [one, two, three, elsewhere] = [take("one"), take("two"), take("three"), take("elsewhere", "other")]
@@ -33,7 +33,7 @@ test("turns come in the order in which they were taken, whoever is ready first",
   assert.equal(turns.threads, 0)
 })
 
-test("a request that fails gives its turn up, and those behind it still wait for the ones before", async () => {
+test("a failed request gives up its turn, and later ones still wait for earlier ones", async () => {
   const { order, take } = taker(new Turns({ patienceMs: 60_000 }))
   const [one, two, three] = [take("one"), take("two"), take("three")]
 
@@ -46,7 +46,7 @@ test("a request that fails gives its turn up, and those behind it still wait for
   assert.deepEqual(order, ["one", "three"])
 })
 
-test("one that is slow for long loses its place, and is waited for once", async () => {
+test("a request that is slow for too long loses its place, and delays only one other request", async () => {
   const { order, take } = taker(new Turns({ patienceMs: 1 }))
   const [slow, two, three] = [take("slow"), take("two"), take("three")]
 

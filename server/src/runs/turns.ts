@@ -1,19 +1,19 @@
 /**
- * Runs that are asked for on one thread are queued in the order in which their requests arrived here (R3). What comes
- * between arrival and queue takes differently long: a body, the project's auth module, questions to the database. It is
- * done for all requests at once; only the insertion waits for its turn.
+ * Queues the runs of one thread in the order in which their requests arrived at this server (R3). The steps between arrival
+ * and queue take different times: reading the body, the project's auth module, statements to the database. Requests do
+ * these steps concurrently; only the insertion waits for its turn.
  *
- * A request that is slow for long loses its place, and nobody holds up other threads: its successor waits for it for at
- * most `patienceMs`, and those behind that one do not wait for it again. So a slow auth module, or a client that sends half
- * a body, costs others a second at most, and one that creates a run from within its auth module does not wait for ever.
+ * A request that is slow for too long loses its place: its successor waits for it at most `patienceMs`, and later requests do
+ * not wait for it again. Other threads are never delayed. So a slow auth module, or a client that sends half a body, delays
+ * others by at most a second, and a request that creates a run from within its auth module does not wait forever.
  */
 
-// Longer than auth modules and bodies usually take, and short enough for those that wait for a request that hangs.
+// Longer than auth modules and bodies usually take, and short enough for requests behind one that hangs.
 const defaultPatienceMs = 1000
 
 export class Turns {
   readonly #patienceMs: number
-  /** The last turn of each thread that has one which is not over. */
+  /** The last turn of each thread, until it is over. */
   readonly #last = new Map<string, Turn>()
 
   constructor({ patienceMs = defaultPatienceMs }: { patienceMs?: number } = {}) {
@@ -25,7 +25,7 @@ export class Turns {
     return this.#last.size
   }
 
-  /** The next turn of a thread. Its holder ends it, whatever becomes of the request. */
+  /** Takes the next turn of a thread. Its holder must end it, whatever happens to the request. */
   take(threadId: string): Turn {
     const turn = new Turn(this.#last.get(threadId)?.over, this.#patienceMs)
     this.#last.set(threadId, turn)
@@ -37,7 +37,7 @@ export class Turns {
 }
 
 export class Turn {
-  /** Resolves when this turn has ended, and all before it that are waited for. */
+  /** Resolves when this turn has ended, and so have all earlier turns that it waits for. */
   readonly over: Promise<void>
   readonly #before: Promise<void> | undefined
   readonly #patienceMs: number
@@ -56,7 +56,7 @@ export class Turn {
     this.over = Promise.all([ended, this.#before]).then(() => undefined)
   }
 
-  /** Resolves when it is this one's turn. */
+  /** Resolves when this turn has come. */
   async come(): Promise<void> {
     if (!this.#before) return
     const timer = setTimeout(this.#overtake, this.#patienceMs)
@@ -64,7 +64,7 @@ export class Turn {
     clearTimeout(timer)
   }
 
-  /** The run is in the queue, or will not be. It may be said twice. */
+  /** Called when the run is in the queue, or will not be. It may be called twice. */
   end(): void {
     this.#end()
   }

@@ -15,7 +15,7 @@ const nextRun = (http: TestHttp, n = 0) => until(() => http.server.workers.start
 
 const agent = { assistant_id: "agent", input: {} }
 
-test("wait answers with the state, and says where to wait on", async () => {
+test("wait returns the state, and a Location at which to wait again", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -31,7 +31,7 @@ test("wait answers with the state, and says where to wait on", async () => {
   assert.equal(headers.get("content-location"), `/threads/${threadId}/runs/${run.order.runId}`)
 })
 
-test("a stateless wait answers although nothing of the run is left", async () => {
+test("a stateless wait returns the result although the run is deleted", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
 
@@ -43,7 +43,7 @@ test("a stateless wait answers although nothing of the run is left", async () =>
   assert.equal((await http.send("GET", `/threads/${run.order.threadId}`)).status, 404)
 })
 
-test("an interrupted run answers with the state and what it waits for", async () => {
+test("waiting for an interrupted run returns the state and its interrupts", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const end = async (values: string | undefined, interrupts: string) => {
@@ -62,7 +62,7 @@ test("an interrupted run answers with the state and what it waits for", async ()
   assert.deepEqual(await end('"text"', "{}"), { __interrupt__: [] })
 })
 
-test("a failed run answers 200 with __error__, as SDKs expect", async () => {
+test("waiting for a failed run returns 200 with __error__, as SDKs expect", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
 
@@ -73,7 +73,7 @@ test("a failed run answers 200 with __error__, as SDKs expect", async () => {
   assert.deepEqual((await reply).json, { __error__: { error: "Boom", message: "it broke" } })
 })
 
-test("join answers for a run under way and for one that is over, and a join that leaves may cancel", async () => {
+test("join works for running and ended runs, and a disconnecting join may cancel the run", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -82,7 +82,7 @@ test("join answers for a run under way and for one that is over, and a join that
   const path = `/threads/${threadId}/runs/${run.order.runId}/join`
 
   const joined = http.send("GET", path)
-  await until(() => http.server.streams.hasSubscribers(run.order.runId), { what: "the join" })
+  await until(() => http.server.streams.runs.has(run.order.runId), { what: "the join" })
   run.done({ values: '{"n":1}' })
 
   assert.deepEqual((await joined).json, { n: 1 })
@@ -98,7 +98,7 @@ test("join answers for a run under way and for one that is over, and a join that
   await until(() => second.isCancelled, { what: "the cancel" })
 })
 
-test("wait answers through the server that was asked when another one executes", async () => {
+test("wait works when another server executes the run", async () => {
   await using db = await freshDatabase({ migrations })
   await using asked = await startTestHttp(db, { slots: 0 })
   await using other = await startTestHttp(db)
@@ -110,7 +110,7 @@ test("wait answers through the server that was asked when another one executes",
   assert.deepEqual((await reply).json, { from: "afar" })
 })
 
-test("a run answers with the state that it left, also when a later one has changed the thread since", async () => {
+test("a run's result is the state at its end, also when a later run has changed the thread", async () => {
   await using db = await freshDatabase({ migrations })
   await using asked = await startTestHttp(db, { slots: 0 })
   await using other = await startTestHttp(db)
@@ -143,7 +143,7 @@ test("a run answers with the state that it left, also when a later one has chang
   )
 })
 
-test("the result is for waiters: clients of the stream do not see it", async () => {
+test("only waiting clients get the result, streaming clients do not", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -151,7 +151,7 @@ test("the result is for waiters: clients of the stream do not see it", async () 
   const stream = await http.stream("POST", `/threads/${threadId}/runs/stream`, { ...agent, stream_resumable: true })
   const run = await nextRun(http)
   const joined = http.send("GET", `/threads/${threadId}/runs/${run.order.runId}/join`)
-  await until(() => http.server.streams.wants(run.order.runId, "result"), { what: "the join" })
+  await until(() => http.server.streams.runs.get(run.order.runId)?.wants("result"), { what: "the join" })
   run.done({ values: '{"n":1}' })
   await stream.ended
   const again = await http.stream("GET", `/threads/${threadId}/runs/${run.order.runId}/stream`, undefined, {
@@ -168,7 +168,7 @@ test("the result is for waiters: clients of the stream do not see it", async () 
   }
 })
 
-test("a stateless background run is created and can be read while it is there", async () => {
+test("a stateless background run is created and can be read until it ends", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
 
@@ -181,7 +181,7 @@ test("a stateless background run is created and can be read while it is there", 
   assert.equal((await http.send("GET", `/threads/${thread_id}/runs/${run_id}`)).status, 200)
 })
 
-test("a server that closes its streams is no client that leaves: the run goes on", async () => {
+test("when a server closes its streams, runs with on_disconnect cancel continue", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
@@ -189,7 +189,7 @@ test("a server that closes its streams is no client that leaves: the run goes on
 
   const broken = assert.rejects(http.send("POST", `/threads/${threadId}/runs/wait`, body))
   const run = await nextRun(http)
-  await until(() => http.server.streams.hasSubscribers(run.order.runId), { what: "the waiter" })
+  await until(() => http.server.streams.runs.has(run.order.runId), { what: "the waiter" })
   await http.server.streams.close()
   await broken
   const { cancel_action } = (await db.row<{ cancel_action: string | null }>(

@@ -1,4 +1,4 @@
-/** Routes whose answer is a run's result: the request lasts as long as the run (agent-server-api §6.5). */
+/** Routes whose response is a run's result: the request lasts until the run is over (agent-server-api §6.5). */
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { anyone, type Caller } from "../auth/caller.js"
@@ -12,11 +12,11 @@ import {
   type RunIdentity,
   type RunRoutes,
 } from "./creating-routes.js"
+import { leaveRun } from "./leave-run.js"
 import { joinRun, type Runs, requireMayStop } from "./operations.js"
 import { repeatedRun } from "./repeated-run.js"
 import { resultOfRun } from "./run-result.js"
 import { joinQuery, type NewRunBody, newRun, runParams, runResult, threadParams } from "./schema.js"
-import { leaveRun } from "./stream-routes.js"
 
 const tags = ["Runs"]
 const result = { description: "The state after the run, or `__error__`", schema: runResult }
@@ -71,7 +71,7 @@ interface WaitRequest extends RunIdentity {
 
 async function waitForJoined(runs: Runs, c: Context, { caller, cancel, headers, ...run }: WaitRequest) {
   const ids = { threadId: run.thread_id, runId: run.run_id }
-  // Who may only read a run must not stop it by leaving.
+  // A caller that may only read a run must not stop it by disconnecting.
   if (cancel) await requireMayStop(runs, { ...ids, caller, action: "interrupt" })
   const subscriber = new ResultResponse()
   await joinRun(runs, { ...ids, caller, subscriber, after: undefined })
@@ -96,7 +96,7 @@ async function waitForNewRun(runs: RunRoutes, request: CreatingRequest, body: Ne
   }
   const { row } = made
   const ids = { threadId: row.thread_id, runId: row.run_id }
-  // As for streams: a stateless run can be joined by nobody once it is over.
+  // As for streams: a stateless run cannot be joined once it is over.
   const headers =
     threadId === undefined
       ? { "content-location": `/runs/${ids.runId}` }

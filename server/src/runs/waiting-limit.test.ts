@@ -4,7 +4,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 
-test("a thread takes only so many waiting runs, and another thread is not concerned", async () => {
+test("the number of waiting runs is limited per thread", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { maxWaitingRuns: 2 })
   const newThread = async () => ((await http.send("POST", "/threads", {})).json as { thread_id: string }).thread_id

@@ -1,6 +1,6 @@
 /**
- * How many runs may wait on one thread: a client that asks in a loop fills its own thread and not the table. It is asked
- * for only where a thread is busy, and without a lock, so a few that come at the same moment may go over it.
+ * Limits how many runs may wait on one thread, so that a client that creates runs in a loop does not fill the table. The limit is
+ * checked only for a busy thread, and without a lock, so a few concurrent requests may exceed it.
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import { TooManyRequests } from "@superstep/toolkit/errors/errors"
@@ -9,13 +9,13 @@ import { countWaitingRuns } from "./queries.js"
 
 export interface WaitingRuns {
   readonly threadId: string
-  /** What the thread must match for its caller: of another's thread nothing is told. */
+  /** What the thread must match: a caller learns nothing about threads that it may not see. */
   readonly filter: MetadataFilter | undefined
   /** 0: no limit. */
   readonly most: number
 }
 
-// A run takes seconds as a rule; a client that waits this long finds room more often than not.
+// A run usually takes seconds, so after this time there is usually room.
 const retryMs = 5000
 
 /** @throws TooManyRequests  the thread has as many waiting runs as it may */

@@ -14,13 +14,13 @@ const unitToken = "sesame"
 const activate = ({ send }: TestHttp) =>
   send("POST", "/internal/activate", undefined, { "x-superstep-unit": unitToken })
 
-/** How long a thread stays that is made now, in minutes. */
+/** The time to live of a new thread, in minutes. */
 async function minutesOfNewThread({ server: { db } }: TestHttp): Promise<number | undefined> {
   const { thread_id } = await createThread(db, anyone, { threadId: undefined, metadata: {}, ifExists: "raise" })
   return (await findTtl(db, thread_id))?.ttl_minutes
 }
 
-test("a revision says how long threads stay from its activation on, and never before", async () => {
+test("a revision's default time to live applies from its activation on, not before", async () => {
   await using db = await freshDatabase({ migrations })
   const ttls = { live: { default_ttl: 60 }, coming: { strategy: "delete", default_ttl: 1 } } as const
   const start = async (revisionId: "live" | "coming") => {

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
 import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
+import { putServer, removeServer } from "../servers/queries.js"
 import { startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 
-test("a unit is idle when no run waits or executes, and tells when the first cron or delayed run is due", async () => {
+test("a unit is idle when no run is pending or running, and reports when the next cron or delayed run is due", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "r1" })
   const token = { "x-superstep-unit": "sesame" }
@@ -22,7 +25,7 @@ test("a unit is idle when no run waits or executes, and tells when the first cro
   const run = await until(() => http.server.workers.started[0], { what: "the run to start" })
   const busy = await idle()
   run.done()
-  await until(async () => (await idle()).is_idle, { what: "it is idle again" })
+  await until(async () => (await idle()).is_idle, { what: "the unit is idle again" })
 
   assert.equal(busy.is_idle, false)
   await send("/runs/crons", { assistant_id: "agent", schedule: "0 0 1 1 *", input: {} })
@@ -33,4 +36,25 @@ test("a unit is idle when no run waits or executes, and tells when the first cro
   assert.ok(cron > 0)
   assert.equal(delayed.is_idle, true)
   assert.ok((delayed.next_due_ms ?? 0) > 3_000_000 && (delayed.next_due_ms ?? 0) <= 3_600_000)
+})
+
+test("a run that is pinned to a revision without servers does not keep the deployment awake, and stays in the queue", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "next" })
+  const token = { "x-superstep-unit": "sesame" }
+  const isIdle = async () =>
+    ((await http.send("GET", "/internal/idle", undefined, token)).json as { is_idle: boolean }).is_idle
+  await http.send("POST", "/internal/activate", undefined, token)
+  const { thread_id: threadId } = (await http.send("POST", "/threads", {}, token)).json as { thread_id: string }
+  await db.run(sql`update threads set revision_id = 'old' where thread_id = ${threadId}`)
+
+  await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {} }, token)
+
+  assert.equal(await isIdle(), true)
+  const old = { serverId: randomUUID(), revisionId: "old" }
+  await putServer(db, old, { freeSlots: 0, freeSoloSlots: 0 })
+  assert.equal(await isIdle(), false)
+  await removeServer(db, old.serverId)
+  assert.equal(await isIdle(), true)
+  assert.deepEqual(await db.rows(sql`select status from runs`), [{ status: "pending" }])
 })

@@ -5,7 +5,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { startTestHttp } from "../testing/test-http.js"
 import { migrations, testPoolSize } from "../testing/test-server.js"
 
-test("a unit says that it lives while its database is too busy for its status", async () => {
+test("a unit passes its liveness check while its database is too busy for its status", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "r1" })
   const ask = (path: string) => http.send("GET", path, undefined, { "x-superstep-unit": "sesame" })

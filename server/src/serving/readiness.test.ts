@@ -9,20 +9,38 @@ import { Readiness } from "./readiness.js"
 
 const stays = new AbortController().signal
 
-test("a request that arrives while graphs load is answered once they are loaded", async () => {
+test("a request that arrives while graphs load gets its reply when they are loaded", async () => {
   await using db = await freshDatabase({ migrations })
   const readiness = new Readiness()
   await using http = await startTestHttp(db, { readiness })
 
   const created = http.send("POST", "/threads", {})
-  await until(() => readiness.held === 1, { what: "the request waits" })
+  await until(() => readiness.held === 1, { what: "the request to wait" })
   readiness.markReady()
 
   assert.equal((await created).status, 200)
   assert.equal(readiness.held, 0)
 })
 
-test("/ok is 503 until runs can start, and tells before that whether the process lives", async () => {
+test("the status of a unit that starts comes when it is ready, or after the time that the caller waits", async () => {
+  await using db = await freshDatabase({ migrations })
+  const readiness = new Readiness()
+  await using http = await startTestHttp(db, { readiness, unitToken: "sesame" })
+  const isReady = async (query: string) => {
+    const { json } = await http.send("GET", `/internal/status${query}`, undefined, { "x-superstep-unit": "sesame" })
+    return (json as { ready: boolean }).ready
+  }
+
+  const early = [await isReady(""), await isReady("?wait_ms=1"), await isReady("?wait_ms=soon")]
+  const waiting = isReady("?wait_ms=60000")
+  await until(() => readiness.held === 1, { what: "the request to wait" })
+  readiness.markReady()
+
+  assert.deepEqual(early, [false, false, false])
+  assert.deepEqual([await waiting, await isReady("?wait_ms=60000"), readiness.held], [true, true, 0])
+})
+
+test("/ok is 503 until runs can start, and with live=1 it is 200 before that", async () => {
   await using db = await freshDatabase({ migrations })
   const readiness = new Readiness()
   await using http = await startTestHttp(db, { readiness })
@@ -36,7 +54,7 @@ test("/ok is 503 until runs can start, and tells before that whether the process
   assert.deepEqual(ready, [200, 200, 200])
 })
 
-test("a request waits for a bounded time, and a bounded number of them wait", async () => {
+test("the waiting time and the number of waiting requests are limited", async () => {
   const short = new Readiness({ holdMs: 1 })
   const full = new Readiness({ maxHeld: 1 })
   const first = full.untilReady(stays)
@@ -49,7 +67,7 @@ test("a request waits for a bounded time, and a bounded number of them wait", as
   await first
 })
 
-test("a caller that leaves waits no more", async () => {
+test("a request whose client disconnects stops waiting", async () => {
   await using db = await freshDatabase({ migrations })
   const readiness = new Readiness()
   await using http = await startTestHttp(db, { readiness })
@@ -60,6 +78,6 @@ test("a caller that leaves waits no more", async () => {
   leaving.abort()
 
   await assert.rejects(asked, { name: "AbortError" })
-  await until(() => readiness.held === 0, { what: "its place is free" })
+  await until(() => readiness.held === 0, { what: "its slot to be free" })
   readiness.markReady()
 })

@@ -1,82 +1,86 @@
-/** What the control plane asks a unit: its state, and to take over (protocol/unit). Not part of the public API. */
+/** Routes of a unit for the control plane: its state, activation and pins (protocol/unit). Not part of the public API. */
 import type { Database } from "@superstep/toolkit/db/database"
-import { Forbidden } from "@superstep/toolkit/errors/errors"
+import { Forbidden, InvalidInput } from "@superstep/toolkit/errors/errors"
+import { parseJsonBody } from "@superstep/toolkit/http/body"
+import { problemsOf } from "@superstep/toolkit/http/problems"
 import type { Api } from "@superstep/toolkit/http/route"
 import type { MiddlewareHandler } from "hono"
+import { z } from "zod"
 import type { GraphDefaults } from "../assistants/assistant.js"
-import { insertSystemAssistants } from "../assistants/queries.js"
-import type { RunStreams } from "../events/run-streams.js"
+import type { Streams } from "../events/streams.js"
 import type { Gate } from "../gate/gate.js"
-import { type CrossOrigin, toldCrossOrigin } from "../http/cross-origin.js"
 import type { Executor } from "../runs/executor.js"
-import { type DefaultTtl, setDefaultTtl } from "../threads/sweep-queries.js"
+import type { DefaultTtl } from "../threads/sweep-queries.js"
 import type { Workers } from "../workers/port.js"
-import type { ProjectCrashes } from "../workers/project-crashes.js"
-import { idleness, isServing, setServingRevision } from "./queries.js"
+import { type ActivationRequest, activate, activationRequest, unpin } from "./activation.js"
+import { findOrphans } from "./orphans.js"
+import { findPins, findTraffic, idleness } from "./queries.js"
 import type { Readiness } from "./readiness.js"
+import { statusReader } from "./status.js"
+import { bodyOf, type StreamedStatus, statusLines } from "./status-stream.js"
 
-export interface Unit {
+export interface Unit extends StreamedStatus {
+  readonly readiness: Readiness
   readonly db: Database
   readonly workers: Workers
   readonly gate: Gate
-  readonly crashes: ProjectCrashes
   readonly executor: Executor
-  readonly streams: RunStreams
-  readonly revisionId: string | null
+  readonly streams: Streams
   readonly graphDefaults: Readonly<Record<string, GraphDefaults>>
-  /** What threads get that name no time of their own; undefined: they stay. */
+  /** The time to live of new threads without their own; undefined: they never expire. */
   readonly defaultTtl: DefaultTtl | undefined
-  readonly readiness: Readiness
-  /** What web pages of other origins are told. */
-  readonly crossOrigin: CrossOrigin
+  /** Aborted when the server stops. */
+  readonly stopping: AbortSignal
 }
 
+// A caller that waits for a start is answered at its end. One that asks wrongly gets the present state.
+const statusQuery = z.object({
+  wait_ms: z.coerce.number().int().min(0).max(60_000).catch(0),
+  watch: z.coerce.number().int().min(100).max(60_000).optional().catch(undefined),
+})
+
 export function addUnitRoutes(app: Api, unit: Unit): void {
-  const { db, workers, gate, crashes, executor, streams, revisionId, readiness, crossOrigin } = unit
+  const { db, executor, streams, revisionId, readiness, stopping } = unit
+  const status = statusReader(unit)
   app.use("/internal/*", onlyFromOutside)
   app.get("/internal/status", async (c) => {
-    const { graphs, failed } = workers.report()
-    const refused = [...failed, ...gate.failures()]
-    return c.json({
-      revision_id: revisionId,
-      pid: process.pid,
-      ready: readiness.isReady,
-      graphs,
-      failed: refused.map(({ graphId, message }) => ({ graph_id: graphId, message })),
-      serving: await isServing(db, revisionId),
-      running_runs: executor.running,
-      open_streams: streams.openStreams,
-      worker_crashes: crashes.report(),
-      cross_origin: toldCrossOrigin(crossOrigin),
-    })
+    const { wait_ms: waitMs, watch: heartbeatMs } = statusQuery.parse(c.req.query())
+    if (heartbeatMs === undefined) {
+      await readiness.waitReady(waitMs, c.req.raw.signal)
+      return c.json(await status(await findTraffic(db)))
+    }
+    const left = new AbortController()
+    const leave = () => left.abort()
+    stopping.addEventListener("abort", leave, { signal: left.signal })
+    const body = await bodyOf(statusLines(unit, heartbeatMs, left.signal), leave)
+    return new Response(body, { headers: { "content-type": "application/x-ndjson" } })
   })
   app.get("/internal/live", () => new Response(null, { status: 204 }))
   app.get("/internal/idle", async (c) => {
-    const { is_idle: isIdle, next_due_ms } = await idleness(db)
+    const { is_idle: isIdle, next_due_ms } = await idleness(db, revisionId)
     return c.json({ is_idle: isIdle && executor.running === 0 && streams.openStreams === 0, next_due_ms })
   })
-  app.post("/internal/activate", async () => {
-    await activate(unit)
+  app.get("/internal/pins/:revision_id", async (c) => c.json(await findPins(db, c.req.param("revision_id"))))
+  app.delete("/internal/pins/:revision_id", async (c) => {
+    await unpin(db, c.req.param("revision_id"))
+    return new Response(null, { status: 204 })
+  })
+  app.get("/internal/orphans", async (c) => c.json(await findOrphans(unit)))
+  app.post("/internal/activate", async (c) => {
+    await activate(unit, parseActivation(await c.req.text()))
     return new Response(null, { status: 204 })
   })
 }
 
-/** User code may call every route but these: no revision activates itself, and no app passes a request on to here. */
+function parseActivation(text: string): ActivationRequest {
+  const body = parseJsonBody(text)
+  const parsed = activationRequest.safeParse(body)
+  if (!parsed.success) throw new InvalidInput(problemsOf(parsed.error.issues, body, ["body"]))
+  return parsed.data
+}
+
+/** Rejects requests of user code, so that no revision activates itself and no app forwards requests to these routes. */
 const onlyFromOutside: MiddlewareHandler = async (c, next) => {
   if (c.get("origin").from !== "outside") throw new Forbidden("only the control plane may call this")
   await next()
-}
-
-type Activation = Pick<Unit, "db" | "workers" | "revisionId" | "graphDefaults" | "defaultTtl">
-
-/**
- * From now on this revision claims runs, its graphs have their assistants, and new threads get its time. A revision that
- * never comes here changes none of these. Idempotent.
- */
-export async function activate({ db, workers, revisionId, graphDefaults, defaultTtl }: Activation): Promise<void> {
-  await insertSystemAssistants(db, workers.report().graphs, graphDefaults)
-  await db.transaction(async (tx) => {
-    await setDefaultTtl(tx, defaultTtl)
-    if (revisionId !== null) await setServingRevision(tx, revisionId)
-  })
 }

@@ -1,4 +1,4 @@
-/** What the project's rules let a caller do with items (agent-server-api §9, §12.3). */
+/** Access rules for items (agent-server-api §9, §12.3). */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Forbidden, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
@@ -11,13 +11,13 @@ import { newItem } from "./schema.js"
 import type { Store } from "./store-settings.js"
 import { storeOf } from "./testing/store-of.js"
 
-/** A caller whose rule adds a filter to everything. */
+/** A caller whose rule adds a filter to every request. */
 const onlySeeing = (filter: MetadataFilter): Caller => ({
   user: undefined,
   authorize: async (_event, value) => ({ value, filter }),
 })
 
-/** A caller whose rule changes what is asked. */
+/** A caller whose rule changes the request. */
 const rewriting = (change: (value: { readonly namespace?: unknown }) => object): Caller => ({
   user: undefined,
   authorize: async (_event, value) => ({ value: change(value) as typeof value, filter: undefined }),
@@ -55,7 +55,7 @@ test("a caller sees, changes and deletes only items that its filter matches", as
   assert.deepEqual(await search(store, anyone), ["b"])
 })
 
-test("a filter also sees the item's place", async () => {
+test("a filter may use the item's namespace and key", async () => {
   await using db = await freshDatabase({ migrations })
   const store = storeOf(db)
   const below = onlySeeing({ namespace: { $contains: "ann" } })
@@ -70,7 +70,7 @@ test("a filter also sees the item's place", async () => {
   await deleteItem(store, oneKey, at("k", ["users", "nobody"]))
 })
 
-test("two callers that put at the same place at once do not overwrite each other", async () => {
+test("two callers that put the same key at once do not overwrite each other's items", async () => {
   await using db = await freshDatabase({ migrations })
   const store = storeOf(db)
 
@@ -87,7 +87,7 @@ test("two callers that put at the same place at once do not overwrite each other
   }
 })
 
-test("a rule may move what is asked to another namespace, which is checked as a request's is", async () => {
+test("a rule may change the namespace, which is validated like that of a request", async () => {
   await using db = await freshDatabase({ migrations })
   const store = storeOf(db)
   const own = rewriting((value) => ({

@@ -1,4 +1,4 @@
-/** A batch of store operations, as LangGraph's `BaseStore.batch` defines it. Graphs ask so; no access rule is asked. */
+/** A batch of store operations, as LangGraph's `BaseStore.batch` defines it. Graphs call it; no access rules apply. */
 import type { Fence } from "../workers/fence.js"
 import { type NamespaceSearch, type Put, renderItem, type Search, toPlace } from "./item.js"
 import { findItem, listNamespaces, putItems, searchItems } from "./queries.js"
@@ -16,12 +16,12 @@ export type Operation =
   | { readonly op: "list_namespaces"; readonly search: NamespaceSearch }
 
 /**
- * Executes the operations in order; neighbouring puts travel together, of several for one key the last counts. Each write
- * is fenced by itself (S1).
- * @returns a result for each: an item or null, items, null, namespaces; for `toJsonText`
+ * Executes the operations in order. Consecutive puts are written together; the last put for a key wins. Each write is
+ * fenced (S1).
+ * @returns one result for each operation: an item or null, items, null, namespaces; for `toJsonText`
  * @throws ClaimLost        and no later operation was executed
  * @throws InvalidInput
- * @throws EmbeddingFailed  and none of its neighbouring puts was executed
+ * @throws EmbeddingFailed  and none of the puts written together with it was executed
  */
 export async function executeBatch(
   store: Store,
@@ -44,7 +44,7 @@ export async function executeBatch(
   return results
 }
 
-/** What the project says of a put that does not say itself. */
+/** Gives a put without a `ttl` the project's default. */
 export const withDefaultTtl = ({ ttl }: Pick<Store, "ttl">, put: Put): Put => ({
   ...put,
   ttl: put.ttl === undefined ? ttl.defaultMinutes : put.ttl,

@@ -10,7 +10,7 @@ import type { Store } from "./store-settings.js"
 export const storeCalls = (store: Store): CallHandlers => ({
   "store.batch": async (fields, [operations]) => {
     const batch = parseFields(operationList, jsonOf(operations))
-    // A question about a thread reads without a run.
+    // Reading a thread's state outside a run may read from the store without a claim.
     const fence = batch.some(({ op }) => op === "put") ? fenceOf(fields) : undefined
     const results = await executeBatch(store, fence, batch)
     return { payload: [{ name: "results", data: toJsonText(results) }] }

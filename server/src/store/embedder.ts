@@ -1,11 +1,11 @@
-/** Asks the project's embedding, which runs in a worker as all of the user's code does. */
+/** Calls the project's embedding, which runs in a worker like all of the user's code. */
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { z } from "zod"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import type { Workers } from "../workers/port.js"
 import type { Embed, StoreIndex } from "./store-settings.js"
 
-/** The embedding did not give what was asked for, so nothing was written or found. */
+/** The embedding failed or returned vectors of the wrong shape, so nothing was written or found. */
 export class EmbeddingFailed extends Conflict {
   constructor({ embed }: StoreIndex, why: string, options?: ErrorOptions) {
     super(`the embedding "${embed}" (store.index.embed of langgraph.json) failed: ${why}`, "embedding_failed")
@@ -13,14 +13,14 @@ export class EmbeddingFailed extends Conflict {
   }
 }
 
-/** @param workers  asked for each time, since the store exists before its workers do */
+/** @param workers  called each time, since the store is created before the workers */
 export const embedBy =
   (workers: () => Pick<Workers, "call">): Embed =>
   async (index, texts) => {
     if (texts.length === 0) return []
     const line = await ask(workers(), index, texts)
     const parsed = vectors.safeParse(JSON.parse(line))
-    if (!parsed.success) throw new EmbeddingFailed(index, "it did not give a list of vectors of numbers")
+    if (!parsed.success) throw new EmbeddingFailed(index, "it did not return a list of vectors of numbers")
     requireShape(index, texts.length, parsed.data)
     return parsed.data
   }
@@ -35,7 +35,7 @@ async function ask(workers: Pick<Workers, "call">, index: StoreIndex, texts: rea
   }
 }
 
-// The database keeps four bytes a number.
+// The database stores each number in four bytes.
 const vectors = z.array(z.array(z.number().min(-3.4e38).max(3.4e38)))
 
 function requireShape(index: StoreIndex, count: number, found: readonly (readonly number[])[]): void {

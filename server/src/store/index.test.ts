@@ -1,4 +1,4 @@
-/** Semantic search (S4), on the kind of vectors that this Postgres has. */
+/** Semantic search (S4), with the vector type that this Postgres supports. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -18,7 +18,7 @@ import { storeOf } from "./testing/store-of.js"
 
 const index = { embed: "./embed.ts:embed", dims, fields: ["text"] }
 
-/** A store whose embedding is a bag of words; `asked` are the texts of each question. */
+/** A store whose embedding is a bag of words; `asked` has the texts of each call. */
 function indexed(db: Database, over: Partial<Store> = {}) {
   const asked: string[][] = []
   const embed: Store["embed"] = async (_index, texts) => {
@@ -56,7 +56,7 @@ test("a query gives the nearest items first, with their scores", async () => {
   assert.deepEqual(keysOf(await search(store, "dogs", { namespace: ["other"] })), [])
 })
 
-test("an item is as near as its nearest text, and a put may name its texts", async () => {
+test("an item's score is that of its nearest text, and a put may select the texts", async () => {
   await using db = await freshDatabase({ migrations })
   const { store, asked } = indexed(db, { index: { ...index, fields: ["title", "parts[*].text"] } })
   await put(store, "long", { title: "misc", parts: [{ text: "about whales" }, { text: "about tea" }, { text: " " }] })
@@ -79,7 +79,7 @@ test("an item is as near as its nearest text, and a put may name its texts", asy
   assert.deepEqual(asked[0], ["misc", "about whales", "about tea"])
 })
 
-test("a graph's put names its texts as a client's does, and its search is by meaning", async () => {
+test("a graph's put may select texts like a client's, and its search is semantic", async () => {
   await using db = await freshDatabase({ migrations })
   const { store } = indexed(db)
   const namespace = ["notes"]
@@ -99,7 +99,7 @@ test("a graph's put names its texts as a client's does, and its search is by mea
   )
 })
 
-test("vectors are those of the value that is there, whoever changed it", async () => {
+test("vectors belong to the current value, whoever changed it", async () => {
   await using db = await freshDatabase({ migrations })
   const { store } = indexed(db)
   const count = async () => (await db.row<{ n: number }>(sql`select count(*) as n from store_vectors`))?.n
@@ -119,7 +119,7 @@ test("vectors are those of the value that is there, whoever changed it", async (
   assert.deepEqual([afterAnotherTool, afterNoIndex, await count()], [0, 0, 0])
 })
 
-test("an embedding that fails or gives the wrong vectors fails the put, and nothing is changed", async () => {
+test("an embedding that fails or gives the wrong vectors fails the put and changes nothing", async () => {
   await using db = await freshDatabase({ migrations })
   await put(indexed(db).store, "a", { text: "before" })
   const failing = (answer: () => unknown) =>
@@ -138,8 +138,8 @@ test("an embedding that fails or gives the wrong vectors fails the put, and noth
     ],
     [() => [[1, 2]], /it gave 2 numbers where store\.index\.dims says 64/],
     [() => [], /it gave 0 vectors for 1 texts/],
-    [() => "vectors", /did not give a list of vectors/],
-    [() => [[1e300]], /did not give a list of vectors/],
+    [() => "vectors", /did not return a list of vectors/],
+    [() => [[1e300]], /did not return a list of vectors/],
   ]
 
   for (const [answer, message] of cases) {
@@ -155,7 +155,7 @@ test("an embedding that fails or gives the wrong vectors fails the put, and noth
   assert.deepEqual([item?.value, item?.score], ['{"text":"before"}', 1])
 })
 
-test("vectors of another embedding, of another length, are not compared", async () => {
+test("vectors of another length, from another embedding, are not compared", async () => {
   await using db = await freshDatabase({ migrations })
   await put(indexed(db).store, "old", { text: "tea" })
   const short = storeOf(db, { index: { ...index, dims: 2 }, embed: async (_, texts) => texts.map(() => [1, 0]) })
@@ -165,7 +165,7 @@ test("vectors of another embedding, of another length, are not compared", async 
   assert.deepEqual(keysOf(await search(short, "tea")), ["new"])
 })
 
-test("a value with more texts than one question may have is refused", async () => {
+test("a value with more texts than one embedding call allows is rejected", async () => {
   await using db = await freshDatabase({ migrations })
   const { store } = indexed(db, { index: { ...index, fields: ["list[*]"] } })
 

@@ -1,4 +1,4 @@
-/** Long-term memory: a value under a namespace and a key, and the questions one may ask of it. Pure. */
+/** Long-term memory: a value under a namespace and a key, and how it can be searched. Pure. */
 import { isPlainText } from "@superstep/toolkit/db/text"
 import { InvalidInput, Refused } from "@superstep/toolkit/errors/errors"
 import { RawJson } from "@superstep/toolkit/http/json"
@@ -12,43 +12,43 @@ export interface Item {
   readonly value: string
   readonly createdAt: Date
   readonly updatedAt: Date
-  /** How near it is to the query, from 1 to -1; undefined when there was none. */
+  /** Similarity to the query, from 1 to -1; undefined without a query. */
   readonly score?: number | undefined
 }
 
-/** Puts a value; null deletes. */
+/** Puts a value; the value null deletes the item. */
 export interface Put {
   readonly namespace: Namespace
   readonly key: string
   /** JSON text of an object. */
   readonly value: string | null
-  /** Minutes until the item is gone; null: it stays; undefined: what the project says. */
+  /** Minutes until the item expires; null: never; undefined: the project's default. */
   readonly ttl?: number | null | undefined
-  /** Paths of the texts that are embedded; false: none; undefined: what the project says. */
+  /** Paths of the texts to embed; false: none; undefined: the project's default. */
   readonly index?: false | readonly string[] | undefined
 }
 
 export interface Search {
   readonly namespacePrefix: Namespace
-  /** By key of the value: what it equals, or an object of operators such as `{"$gt": 3}`. */
+  /** For each key of the value: the value it must equal, or an object of operators such as `{"$gt": 3}`. */
   readonly filter?: Readonly<Record<string, unknown>> | undefined
-  /** Gives the items nearest in meaning first, where the project has an index (S4). */
+  /** Returns the items nearest in meaning first, if the project has an index (S4). */
   readonly query?: string | undefined
   readonly limit: number
   readonly offset: number
-  /** Whether the time of what is found begins anew; undefined: what the project says. */
+  /** Whether finding an item restarts its time to live; undefined: the project's default. */
   readonly refreshTtl?: boolean | undefined
 }
 
 export interface MatchCondition {
   readonly matchType: "prefix" | "suffix"
-  /** Labels; `*` stands for any one of them. */
+  /** Labels; `*` matches any one label. */
   readonly path: Namespace
 }
 
 export interface NamespaceSearch {
   readonly matchConditions: readonly MatchCondition[]
-  /** Longer namespaces are cut to so many labels, and listed once. */
+  /** Longer namespaces are shortened to this many labels, and listed once. */
   readonly maxDepth?: number | undefined
   readonly limit: number
   readonly offset: number
@@ -67,8 +67,8 @@ export const renderItem = (item: Item) => ({
 const isLabel = (label: string): boolean => label !== "" && !label.includes(".") && isPlainText(label)
 
 /**
- * The namespace as the database keeps it: labels joined by dots.
- * @throws InvalidInput  for an empty label or one with a dot (text as in LangGraph Platform, agent-server-api §9)
+ * The namespace as the database stores it: labels joined by dots.
+ * @throws InvalidInput  for an empty label or one with a dot (message as in LangGraph Platform, agent-server-api §9)
  */
 export function toPrefix(namespace: Namespace, field = "namespace"): string {
   if (namespace.every(isLabel)) return namespace.join(".")
@@ -79,8 +79,8 @@ export function toPrefix(namespace: Namespace, field = "namespace"): string {
 /** The namespace of a stored prefix. */
 export const fromPrefix = (prefix: string): Namespace => prefix.split(".")
 
-// Postgres refuses a key of an index above 2704 bytes; the path of a vector's text comes on top.
-const mostPlaceBytes = 1800
+// Postgres rejects an index key above 2704 bytes; the key of a vector also contains the path of its text.
+const maxPlaceBytes = 1800
 
 /**
  * An item's place: a namespace with at least one label, and a key.
@@ -91,8 +91,8 @@ export function toPlace({ namespace, key }: { namespace: Namespace; key: string 
   if (namespace.length === 0) throw new Refused("Namespace is required", "namespace_required")
   const prefix = toPrefix(namespace)
   if (!isPlainText(key)) throw invalid(["key"], "expected text without U+0000 and without half surrogate pairs")
-  if (Buffer.byteLength(prefix) + Buffer.byteLength(key) > mostPlaceBytes) {
-    throw invalid(["key"], `expected a namespace and a key of at most ${mostPlaceBytes} bytes together`)
+  if (Buffer.byteLength(prefix) + Buffer.byteLength(key) > maxPlaceBytes) {
+    throw invalid(["key"], `expected a namespace and a key of at most ${maxPlaceBytes} bytes together`)
   }
   return { prefix, key }
 }
@@ -100,10 +100,10 @@ export function toPlace({ namespace, key }: { namespace: Namespace; key: string 
 const invalid = (path: readonly string[], message: string): InvalidInput =>
   new InvalidInput([{ path: ["body", ...path], message, type: "value_error" }])
 
-/** A regular expression that the prefixes of matching namespaces satisfy. @throws InvalidInput  for a label that cannot be */
+/** A regular expression that matches the prefixes of matching namespaces. @throws InvalidInput  for an impossible label */
 export function namespacePattern({ matchType, path }: MatchCondition): string {
-  if (Buffer.byteLength(toPrefix(path, matchType)) > mostPlaceBytes) {
-    throw invalid([matchType], `expected at most ${mostPlaceBytes} bytes, since no namespace is longer`)
+  if (Buffer.byteLength(toPrefix(path, matchType)) > maxPlaceBytes) {
+    throw invalid([matchType], `expected at most ${maxPlaceBytes} bytes, since no namespace is longer`)
   }
   const labels = path.map((label) => (label === "*" ? "[^.]+" : escapeRegExp(label))).join("\\.")
   return matchType === "prefix" ? `^${labels}(\\.|$)` : `(^|\\.)${labels}$`
@@ -121,8 +121,8 @@ export interface Condition {
   readonly value: string
 }
 
-// Each is a part of the statement, and of its plan that every connection keeps.
-const mostConditions = 50
+// Each condition makes the statement longer, and its plan, which every connection caches.
+const maxConditions = 50
 
 /**
  * Reads a filter: every condition must hold.
@@ -130,8 +130,8 @@ const mostConditions = 50
  */
 export function conditionsOf(filter: Readonly<Record<string, unknown>>): Condition[] {
   const conditions = Object.entries(filter).flatMap(([name, expected]) => conditionsOn(name, expected))
-  if (conditions.length <= mostConditions) return conditions
-  throw invalid(["filter"], `expected at most ${mostConditions} conditions`)
+  if (conditions.length <= maxConditions) return conditions
+  throw invalid(["filter"], `expected at most ${maxConditions} conditions`)
 }
 
 function conditionsOn(name: string, expected: unknown): Condition[] {
@@ -144,7 +144,7 @@ function conditionsOn(name: string, expected: unknown): Condition[] {
   }))
 }
 
-// As `toJsonbText` changes the keys of values.
+// The same replacement that `toJsonbText` makes in the keys of values.
 const toJsonbKey = (name: string): string => name.replace(/\0|\p{Surrogate}/gu, "\ufffd")
 
 const json = (value: unknown): string => JSON.stringify(value) ?? "null"

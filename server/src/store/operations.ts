@@ -1,4 +1,4 @@
-/** What clients do with the store: each asks the caller's rules once, and sees what they let it see (agent-server-api §9). */
+/** Store operations of clients. Each applies the access rules once and is limited to items that they allow (agent-server-api §9). */
 import { Forbidden, InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
 import { problemsOf } from "@superstep/toolkit/http/problems"
 import type { z } from "zod"
@@ -19,7 +19,7 @@ import { askedItem, askedNamespaces, askedPut, askedSearch } from "./schema.js"
 import type { Store } from "./store-settings.js"
 import { vectorOfQuery, vectorsOfPuts } from "./vectors.js"
 
-/** What a rule makes of a request is checked as the request was. */
+/** A rule may change the request, so the result is validated like the request itself. */
 async function authorized<S extends z.ZodType<object>>(caller: Caller, event: AccessEvent, schema: S, asked: object) {
   const { value, filter } = await caller.authorize(event, asked)
   const parsed = schema.safeParse(value)
@@ -27,14 +27,14 @@ async function authorized<S extends z.ZodType<object>>(caller: Caller, event: Ac
   return { value: parsed.data as z.output<S>, filter }
 }
 
-// The words of the reference servers (agent-server-api §9).
+// The messages of the reference servers (agent-server-api §9).
 const notFound = () => new NotFound("Item not found")
 const forbidden = () => new Forbidden("Not authorized")
 
 /**
- * Puts an item in the place of one that is there.
- * @throws NotFound         there is one that the caller may not see
- * @throws Forbidden        the caller could not see what it put
+ * Puts an item, replacing an existing one.
+ * @throws NotFound         the existing item is one that the caller may not see
+ * @throws Forbidden        the caller would not be allowed to see the new item
  * @throws EmbeddingFailed  and nothing was changed
  */
 export async function putItem(store: Store, caller: Caller, asked: z.output<typeof askedPut>): Promise<void> {
@@ -52,8 +52,8 @@ export async function putItem(store: Store, caller: Caller, asked: z.output<type
 }
 
 /**
- * @returns null when there is none
- * @throws NotFound  there is one that the caller may not see
+ * @returns null when there is no such item
+ * @throws NotFound  the caller may not see the item
  */
 export async function getItem(store: Store, caller: Caller, asked: z.output<typeof askedItem>): Promise<Item | null> {
   const { value, filter } = await authorized(caller, "store:get", askedItem, asked)
@@ -66,9 +66,9 @@ export async function getItem(store: Store, caller: Caller, asked: z.output<type
 }
 
 /**
- * Deletes an item if there is one.
- * @throws NotFound   there is one that the caller may not see
- * @throws Forbidden  there is none, and the caller would not have seen it
+ * Deletes an item if it exists.
+ * @throws NotFound   the caller may not see the item
+ * @throws Forbidden  the item does not exist, and the caller would not be allowed to see it
  */
 export async function deleteItem(store: Store, caller: Caller, asked: z.output<typeof askedItem>): Promise<void> {
   const { value, filter } = await authorized(caller, "store:delete", askedItem, asked)

@@ -30,14 +30,14 @@ interface ItemRow {
   readonly score: number | null
 }
 
-/** Where an item is, as the database names it. */
+/** An item's place, in the database's form. */
 export type Place = ReturnType<typeof toPlace>
 
 const itemColumns = sql`s.prefix, s.key, coalesce(s.exact_value, s.value::json) as value, s.created_at, s.updated_at`
 const isThere = sql`(s.expires_at is null or s.expires_at > now())`
 const isAt = ({ prefix, key }: Place): Sql => sql`s.prefix = ${prefix} and s.key = ${key}`
 
-/** What a rule's filter looks at: the value with the item's place (agent-server-api §12.3). */
+/** What a rule's filter is matched against: the value together with the item's place (agent-server-api §12.3). */
 const accessible = (value: Sql, prefix: Sql, key: Sql): Sql =>
   sql`(${value} || jsonb_build_object('namespace', string_to_array(${prefix}, '.'), 'key', ${key}))`
 const isVisible = (filter: MetadataFilter | undefined): Sql =>
@@ -53,13 +53,13 @@ const toItem = (row: ItemRow): Item => ({
 })
 
 export interface Reading {
-  /** Whether the time of what is found begins anew (S7). */
+  /** Whether finding an item restarts its time to live (S7). */
   readonly refreshTtl: boolean
-  /** What a rule lets the caller see. */
+  /** The caller may see only items that match. */
   readonly filter?: MetadataFilter | undefined
 }
 
-// Readers of the same items prolong them at the same time, each in its own order: one that is locked is left to the other.
+// Concurrent readers extend the same items in different orders. An item that is locked is skipped: its other reader extends it.
 const refreshed = sql`refreshed as (
   update store s set expires_at = now() + make_interval(secs => s.ttl_minutes * 60)
   where s.ttl_minutes is not null and (s.prefix, s.key) in (
@@ -76,7 +76,7 @@ export async function findItem(db: Db, place: Place, { refreshTtl, filter }: Rea
 }
 
 /**
- * Items below a namespace that satisfy the filter: the last changed first, or the nearest to a vector (S3, S4).
+ * Items below a namespace that match the filter: the last changed first, or the nearest to a vector first (S3, S4).
  * @param near  the query's vector as text
  */
 export async function searchItems(
@@ -101,7 +101,7 @@ export async function searchItems(
   return (await db.rows<ItemRow>(findAndRefresh(page, reading.refreshTtl, order))).map(toItem)
 }
 
-// Whole labels: ["a"] is not above ["ab"]. `like` with a constant beginning uses the index on prefix.
+// Compares whole labels: ["a"] does not contain ["ab"]. `like` with a constant start uses the index on prefix.
 const isBelow = (prefix: string): Sql =>
   prefix === "" ? sql`true` : sql`(s.prefix = ${prefix} or s.prefix like ${`${escapeLike(prefix)}.%`})`
 
@@ -116,7 +116,7 @@ const operators: Record<Comparison, Sql> = {
   $lte: sql`<=`,
 }
 
-// Order means something only between values of one type: without the test, jsonb puts every number below every text.
+// Only values of one type can be ordered: without the type test, jsonb would sort every number after every text.
 function toSql({ key, comparison, value }: Condition): Sql {
   const expected = toJsonbText(value)
   const compared = sql`s.value -> ${key} ${operators[comparison]} ${expected}::jsonb`
@@ -124,17 +124,17 @@ function toSql({ key, comparison, value }: Condition): Sql {
   return sql`(jsonb_typeof(s.value -> ${key}) = jsonb_typeof(${expected}::jsonb) and ${compared})`
 }
 
-// More labels than any namespace has; it must fit into an integer of SQL.
+// More labels than any namespace has; it must fit into an SQL integer.
 const anyDepth = 1_000_000
 
-/** Namespaces that hold an item that the caller may see, in order (S5). */
+/** Namespaces with an item that the caller may see, in order (S5). */
 export async function listNamespaces(
   db: Db,
   search: NamespaceSearch,
   filter: MetadataFilter | undefined,
 ): Promise<Namespace[]> {
   const { matchConditions, maxDepth, limit, offset } = search
-  // A slice up to null is null; a slice may end behind the array.
+  // A slice with the bound null is null, so use a large bound; a slice may end after the array.
   const depth = Math.min(maxDepth ?? anyDepth, anyDepth)
   const patterns = matchConditions.filter(({ path }) => path.length > 0).map(namespacePattern)
   const rows = await db.rows<{ prefix: string }>(sql`
@@ -146,11 +146,11 @@ export async function listNamespaces(
 
 /**
  * Puts and deletes items in one round trip and one transaction (S1, S2).
- * @param fence    the claim that the write belongs to; undefined for a write of the API
- * @param puts     one for each key
- * @param vectors  of these items, which lose those they had; undefined without an index
+ * @param fence    the claim that the write belongs to; undefined for a write over the API
+ * @param puts     at most one for each key
+ * @param vectors  of these items, replacing their former vectors; undefined without an index
  * @throws ClaimLost     and nothing was written
- * @throws InvalidInput  for a namespace or key that cannot be
+ * @throws InvalidInput  for an impossible namespace or key
  */
 export async function putItems(
   db: Db,
@@ -169,7 +169,7 @@ export async function putItems(
   if (fence && !row?.held) throw new ClaimLost(fence.runId)
 }
 
-/** Deletes an item that the caller may see. @returns whether there was one */
+/** Deletes an item that the caller may see. @returns whether it existed */
 export async function deleteItem(db: Db, place: Place, filter: MetadataFilter | undefined): Promise<boolean> {
   return (await db.run(sql`delete from store s where ${isAt(place)} and ${isThere} and ${isVisible(filter)}`)) > 0
 }
@@ -186,8 +186,8 @@ export async function wouldBeVisible(db: Db, { prefix, key }: Place, value: stri
 }
 
 /**
- * Holds a place until the transaction ends, so that nobody else can put an item there.
- * @returns whether it is free or its item one that the caller may see
+ * Locks a place until the transaction ends, so that no other transaction can put an item there.
+ * @returns whether the place is free, or has an item that the caller may see
  */
 export async function holdPlace(tx: Db, place: Place, filter: MetadataFilter): Promise<boolean> {
   const { prefix, key } = place
@@ -198,7 +198,7 @@ export async function holdPlace(tx: Db, place: Place, filter: MetadataFilter): P
   return row?.free === true
 }
 
-/** Deletes some items whose time is over; another server that does so at once takes others. @returns how many */
+/** Deletes some expired items; a server that does so concurrently deletes others. @returns how many */
 export const deleteExpired = (db: Db, most: number): Promise<number> =>
   db.run(sql`delete from store where (prefix, key) in (
     select s.prefix, s.key from store s where s.expires_at <= now() limit ${most} for update skip locked)`)

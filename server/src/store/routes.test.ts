@@ -11,7 +11,7 @@ import { dims } from "./testing/bag-of-words.js"
 const place = { namespace: ["users", "ann"], key: "k" }
 const items = "/store/items"
 
-test("an item is put, got, changed, found, listed and deleted", async () => {
+test("items can be put, read, changed, searched, listed and deleted", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const get = async () => (await http.send("GET", `${items}?namespace=users.ann&key=k`)).json as Record<string, unknown>
@@ -36,7 +36,7 @@ test("an item is put, got, changed, found, listed and deleted", async () => {
   assert.deepEqual([await get(), (await http.send("GET", `${items}?namespace=none&key=k`)).text], [null, "null"])
 })
 
-test("requests that cannot be are refused in the reference's words, and change nothing", async () => {
+test("invalid requests are rejected with the reference server's messages, and change nothing", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const put = (over: object) => ["PUT", items, { ...place, value: {}, ...over }] as const
@@ -104,7 +104,7 @@ test("requests that cannot be are refused in the reference's words, and change n
   assert.equal((await db.row<{ n: number }>(sql`select count(*) as n from store`))?.n, 0)
 })
 
-test("odd texts in a search find what was put with them, or nothing", async () => {
+test("unusual texts in a search match items with the same text, or nothing", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const odd = { "a\u0000": "\ud800" }
@@ -120,7 +120,7 @@ test("odd texts in a search find what was put with them, or nothing", async () =
   assert.deepEqual(deep.json, { namespaces: [["users", "ann"]] })
 })
 
-test("an embedding that cannot be asked fails the put as a conflict", async () => {
+test("an unavailable embedding fails the put with a conflict", async () => {
   await using db = await freshDatabase({ migrations })
   const index = { embed: "./none.ts:embed", dims, fields: ["$"] }
   const call = async () => {
@@ -137,7 +137,7 @@ test("an embedding that cannot be asked fails the put as a conflict", async () =
   assert.equal(get.json, null)
 })
 
-test("a prefix or suffix that is longer than any namespace is refused", async () => {
+test("a prefix or suffix that is longer than any namespace is rejected", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   await http.send("PUT", "/store/items", { namespace: Array(100).fill("a"), key: "k", value: {} })

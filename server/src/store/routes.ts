@@ -96,7 +96,7 @@ function addItemRoutes(api: Api, store: Store): void {
       summary: "Delete an item",
       tags,
       body: itemToDelete,
-      responses: { 204: { description: "There is no such item any more" }, ...invalid },
+      responses: { 204: { description: "The item does not exist any more" }, ...invalid },
     },
     async ({ c, body: { namespace, key } }) => {
       await deleteItem(store, callerOf(c), { namespace: namespace ?? [], key })

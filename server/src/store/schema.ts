@@ -1,15 +1,15 @@
-/** What a request and a reply about the store look like (agent-server-api §2.10, §9). */
+/** Schemas of requests and responses about the store (agent-server-api §2.10, §9). */
 import { isPlainText } from "@superstep/toolkit/db/text"
 import { z } from "zod"
 import { plainText, queryFlag } from "../http/parameters.js"
 
 const namespace = z.array(z.string())
 
-// Two thousand years; Postgres counts further, but not as far as JSON.
-const mostMinutes = 1e9
-export const ttl = z.number().positive().max(mostMinutes)
+// About 1900 years. Postgres' timestamps go further, but not as far as a JSON number.
+const maxMinutes = 1e9
+export const ttl = z.number().positive().max(maxMinutes)
 
-// A path is a part of the key of each vector. `$` alone is the whole value.
+// A path is part of the key of each vector. `$` alone is the whole value.
 const fieldPath = z.string().min(1).max(200).refine(isPlainText, "expected text without U+0000")
 export const index = z.union([z.literal(false), z.array(fieldPath).max(50)], {
   error: "expected false, or a list of at most 50 paths",
@@ -41,7 +41,7 @@ export const newItem = z.object({
   ttl: ttl.nullish(),
 })
 
-// SDKs join labels by dots; the official document also allows the key once for each label.
+// SDKs join labels by dots; the official OpenAPI document also allows to repeat the parameter for each label.
 export const itemQuery = z.object({
   namespace: z
     .union([z.string(), z.array(z.string())])
@@ -71,7 +71,7 @@ export const namespaceSearch = z.object({
   ...page(100),
 })
 
-// What access rules are asked about and may change (agent-server-api §12.3).
+// The values that access rules get and may change (agent-server-api §12.3).
 export const askedPut = newItem
 export const askedItem = z.object({ namespace, key: plainText, ...refresh })
 export const askedSearch = z.object({

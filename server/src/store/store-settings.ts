@@ -1,13 +1,13 @@
-/** What a project says about its store (`store` of langgraph.json, agent-server-api §17). */
+/** A project's store settings (`store` of langgraph.json, agent-server-api §17). */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Project } from "../project/langgraph-config.js"
 
 export interface StoreTtl {
-  /** Minutes of an item that was put without saying; undefined: it stays. */
+  /** Minutes until an item expires that was put without a `ttl`; undefined: never. */
   readonly defaultMinutes: number | undefined
-  /** Whether reading an item lets its time begin anew. */
+  /** Whether reading an item restarts its time to live. */
   readonly refreshOnRead: boolean
-  /** Undefined: nothing is swept. Items whose time is over are not found all the same. */
+  /** Minutes between sweeps. Undefined: no sweeps; expired items are still not found. */
   readonly sweepMinutes: number | undefined
 }
 
@@ -15,16 +15,16 @@ export interface StoreTtl {
 export interface StoreIndex {
   /** `file:function` or `provider:model`. */
   readonly embed: string
-  /** Length of every vector. */
+  /** Number of dimensions of every vector. */
   readonly dims: number
-  /** Paths of the texts that are embedded, unless a put names others. */
+  /** Paths of the texts to embed, unless a put names others. */
   readonly fields: readonly string[]
 }
 
 /** Makes vectors. @throws EmbeddingFailed */
 export type Embed = (index: StoreIndex, texts: readonly string[]) => Promise<readonly (readonly number[])[]>
 
-/** What the operations stand on. */
+/** What the operations need. */
 export interface Store {
   readonly db: Database
   readonly ttl: StoreTtl

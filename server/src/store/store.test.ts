@@ -7,13 +7,14 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { officialUri, untilOfficialLeft } from "../testing/official-sessions.js"
 import { ClaimLost } from "../workers/fence.js"
 import { storeCalls } from "./calls.js"
 import { storeOf } from "./testing/store-of.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
-/** What a worker asks for, under the claim of a run unless told. */
+/** Sends a worker's batch, under the claim of a new run unless `fence` is given. */
 async function batch(db: Database, operations: object[], fence?: { run_id?: string; claim_id?: string }) {
   const fields = fence ?? (await addRunningRun(db))
   const reply = await storeCalls(storeOf(db))["store.batch"]?.(fields, [Buffer.from(JSON.stringify(operations))])
@@ -46,7 +47,7 @@ const search = (prefix: string[], over = {}) => ({
 })
 const keysOf = (items: { key: string }[]) => items.map(({ key }) => key).sort()
 
-test("a batch reads what it wrote before", async () => {
+test("a batch reads its own earlier writes", async () => {
   await using db = await freshDatabase({ migrations })
   const at = ["users", "u1"]
 
@@ -65,7 +66,7 @@ test("a batch reads what it wrote before", async () => {
   assert.match(results[3].created_at, /^\d{4}-\d\d-\d\dT/)
 })
 
-test("batches that take away what others put wait for each other, and none fails", async () => {
+test("concurrent batches that delete each other's items wait for each other, and none fails", async () => {
   await using db = await freshDatabase({ migrations })
   const fence = await addRunningRun(db)
   const [a, b] = [put(["both"], "a", { n: 1 }), put(["both"], "b", { n: 1 })]
@@ -92,7 +93,7 @@ test("S1: a put of a lost claim writes nothing", async () => {
   assert.deepEqual(await batch(db, [get(["a"], "k")]), [null])
 })
 
-test("S1: a worker's put names a claim, reading needs none", async () => {
+test("S1: a worker's put requires a claim, a read does not", async () => {
   await using db = await freshDatabase({ migrations })
 
   for (const fence of [{}, { run_id: randomUUID() }]) {
@@ -102,7 +103,7 @@ test("S1: a worker's put names a claim, reading needs none", async () => {
   assert.deepEqual(await batch(db, [get(["a"], "k")], {}), [null])
 })
 
-test("a put keeps the time of creation and renews that of change", async () => {
+test("a put keeps the time of creation and updates that of the change", async () => {
   await using db = await freshDatabase({ migrations })
   const [, before] = await batch(db, [put(["a"], "k", { n: 1 }), get(["a"], "k")])
 
@@ -112,7 +113,7 @@ test("a put keeps the time of creation and renews that of change", async () => {
   assert.ok(after.updated_at >= before.updated_at)
 })
 
-test("S2: a value keeps its bytes, also those that jsonb refuses", async () => {
+test("S2: a value keeps its bytes, also those that jsonb rejects", async () => {
   await using db = await freshDatabase({ migrations })
   const value = { zz: "zero \u0000", a: "half \ud800", escaped: "\\u0000" }
 
@@ -126,7 +127,7 @@ test("S2: a value keeps its bytes, also those that jsonb refuses", async () => {
   assert.deepEqual(keysOf(found), ["k"])
 })
 
-test("S3: a search stays below whole labels and compares values of one type", async () => {
+test("S3: a search matches complete labels and compares values of the same type", async () => {
   await using db = await freshDatabase({ migrations })
   await batch(db, [
     put(["a"], "one", { n: 1, tag: "x" }),
@@ -150,7 +151,7 @@ test("S3: a search stays below whole labels and compares values of one type", as
   await assert.rejects(found([], { filter: { n: { $like: "x" } } }), InvalidInput)
 })
 
-test("S4: a query without an index gives the items as if none had been asked", async () => {
+test("S4: without an index a query is ignored", async () => {
   await using db = await freshDatabase({ migrations })
 
   const [, items] = await batch(db, [put(["a"], "k", { text: "cats" }), search(["a"], { query: "dogs" })])
@@ -187,7 +188,7 @@ test("S5: namespaces are listed by prefix, suffix and depth", async () => {
   assert.deepEqual(await list({ limit: 1, offset: 1, max_depth: 1 }), [["a+"]])
 })
 
-test("namespaces and keys that cannot be are refused", async () => {
+test("invalid namespaces and keys are rejected", async () => {
   await using db = await freshDatabase({ migrations })
 
   await assert.rejects(batch(db, [put([], "k", {})]), /Namespace is required/)
@@ -197,7 +198,7 @@ test("namespaces and keys that cannot be are refused", async () => {
   await assert.rejects(batch(db, [{ op: "burn" }]), InvalidInput)
 })
 
-test("an item is gone when its time is over", async () => {
+test("an expired item is not returned", async () => {
   await using db = await freshDatabase({ migrations })
   await batch(db, [put(["a"], "k", {}, { ttl: 0.5 }), put(["a"], "stays", {}, { ttl: 60 })])
 
@@ -212,19 +213,20 @@ test("an item is gone when its time is over", async () => {
 test("S6: the official JavaScript store reads the items", async () => {
   await using db = await freshDatabase({ migrations })
   await batch(db, [put(["users", "u1"], "name", { first: "Ada" })])
-  const official = PostgresStore.fromConnString(db.uri)
+  const official = PostgresStore.fromConnString(officialUri(db))
 
   await official.setup()
   const item = await official.get(["users", "u1"], "name")
   const found = await official.search(["users"], { filter: { first: "Ada" } })
   await official.stop()
+  await untilOfficialLeft(db)
 
   assert.deepEqual(item?.value, { first: "Ada" })
   assert.deepEqual(item?.namespace, ["users", "u1"])
   assert.deepEqual(keysOf(found), ["name"])
 })
 
-test("S6: a value that another tool changed is the one that is read", async () => {
+test("S6: a value that another tool changed is read", async () => {
   await using db = await freshDatabase({ migrations })
   await batch(db, [put(["a"], "k", { n: 1 })])
 

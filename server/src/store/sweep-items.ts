@@ -1,14 +1,14 @@
-/** Deletes items whose time is over. They are not found before that either, so a sweep only frees their room. */
+/** Deletes expired items. They are not found even before that, so a sweep only frees their space. */
 import type { Sweep } from "../sweeps.js"
 import { deleteExpired } from "./queries.js"
 import type { Store } from "./store-settings.js"
 
-// A statement of this many is over soon, and its locks with it.
+// A statement that deletes this many is short, and so are its locks.
 const atATime = 1000
 
 /**
- * Every so many minutes, as the project says. Several servers may do so at once: each takes items of its own.
- * @returns undefined when items stay
+ * Sweeps at the interval that the project sets. Several servers may sweep at once: each deletes different items.
+ * @returns undefined when the project sets no interval
  */
 export const itemSweep = ({ db, ttl }: Pick<Store, "db" | "ttl">): Sweep | undefined =>
   ttl.sweepMinutes === undefined

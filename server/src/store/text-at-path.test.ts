@@ -11,7 +11,7 @@ const value = {
   notes: [{ text: "first" }, { text: "second", by: "Bob" }, { by: "Eve" }],
 }
 
-test("a path leads to the texts that LangGraph's stores embed", () => {
+test("a path selects the same texts as in LangGraph's stores", () => {
   const cases: [string, string[]][] = [
     ["$", [JSON.stringify(value)]],
     ["title", ["Tea"]],

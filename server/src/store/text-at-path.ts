@@ -1,16 +1,16 @@
 /**
- * Which texts of a value are embedded, by the paths of LangGraph's stores: `$` is the whole value, `a.b` a field in a
+ * Selects the texts of a value to embed, by the paths of LangGraph's stores: `$` is the whole value, `a.b` a field in a
  * field, `a[0]`, `a[-1]` and `a[*]` entries of a list, `*` all fields, `{a,b}` several of them. Pure.
  * @see https://langchain-ai.github.io/langgraph/cloud/reference/cli (store.index.fields)
  */
 
-/** @returns nothing where the path leads nowhere, several texts where it leads to several values */
+/** @returns an empty list when the path matches nothing, several texts when it matches several values */
 export function textsAt(value: unknown, path: string): string[] {
   const tokens = tokensOf(path)
   return tokens[0] === "$" ? textsBelow(value, tokens.slice(1)) : textsBelow(value, tokens)
 }
 
-/** `a[*].b` is `a`, `[*]`, `b`. */
+/** Splits `a[*].b` into `a`, `[*]`, `b`. */
 const tokensOf = (path: string): string[] => path.match(/\[[^\]]*\]?|\{[^}]*\}?|[^.[{]+/g) ?? []
 
 function textsBelow(value: unknown, [token, ...rest]: readonly string[]): string[] {

@@ -1,4 +1,4 @@
-/** How long items stay (S7). */
+/** Expiry of items (S7). */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -21,7 +21,7 @@ const get = (store: Store, key: string, refresh_ttl?: boolean) =>
 const search = (store: Store, refresh_ttl?: boolean) =>
   searchItems(store, anyone, { namespace: [], limit: 10, offset: 0, refresh_ttl })
 
-/** Seconds that each item still has by the database's clock; null: it stays. */
+/** Seconds until each item expires, by the database's clock; null: never. */
 async function remaining(db: Database) {
   const rows = await db.rows<{ key: string; seconds: number | null }>(
     sql`select key, round(extract(epoch from expires_at - updated_at))::int8 as seconds from store order by key`,
@@ -32,7 +32,7 @@ const turnClock = (db: Database, minutes: number) =>
   db.run(sql`update store set expires_at = expires_at - make_interval(mins => ${minutes}),
     updated_at = updated_at - make_interval(mins => ${minutes}), created_at = created_at - make_interval(mins => ${minutes})`)
 
-test("S7: an item stays as long as its put says, else as the project says", async () => {
+test("S7: an item's time to live is that of its put, else that of the project", async () => {
   await using db = await freshDatabase({ migrations })
   const store = storeOf(db, { ttl })
 
@@ -44,7 +44,7 @@ test("S7: an item stays as long as its put says, else as the project says", asyn
   assert.deepEqual(await remaining(db), { usual: 600, half: 30, always: null, without: null })
 })
 
-test("S7: reading lets the time begin anew, unless the project or the request says no", async () => {
+test("S7: reading restarts an item's time to live, unless the project or the request disables it", async () => {
   await using db = await freshDatabase({ migrations })
   const store = storeOf(db, { ttl })
   const strict = storeOf(db, { ttl: { ...ttl, refreshOnRead: false } })
@@ -70,7 +70,7 @@ test("S7: reading lets the time begin anew, unless the project or the request sa
   assert.equal((await remaining(db)).always, null)
 })
 
-test("S7: what is over is not found, not prolonged, and gives its place to a new item", async () => {
+test("S7: an expired item is not found, not prolonged, and can be replaced", async () => {
   await using db = await freshDatabase({ migrations })
   const store = storeOf(db, { ttl })
   await put(store, "k", { ttl: 1 })
@@ -86,7 +86,7 @@ test("S7: what is over is not found, not prolonged, and gives its place to a new
   assert.ok((item?.createdAt ?? before) >= before)
 })
 
-test("S7: servers that sweep at the same time delete what is over, and nothing else", async () => {
+test("S7: servers that sweep at the same time delete only expired items", async () => {
   await using db = await freshDatabase({ migrations })
   await db.run(sql`
     insert into store (prefix, key, value, expires_at)

@@ -1,29 +1,29 @@
-/** The vectors of items that are put: which texts they have, and what becomes of them in the statement. */
+/** The vectors of items that are put: which texts to embed, and the statement's parameters. */
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import type { Put } from "./item.js"
 import type { Store, StoreIndex } from "./store-settings.js"
 import { textsAt } from "./text-at-path.js"
 
-/** A text of an item; `item` is the item's number in the list, counted from 0. */
+/** A text of an item; `item` is the item's index in the list, counted from 0. */
 export interface ItemText {
   readonly item: number
   readonly fieldName: string
   readonly text: string
 }
 
-/** As columns; vectors as texts such as `[0.1,0.2]`. */
+/** Vectors as columns; each vector is a text such as `[0.1,0.2]`. */
 export interface ItemVectors {
-  /** Counted from 1, as arrays of SQL are. */
+  /** Counted from 1, like SQL arrays. */
   readonly items: readonly number[]
   readonly fieldNames: readonly string[]
   readonly vectors: readonly string[]
 }
 
-// A value may hold a list of any length, and one put is one question to the embedding.
-const mostTexts = 1000
+// A value may contain a list of any length, and one put is one call of the embedding.
+const maxTexts = 1000
 
 /**
- * Which texts are embedded. A path that leads to several gives each a number, as the libraries do: `notes[*].0`.
+ * Which texts to embed. Several texts of one path are numbered, as in the libraries: `notes[*].0`.
  * @throws InvalidInput  for an item with more than 1000 texts
  */
 const textsOfPuts = (index: StoreIndex, puts: readonly Put[]): ItemText[] =>
@@ -32,8 +32,8 @@ const textsOfPuts = (index: StoreIndex, puts: readonly Put[]): ItemText[] =>
     const value: unknown = JSON.parse(put.value)
     const texts = (put.index ?? index.fields).flatMap((path) => namedTexts(value, path))
     const named = new Map(texts.map(({ fieldName, text }) => [fieldName, { item, fieldName, text }]))
-    if (named.size <= mostTexts) return [...named.values()]
-    const message = `expected at most ${mostTexts} texts to embed, found ${named.size}`
+    if (named.size <= maxTexts) return [...named.values()]
+    const message = `expected at most ${maxTexts} texts to embed, found ${named.size}`
     throw new InvalidInput([{ path: ["body", "index"], message, type: "value_error" }])
   })
 
@@ -42,7 +42,7 @@ function namedTexts(value: unknown, path: string) {
   return texts.map((text, number) => ({ fieldName: texts.length > 1 ? `${path}.${number}` : path, text }))
 }
 
-/** Embeds what is put, in one question; undefined without an index. @throws EmbeddingFailed */
+/** Embeds the texts of all puts in one call; undefined without an index. @throws EmbeddingFailed */
 export async function vectorsOfPuts({ index, embed }: Store, puts: readonly Put[]): Promise<ItemVectors | undefined> {
   if (!index) return undefined
   const texts = textsOfPuts(index, puts)
@@ -56,7 +56,7 @@ export async function vectorsOfPuts({ index, embed }: Store, puts: readonly Put[
   }
 }
 
-/** The vector of what is searched for; undefined without a query, or without an index (S4). @throws EmbeddingFailed */
+/** The vector of a search's query; undefined without a query, or without an index (S4). @throws EmbeddingFailed */
 export async function vectorOfQuery({ index, embed }: Store, query: string | undefined): Promise<string | undefined> {
   if (!index || !query) return undefined
   const [vector] = await embed(index, [query])

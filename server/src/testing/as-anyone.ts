@@ -1,4 +1,4 @@
-/** Operations on runs as a server without access rules calls them. */
+/** Operations on runs with the caller of a server without access rules. */
 import { anyone } from "../auth/caller.js"
 import * as operations from "../runs/operations.js"
 

@@ -2,9 +2,9 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 
 /**
- * Counts what a statement costs in rows, which no busy machine changes.
- * @param tx     a transaction: the counters are those of its connection
- * @returns      how many rows of the table the statement and the functions that it calls have read
+ * Counts the rows that a statement reads: a measure of its cost that does not depend on the load of the machine.
+ * @param tx     a transaction: the counters belong to its connection
+ * @returns      the number of rows of the table that the statement and the functions it calls read
  */
 export async function rowsRead(tx: Db, table: string, statement: () => Promise<unknown>): Promise<number> {
   const count = async () =>

@@ -1,13 +1,13 @@
-/** Workers whose runs do what the test says: the port without a process, for tests of the queue and its streams. */
+/** An implementation of the worker port whose runs are controlled by the test, without a process. */
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import type { LoadReport, Reply, RunListener, RunOrder, RunResult, Workers } from "../workers/port.js"
 
 export interface ScriptedRun {
   readonly order: RunOrder
-  /** @returns what its worker has to wait for before it sends more events of the run */
+  /** @returns what a worker must await before it sends more events of the run */
   emit(event: string, data: unknown): Promise<void> | undefined
   done(result?: Partial<RunResult>): void
-  /** The worker dies, with other runs in it unless this one is alone. */
+  /** The worker dies. Other runs were in it unless `isAlone`. */
   die(isAlone?: boolean): void
   readonly isCancelled: boolean
 }
@@ -17,17 +17,18 @@ const success: RunResult = { status: "success", error: undefined, next: [], valu
 export class ScriptedWorkers implements Workers {
   readonly deaths = 0
   readonly slots: number
-  /** Places for runs that execute alone. */
+  /** Slots for runs that execute alone in a worker. */
   soloSlots: number
-  /** Whether runs go on when they are asked to stop. */
+  /** Whether runs continue after they are cancelled. */
   ignoresCancel = false
-  /** What calls are answered with; without it they fail. */
+  /** Answers calls. Without it they fail. */
   answer: ((method: string, fields: Readonly<Record<string, unknown>>) => Promise<Reply>) | undefined
-  /** Claims that were given up. */
+  /** Ids of abandoned claims. */
   readonly givenUp: string[] = []
   readonly graphs: string[]
-  /** Runs that were handed over, by run id, and in the order of their start. */
+  /** Runs that are executing, by run id. */
   readonly running = new Map<string, ScriptedRun>()
+  /** All runs in the order of their start. */
   readonly started: ScriptedRun[] = []
   readonly #listeners = new Map<string, RunListener>()
   readonly #cancelled = new Set<string>()
@@ -95,7 +96,7 @@ export class ScriptedWorkers implements Workers {
   }
   async stop(): Promise<void> {
     for (const runId of [...this.running.keys()]) {
-      this.#conclude(runId, () => this.#listeners.get(runId)?.onLost("stopped", "the workers were told to stop"))
+      this.#conclude(runId, () => this.#listeners.get(runId)?.onLost("stopped", "the workers were stopped"))
     }
   }
 

@@ -10,6 +10,7 @@ import { fetchOf } from "../http/raw-response.js"
 import { httpSettings } from "../http/settings.js"
 import type { LanggraphJson } from "../project/langgraph-json.js"
 import { Readiness } from "../serving/readiness.js"
+import { countOutcomes } from "../serving/run-outcomes.js"
 import type { Store } from "../store/store-settings.js"
 import { storeOf } from "../store/testing/store-of.js"
 import type { DefaultTtl } from "../threads/sweep-queries.js"
@@ -25,13 +26,13 @@ import {
 export interface TestHttp extends AsyncDisposable {
   readonly server: TestServer
   readonly url: string
-  /** Every route, as the router has them. */
+  /** All routes of the router. */
   readonly routes: readonly { readonly method: string; readonly path: string }[]
   readonly channel: OwnChannel
   readonly gate: Gate
-  /** Sends JSON and gives the reply with its body read. */
+  /** Sends a JSON request and reads the complete reply. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<SentReply>
-  /** Opens a stream and reads it as it comes. */
+  /** Opens a stream and reads it in the background. */
   stream(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<OpenStream>
 }
 
@@ -45,7 +46,7 @@ export interface SentReply {
 export interface OpenStream {
   readonly status: number
   readonly headers: Headers
-  /** Bytes so far. */
+  /** The text received so far. */
   readonly text: () => string
   readonly events: () => ReceivedEvent[]
   readonly ended: Promise<void>
@@ -56,18 +57,20 @@ export interface TestHttpOptions extends TestServerOptions {
   readonly isDev?: boolean
   readonly unitToken?: string
   readonly apiKeys?: string
-  /** The auth module and the app of a project. */
+  /** A project with an auth module or an app. */
   readonly gate?: GateProject
   readonly maxBodyBytes?: number
-  /** Ready from the start unless given. */
+  /** By default ready from the start. */
   readonly readiness?: Readiness
   /** `http` of langgraph.json. */
   readonly http?: LanggraphJson["http"]
   readonly store?: Partial<Store>
   readonly defaultTtl?: DefaultTtl | undefined
+  /** Ends watches of the status; default never. */
+  readonly stopping?: AbortSignal
 }
 
-function readyAtOnce(): Readiness {
+function alwaysReady(): Readiness {
   const readiness = new Readiness()
   readiness.markReady()
   return readiness
@@ -86,7 +89,7 @@ const withoutRules: GateProject = {
 export async function startTestHttp(db: Database, options: TestHttpOptions = {}): Promise<TestHttp> {
   const server = await startTestServer(db, options)
   const { isDev = false } = options
-  const readiness = options.readiness ?? readyAtOnce()
+  const readiness = options.readiness ?? alwaysReady()
   const channel = await openOwnChannel()
   const crashes = new ProjectCrashes()
   const gate = new Gate({ log: server.log, serverEnv: process.env, crashes, loopback: channel.loopback })
@@ -94,6 +97,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     ...server,
     gate,
     crashes,
+    outcomes: countOutcomes(),
     channel,
     apiKeys: options.apiKeys === undefined ? undefined : new Secret(options.apiKeys),
     store: storeOf(server.db, options.store),
@@ -103,6 +107,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     unitToken: options.unitToken === undefined ? undefined : new Secret(options.unitToken),
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
     readiness,
+    ...(options.stopping && { stopping: options.stopping }),
     tracesToLangsmith: false,
     authDocument: {},
     ui: { of: async () => undefined },
@@ -142,7 +147,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     const read = async () => {
       for await (const chunk of response.body ?? []) text += Buffer.from(chunk).toString("utf8")
     }
-    // Leaving ends the reading with an abort error, which is what the test asked for.
+    // `leave` ends the reading with an abort error, which is expected.
     const ended = read().catch((error: unknown) => {
       if (!abort.signal.aborted) throw error
     })

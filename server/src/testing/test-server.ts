@@ -3,81 +3,95 @@ import { randomUUID } from "node:crypto"
 import { fileURLToPath } from "node:url"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { openDatabase } from "@superstep/toolkit/db/database"
+import { Hints } from "@superstep/toolkit/db/hints"
 import { createLog } from "@superstep/toolkit/log/log"
 import { ClaimWrites } from "../checkpoints/claim-writes.js"
 import { CronLoop } from "../crons/cron-loop.js"
 import { openLeases } from "../databases.js"
 import { resultEvent } from "../events/event.js"
-import type { Subscriber } from "../events/run-stream.js"
-import { RunStreams } from "../events/run-streams.js"
+import { Streams } from "../events/streams.js"
+import type { Subscriber } from "../events/topic.js"
 import { createMetrics, type Metrics } from "../metrics/metrics.js"
 import { ClaimLoop } from "../runs/claim-loop.js"
 import { Executor } from "../runs/executor.js"
 import { leaseTimes } from "../runs/lease-times.js"
+import { localServer } from "../runs/local-server.js"
 import { observeWith } from "../runs/observer.js"
 import type { Runs } from "../runs/operations.js"
 import { Turns } from "../runs/turns.js"
+import { Peers } from "../servers/peers.js"
 import type { Tracing } from "../tracing/tracing.js"
 import { createDeliveryLoop } from "../webhooks/delivery-loop.js"
+import { webhookObserver } from "../webhooks/observer.js"
 import type { WebhookSettings } from "../webhooks/settings.js"
 import { testWebhooks } from "../webhooks/testing/settings.js"
 import { ScriptedWorkers } from "./scripted-workers.js"
 
 export const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
-/** Connections of a test's server, besides those for leases and notifications. */
+/** Connections of a test server, without those for leases and notifications. */
 export const testPoolSize = 4
 
 export interface TestServer extends Runs, AsyncDisposable {
   readonly workers: ScriptedWorkers
   readonly leases: Db
   readonly loop: ClaimLoop
+  readonly peers: Peers
+  readonly hints: Hints
   readonly metrics: Metrics
   readonly crons: CronLoop
   readonly deliveries: { stop(): Promise<void> } | undefined
   readonly webhooks: WebhookSettings
-  /** Stops without giving anything back, as a killed process does. */
+  /** Stops without releasing runs, like a killed process. */
   crash(): Promise<void>
 }
 
 export interface TestServerOptions {
   readonly slots?: number
   readonly leaseMs?: number
-  /** How long it must be in touch with the database to judge leases; not at all unless told. */
+  /** How long the server must be connected to the database before it judges leases; 0 by default. */
   readonly graceMs?: number
-  readonly mostGapMs?: number
-  /** How long a request for a run waits for slower ones before it. */
+  readonly maxGapMs?: number
+  /** How long a request that creates a run waits for earlier, slower ones. */
   readonly turnPatienceMs?: number
   readonly revisionId?: string
   readonly serverId?: string
+  /** Interval of polling the queue. */
+  readonly sweepMs?: number
+  /** Interval of polling events of other servers. */
+  readonly eventSweepMs?: number
   readonly runTimeoutMs?: number
   readonly stopGraceMs?: number
   readonly tracing?: Tracing
   readonly maxWaitingRuns?: number
   readonly threadTtlMs?: number
-  /** How long a run waits for clients that are behind. */
+  /** How long a run waits for slow clients. */
   readonly patienceMs?: number
   readonly webhooks?: Partial<WebhookSettings>
-  /** For a call of a webhook. */
+  /** Time limit of a webhook call. */
   readonly callTimeoutMs?: number
 }
 
-/** Starts a server on a test's database; several may share one. */
+/** Starts a server on a test's database. Several servers may share one database. */
 export async function startTestServer(shared: Database, options: TestServerOptions = {}): Promise<TestServer> {
   const log = createLog({ process: "server", level: "silent" })
   const db = openDatabase({ uri: shared.uri, poolSize: testPoolSize, log })
   const { slots = 10, leaseMs = 30_000, graceMs = 0, revisionId = null, serverId = randomUUID() } = options
   const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, patienceMs = 10_000 } = options
-  const { tracing, maxWaitingRuns = 0, turnPatienceMs = 60_000 } = options
+  const { tracing, maxWaitingRuns = 0, turnPatienceMs = 60_000, sweepMs = 50 } = options
   const leases = openLeases({ uri: shared.uri, leaseMs, log })
-  const { mostGapMs = leaseTimes(leaseMs).mostGapMs } = options
+  const { maxGapMs = leaseTimes(leaseMs).maxGapMs } = options
   const webhooks = { ...testWebhooks, ...options.webhooks }
   const claimer = { serverId, revisionId, leaseMs }
   const workers = new ScriptedWorkers({ slots })
-  const streams = new RunStreams({ db, log, serverId, threadTtlMs, patienceMs })
+  const hints = new Hints({ db, log })
+  const peers = new Peers({ db, log, hints, self: claimer })
+  const events = options.eventSweepMs === undefined ? {} : { sweepMs: options.eventSweepMs }
+  const streams = new Streams({ db, hints, log, serverId, threadTtlMs, patienceMs, ...events })
   const writes = new ClaimWrites({ db, log })
   const metrics = createMetrics()
-  const observer = observeWith([metrics.observer, ...(tracing ? [tracing.observer] : [])])
+  const observers = [metrics.observer, ...(tracing ? [tracing.observer] : [])]
+  const observer = observeWith(observers)
   const executor = new Executor({
     db,
     leases,
@@ -86,34 +100,40 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     streams,
     writes,
     claimer,
+    peers,
     runTimeoutMs,
     stopGraceMs,
     observer,
   })
-  const loop = new ClaimLoop({ db, leases, log, executor, streams, claimer, sweepMs: 50, mostGapMs, graceMs })
+  const loop = new ClaimLoop({ db, leases, log, executor, streams, claimer, peers, hints, sweepMs, maxGapMs, graceMs })
   workers.onFree(() => loop.slotFreed())
   await streams.start()
-  await executor.start()
+  executor.start()
+  await peers.start(localServer(loop, executor))
   await loop.start()
   const turns = new Turns({ patienceMs: turnPatienceMs })
-  const crons = new CronLoop({ db, log, workers, streams, executor, claimer, webhooks, turns })
+  const crons = new CronLoop({ db, log, workers, streams, executor, claimer, peers, hints, webhooks, turns })
   await crons.start()
   const { callTimeoutMs: timeoutMs = 10_000 } = options
   const deliveries = createDeliveryLoop({ db, log, settings: webhooks, revisionId, timeoutMs })
+  if (deliveries) observers.push(webhookObserver({ deliveries, hints, revisionId }))
   await deliveries?.start()
   const stop = async () => {
     await crons.stop()
     await loop.stop()
+    await peers.leave()
     await workers.stop()
     writes.close()
     await executor.close()
+    await peers.close()
     await deliveries?.stop()
     await streams.close()
+    await hints.close()
     await leases.close()
     await db.close()
   }
   const crash = async () => {
-    // Nothing that still happens reaches the database.
+    // From now on no write reaches the database.
     writes.close()
     await leases.close()
     await db.close()
@@ -127,10 +147,12 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     log,
     workers,
     streams,
+    hints,
     executor,
     claimer,
     turns,
     loop,
+    peers,
     metrics,
     tracing,
     maxWaitingRuns,
@@ -148,7 +170,7 @@ export interface ReceivedEvent {
   readonly id: string | undefined
 }
 
-/** A subscriber that keeps what it gets. */
+/** A subscriber that records all events. */
 export class Listening implements Subscriber {
   readonly events: ReceivedEvent[] = []
   hasEnded = false
@@ -167,12 +189,12 @@ export class Listening implements Subscriber {
   }
 }
 
-/** One that reads only when it is told to. */
+/** A recording subscriber that can stop reading, like a slow client. */
 export class SlowListening extends Listening {
   #drained: Promise<void> | undefined
   #read: () => void = () => undefined
 
-  /** From now on it takes nothing of what it is given. */
+  /** Stops reading until `read` is called. */
   stopReading(): void {
     this.#drained = new Promise((resolve) => {
       this.#read = resolve
@@ -189,7 +211,7 @@ export class SlowListening extends Listening {
   }
 }
 
-/** Parses whole events of a `text/event-stream`; comments are skipped. */
+/** Parses complete events of a `text/event-stream`. Comments are skipped. */
 export function parseEvents(text: string): ReceivedEvent[] {
   const blocks = text.split("\n\n").filter((block) => block !== "" && !block.startsWith(":"))
   return blocks.map((block) => {

@@ -1,4 +1,4 @@
-/** T5: what another user's threads are to a caller: as if they were not there (agent-server-api §12.3). */
+/** T5: for a caller, another user's threads do not exist (agent-server-api §12.3). */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -20,7 +20,7 @@ import {
 } from "./operations.js"
 import { getThreadHistory, getThreadState, newestState, updateThreadState } from "./state-operations.js"
 
-/** A rule that most projects have: what one makes is one's own, and one sees nothing else. */
+/** The most common rule: users own what they create and see nothing else. */
 const userOf = (owner: string, events: string[] = []): Caller => ({
   user: { identity: owner, display_name: owner, is_authenticated: true, permissions: [] },
   authorize: async (event, value) => {
@@ -42,7 +42,7 @@ const search = {
 
 const rows = (db: Database) => db.rows(sql`select * from threads`)
 
-test("T5: a thread of another user is absent for every operation, and stays as it is", async () => {
+test("T5: another user's thread does not exist for any operation, and does not change", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const bob = userOf("bob")
@@ -69,7 +69,7 @@ test("T5: a thread of another user is absent for every operation, and stays as i
   assert.deepEqual(await rows(db), before)
 })
 
-test("T5: each operation asks once for its event, and stores what the rule made of the metadata", async () => {
+test("T5: each operation is authorized once with its event, and stores the rule's metadata", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const events: string[] = []

@@ -1,12 +1,13 @@
-/** Removing threads with all that belongs to them. */
+/** Removes threads with everything that belongs to them. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { matchesFilter } from "../auth/queries.js"
+import type { StoppingRun } from "../servers/server.js"
 
 /**
- * The threads on which an assistant ran last, or which name it in their metadata. They are locked, in the order of their
- * ids as everywhere (functions/runs.sql), until the transaction ends.
+ * Locks the threads on which an assistant ran last, or that name it in their metadata, until the transaction ends. The locks
+ * are taken in the order of ids, as everywhere (functions/runs.sql).
  */
 export async function lockThreadsOf(
   tx: Db,
@@ -21,24 +22,26 @@ export async function lockThreadsOf(
   return rows.map(({ thread_id }) => thread_id)
 }
 
-/**
- * Deletes threads that the caller has locked, with their runs and checkpoints. Workers of running runs are asked to
- * stop; what they still write is refused, since the claim is gone with the run (T3).
- * @returns the runs that were waiting or running, whose clients must be told
- */
-export async function deleteThreads(tx: Db, threadIds: readonly string[]): Promise<string[]> {
-  const rows = await tx.rows<{ run_id: string }>(sql`
-    select unnest(delete_thread(thread_id)) as run_id from unnest(${threadIds}::uuid[]) as gone (thread_id)`)
-  return rows.map(({ run_id }) => run_id)
+/** A thread that was deleted. */
+export interface DeletedThread {
+  /** Its pending and running runs: their streams must be ended. */
+  readonly inFlight: readonly string[]
+  /** Its running run: that run's server must be notified. Later writes of the worker are rejected, since the claim is gone (T3). */
+  readonly stopping: StoppingRun | null
 }
+
+/** Deletes threads that the caller has locked, with their runs and checkpoints. */
+export const deleteThreads = (tx: Db, threadIds: readonly string[]): Promise<DeletedThread[]> =>
+  tx.rows(sql`
+    select gone.in_flight as "inFlight", gone.stopping
+    from unnest(${threadIds}::uuid[]) as wanted (thread_id) cross join lateral remove_thread(wanted.thread_id) gone`)
 
 /**
  * Deletes one thread.
- * @returns as above; undefined when the caller sees no such thread
+ * @returns undefined when the caller sees no such thread
  */
-export async function deleteThread(db: Db, threadId: string, filter?: MetadataFilter): Promise<string[] | undefined> {
-  const row = await db.row<{ stopped: string[] | null }>(sql`
-    select delete_thread(thread_id) as stopped from threads
-    where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
-  return row?.stopped ?? undefined
-}
+export const deleteThread = (db: Db, threadId: string, filter?: MetadataFilter): Promise<DeletedThread | undefined> =>
+  db.row(sql`
+    select gone.in_flight as "inFlight", gone.stopping
+    from threads cross join lateral remove_thread(threads.thread_id) gone
+    where threads.thread_id = ${threadId} and ${matchesFilter(sql`threads.searchable_metadata`, filter)}`)

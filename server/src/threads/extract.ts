@@ -1,13 +1,13 @@
 /** Single values of a thread, found by paths such as `values.messages[-1].content` (agent-server-api §5.2). Pure. */
 import { metadataOf, type ThreadRow } from "./thread.js"
 
-/** Where a path may begin. */
+/** Where a path may start. */
 const roots = ["values", "metadata", "config", "interrupts"] as const
 
 const step = String.raw`\.[^.[\]]+|\[-?\d{1,9}\]`
 export const extractPath = new RegExp(`^(?:${roots.join("|")})(?:${step})*$`)
 
-/** @returns by alias what its path finds; null where there is nothing */
+/** @returns for each alias the value at its path; null when there is none */
 export function extract(row: ThreadRow, paths: Readonly<Record<string, string>>): Record<string, unknown> {
   const documents = new Map<string, unknown>()
   const documentOf = (root: string) => {

@@ -1,25 +1,23 @@
 /**
- * The config with which a graph is asked about a thread. A factory makes its graph by it, so it is that of the thread's last
- * run: a graph that is made with another one may lack the nodes that the thread waits in.
+ * The config for reading or updating a thread's state. A factory makes its graph from it, so it is the config of the thread's
+ * last run: a graph made from another config may lack the nodes at which the thread waits.
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import { validate as isUuid } from "uuid"
 import { type Caller, callerFields } from "../auth/caller.js"
-import { findAssistantConfig, findLastRunConfig } from "./queries.js"
-import { graphIdOf, metadataOf, type ThreadRow } from "./thread.js"
+import { findAssistantConfig } from "./queries.js"
+import { type ConfiguredThread, graphIdOf, metadataOf } from "./thread.js"
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What a thread says of itself, also while it is being made. */
-export type ConfiguredThread = Pick<ThreadRow, "thread_id" | "metadata" | "graph_id" | "assistant_id" | "config">
-
-// A question has a place of its own, and is no run: a checkpoint that names one is deleted with it (checkpoints/README, C6).
+// Keys that belong to one run. A read or an update has its own checkpoint, and is not a run: a checkpoint that names a run is
+// deleted with it (checkpoints/README, C6).
 const ofOneRun = new Set(["run_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"])
 
 /**
- * The thread's own config with the `configurable` of the last run that has begun there, else with that of its assistant. Who asks
- * takes the place of who called then. Checkpoints of an update keep what is scalar in it as metadata, as those of a run do.
- * @param place  the checkpoint that is asked about
+ * The thread's own config, with the `configurable` of the last run that has started there, or else of its assistant. The present
+ * caller replaces the caller of that run. Checkpoints of an update keep its scalar values as metadata, like those of a run.
+ * @param place  the requested checkpoint
  * @returns JSON text
  */
 export async function graphConfig(db: Db, thread: ConfiguredThread, caller: Caller, place: Fields): Promise<string> {
@@ -34,13 +32,20 @@ export async function graphConfig(db: Db, thread: ConfiguredThread, caller: Call
 }
 
 async function lastConfigurable(db: Db, thread: ConfiguredThread): Promise<Fields> {
-  const run = await findLastRunConfig(db, thread.thread_id)
-  if (run !== undefined) return { ...withoutPlace(run.configurable), ...JSON.parse(run.caller ?? "{}") }
+  if (thread.last_run !== null) {
+    const { configurable, caller } = JSON.parse(thread.last_run) as {
+      configurable: Fields | null
+      caller: Fields | null
+    }
+    return { ...withoutPlace(configurable), ...caller }
+  }
   const { assistant_id: assistantId } = metadataOf(thread)
-  // A client's metadata may hold anything.
+  // A client's metadata may contain anything.
   const isId = typeof assistantId === "string" && isUuid(assistantId)
-  return isId ? withoutPlace((await findAssistantConfig(db, assistantId))?.configurable) : {}
+  if (!isId) return {}
+  const assistant = await findAssistantConfig(db, assistantId)
+  return withoutPlace(JSON.parse(assistant?.configurable ?? "null"))
 }
 
-const withoutPlace = (configurable: string | null | undefined): Fields =>
-  Object.fromEntries(Object.entries(JSON.parse(configurable ?? "{}")).filter(([key]) => !ofOneRun.has(key)))
+const withoutPlace = (configurable: Fields | null): Fields =>
+  Object.fromEntries(Object.entries(configurable ?? {}).filter(([key]) => !ofOneRun.has(key)))

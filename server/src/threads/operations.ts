@@ -1,10 +1,11 @@
-/** What can be done with whole threads: the one way in for routes, crons and tests. State is in `state-operations.ts`. */
+/** Operations on whole threads: the only entry point for routes, crons and tests. State is in `state-operations.ts`. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as uuidv7 } from "uuid"
 import type { Caller } from "../auth/caller.js"
-import type { RunStreams } from "../events/run-streams.js"
+import type { Streams } from "../events/streams.js"
 import type { Page } from "../http/pagination.js"
+import type { Peers } from "../servers/peers.js"
 import { deleteThread as deleteInDatabase } from "./deletion-queries.js"
 import {
   copyThread as copyInDatabase,
@@ -33,13 +34,13 @@ export interface TtlRequest {
   readonly strategy: TtlStrategy
 }
 
-/** @throws NotFound  in the Platform's words (agent-server-api §5.4); also when the caller may not see it */
+/** @throws NotFound  with the Platform's message (agent-server-api §5.4); also when the caller may not see the thread */
 export async function getThread(db: Database, caller: Caller, threadId: string): Promise<ThreadRow> {
   const { filter } = await caller.authorize("threads:read", { thread_id: threadId })
   return (await findThread(db, threadId, filter)) ?? notFound(threadId)
 }
 
-/** @returns undefined for a thread that stays */
+/** @returns undefined for a thread that never expires */
 export const getTtl = (db: Database, { thread_id }: ThreadRow): Promise<ThreadTtl | undefined> => findTtl(db, thread_id)
 
 export const notFound = (threadId: string): never => {
@@ -53,10 +54,10 @@ export interface ThreadRequest {
   readonly ttl?: TtlRequest | undefined
 }
 
-/** Works out what else is to be written with a new thread, and gives what writes it in the thread's transaction. */
+/** Computes what else to write with a new thread. @returns a function that writes it in the thread's transaction */
 export type Prepare = (threadId: string, metadata: JsonObject) => Promise<(tx: Db) => Promise<ThreadRow>>
 
-/** Makes a thread, or gives the one that is there unchanged when the request allows it. */
+/** Creates a thread, or returns the existing one unchanged if the request allows it. */
 export const createThread = async (
   db: Database,
   caller: Caller,
@@ -65,10 +66,10 @@ export const createThread = async (
 ): Promise<ThreadRow> => (await prepareThread(db, caller, request, prepare))(db)
 
 /**
- * All of `createThread` that takes no lock.
- * @param prepare   called when there is no such thread yet
- * @returns what makes the thread: it throws `Conflict` when the id is taken and `ifExists` is `raise`, or the caller may not
- *          see who has it
+ * The part of `createThread` that takes no lock.
+ * @param prepare   called when the thread does not exist yet
+ * @returns a function that creates the thread. It throws `Conflict` when the id is taken and `ifExists` is `raise`, or the
+ *          caller may not see the existing thread
  */
 export async function prepareThread(
   db: Database,
@@ -110,7 +111,7 @@ async function insertFilled(db: Database, { threadId, metadata, ttl, fill }: New
 const ttlValue = ({ minutes, strategy }: TtlRequest) => ({ ttl: minutes, strategy })
 
 /**
- * Merges metadata key by key, and lets the thread's time begin anew.
+ * Merges metadata key by key, and sets the thread's time to live if one is given.
  * @throws NotFound
  */
 export async function updateThread(
@@ -131,27 +132,30 @@ export async function updateThread(
 
 export interface Threads {
   readonly db: Database
-  readonly streams: RunStreams
+  readonly streams: Streams
+  readonly peers: Pick<Peers, "stopRun">
 }
 
 /**
- * Deletes a thread with its runs and checkpoints (T3). Runs in flight are stopped and their clients told.
+ * Deletes a thread with its runs and checkpoints (T3). Runs in flight are stopped and their clients get an end.
  * @throws NotFound
  */
 export async function deleteThread(threads: Threads, caller: Caller, threadId: string): Promise<void> {
   if (!(await removeThread(threads, caller, threadId))) notFound(threadId)
 }
 
-async function removeThread({ db, streams }: Threads, caller: Caller, threadId: string): Promise<boolean> {
+async function removeThread({ db, streams, peers }: Threads, caller: Caller, threadId: string): Promise<boolean> {
   const { filter } = await caller.authorize("threads:delete", { thread_id: threadId })
-  const stopped = await deleteInDatabase(db, threadId, filter)
-  for (const runId of stopped ?? []) await streams.announceEnd(runId, "interrupted")
-  return stopped !== undefined
+  const deleted = await deleteInDatabase(db, threadId, filter)
+  if (deleted?.stopping) peers.stopRun(deleted.stopping)
+  for (const runId of deleted?.inFlight ?? []) await streams.announceEnd(runId, "interrupted")
+  if (deleted) streams.announceGone(threadId)
+  return deleted !== undefined
 }
 
 /**
- * Deletes threads, or all of their checkpoints that are not needed to go on. Threads that are not there, or that the
- * caller may not see, do not count; with `keep_latest` neither do those with a run in flight.
+ * Deletes threads, or all their checkpoints that are not needed to continue. Threads that do not exist, or that the caller
+ * may not see, are not counted; with `keep_latest`, neither are threads with a run in flight.
  * @returns how many were pruned
  */
 export async function pruneThreads(
@@ -180,9 +184,9 @@ export const copyThread = async (db: Database, caller: Caller, threadId: string)
   (await prepareCopy(db, caller, threadId))(db)
 
 /**
- * Asks whether the caller may copy a thread.
- * @returns what copies it
- * @throws Conflict  there is no such thread: both of LangGraph's servers answer 409 (agent-server-api §5.7)
+ * Checks whether the caller may copy a thread.
+ * @returns a function that copies it
+ * @throws Conflict  no such thread: both LangGraph servers reply 409 (agent-server-api §5.7)
  */
 export async function prepareCopy(
   db: Database,
@@ -209,10 +213,10 @@ export interface ThreadQuery extends ThreadFilter {
   readonly withValues: boolean
 }
 
-// A client shows "1-10 of 10,000+" at most; a filter that matches every thread would count a million for each page.
+// Clients show at most "1-10 of 10,000+". Without a bound, a filter that matches every thread would count a million for each page.
 const countedThreads = 10_000
 
-/** @returns a page, and how many there are in all: exact up to 10,000 and one page further */
+/** @returns a page, and the total number of matches: exact up to 10,000 plus one page */
 export async function searchThreads(
   db: Database,
   caller: Caller,
@@ -231,7 +235,7 @@ export async function countThreads(db: Database, caller: Caller, asked: ThreadFi
   return countInDatabase(db, value, filter)
 }
 
-/** What a thread takes in the database (agent-server-api §5.9). */
+/** How much space a thread takes in the database (agent-server-api §5.9). */
 export async function storageOf(db: Database, caller: Caller, threadId: string) {
   await getThread(db, caller, threadId)
   const [checkpoints, channels, writes] = await Promise.all([

@@ -3,16 +3,31 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { matchesFilter } from "../auth/queries.js"
-import type { ThreadRow, ThreadTtl, TtlStrategy } from "./thread.js"
+import type { ConfiguredThread, ThreadRow, ThreadTtl, TtlStrategy } from "./thread.js"
 
-/** What a `ThreadRow` holds. */
+/** The columns of a `ThreadRow`. */
 const threadColumns: Sql = sql`thread_id, status, graph_id, assistant_id, metadata, config, values, interrupts, error,
   created_at, updated_at, state_updated_at`
 
-/** @param filter  what its metadata must match for the caller to see it */
+/** @param filter  what the metadata must match for the caller to see the thread */
 export const findThread = (db: Db, threadId: string, filter?: MetadataFilter): Promise<ThreadRow | undefined> =>
   db.row<ThreadRow>(sql`
     select ${threadColumns} from threads
+    where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
+
+// JSON text; null when no run has started on the thread.
+const lastRun: Sql = sql`(
+  select json_build_object('configurable', part_of_json(r.kwargs, '{config, configurable}'), 'caller', r.caller) from runs r
+  where r.thread_id = threads.thread_id and r.status <> 'pending' order by r.seq desc limit 1) as last_run`
+
+/** A thread with the data that its graph's config is made from, without its state. */
+export const findConfiguredThread = (
+  db: Db,
+  threadId: string,
+  filter?: MetadataFilter,
+): Promise<ConfiguredThread | undefined> =>
+  db.row<ConfiguredThread>(sql`
+    select thread_id, graph_id, assistant_id, metadata, config, ${lastRun} from threads
     where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
 
 /** The same, locked until the transaction ends. */
@@ -32,25 +47,25 @@ export const setMetadata = (db: Db, threadId: string, metadata: string): Promise
     update threads set metadata = ${metadata}, updated_at = now() where thread_id = ${threadId}
     returning ${threadColumns}`)
 
-/** What an update of the state was worked out from: any change of the thread or its state makes another version (T1). */
-export interface ThreadVersion extends ThreadRow {
+/** The thread from which an update of the state is computed: any change of the thread or its state makes another version (T1). */
+export interface ThreadVersion extends ThreadRow, ConfiguredThread {
   readonly version: string
   readonly is_busy: boolean
 }
 
-/** A thread with its version, at one moment. `xmin` is the transaction that wrote the row last. */
+/** A thread with its version, read in one snapshot. `xmin` is the transaction that wrote the row last. */
 export const findVersion = (db: Db, threadId: string, filter?: MetadataFilter): Promise<ThreadVersion | undefined> =>
   db.row<ThreadVersion>(sql`
-    select ${threadColumns}, xmin::text as version, is_in_flight(thread_id) as is_busy from threads
+    select ${threadColumns}, ${lastRun}, xmin::text as version, is_in_flight(thread_id) as is_busy from threads
     where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
 
-/** What an update of the state left; JSON texts. */
+/** Writes the state after an update, as JSON texts. */
 export const setState = (db: Db, threadId: string, state: { values: string; interrupts: string }) =>
   db.row<ThreadRow>(sql`
     update threads set values = ${state.values}, interrupts = ${state.interrupts}, updated_at = now(), state_updated_at = now()
     where thread_id = ${threadId} returning ${threadColumns}`)
 
-/** @returns whether it was done: a thread with a run in flight is left as it is */
+/** @returns whether the thread was pruned: a thread with a run in flight stays unchanged */
 export const keepLatestCheckpoints = async (db: Db, threadId: string, filter?: MetadataFilter): Promise<boolean> => {
   const row = await db.row<{ done: boolean }>(sql`
     select keep_latest_checkpoints(thread_id) as done from threads
@@ -59,8 +74,8 @@ export const keepLatestCheckpoints = async (db: Db, threadId: string, filter?: M
 }
 
 /**
- * Copies a thread with its checkpoints: one statement, so one moment of it. No run is copied, so a thread that is busy
- * comes to rest as a run's end would leave it.
+ * Copies a thread with its checkpoints in one statement, so from one snapshot. No run is copied, so the copy of a busy thread
+ * gets the status that the end of a run would leave.
  */
 export const copyThread = (db: Db, from: string, to: string, metadata: string): Promise<ThreadRow | undefined> =>
   db.row<ThreadRow>(sql`
@@ -78,33 +93,27 @@ export const copyThread = (db: Db, from: string, to: string, metadata: string): 
       insert into checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob, task_path)
       select ${to}::text, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob, task_path
       from checkpoint_writes where thread_id = ${from}::text)
-    insert into threads (thread_id, status, graph_id, assistant_id, metadata, config, values, interrupts, error)
+    insert into threads (thread_id, status, graph_id, assistant_id, metadata, config, values, interrupts, error, revision_id,
+      is_pinned_until_rest)
     select ${to}::uuid,
       case when status <> 'busy' then status when interrupts::text = '{}' then 'idle' else 'interrupted' end,
-      graph_id, assistant_id, ${metadata}, config, values, interrupts, error
+      graph_id, assistant_id, ${metadata}, config, values, interrupts, error, revision_id, is_pinned_until_rest
     from threads where thread_id = ${from}::uuid
     returning ${threadColumns}`)
-
-/** What the last run that has begun on a thread was told: JSON texts of its `configurable` and of who called. */
-export const findLastRunConfig = (
-  db: Db,
-  threadId: string,
-): Promise<{ configurable: string | null; caller: string | null } | undefined> =>
-  db.row(sql`
-    select kwargs -> 'config' -> 'configurable' as configurable, caller from runs
-    where thread_id = ${threadId} and status <> 'pending' order by seq desc limit 1`)
 
 /** An assistant's `configurable`: JSON text. */
 export const findAssistantConfig = (
   db: Db,
   assistantId: string,
 ): Promise<{ configurable: string | null } | undefined> =>
-  db.row(sql`select config -> 'configurable' as configurable from assistants where assistant_id = ${assistantId}`)
+  db.row(
+    sql`select part_of_json(config, '{configurable}') as configurable from assistants where assistant_id = ${assistantId}`,
+  )
 
 export const findTtl = (db: Db, threadId: string): Promise<ThreadTtl | undefined> =>
   db.row<ThreadTtl>(sql`select strategy, ttl_minutes, expires_at from thread_ttls where thread_id = ${threadId}`)
 
-/** Its time begins now. */
+/** Sets a thread's time to live, counted from now. */
 export const setTtl = (db: Db, threadId: string, { strategy, minutes }: { strategy: TtlStrategy; minutes: number }) =>
   db.run(sql`
     insert into thread_ttls (thread_id, strategy, ttl_minutes, expires_at)

@@ -1,4 +1,4 @@
-/** Whole threads. Their state is in `state-routes.ts`. */
+/** Routes of whole threads. Their state is in `state-routes.ts`. */
 import { jsonResponse } from "@superstep/toolkit/http/json"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
@@ -164,7 +164,7 @@ function addManyThreadsRoutes(api: Api, threads: Threads): void {
     },
     async ({ c, body }) => {
       const page = { limit: body.limit, offset: body.offset }
-      // The last used first, as the Platform does it (agent-server-api §5.2).
+      // The most recently used first, as in the Platform (agent-server-api §5.2).
       const order = { sortBy: body.sort_by ?? "updated_at", sortOrder: body.sort_order ?? "desc" } as const
       const select = body.select?.length ? body.select : undefined
       const paths = body.extract ?? undefined

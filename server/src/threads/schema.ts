@@ -1,4 +1,4 @@
-/** What a request and a reply about whole threads look like (agent-server-api §2.4, §5). Null means the same as absent. */
+/** Schemas of requests and responses about whole threads (agent-server-api §2.4, §5). Null means the same as absent. */
 import { z } from "zod"
 import { pageFields } from "../http/pagination.js"
 import { plainText, queryList, uuid } from "../http/parameters.js"
@@ -10,13 +10,13 @@ export const threadParams = z.object({ thread_id: uuid })
 
 const jsonObject = z.record(z.string(), z.unknown())
 
-// A hundred years: longer, and the end of a thread's time is beyond what Postgres can say.
-const mostMinutes = 52_560_000
+// A hundred years. A much longer time would give an expiry date that Postgres cannot represent.
+const maxMinutes = 52_560_000
 
 const strategy = z.enum(["delete", "keep_latest"])
 
 const ttl = z
-  .object({ ttl: z.number().positive().max(mostMinutes), strategy: strategy.nullish() })
+  .object({ ttl: z.number().positive().max(maxMinutes), strategy: strategy.nullish() })
   .transform((given) => ({ minutes: given.ttl, strategy: given.strategy ?? ("delete" as const) }))
 
 export const newThread = z.object({
@@ -49,7 +49,7 @@ const path = z
   .max(1000)
   .regex(extractPath, "expected a path below values, metadata, config or interrupts, such as values.messages[-1]")
 
-/** Names of fields that a search may be asked for; `context` is in the SDK's list, and threads have none. */
+/** Fields that a search can select. The SDK's list also has `context`, but threads have no context. */
 const threadFields = [
   "thread_id",
   "created_at",
@@ -97,7 +97,7 @@ export const thread = z
   })
   .meta({ id: "Thread" })
 
-/** An item of a search: a thread, or the fields of it that were asked for. */
+/** An item of a search: a thread, or its selected fields. */
 export const foundThread = thread.partial().extend({ extracted: jsonObject.optional() }).meta({ id: "FoundThread" })
 
 const sizes = { count: z.int(), bytes: z.int() }

@@ -1,4 +1,4 @@
-/** A page of a search reads about as many rows as it shows, in each order that is offered. */
+/** A page of a search reads about as many rows as it shows, in each sort order. */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
@@ -11,11 +11,11 @@ import { countThreads, searchThreads, type ThreadFilter, type ThreadOrder } from
 
 const threads = 20_000
 const maxRowsRead = 100
-// Postgres makes a generic plan of a prepared statement after five executions: that plan must be good as well.
+// Postgres makes a generic plan for a prepared statement after five executions: that plan must be good, too.
 const rounds = 7
 const orders: readonly ThreadOrder["sortBy"][] = ["thread_id", "status", "created_at", "updated_at", "state_updated_at"]
 const everything: ThreadFilter = { ids: undefined, metadata: undefined, values: undefined, status: undefined }
-// What a chat client asks for: of its one graph, which matches every thread.
+// A chat client's search: threads of its only graph, which matches every thread.
 const ofGraph: ThreadFilter = { ...everything, metadata: { graph_id: "agent" } }
 
 async function fillThreads(db: Db): Promise<void> {
@@ -26,7 +26,7 @@ async function fillThreads(db: Db): Promise<void> {
   await db.run(sql`analyze threads`)
 }
 
-test("a page of threads reads a page, in every order, however many threads there are", async () => {
+test("reading a page of threads reads about a page of rows, in every order and for any number of threads", async () => {
   await using db = await freshDatabase({ migrations })
   await fillThreads(db)
   const read: Record<string, number> = {}
@@ -50,7 +50,7 @@ test("a page of threads reads a page, in every order, however many threads there
   assert.deepEqual(tooMany, [], `rows read: ${JSON.stringify(read)}`)
 })
 
-test("counting stops where it is told to, and an owner's few threads are found by their index", async () => {
+test("counting stops at its limit, and an owner's few threads are found by an index", async () => {
   await using db = await freshDatabase({ migrations })
   await fillThreads(db)
   const counted = async (filter: ThreadFilter, limit?: number) => {

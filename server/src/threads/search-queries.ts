@@ -1,4 +1,4 @@
-/** Statements that look for threads. Threads of stateless runs are never found: they are the runs' own. */
+/** Statements that search threads. They never find threads of stateless runs, which belong to these runs. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
@@ -12,7 +12,7 @@ type JsonObject = Readonly<Record<string, unknown>>
 export interface ThreadFilter {
   /** An empty list is no condition. */
   readonly ids: readonly string[] | undefined
-  /** Contained in the metadata, and in the last known state. */
+  /** The metadata must contain `metadata`, and the last known state must contain `values`. */
   readonly metadata: JsonObject | undefined
   readonly values: JsonObject | undefined
   readonly status: ThreadStatus | undefined
@@ -36,7 +36,7 @@ export interface ThreadSearch {
   readonly access: MetadataFilter | undefined
   readonly order: ThreadOrder
   readonly page: Page
-  /** The state of a thread may be large: it is read only for those who look at it. */
+  /** Whether to read the state, which may be large. */
   readonly withValues: boolean
 }
 
@@ -53,7 +53,7 @@ export const searchThreads = (
     limit ${page.limit} offset ${page.offset}`)
 }
 
-/** @param limit  where to stop counting */
+/** @param limit  the number at which counting stops */
 export const countThreads = async (
   db: Db,
   filter: ThreadFilter,

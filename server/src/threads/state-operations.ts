@@ -1,15 +1,16 @@
-/** The state of threads, which only their graphs can tell and change. The rules (T1 …) are in this folder's README. */
+/** The state of threads, which only their graphs can read and change. The rules (T1 …) are in this folder's README. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
 import { RawJson } from "@superstep/toolkit/http/json"
 import type { Caller } from "../auth/caller.js"
-import { hasCheckpoint, writeClaims } from "../checkpoints/queries.js"
+import { findCheckpoints, hasCheckpoint, writeClaims } from "../checkpoints/queries.js"
+import { describeTuple, linesOfTuple } from "../checkpoints/tuple-lines.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import type { Reply, Workers } from "../workers/port.js"
 import { graphConfig } from "./graph-config.js"
-import { getThread, notFound, type Prepare } from "./operations.js"
-import { findVersion, lockThread, setState, type ThreadVersion } from "./queries.js"
-import { emptyStateOf, graphIdOf, type ThreadRow } from "./thread.js"
+import { notFound, type Prepare } from "./operations.js"
+import { findConfiguredThread, findVersion, lockThread, setState, type ThreadVersion } from "./queries.js"
+import { type ConfiguredThread, emptyStateOf, graphIdOf, type ThreadRow } from "./thread.js"
 import { type WorkedOut, workedOut } from "./worked-out.js"
 
 export interface ThreadStates {
@@ -17,7 +18,7 @@ export interface ThreadStates {
   readonly workers: Workers
 }
 
-/** Which of a thread's states is meant: the newest of a namespace unless it is told. */
+/** Selects one of a thread's states: the newest of a namespace, unless a checkpoint is named. */
 export interface StatePlace {
   readonly checkpointId: string | undefined
   readonly checkpointNs: string
@@ -26,7 +27,7 @@ export interface StatePlace {
 
 export const newestState: StatePlace = { checkpointId: undefined, checkpointNs: "", checkpointMap: undefined }
 
-/** Undefined means every field of a ThreadState; `values.x` is one value. */
+/** Undefined selects every field of a ThreadState; `values.x` selects one value. */
 type Select = readonly string[] | undefined
 
 /**
@@ -40,15 +41,22 @@ export async function getThreadState(
   threadId: string,
   { subgraphs, select, ...place }: StatePlace & { subgraphs: boolean; select: Select },
 ): Promise<RawJson | object> {
-  const thread = await getThread(db, caller, threadId)
-  const graphId = readableGraphOf(thread, workers)
-  const [config] = await Promise.all([
-    graphConfig(db, thread, caller, placeOf(place)),
-    requireCheckpoint(db, threadId, place),
+  const visible = await readableBy(caller, threadId)
+  const [thread = notFound(threadId), checkpoint] = await Promise.all([
+    findConfiguredThread(db, threadId, visible),
+    checkpointAt(db, threadId, place),
   ])
+  const graphId = readableGraphOf(thread, workers)
+  if (place.checkpointId !== undefined && checkpoint === undefined) noCheckpoint(threadId, place.checkpointId)
   if (graphId === undefined) return emptyStateOf(select)
+  const config = await graphConfig(db, thread, caller, placeOf(place))
   const fields = { ...fieldsOf(graphId, threadId, place), subgraphs, ...(select && { select }) }
-  const { payload } = await ask(workers, "graph.state", fields, { config })
+  const { payload } = await askAgain(async (isFirst) => {
+    // After a retry, read the checkpoint again: the earlier one may have been pruned.
+    const tuple = isFirst ? checkpoint : await checkpointAt(db, threadId, place)
+    const sent = tuple && { tuple: describeTuple(tuple) }
+    return workers.call("graph.state", { ...fields, ...sent }, { config }, tuple ? linesOfTuple(tuple) : [])
+  })
   const [state] = payload
   if (!state) throw new Error("the worker's reply to graph.state has no state")
   return new RawJson(state.toString("utf8"))
@@ -58,13 +66,13 @@ export interface HistoryQuery extends StatePlace {
   readonly limit: number
   /** Only checkpoints older than this one. */
   readonly before: string | undefined
-  /** What the metadata must hold. */
+  /** What the metadata must contain. */
   readonly filter: Readonly<Record<string, unknown>> | undefined
   readonly select: Select
 }
 
 /**
- * The past states of a thread, newest first, computed by its graph; with a checkpoint's id that one alone.
+ * The past states of a thread, newest first, computed by its graph; with a checkpoint's id, only the state at that checkpoint.
  * @returns a JSON list of ThreadStates: the worker's JSON, passed on unparsed
  */
 export async function getThreadHistory(
@@ -73,7 +81,8 @@ export async function getThreadHistory(
   threadId: string,
   { limit, before, filter, select, ...place }: HistoryQuery,
 ): Promise<RawJson | readonly []> {
-  const thread = await getThread(db, caller, threadId)
+  const visible = await readableBy(caller, threadId)
+  const thread = (await findConfiguredThread(db, threadId, visible)) ?? notFound(threadId)
   const graphId = readableGraphOf(thread, workers)
   if (graphId === undefined) return []
   const { checkpoint_id: _, ...fields } = fieldsOf(graphId, threadId, place)
@@ -85,7 +94,7 @@ export async function getThreadHistory(
     ...(select && { select }),
   }
   const config = await graphConfig(db, thread, caller, placeOf(place))
-  const { payload } = await ask(workers, "graph.history", asked, { config })
+  const { payload } = await askAgain(() => workers.call("graph.history", asked, { config }))
   const [states] = payload
   if (!states) throw new Error("the worker's reply to graph.history has no states")
   return new RawJson(states.toString("utf8"))
@@ -100,17 +109,17 @@ export interface Superstep {
   }[]
 }
 
-// Each round somebody's update is committed; so many at one time is no conversation.
-const mostRounds = 50
+// In each round one update commits. More concurrent updates than this are not expected in a conversation.
+const maxRounds = 50
 
 /**
- * Changes a thread's state as its graph would. It is worked out first and committed when the thread is still as it was
- * (T1); else it is worked out again, so of several at once none is lost.
+ * Changes a thread's state as its graph would. The update is computed first, and committed if the thread has not changed
+ * meanwhile (T1); else it is computed again, so concurrent updates are not lost.
  * @returns a reference to the new checkpoint
  * @throws NotFound      no such thread, or it has no such checkpoint
- * @throws Refused       nothing tells which graph the thread is of
+ * @throws Refused       the thread's graph is unknown
  * @throws Conflict      a run is pending or running (T1)
- * @throws InvalidInput  the graph refuses the update
+ * @throws InvalidInput  the graph rejects the update
  */
 export async function updateThreadState(
   { db, workers }: ThreadStates,
@@ -119,7 +128,7 @@ export async function updateThreadState(
   { supersteps, ...place }: StatePlace & { supersteps: readonly Superstep[] },
 ): Promise<WorkedOut["checkpoint"]> {
   const { filter } = await caller.authorize("threads:update", { thread_id: threadId, metadata: {} })
-  for (let round = 0; round < mostRounds; round++) {
+  for (let round = 0; round < maxRounds; round++) {
     const thread = (await findVersion(db, threadId, filter)) ?? notFound(threadId)
     requireIdle(thread)
     const graphId = graphIdOf(thread) ?? withoutGraph(threadId)
@@ -133,13 +142,13 @@ export async function updateThreadState(
 }
 
 /**
- * Works out the state that a new thread is made with; when a superstep is refused, no thread is made (T2).
+ * Computes the initial state of a new thread; when a superstep is rejected, no thread is created (T2).
  * @throws Refused  the metadata names no graph (agent-server-api §5.1)
  */
 export const withState =
   ({ db, workers }: ThreadStates, caller: Caller, supersteps: readonly Superstep[]): Prepare =>
   async (threadId, metadata) => {
-    const nothingRan = { graph_id: null, assistant_id: null, config: "{}" }
+    const nothingRan = { graph_id: null, assistant_id: null, config: "{}", last_run: null }
     const thread = { ...nothingRan, thread_id: threadId, metadata: JSON.stringify(metadata) }
     const graphId = graphIdOf(thread)
     if (graphId === undefined) return withoutGraph(threadId)
@@ -149,23 +158,33 @@ export const withState =
     return (tx) => write(tx, threadId, update)
   }
 
-// A round fails only when the thread is pruned, or a run of it deleted, during that round.
-const mostReads = 5
+// A round fails only when the thread is pruned, or one of its runs deleted, during that round.
+const maxReads = 5
 
-/** Asks the graph of a thread; asks again when the thread was pruned while the graph read it. */
-async function ask(workers: Workers, ...call: Parameters<Workers["call"]>): Promise<Reply> {
+/** Calls the graph of a thread; calls it again when the thread was pruned while the graph read it. */
+async function askAgain(ask: (isFirst: boolean) => Promise<Reply>): Promise<Reply> {
   for (let read = 1; ; read++) {
     try {
-      return await workers.call(...call)
+      return await ask(read === 1)
     } catch (error) {
       const isGone = error instanceof WorkerCallFailed && error.error === "CheckpointGone"
-      if (!isGone || read === mostReads) throw error
+      if (!isGone || read === maxReads) throw error
     }
   }
 }
 
-/** What clients write into `metadata.graph_id` need not be a graph of ours: then nothing ran here, and there is no state. */
-function readableGraphOf(thread: ThreadRow, workers: Workers): string | undefined {
+/** What a thread's metadata must match for the caller to read it. */
+const readableBy = async (caller: Caller, threadId: string) =>
+  (await caller.authorize("threads:read", { thread_id: threadId })).filter
+
+/** The checkpoint of a state. It is sent with the call, so that the worker need not request it. */
+async function checkpointAt(db: Db, threadId: string, { checkpointId, checkpointNs }: StatePlace) {
+  const [tuple] = await findCheckpoints(db, { threadId, checkpointNs, checkpointId, limit: 1 })
+  return tuple
+}
+
+/** Clients may write an unknown graph into `metadata.graph_id`. If nothing ran on such a thread, it has no state. */
+function readableGraphOf(thread: ConfiguredThread, workers: Workers): string | undefined {
   const graphId = graphIdOf(thread)
   if (thread.graph_id !== null || graphId === undefined) return graphId
   return workers.report().graphs.includes(graphId) ? graphId : undefined
@@ -183,9 +202,13 @@ const placeOf = ({ checkpointId, checkpointMap }: StatePlace) => ({
   ...(checkpointMap !== undefined && { checkpoint_map: checkpointMap }),
 })
 
-/** A state at a checkpoint that is not there would be the empty one, and look like a conversation that was lost. */
+/** Without this check, the state at a missing checkpoint would be empty and look like a lost conversation. */
 async function requireCheckpoint(db: Db, threadId: string, { checkpointId, checkpointNs }: StatePlace): Promise<void> {
   if (checkpointId === undefined || (await hasCheckpoint(db, { threadId, checkpointNs, checkpointId }))) return
+  noCheckpoint(threadId, checkpointId)
+}
+
+function noCheckpoint(threadId: string, checkpointId: string): never {
   throw new NotFound(`Thread ${threadId} has no checkpoint ${checkpointId}`)
 }
 
@@ -197,7 +220,7 @@ const withoutGraph = (threadId: string): never => {
   throw new Refused(`Thread ${threadId} has no graph ID`, "no_graph")
 }
 
-// LangGraph's words for an update that cannot be made.
+// LangGraph's errors for an impossible update.
 const refusals = ["InvalidUpdateError", "EmptyInputError"]
 
 async function workOut(
@@ -209,7 +232,7 @@ async function workOut(
   const payload = { config, supersteps: JSON.stringify(supersteps) }
   let reply: Reply
   try {
-    reply = await ask(workers, "graph.update_state", fields, payload)
+    reply = await askAgain(() => workers.call("graph.update_state", fields, payload))
   } catch (error) {
     if (error instanceof WorkerCallFailed && refusals.includes(error.error)) throw new InvalidInput(error.message)
     throw error
@@ -217,10 +240,10 @@ async function workOut(
   return workedOut(fields.thread_id, reply)
 }
 
-/** @returns false when the thread or its state has changed since the update was worked out (T1) */
+/** @returns false when the thread or its state has changed since the update was computed (T1) */
 const commitUpdate = (db: Database, { thread_id: threadId, version }: ThreadVersion, update: WorkedOut) =>
   db.transaction(async (tx) => {
-    // Two statements: the second sees all that happened while the first waited for the lock.
+    // Two statements: the second sees all changes that were made while the first waited for the lock.
     await lockThread(tx, threadId)
     const now = (await findVersion(tx, threadId)) ?? notFound(threadId)
     requireIdle(now)

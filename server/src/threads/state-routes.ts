@@ -1,4 +1,4 @@
-/** The state of threads: read, at a checkpoint, in the past, changed. */
+/** Routes for the state of threads: the newest, at a checkpoint, the history, and updates. */
 import { jsonResponse } from "@superstep/toolkit/http/json"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { z } from "zod"
@@ -37,7 +37,7 @@ export function addThreadStateRoutes(api: Api, parts: ThreadStates): void {
       body: stateUpdate,
       responses: {
         200: { description: "The new checkpoint", schema: updatedState },
-        400: { description: "Nothing tells which graph the thread is of" },
+        400: { description: "The thread's graph is unknown" },
         409: { description: "A run of the thread is pending or running" },
         ...missing,
       },
@@ -47,7 +47,7 @@ export function addThreadStateRoutes(api: Api, parts: ThreadStates): void {
       const update = { values: values ?? null, as_node }
       const request = {
         ...place,
-        // `checkpoint` goes over `checkpoint_id` (agent-server-api §5.11).
+        // `checkpoint` takes precedence over `checkpoint_id` (agent-server-api §5.11).
         checkpointId: place.checkpointId ?? checkpoint_id ?? undefined,
         supersteps: [{ updates: [update] }],
       }

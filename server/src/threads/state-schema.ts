@@ -1,4 +1,4 @@
-/** What a request and a reply about the state of a thread look like (agent-server-api §2.5, §2.6, §5.10–5.13). */
+/** Schemas of requests and responses about a thread's state (agent-server-api §2.5, §2.6, §5.10–5.13). */
 import { z } from "zod"
 import { plainText, queryFlag, queryList, uuid } from "../http/parameters.js"
 import type { StatePlace } from "./state-operations.js"
@@ -12,7 +12,7 @@ const stateField = z
     "expected values, values.<key>, next, tasks, checkpoint, metadata, created_at, parent_checkpoint or interrupts",
   )
 
-// An empty list is no selection, as in the clients' own defaults.
+// An empty list selects everything, like the clients' defaults.
 const select = z
   .array(stateField)
   .nullish()
@@ -20,7 +20,7 @@ const select = z
 
 export const stateQuery = z.object({ subgraphs: queryFlag, select: queryList(stateField) })
 
-/** A reference to a checkpoint; the thread is that of the path. */
+/** A reference to a checkpoint of the thread in the path. */
 const checkpoint = z
   .looseObject({
     checkpoint_id: uuid.nullish(),
@@ -46,7 +46,7 @@ export const stateAtCheckpoint = z.object({
 
 const limit = z.coerce.number().int().min(1).max(1000).default(10)
 
-// An id that none can have would compare as later than all, and give the newest page again and again.
+// `before` must be a UUID: another text would compare as later than every id, and return the newest page again and again.
 export const historyQuery = z.object({
   limit,
   before: uuid.optional(),
@@ -54,7 +54,7 @@ export const historyQuery = z.object({
   select: queryList(stateField),
 })
 
-// SDKs send `before` as an id or as a config that holds one (agent-server-api §5.13).
+// SDKs send `before` as an id or as a config that contains one (agent-server-api §5.13).
 const checkpointId = z.union([
   uuid,
   z

@@ -1,4 +1,4 @@
-/** T1 at its wrong moments: what happens while an update is being worked out. With real graphs: tests/src/sdk/threads.test.ts. */
+/** T1 under concurrency: changes while an update is being computed. With real graphs: tests/src/sdk/threads.test.ts. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -23,7 +23,7 @@ const newThread = async (db: Database) =>
   (await createThread(db, anyone, { threadId: undefined, metadata: { graph_id: "agent" }, ifExists: "raise" }))
     .thread_id
 
-/** What a worker says of an update that makes one checkpoint. */
+/** A worker's reply to an update that makes one checkpoint. */
 const made = (checkpointId: string): Reply => ({
   fields: {
     checkpoint: { checkpoint_ns: "", checkpoint_id: checkpointId },
@@ -41,7 +41,7 @@ const checkpointsOf = async (db: Database, threadId: string) => {
 
 const order = newRun.parse({ assistant_id: "agent", input: {} })
 
-test("T1: an update during which a run begins is refused, and nothing of it is written", async () => {
+test("T1: an update during which a run starts is rejected and writes nothing", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(db)
@@ -56,7 +56,7 @@ test("T1: an update during which a run begins is refused, and nothing of it is w
   assert.equal((await getThread(db, anyone, threadId)).values, null)
 })
 
-test("T1: an update during which a run begins and ends is worked out again from what the run left", async () => {
+test("T1: an update during which a run starts and ends is computed again from the run's result", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(db)
@@ -66,7 +66,7 @@ test("T1: an update during which a run begins and ends is worked out again from 
     if (asked > 1) return made("2")
     const { run_id } = await createRun(server, { caller: anyone, threadId, body: order })
     server.workers.running.get(run_id)?.done({ values: '{"from":"the run"}' })
-    await until(async () => (await getThread(db, anyone, threadId)).status === "idle", { what: "the run is over" })
+    await until(async () => (await getThread(db, anyone, threadId)).status === "idle", { what: "the run has ended" })
     return made("1")
   }
 
@@ -77,14 +77,14 @@ test("T1: an update during which a run begins and ends is worked out again from 
   assert.equal((await getThread(db, anyone, threadId)).values, '{"made":"2"}')
 })
 
-test("T1: an update during which another one commits is worked out again", async () => {
+test("T1: an update during which another one commits is computed again", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(db)
   let asked = 0
   server.workers.answer = async () => {
     asked += 1
-    // The second call is that of the update which comes in between.
+    // The second call is for the concurrent update.
     if (asked === 1) await updateThreadState(server, anyone, threadId, update)
     return made(String(asked === 2 ? 1 : asked))
   }
@@ -95,13 +95,13 @@ test("T1: an update during which another one commits is worked out again", async
   assert.equal(await checkpointsOf(db, threadId), "13")
 })
 
-test("T1: an update during which a run is deleted is worked out again from what is left", async () => {
+test("T1: an update during which a run is deleted is computed again from the remaining state", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(db)
   const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: order })
   server.workers.running.get(runId)?.done()
-  await until(async () => (await getThread(db, anyone, threadId)).status === "idle", { what: "the run is over" })
+  await until(async () => (await getThread(db, anyone, threadId)).status === "idle", { what: "the run has ended" })
   let asked = 0
   server.workers.answer = async () => {
     asked += 1
@@ -115,7 +115,7 @@ test("T1: an update during which a run is deleted is worked out again from what 
   assert.equal(await checkpointsOf(db, threadId), "2")
 })
 
-test("a thread that is pruned while its graph reads it is read again, and not for ever", async () => {
+test("a thread that is pruned while its graph reads it is read again a limited number of times", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const threadId = await newThread(db)

@@ -1,4 +1,4 @@
-/** What a thread takes in the database, compressed as it is there. */
+/** How much space a thread takes in the database, compressed. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 
@@ -23,7 +23,7 @@ export const sizeOfWrites = async (db: Db, threadId: string): Promise<Sizes> =>
     select count(*), coalesce(sum(pg_column_size(blob)), 0)::bigint as bytes
     from checkpoint_writes where thread_id = ${threadId}`)) ?? none
 
-/** Subgraphs have channels of the same names: each name counts once, with all of them. */
+/** Sizes by channel name. Channels of the same name in different subgraphs are added up. */
 export const sizeOfChannels = (db: Db, threadId: string): Promise<ChannelSizes[]> =>
   db.rows<ChannelSizes>(sql`
     select channel, count(*) as versions, coalesce(sum(pg_column_size(blob)), 0)::bigint as bytes

@@ -1,4 +1,4 @@
-/** Statements on the time of threads. */
+/** Statements on the time to live of threads. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { TtlStrategy } from "./thread.js"
@@ -8,7 +8,7 @@ export interface DefaultTtl {
   readonly minutes: number
 }
 
-/** What threads get that are made from now on. @param ttl  undefined: they stay */
+/** Sets the time to live of threads that are created from now on. @param ttl  undefined: they never expire */
 export const setDefaultTtl = (db: Db, ttl: DefaultTtl | undefined): Promise<number> =>
   ttl === undefined
     ? db.run(sql`delete from default_thread_ttl`)
@@ -21,11 +21,11 @@ export interface SweptThread {
   readonly outcome: "deleted" | "pruned" | "skipped"
 }
 
-/** Does what is due to one thread whose time is over. @returns undefined when nothing is due */
+/** Deletes or prunes one expired thread. @returns undefined when no thread has expired */
 export const sweepThread = (db: Db): Promise<SweptThread | undefined> =>
   db.row<SweptThread>(sql`select * from sweep_thread()`)
 
-/** Forgets the time of threads that are gone. */
+/** Removes the time to live of deleted threads. */
 export const forgetTtls = (db: Db): Promise<number> =>
   db.run(sql`
     delete from thread_ttls l where l.expires_at <= now() and not exists (select from threads t where t.thread_id = l.thread_id)`)

@@ -1,4 +1,4 @@
-/** T4: threads whose time is over, by the database's clock. What moves here is `expires_at`, not a clock. */
+/** T4: expired threads, by the database's clock. The tests move `expires_at`, not a clock. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -26,7 +26,7 @@ const expire = (db: Database, ...threadIds: string[]) =>
 
 const exists = async (db: Database, threadId: string) => (await findThread(db, threadId)) !== undefined
 
-test("T4: a thread ends when its time is over, and not before", async () => {
+test("T4: a thread is deleted when it expires, not before", async () => {
   await using db = await freshDatabase({ migrations })
   const [early, over, stays] = [await newThread(db), await newThread(db), await newThread(db)]
   await expire(db, over)
@@ -42,7 +42,7 @@ test("T4: a thread ends when its time is over, and not before", async () => {
   assert.equal(await getTtl(db, forGood), undefined)
 })
 
-test("T4: a thread whose time begins anew is not swept", async () => {
+test("T4: a thread whose time to live was restarted is not swept", async () => {
   await using db = await freshDatabase({ migrations })
   const threadId = await newThread(db)
   await expire(db, threadId)
@@ -53,7 +53,7 @@ test("T4: a thread whose time begins anew is not swept", async () => {
   assert.equal(await exists(db, threadId), true)
 })
 
-test("T4: a thread with a run that is pending or running is left alone until the run is over", async () => {
+test("T4: a thread with a run that is pending or running is not swept until the run has ended", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const [running, pending] = [await newThread(db), await newThread(db, "keep_latest")]
@@ -78,7 +78,7 @@ test("T4: a thread with a run that is pending or running is left alone until the
   assert.deepEqual([await exists(db, running), await exists(db, pending)], [false, true])
 })
 
-test("T4: of several servers that sweep at once each thread is swept by one, and a sweep has its limit", async () => {
+test("T4: when several servers sweep at once, each thread is swept by one of them, and a sweep has a limit", async () => {
   await using db = await freshDatabase({ migrations })
   const threadIds: string[] = []
   for (let n = 0; n < 12; n++) threadIds.push(await newThread(db))
@@ -96,7 +96,7 @@ test("T4: of several servers that sweep at once each thread is swept by one, and
   assert.equal(left?.n, 0)
 })
 
-test("with keep_latest a thread stays with its newest checkpoint, and its time begins anew", async () => {
+test("with keep_latest a thread keeps its newest checkpoint, and its time to live restarts", async () => {
   await using db = await freshDatabase({ migrations })
   const threadId = await newThread(db, "keep_latest")
   for (const checkpointId of ["1", "2", "3"]) {
@@ -115,7 +115,7 @@ test("with keep_latest a thread stays with its newest checkpoint, and its time b
   assert.ok(first && next && next.expires_at >= first.expires_at)
 })
 
-test("a project's time is given to every new thread that has none of its own, also to those that runs make", async () => {
+test("the project's default time to live applies to every new thread without its own, also to threads that runs create", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   const old = await createThread(db, anyone, request)

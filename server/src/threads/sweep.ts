@@ -1,6 +1,6 @@
 /**
- * Ends threads whose time is over (T4). Each thread is a transaction of its own, and several servers may sweep at once:
- * each takes threads that no other has. The time is the database's.
+ * Deletes or prunes expired threads (T4), each in its own transaction. Several servers may sweep at once: they take different
+ * threads. Times are by the database's clock.
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -11,20 +11,20 @@ import type { TtlStrategy } from "./thread.js"
 /** `checkpointer.ttl` of langgraph.json (agent-server-api §17). */
 export interface ThreadTtlConfig {
   readonly strategy?: TtlStrategy | undefined
-  /** Minutes; without it only threads that were given a time end. */
+  /** Minutes; without it only threads with their own `ttl` expire. */
   readonly default_ttl?: number | null | undefined
   readonly sweep_interval_minutes?: number | null | undefined
   /** The most threads of one sweep. */
   readonly sweep_limit?: number | undefined
 }
 
-// A time is told in minutes; a look costs one statement when nothing is due.
-const usualIntervalMinutes = 5
-const usualLimit = 1000
+// Times to live are given in minutes; a sweep costs two statements when no thread has expired.
+const defaultIntervalMinutes = 5
+const defaultLimit = 1000
 
 /**
- * @param limit  how many threads at most
- * @returns      what became of each
+ * @param limit  how many threads to sweep at most
+ * @returns      how many threads were deleted, and how many pruned
  */
 export async function sweepThreads(db: Db, limit: number): Promise<{ deleted: number; pruned: number }> {
   const count = { deleted: 0, pruned: 0, skipped: 0 }
@@ -37,16 +37,16 @@ export async function sweepThreads(db: Db, limit: number): Promise<{ deleted: nu
   return { deleted: count.deleted, pruned: count.pruned }
 }
 
-/** What the project gives a thread that names no time of its own; undefined: it stays. */
+/** The project's time to live for threads without their own; undefined: they never expire. */
 export const defaultTtlOf = ({ strategy = "delete", default_ttl: minutes }: ThreadTtlConfig = {}) =>
   minutes ? { strategy, minutes } : undefined
 
 export const threadSweep = (db: Db, ttl: ThreadTtlConfig = {}, log: Log): Sweep => ({
   what: "threads whose time is over",
-  everyMs: (ttl.sweep_interval_minutes ?? usualIntervalMinutes) * 60_000,
+  everyMs: (ttl.sweep_interval_minutes ?? defaultIntervalMinutes) * 60_000,
   step: async () => {
-    const swept = await sweepThreads(db, ttl.sweep_limit ?? usualLimit)
-    if (swept.deleted + swept.pruned > 0) log.info(swept, "threads whose time was over were swept")
+    const swept = await sweepThreads(db, ttl.sweep_limit ?? defaultLimit)
+    if (swept.deleted + swept.pruned > 0) log.info(swept, "expired threads were swept")
     return false
   },
 })

@@ -21,17 +21,24 @@ export interface ThreadRow {
   readonly state_updated_at: Date
 }
 
-/** What happens to a thread when its time is over. */
+/** The data from which the config of a thread's graph is made, also while the thread is being created. */
+export interface ConfiguredThread
+  extends Pick<ThreadRow, "thread_id" | "metadata" | "graph_id" | "assistant_id" | "config"> {
+  /** The last run that has started on the thread: JSON text of `{configurable, caller}`. Null when none has. */
+  readonly last_run: string | null
+}
+
+/** What happens to a thread when it expires. */
 export type TtlStrategy = "delete" | "keep_latest"
 
-/** When that is, as clients see it. */
+/** A thread's time to live, as clients see it. */
 export interface ThreadTtl {
   readonly strategy: TtlStrategy
   readonly ttl_minutes: number
   readonly expires_at: Date
 }
 
-/** The metadata with what ran last in it, as LangGraph's servers show it (recording `interrupt-thread.txt`). */
+/** The metadata with the graph and assistant that ran last, as LangGraph's servers show it (recording `interrupt-thread.txt`). */
 export function metadataOf({
   metadata,
   graph_id,
@@ -40,7 +47,7 @@ export function metadataOf({
   return { ...JSON.parse(metadata), ...(graph_id !== null && { graph_id, assistant_id }) }
 }
 
-/** The graph whose state a thread has: what ran last, else what it was made for. */
+/** The graph whose state a thread has: the graph that ran last, else the one in its metadata. */
 export function graphIdOf(row: Pick<ThreadRow, "metadata" | "graph_id" | "assistant_id">): string | undefined {
   const { graph_id: graphId } = metadataOf(row)
   return typeof graphId === "string" && graphId !== "" ? graphId : undefined
@@ -76,7 +83,7 @@ const emptyState = {
   interrupts: [],
 }
 
-/** @param select  the fields that were asked for; `values.x` asks for one value, of which there is none */
+/** @param select  the requested fields; `values.x` requests one value, which an empty state does not have */
 export const emptyStateOf = (select: readonly string[] | undefined): object =>
   select === undefined
     ? emptyState

@@ -10,7 +10,7 @@ import { putCheckpoint, putWrites } from "../checkpoints/queries.js"
 import { startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 
-// biome-ignore lint/suspicious/noExplicitAny: what a reply holds is what each test asserts
+// biome-ignore lint/suspicious/noExplicitAny: each test asserts the fields that it reads
 type Json = any
 
 async function create(http: TestHttp, body: object = {}): Promise<Json> {
@@ -48,7 +48,7 @@ async function rowsOf(db: Database, threadId: string): Promise<readonly number[]
   return row?.counts ?? []
 }
 
-test("a search finds by metadata, state, status and ids, in the order and the pages that were asked for", async () => {
+test("a search filters by metadata, state, status and ids, with the requested order and pages", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const made: Json[] = []
@@ -89,7 +89,7 @@ test("a search finds by metadata, state, status and ids, in the order and the pa
   assert.equal(names(await search({ sort_by: "state_updated_at" })), "cba")
 })
 
-test("a search gives the fields and the single values that were asked for", async () => {
+test("a search returns the requested fields and values", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const { thread_id } = await create(http, { metadata: { name: "a" } })
@@ -121,7 +121,7 @@ test("a search gives the fields and the single values that were asked for", asyn
   assert.deepEqual(json, [{ thread_id, metadata: { name: "a" }, extracted }])
 })
 
-test("metadata merges key by key, also of two changes at once, and a minimal answer has no body", async () => {
+test("metadata is merged by key, also for concurrent changes, and a minimal response has no body", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const { thread_id, updated_at } = await create(http, { metadata: { a: { x: 1 }, b: 1 } })
@@ -140,7 +140,7 @@ test("metadata merges key by key, also of two changes at once, and a minimal ans
   assert.deepEqual((json as Json).metadata, { a: { y: 2 }, b: 1, c: null, ...merged })
 })
 
-test("T3: a thread is deleted with its run in flight, whose worker is told and whose client gets an end", async () => {
+test("T3: deleting a thread with a running run cancels the run at its worker, and its client gets an end", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const { thread_id } = await create(http, { ttl: { ttl: 5 } })
@@ -155,13 +155,13 @@ test("T3: a thread is deleted with its run in flight, whose worker is told and w
   assert.equal(status, 204)
   await stream.ended
   assert.equal(stream.events().at(-1)?.event, "end")
-  await until(() => run?.isCancelled, { what: "the worker is told" })
+  await until(() => run?.isCancelled, { what: "the worker is asked to stop" })
   assert.deepEqual(await rowsOf(db, thread_id), [0, 0, 0, 0, 0, 0])
   assert.equal((await http.send("GET", `/threads/${thread_id}`)).status, 404)
   assert.equal((await http.send("DELETE", `/threads/${thread_id}`)).status, 404)
 })
 
-test("a copy has all of a thread but its runs, and lives on without it", async () => {
+test("a copy has everything of a thread except its runs, and is independent of it", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const { thread_id } = await create(http, { metadata: { name: "a" } })
@@ -208,7 +208,7 @@ test("pruning deletes threads, or all but the newest checkpoints of those withou
   assert.deepEqual(row, { checkpoint_id: "2", parent_checkpoint_id: null })
 })
 
-test("storage tells what each part of a thread takes", async () => {
+test("storage returns the size of each part of a thread", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const { thread_id } = await create(http)
@@ -272,7 +272,7 @@ const bad: [string, string, unknown][] = [
   ["GET /threads/T/history?limit=0", "limit", undefined],
 ]
 
-test("what cannot be read is refused by name and changes nothing", async (t) => {
+test("an invalid field is rejected by name, and nothing changes", async (t) => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const { thread_id } = await create(http, { metadata: { graph_id: "agent" } })

@@ -1,4 +1,4 @@
-/** What a worker worked out for an update of a thread's state, read from its reply (protocol/worker). Pure. */
+/** A worker's result for an update of a thread's state, parsed from its reply (protocol/worker). Pure. */
 import { z } from "zod"
 import type { ClaimWrite } from "../checkpoints/claim-batch.js"
 import { newCheckpoint, pendingWrites, putFields, putWritesFields } from "../checkpoints/put-lines.js"
@@ -6,7 +6,7 @@ import { parseFields } from "../workers/calls.js"
 import type { Reply } from "../workers/port.js"
 
 export interface WorkedOut {
-  /** A reference to what was made, as clients get it. */
+  /** A reference to the new checkpoint, as clients get it. */
   readonly checkpoint: Readonly<Record<string, unknown>>
   /** JSON texts: the root's state after the update. */
   readonly values: string
@@ -20,8 +20,8 @@ const replyFields = z.object({
 })
 
 /**
- * @param threadId  the only thread that is written to
- * @throws InvalidInput  the reply is not what the protocol says
+ * @param threadId  the thread of all writes
+ * @throws InvalidInput  the reply does not follow the protocol
  */
 export function workedOut(threadId: string, { fields, payload }: Reply): WorkedOut {
   const { checkpoint, puts } = parseFields(replyFields, fields)

@@ -27,7 +27,7 @@ export function createTracing({ version, serviceName }: { version: string; servi
     await requests.run(span, next)
     describe(span, c)
     const outgoing = (c.env as { outgoing?: ServerResponse } | undefined)?.outgoing
-    // A stream goes on after its handler.
+    // A stream continues after its handler has returned.
     if (outgoing && !outgoing.closed) outgoing.once("close", () => span.end())
     else span.end()
   }
@@ -40,7 +40,7 @@ export function createTracing({ version, serviceName }: { version: string; servi
       "superstep.graph_id": graphId,
       "superstep.attempt": attempt,
     }
-    const parent = contextOf(traceparentIn(claim.kwargs))
+    const parent = contextOf(claim.kwargs.traceparent)
     const now = Date.now()
     if (waitedMs > 0) tracer.startSpan("run queued", { attributes, startTime: now - waitedMs }, parent).end(now)
     const span = tracer.startSpan("run executed", { attributes, startTime: now }, parent)
@@ -62,7 +62,7 @@ export function createTracing({ version, serviceName }: { version: string; servi
   }
 }
 
-/** Which route it was, and how it ended. A stream's status is that of its headers. */
+/** Sets the span's route and status. The status of a stream is the status in its headers. */
 function describe(span: Span, c: Context): void {
   const outgoing = (c.env as { outgoing?: ServerResponse } | undefined)?.outgoing
   const status = outgoing?.headersSent ? outgoing.statusCode : c.res.status
@@ -73,10 +73,4 @@ function describe(span: Span, c: Context): void {
   }
   span.setAttribute("http.response.status_code", status)
   if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
-}
-
-/** Runs are created with the `traceparent` of their request, so whoever claims one continues its trace. */
-function traceparentIn(kwargs: string): string | undefined {
-  const { traceparent } = JSON.parse(kwargs) as { traceparent?: unknown }
-  return typeof traceparent === "string" ? traceparent : undefined
 }

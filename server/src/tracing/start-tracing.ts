@@ -1,7 +1,7 @@
-/** Whether traces are made is the environment's matter; see `tracing.ts`. */
+/** Starts tracing if the environment names a collector; see `tracing.ts`. */
 import type { Tracing } from "./tracing.js"
 
-/** Variables of OpenTelemetry that name a collector. */
+/** OpenTelemetry's variables for the URL of a collector. */
 const endpoints = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"] as const
 
 /**

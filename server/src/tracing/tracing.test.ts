@@ -18,7 +18,7 @@ interface ReceivedSpan {
   readonly events?: readonly { name: string }[]
 }
 
-/** A collector that keeps what it is sent over OTLP/HTTP. */
+/** A collector that records what it receives over OTLP/HTTP. */
 async function startCollector() {
   const spans: ReceivedSpan[] = []
   const server = createServer(async (request, response) => {
@@ -47,7 +47,7 @@ test("without a collector nothing is traced", async () => {
   )
 })
 
-test("a request and the runs that it creates are one trace, which its caller began", async () => {
+test("a request and its runs belong to the trace that the caller started", async () => {
   await using collector = await startCollector()
   process.env.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url
   const tracing = await startTracing(process.env, "0.0.0")
@@ -63,7 +63,7 @@ test("a request and the runs that it creates are one trace, which its caller beg
   workers.started[0]?.emit("values", {})
   workers.started[0]?.done()
   await stream.ended
-  await until(() => workers.started.length === 2, { what: "the run that waited starts" })
+  await until(() => workers.started.length === 2, { what: "the waiting run starts" })
   workers.started[1]?.done({ status: "error", error: { error: "Boom", message: "x" } })
   await until(async () => /status="error"} 1/.test((await http.send("GET", "/metrics")).text), {
     what: "the second run has ended",
@@ -93,6 +93,6 @@ test("a request and the runs that it creates are one trace, which its caller beg
     ["first event"],
   )
   assert.equal(attribute(streamed as ReceivedSpan, "http.response.status_code")?.intValue, 200)
-  // Requests without a traceparent begin traces of their own.
+  // Requests without a traceparent start their own traces.
   assert.ok(collector.spans.some((span) => span.name === "GET /metrics" && span.traceId !== traceId))
 })

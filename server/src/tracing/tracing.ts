@@ -1,17 +1,17 @@
 /**
- * OpenTelemetry traces: of requests, and of what becomes of the runs that they create. The SDK is loaded only where a
- * collector is named; without one nothing of this costs anything.
+ * OpenTelemetry traces of requests and of the runs that they create. The SDK is loaded only if a collector is configured,
+ * so without one tracing has no cost.
  */
 import type { MiddlewareHandler } from "hono"
 import type { RunObserver } from "../runs/observer.js"
 
 export interface Tracing {
-  /** A span for each request, from its first byte to its reply's last. */
+  /** Creates a span for each request, from its start to the end of its reply. */
   readonly middleware: MiddlewareHandler
-  /** Spans for a run's wait in the queue and its execution, below the request that created it. */
+  /** Creates spans for a run's time in the queue and its execution, as children of the request that created it. */
   readonly observer: RunObserver
-  /** W3C `traceparent` of the request that is being answered: a run keeps it, whichever server executes it. */
+  /** W3C `traceparent` of the current request. It is stored with a run, so that any server can continue the trace. */
   traceparent(): string | undefined
-  /** Sends what is left. Rejects when the collector does not take it. */
+  /** Sends the remaining spans. Rejects when the collector does not accept them. */
   close(): Promise<void>
 }

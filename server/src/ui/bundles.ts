@@ -1,4 +1,4 @@
-/** The files of a project's UI components, built by a process of their own and kept in memory (U1–U3). */
+/** The files of a project's UI components, built by a child process and kept in memory (U1–U3). */
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -7,25 +7,25 @@ import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { runCommand } from "@superstep/toolkit/exec/run-command"
 import type { Log } from "@superstep/toolkit/log/log"
 
-/** What is to be built. */
+/** The input of a build. */
 export interface UiProject {
   /** Absolute path. */
   readonly folder: string
-  /** Source file by name of the agent, as in langgraph.json. */
+  /** Source file by agent, as in langgraph.json. */
   readonly ui: Readonly<Record<string, string>>
-  /** Modules that the page brings, beside React and the SDK. */
+  /** Modules that the page provides, besides React and the SDK. */
   readonly shared: readonly string[]
-  /** The whole environment of the process that builds. */
+  /** The complete environment of the build process. */
   readonly env: Readonly<Record<string, string>>
 }
 
 /** File contents by base name, such as `entrypoint.js`. */
 export type Bundle = ReadonlyMap<string, Buffer>
 
-// Tailwind looks through the whole project; on a busy small machine that takes a while.
+// Tailwind scans the whole project, which can take long on a busy machine.
 const timeoutMs = 120_000
 
-// Only a change of the sources helps.
+// A failed build succeeds only after a change of the sources.
 const retryAfterMs = 60_000
 
 const builder = fileURLToPath(import.meta.resolve("@superstep/worker-js/build-ui"))
@@ -39,7 +39,7 @@ export class UiBundles {
     this.#log = log
   }
 
-  /** Builds what there is to build; requests wait for it. The bundles before it are given up. */
+  /** Starts a build, for which requests wait. It cancels the previous build and discards its bundles. */
   build(project: UiProject): void {
     this.stop()
     this.#building = new AbortController()
@@ -57,14 +57,14 @@ export class UiBundles {
     )
   }
 
-  /** Ends a build that is under way; what was built is served on. */
+  /** Cancels a running build. Finished bundles are still served. */
   stop(): void {
     this.#building.abort()
   }
 
   /**
    * @returns the files of an agent, or undefined when it has no components
-   * @throws Unavailable  they could not be built
+   * @throws Unavailable  the build failed
    */
   async of(agent: string): Promise<Bundle | undefined> {
     try {

@@ -1,13 +1,13 @@
-/** The piece of HTML that draws one component (agent-server-api §15, protocol-v2 §2.7). Pure. */
+/** The HTML fragment that loads one component (agent-server-api §15, protocol-v2 §2.7). Pure. */
 import { z } from "zod"
 
-/** A component's name stands in a script: letters, digits and what else JavaScript allows in names. */
+/** A component's name is inserted in a script, so it is restricted to characters of JavaScript names, `.` and `-`. */
 export const componentName = z.string().regex(/^[\w$.-]{1,200}$/, "expected the name of a component")
 
-/** Where a browser reaches the server, as the request came: the edge tells it for what is behind it. */
+/** The URL under which a browser reaches the server. Behind the edge it is taken from forwarded headers. */
 export interface Address {
   readonly host: string
-  /** Undefined when nobody told; then the page's own scheme is used, but for a developer's own machine. */
+  /** Undefined if unknown. Then the page's own scheme is used, except that loopback hosts use http. */
   readonly protocol: string | undefined
   /** Such as `/d/chat`. */
   readonly prefix: string

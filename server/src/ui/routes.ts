@@ -10,7 +10,7 @@ const tags = ["UI"]
 
 export interface UiRoutes {
   readonly ui: Pick<UiBundles, "of">
-  /** Whether the edge is in front, which tells by which address it was asked; nobody else is believed. */
+  /** Whether requests come through the edge. Only then forwarded headers are trusted. */
   readonly isBehindEdge: boolean
   readonly mountPrefix: string
 }
@@ -21,7 +21,7 @@ export function addUiRoutes(api: Api, { ui: bundles, ...where }: UiRoutes): void
     {
       method: "post",
       path: "/ui/{agent}",
-      summary: "Get what draws a UI component",
+      summary: "Get the HTML that loads a UI component",
       tags,
       params: z.object({ agent: z.string() }),
       body: z.object({ name: componentName }),
@@ -55,7 +55,7 @@ export function addUiRoutes(api: Api, { ui: bundles, ...where }: UiRoutes): void
 }
 
 function addressOf(c: Context, { isBehindEdge, mountPrefix }: Omit<UiRoutes, "ui">): Address {
-  const told = (name: string) => (isBehindEdge ? c.req.header(`x-forwarded-${name}`) : undefined)
-  const host = told("host") ?? c.req.header("host") ?? new URL(c.req.url).host
-  return { host, protocol: told("proto"), prefix: `${told("prefix") ?? ""}${mountPrefix}` }
+  const forwarded = (name: string) => (isBehindEdge ? c.req.header(`x-forwarded-${name}`) : undefined)
+  const host = forwarded("host") ?? c.req.header("host") ?? new URL(c.req.url).host
+  return { host, protocol: forwarded("proto"), prefix: `${forwarded("prefix") ?? ""}${mountPrefix}` }
 }

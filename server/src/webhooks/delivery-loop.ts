@@ -1,8 +1,8 @@
-/** Tells the ends of runs to the webhooks that ask for them. Only a server that may execute runs does so. */
+/** Delivers webhooks of ended runs. Only servers of the active revision deliver. */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
 import { OutboxLoop, usualTimeoutMs } from "@superstep/toolkit/webhooks/outbox-loop"
-import { delaysOfHalfADayMs, judgeTry } from "@superstep/toolkit/webhooks/retry"
+import { delaysOfHalfADayMs, resultOfTry } from "@superstep/toolkit/webhooks/retry"
 import { webhookHeaders } from "@superstep/toolkit/webhooks/signature"
 import { payloadText } from "./payload.js"
 import { type Delivery, deleteOldDeliveries, nextDeliveryMs, recordTry, takeDueDeliveries } from "./queries.js"
@@ -13,25 +13,25 @@ export interface DeliveryOptions {
   readonly db: Database
   readonly log: Log
   readonly settings: WebhookSettings
-  /** The revision this server belongs to. */
+  /** The revision of this server. */
   readonly revisionId: string | null
   readonly callOwnRoute?: CallOwnRoute
-  /** For a whole call, in milliseconds. */
+  /** Time limit of a call, in milliseconds. */
   readonly timeoutMs?: number
 }
 
-// How long what was delivered, or given up, can be read and delivered again.
+// How long delivered and dead deliveries can be read and delivered again.
 const keptDays = 7
-const forgetEveryMs = 3_600_000
+const deleteEveryMs = 3_600_000
 
-/** @returns a loop that was not started; undefined when the settings turn webhooks off */
+/** @returns a loop that is not started yet; undefined when webhooks are disabled */
 export function createDeliveryLoop(options: DeliveryOptions): OutboxLoop<Delivery> | undefined {
   const { db, log, settings, revisionId, timeoutMs } = options
   if (settings.isDisabled) return undefined
-  let forgetAt = 0
+  let deleteAt = 0
   const afterLook = async () => {
-    if (performance.now() < forgetAt) return
-    forgetAt = performance.now() + forgetEveryMs
+    if (performance.now() < deleteAt) return
+    deleteAt = performance.now() + deleteEveryMs
     await deleteOldDeliveries(db, keptDays)
   }
   const outbox = {
@@ -53,12 +53,16 @@ async function deliver(options: DeliveryOptions, delivery: Delivery, signal: Abo
   const headers = headersFor(settings, run_id, sentAt, body)
   const result = await callWebhook({ url, headers, body, rules: settings, callOwnRoute, timeoutMs, signal })
   const { status: replyStatus, reply } = result
-  const verdict = judgeTry(result, { delaysMs: delaysOfHalfADayMs, tries, isStopping: signal.aborted })
+  const verdict = resultOfTry(result, { delaysMs: delaysOfHalfADayMs, tries, isStopping: signal.aborted })
   const { state, failure } = verdict
   await recordTry(db, { runId: run_id, tries, replyStatus, reply, ...verdict })
   const fields = { run_id, tries, reply_status: replyStatus, failure }
   if (state === "delivered") log.info(fields, "webhook delivered")
-  else log.warn(fields, state === "dead" ? "a webhook was given up" : "a webhook will be called again")
+  else
+    log.warn(
+      fields,
+      state === "dead" ? "a webhook delivery has failed for good" : "a webhook delivery failed and will be retried",
+    )
   return state === "pending"
 }
 

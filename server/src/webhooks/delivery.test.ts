@@ -1,4 +1,4 @@
-/** Webhooks from the end of a run to real receivers; times of tries are moved, never waited for. */
+/** Webhooks from the end of a run to real receivers. Tests change the times of tries instead of waiting for them. */
 import assert from "node:assert/strict"
 import { createHmac } from "node:crypto"
 import { test } from "node:test"
@@ -47,7 +47,7 @@ const makeDue = (db: Db, runId: string) =>
 
 interface Asked {
   readonly path?: string
-  /** Who executes the run. */
+  /** The server that executes the run. */
   readonly executor?: TestServer
   readonly [field: string]: unknown
 }
@@ -69,7 +69,7 @@ async function startRun(
   return { run, json: json as Record<string, unknown>, runId: run.order.runId }
 }
 
-test("the end of a run is told: the run, its state and its times, signed (W1, W3)", async () => {
+test("a webhook call has the run, its state and its times, and is signed (W1, W3)", async () => {
   await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver()
   const key = Buffer.from("0123456789abcdef0123456789abcdef")
@@ -110,7 +110,7 @@ test("the end of a run is told: the run, its state and its times, signed (W1, W3
   assert.equal(/langgraph_auth|__internal/.test(JSON.stringify(kwargs.config.configurable)), false)
 })
 
-test("a failed run tells its error, and what a receiver says is kept to be read", async () => {
+test("the webhook of a failed run has its error, and the receiver's reply is stored", async () => {
   await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver((reply) => reply.writeHead(201).end("noted"))
   await using http = await startTestHttp(db)
@@ -128,7 +128,7 @@ test("a failed run tells its error, and what a receiver says is kept to be read"
   )
 })
 
-test("every end of a run is told once; one that is removed tells nothing (W1)", async () => {
+test("every ended run causes one webhook call, and a removed run causes none (W1)", async () => {
   await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver()
   await using http = await startTestHttp(db, { runTimeoutMs: 0 })
@@ -165,7 +165,7 @@ test("every end of a run is told once; one that is removed tells nothing (W1)", 
   assert.ok(started[running])
 })
 
-test("a run that was lost too often tells it", async () => {
+test("a run that was lost too often has a webhook call", async () => {
   await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver()
   await using http = await startTestHttp(db)
@@ -197,7 +197,7 @@ test("a receiver that fails twice gets the same delivery a third time (W2)", asy
   const third = await delivered(db, runId)
 
   assert.match(first.failure ?? "", /hang up|ECONNRESET/)
-  assert.deepEqual([second.failure, second.reply_status], ["it answered 500", 500])
+  assert.deepEqual([second.failure, second.reply_status], ["the answer had the status 500", 500])
   assert.deepEqual([third.tries, third.failure], [3, null])
   assert.deepEqual(
     receiver.calls.map(({ headers }) => headers["webhook-id"]),
@@ -205,7 +205,7 @@ test("a receiver that fails twice gets the same delivery a third time (W2)", asy
   )
 })
 
-test("a failed delivery is tried again in its own time, though nobody tells the loop (W2)", async () => {
+test("a failed delivery is retried when it is due, without a notification (W2)", async () => {
   await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver((reply, n) => reply.writeHead(n === 1 ? 500 : 200).end())
   await using http = await startTestHttp(db)
@@ -216,7 +216,7 @@ test("a failed delivery is tried again in its own time, though nobody tells the 
   assert.equal((await delivered(db, runId)).tries, 2)
 })
 
-test("a delivery that failed too often is given up, and one that is gone at once; both can be delivered again by hand", async () => {
+test("a delivery that failed too often or got 410 is dead, and can be delivered again by hand", async () => {
   await using db = await freshDatabase({ migrations })
   let status = 503
   await using receiver = await startReceiver((reply) => reply.writeHead(status).end())
@@ -238,21 +238,21 @@ test("a delivery that failed too often is given up, and one that is gone at once
   await delivered(db, runId)
   await delivered(db, other.runId)
 
-  assert.deepEqual([dead.tries, dead.failure], [10, "it answered 503"])
-  assert.deepEqual([gone.tries, gone.failure], [1, "it answered 410"])
+  assert.deepEqual([dead.tries, dead.failure], [10, "the answer had the status 503"])
+  assert.deepEqual([gone.tries, gone.failure], [1, "the answer had the status 410"])
 })
 
-test("a server that dies between a run's end and its delivery has lost nothing (W1, W2)", async () => {
+test("a server that dies between a run's end and its delivery loses nothing (W1, W2)", async () => {
   await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver()
   await using asked = await startTestHttp(db, { slots: 0 })
   const doomed = await startTestServer(db)
-  // They create and end runs, and call nobody any more.
+  // These servers still create and end runs, but deliver no webhooks.
   await asked.server.deliveries?.stop()
   await doomed.deliveries?.stop()
   const { run, runId } = await startRun(asked, receiver.url, { executor: doomed })
   run.done({ values: '{"n":1}' })
-  const row = await until(() => deliveryOf(db, runId), { what: "the end is in the outbox" })
+  const row = await until(() => deliveryOf(db, runId), { what: "the delivery is in the outbox" })
   await doomed.crash()
 
   await using _other = await startTestServer(db)
@@ -265,7 +265,7 @@ test("a server that dies between a run's end and its delivery has lost nothing (
   )
 })
 
-test("a server that dies in a call leaves it to another one, and a stop hands it over at once (W2)", async () => {
+test("another server repeats the call of a server that died, and at once that of a server that stopped (W2)", async () => {
   await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver((reply, n) => (n > 1 ? void reply.end() : undefined))
   const first = await startTestHttp(db)
@@ -281,7 +281,7 @@ test("a server that dies in a call leaves it to another one, and a stop hands it
   assert.equal(receiver.calls.length, 2)
 })
 
-test("two servers deliver each end once", async () => {
+test("two servers deliver each webhook once", async () => {
   await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver()
   await using http = await startTestHttp(db, { slots: 30 })
@@ -296,7 +296,7 @@ test("two servers deliver each end once", async () => {
   assert.deepEqual([...ids].sort(), runs.map(({ runId }) => runId).sort())
 })
 
-test("webhooks that can never be called are refused, those that are turned off are left out, and a name is looked up at the call (W4)", async () => {
+test("forbidden webhooks are rejected, disabled ones are ignored, and host names are checked at the call (W4)", async () => {
   await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver()
   await using http = await startTestHttp(db, { webhooks: { allowsLoopback: false } })

@@ -1,4 +1,4 @@
-/** What a webhook's receiver is told: the run as it ended (agent-server-api §14). Pure. */
+/** The body of a webhook call: the ended run (agent-server-api §14). Pure. */
 import { RawJson, rawJson, toJsonText } from "@superstep/toolkit/http/json"
 import type { Delivery } from "./queries.js"
 
@@ -19,12 +19,12 @@ export function payloadText(delivery: Delivery, sentAt: Date): string {
     run_ended_at: delivery.run_ended_at,
     webhook_sent_at: sentAt,
     values: rawJson(delivery.values),
-    // Absent when there is none: receivers ask whether it is there.
+    // Absent without an error, because receivers check whether the field is present.
     ...(delivery.error !== null && { error: new RawJson(delivery.error) }),
   })
 }
 
-// Who asked, with its permissions and whatever else its token said, is for the graph and not for the world (§6.3).
+// The caller's user data and permissions are for the graph, not for webhook receivers (§6.3).
 const isInternal = (key: string) => key.startsWith("__") || key.startsWith("langgraph_auth_")
 
 function withoutInternals(kwargs: { config?: { configurable?: object } }): object {

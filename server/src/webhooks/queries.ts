@@ -1,8 +1,8 @@
-/** Statements on deliveries. The rules (W1 …) are in this folder's README. */
+/** SQL of deliveries. The rules (W1 …) are in this folder's README. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 
-/** A delivery that is to be tried. */
+/** A delivery to try now. */
 export interface Delivery {
   readonly run_id: string
   readonly thread_id: string
@@ -19,14 +19,14 @@ export interface Delivery {
   readonly run_created_at: Date
   readonly run_started_at: Date | null
   readonly run_ended_at: Date
-  /** This try, from 1. */
+  /** The number of this try, from 1. */
   readonly tries: number
 }
 
 /**
- * Takes deliveries that are due. The next time to try is set before the try, so that a server that dies in it has lost
- * nothing, and no other takes the same one meanwhile (W2).
- * @param holdMs  longer than a try can take
+ * Takes due deliveries. It sets the time of the next try before this try, so a server that dies during the try loses
+ * nothing, and no other server takes the same delivery in the meantime (W2).
+ * @param holdMs  how long other servers leave the deliveries alone; longer than a try can take
  */
 export const takeDueDeliveries = (
   db: Db,
@@ -34,7 +34,7 @@ export const takeDueDeliveries = (
 ): Promise<Delivery[]> =>
   db.rows(sql`
     with due as (
-      select run_id from webhook_deliveries where next_try_at <= now() and may_claim(${revisionId})
+      select run_id from webhook_deliveries where next_try_at <= now() and is_active(${revisionId})
       order by next_try_at limit ${limit} for update skip locked)
     update webhook_deliveries d set tries = d.tries + 1,
       next_try_at = now() + make_interval(secs => ${holdMs} / 1000.0), reply_status = null, reply = null, failure = null
@@ -46,14 +46,14 @@ export interface TryResult {
   readonly runId: string
   readonly tries: number
   readonly state: "pending" | "delivered" | "dead"
-  /** When to try again, in milliseconds from now; only while it is pending. */
+  /** Time until the next try in milliseconds, if the delivery is still pending. */
   readonly againMs: number | undefined
   readonly replyStatus: number | undefined
   readonly reply: string | undefined
   readonly failure: string | undefined
 }
 
-/** Notes what came of a try, unless somebody has begun another one meanwhile. */
+/** Records the result of a try, unless another try was started in the meantime. */
 export const recordTry = (db: Db, result: TryResult): Promise<number> =>
   db.run(sql`
     update webhook_deliveries set state = ${result.state}, last_tried_at = now(),
@@ -61,15 +61,15 @@ export const recordTry = (db: Db, result: TryResult): Promise<number> =>
       reply_status = ${result.replyStatus ?? null}, reply = ${result.reply ?? null}, failure = ${result.failure ?? null}
     where run_id = ${result.runId} and tries = ${result.tries} and state = 'pending'`)
 
-/** When the next delivery is due, in milliseconds from now; undefined when none waits, or none for this revision. */
+/** Time until the next delivery is due in milliseconds; undefined if none is pending or this revision is not active. */
 export const nextDeliveryMs = async (db: Db, revisionId: string | null): Promise<number | undefined> => {
   const row = await db.row<{ due: number | null }>(sql`
     select extract(epoch from min(next_try_at) - now())::float8 * 1000 as due from webhook_deliveries
-    where next_try_at is not null and may_claim(${revisionId})`)
+    where next_try_at is not null and is_active(${revisionId})`)
   return row?.due ?? undefined
 }
 
-/** Forgets deliveries that are over for some time. */
+/** Deletes delivered and dead deliveries after some days. */
 export const deleteOldDeliveries = (db: Db, days: number): Promise<number> =>
   db.run(sql`
     delete from webhook_deliveries

@@ -1,4 +1,4 @@
-/** Calls of real receivers. */
+/** Webhook calls to real receivers. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { CallResult } from "@superstep/toolkit/webhooks/send"
@@ -21,7 +21,7 @@ const call = (
     signal: new AbortController().signal,
   })
 
-test("a receiver gets the body and the headers, and its answer is told", async () => {
+test("a receiver gets the body and the headers, and its reply is returned", async () => {
   await using receiver = await startReceiver((reply) => reply.writeHead(202).end("later"))
 
   const result = await call(`${receiver.url}?key=1`)
@@ -40,17 +40,17 @@ test("a redirect is not followed", async () => {
   assert.equal(target.calls.length, 0)
 })
 
-test("an answer that changes the protocol is none, and ends the call", async () => {
+test("a reply that switches protocols fails the call", async () => {
   await using receiver = await startReceiver((reply) => {
     reply.socket?.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n")
   })
 
-  assert.deepEqual(await call(receiver.url), { error: "it closed the connection without an answer" })
+  assert.deepEqual(await call(receiver.url), { error: "the receiver closed the connection without an answer" })
 })
 
-test("a reply without an end is read to its bound, and one that stands still for the time of a call", async () => {
+test("an endless reply is read up to a limit, and a stalled one until the call times out", async () => {
   await using endless = await startReceiver((reply) => {
-    // The sender goes away in the middle: that is what is tested.
+    // The sender disconnects in the middle of the reply, as expected.
     reply.on("error", () => undefined)
     const more = () => reply.write("x".repeat(10_000), (error) => !error && setImmediate(more))
     more()
@@ -61,22 +61,22 @@ test("a reply without an end is read to its bound, and one that stands still for
   const bounded = await call(endless.url)
   assert.equal(bounded.status, 200)
   assert.equal(bounded.reply?.length, 4096)
-  // Time enough for its first bytes, however busy the machine is.
+  // Enough time for the first bytes, also on a busy machine.
   assert.deepEqual(await call(stuck.url, { timeoutMs: 5_000 }), { status: 200, reply: "ok" })
   assert.deepEqual(await call(silent.url, { timeoutMs: 200 }), { error: "no answer within 0.2 s" })
 })
 
-test("nobody there, a connection that breaks and a reply that is no text are results", async () => {
+test("a refused connection, a broken connection and a binary reply are results, not exceptions", async () => {
   await using breaks = await startReceiver((reply) => void reply.destroy())
   await using binary = await startReceiver((reply) => reply.end(Buffer.from([0, 255, 65])))
 
-  // Nobody serves port 1; one that was just let go may be somebody else's by now.
+  // No server uses port 1. A port that was just released could be used by another process.
   assert.match((await call("http://127.0.0.1:1/")).error ?? "", /ECONNREFUSED/)
   assert.match((await call(breaks.url)).error ?? "", /hang up|ECONNRESET/)
   assert.deepEqual(await call(binary.url), { status: 200, reply: "\ufffd\ufffdA" })
 })
 
-test("an address that may not be called is not connected to, by number and by name (W4)", async () => {
+test("a forbidden address is not connected to, neither by IP address nor by name (W4)", async () => {
   await using receiver = await startReceiver()
   const rules = { ...testWebhooks, allowsLoopback: false }
   const results: CallResult[] = []
@@ -85,6 +85,6 @@ test("an address that may not be called is not connected to, by number and by na
     results.push(await call(`http://${host}:${receiver.port}/`, { rules }))
   }
 
-  for (const { error } of results) assert.match(error ?? "", /this machine/)
+  for (const { error } of results) assert.match(error ?? "", /is a loopback address/)
   assert.equal(receiver.calls.length, 0)
 })

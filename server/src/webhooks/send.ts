@@ -1,4 +1,4 @@
-/** One call of a webhook: of somebody's host, or of a route of the project's own. */
+/** One call of a webhook: of another host, or of a route of the project's app. */
 import {
   type CallResult,
   callHost,
@@ -20,11 +20,11 @@ export type CallOwnRoute = (call: OwnRouteCall) => Promise<Response>
 
 export interface Call extends Omit<HostCall, "guard"> {
   readonly rules: UrlRules
-  /** Calls a route of the project's own; undefined where there is no such way. */
+  /** Calls a route of the project's app; undefined if it has none. */
   readonly callOwnRoute: CallOwnRoute | undefined
 }
 
-/** @returns never rejects: what went wrong is the result */
+/** @returns the result; failures are results too, so it never rejects */
 export async function callWebhook(call: Call): Promise<CallResult> {
   const problem = webhookProblem(call.rules, call.url)
   if (problem !== undefined) return { error: problem }
@@ -34,7 +34,7 @@ export async function callWebhook(call: Call): Promise<CallResult> {
 
 async function callRoute(call: Call): Promise<CallResult> {
   const { url: path, body, callOwnRoute } = call
-  if (callOwnRoute === undefined) return { error: "this server has no routes of the project's own" }
+  if (callOwnRoute === undefined) return { error: "the project has no http.app, so a path cannot be called" }
   const signal = AbortSignal.any([call.signal, AbortSignal.timeout(call.timeoutMs)])
   try {
     const reply = await callOwnRoute({ method: "POST", path, headers: new Headers(call.headers), body, signal })
@@ -47,7 +47,7 @@ async function callRoute(call: Call): Promise<CallResult> {
 async function beginningOf({ body }: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
-  // Leaving the loop ends the reading.
+  // Leaving the loop cancels the body.
   for await (const chunk of body ?? []) {
     chunks.push(chunk)
     size += chunk.length

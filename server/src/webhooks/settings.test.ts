@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { type WebhookSources, webhookSettings } from "./settings.js"
 
-/** How a header names a variable. */
+/** The template of a variable in a header. */
 const variable = (name: string) => `$\{{ env.${name} }}`
 
 const settingsOf = (sources: Partial<WebhookSources>) =>
@@ -22,17 +22,17 @@ const headersOf = (headers: Record<string, string>, env: Record<string, string>,
   return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, value.reveal()]))
 }
 
-test("without a word of the project webhooks go into the world, and in development also to this machine", () => {
-  const { allowsLoopback, allowsPrivate, requiresHttps, allowedDomains, mostUrlChars } = settingsOf({})
+test("by default webhooks may call public addresses, and in development also loopback", () => {
+  const { allowsLoopback, allowsPrivate, requiresHttps, allowedDomains, maxUrlChars } = settingsOf({})
   assert.deepEqual([allowsLoopback, allowsPrivate, requiresHttps, allowedDomains], [false, false, false, undefined])
-  assert.equal(mostUrlChars, 65_536)
+  assert.equal(maxUrlChars, 65_536)
   assert.equal(settingsOf({ isDev: true }).allowsLoopback, true)
   assert.equal(settingsOf({ isDev: true, webhooks: { url: { disable_loopback: true } } }).allowsLoopback, false)
   assert.equal(settingsOf({ webhooks: { url: { disable_loopback: false } } }).allowsLoopback, true)
   assert.equal(settingsOf({ http: { disable_webhooks: true } }).isDisabled, true)
 })
 
-test("headers take variables that begin with the prefix, and are secret", () => {
+test("headers insert variables with the prefix, and their values are secret", () => {
   const env = { LG_WEBHOOK_TOKEN: "t0ken", LG_WEBHOOK_B: "b", OUR_KEY: "k" }
 
   assert.deepEqual(headersOf({ Authorization: `Bearer ${variable("LG_WEBHOOK_TOKEN")}` }, env), {
@@ -50,7 +50,7 @@ test("headers take variables that begin with the prefix, and are secret", () => 
   assert.ok(headers.a instanceof Secret)
 })
 
-test("a variable that is missing or may not be named blocks the start, and all problems are told at once", () => {
+test("a missing or forbidden variable prevents the start, and all problems are reported at once", () => {
   const headers = {
     one: variable("LG_WEBHOOK_NONE"),
     two: variable("DATABASE_URI"),
@@ -64,10 +64,10 @@ test("a variable that is missing or may not be named blocks the start, and all p
     () => headersOf(headers, env),
     (error: Error) => {
       assert.match(error.message, /headers\.one: the variable LG_WEBHOOK_NONE is not set/)
-      assert.match(error.message, /headers\.two: DATABASE_URI may not be named/)
+      assert.match(error.message, /headers\.two: DATABASE_URI is not allowed/)
       assert.match(error.message, /headers\.three: expected/)
-      assert.match(error.message, /headers\.four five: this cannot be/)
-      assert.match(error.message, /headers\.six: this cannot be/)
+      assert.match(error.message, /headers\.four five: the name or the value is not valid/)
+      assert.match(error.message, /headers\.six: the name or the value is not valid/)
       assert.equal(error.message.includes("postgres://secret"), false)
       return true
     },

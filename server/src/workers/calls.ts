@@ -1,22 +1,16 @@
-/** Calls of a worker: which function answers a method, and what an error becomes on the wire. */
+/** Calls of a worker: the handler of each method, and the wire form of errors. */
 import { InvalidInput, KnownError } from "@superstep/toolkit/errors/errors"
 import { z } from "zod"
 import type { Fence } from "./fence.js"
-import type { RunFailure } from "./port.js"
+import type { PayloadLine, RunFailure } from "./port.js"
 
-/** A line after a frame's header: its name in the header and its text or bytes. */
-export interface PayloadLine {
-  readonly name: string
-  readonly data: string | Buffer
-}
-
-/** What goes back to the worker: fields of the reply's header and payload lines. */
+/** A reply to the worker: fields of the reply's header, and payload lines. */
 export interface CallReply {
   readonly fields?: Readonly<Record<string, unknown>>
   readonly payload?: readonly PayloadLine[]
 }
 
-/** Answers one method. Payload lines are valid as long as the promise is pending. */
+/** Answers one method. Payload lines are valid until the promise settles. */
 export type CallHandler = (fields: Readonly<Record<string, unknown>>, payload: readonly Buffer[]) => Promise<CallReply>
 
 /** Handlers by method, such as `checkpoint.put`. */
@@ -57,12 +51,12 @@ const fenceFields = z
   .transform(({ run_id, claim_id }) => ({ runId: run_id, claimId: claim_id }))
 
 /**
- * The claim that a worker's write belongs to: without one, a run that has moved on could still write.
- * @throws InvalidInput  when it is not named
+ * The claim that a worker's write belongs to. Without it, a run that has moved on could still write.
+ * @throws InvalidInput  when the call names no claim
  */
 export const fenceOf = (fields: unknown): Fence => parseFields(fenceFields, fields)
 
-/** What a failed call tells the worker. A bug shows nothing of itself: its stack belongs into the log. */
+/** The error that a worker gets for a failed call. Details of a bug go only to the log. */
 export const failureOf = (error: unknown): RunFailure =>
   error instanceof KnownError
     ? { error: error.name, message: error.message }

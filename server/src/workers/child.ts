@@ -1,8 +1,8 @@
 /**
  * One process of a worker, from its start to its end. It owns the process, its connection and its heartbeat.
- * P2: the end is told once, when the process has exited and all that it had written was read, so a `done` that was
- * sent just before an exit counts. P3: a process without its connection is killed, and a stop that lasts is a kill.
- * P15: what it started ends with it.
+ * P2: the end is reported once, when the process has exited and everything it had written was read, so a `done` that was
+ * sent just before an exit counts. P3: a process without its connection is killed, and so is one that takes too long to stop.
+ * P15: processes that it started end with it.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import type { LoadedFrame, Loopback } from "@superstep/protocol/worker/frames"
@@ -11,7 +11,7 @@ import type { CallHandlers } from "./calls.js"
 import type { Connection } from "./connection.js"
 import { exitReason } from "./exit-reason.js"
 import { type Heartbeat, startHeartbeat } from "./heartbeat.js"
-import { type Language, languageOf, pythonOf, withoutPython } from "./languages.js"
+import { type Language, languageOfWorker, pythonOf, withoutPython } from "./languages.js"
 import { watchMemory } from "./memory-watch.js"
 import { killGroup } from "./process-group.js"
 import { Session } from "./session.js"
@@ -19,7 +19,7 @@ import { pythonCommand, workerCommand } from "./worker-command.js"
 import { workerEnv } from "./worker-env.js"
 import type { WorkerSocket } from "./worker-socket.js"
 
-/** What a worker loads; its graphs are of one language. */
+/** What a worker loads; all its graphs are in one language. */
 export interface WorkerProject {
   /** Absolute path of the folder of `langgraph.json`. */
   readonly folder: string
@@ -32,67 +32,76 @@ export interface WorkerProject {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** What all processes of a pool share. */
+/** Settings shared by all processes of a pool. */
 export interface ChildSetting {
   readonly socket: WorkerSocket
+  /** The title of the processes in the process table; each adds its own name. */
+  readonly title: string
   readonly handlers: CallHandlers
-  /** What to wait for before more is read from a worker that has called; undefined while there is room. */
+  /** A promise to wait for before reading more from a worker that has called; undefined while there is room. */
   readonly backlog: () => Promise<void> | undefined
   readonly log: Log
-  /** This process's environment; see `worker-env.ts` for the little that is passed on. */
+  /** This process's environment; `worker-env.ts` lists the few variables that are passed on. */
   readonly serverEnv: NodeJS.ProcessEnv
   /** The file that each language's program runs. */
   readonly mains: Readonly<Record<Language, string>>
-  /** How user code reaches this server; undefined where it cannot. */
+  /** How user code reaches this server; undefined when it cannot. */
   readonly loopback?: Loopback | undefined
-  /** The program of Python, where a project has none of its own. */
+  /** The Python program for projects without their own. */
   readonly python: string
   readonly limits: Limits
 }
 
 export interface Limits {
-  /** Most runs of a worker at a time. */
-  readonly mostRuns: number
+  /** The maximum of concurrent runs of a worker. */
+  readonly maxRuns: number
   /** How long loading the graphs may take, in milliseconds. */
   readonly loadMs: number
-  /** How often a worker is pinged, and how long it may leave that unanswered, in milliseconds. */
+  /** How often a worker is pinged, and how long pings may stay unanswered, in milliseconds. */
   readonly pingEveryMs: number
   readonly stalledMs: number
-  /** Most memory of a worker, in megabytes, 0 for no limit; and how often to look, in milliseconds. */
+  /** A worker's memory limit in megabytes, 0 for no limit; and how often to check it, in milliseconds. */
   readonly memoryMb: number
   readonly memoryEveryMs: number
   /** How long a worker may take to exit after `stop`, in milliseconds. */
   readonly stopMs: number
   /** How long a worker may take to answer a call, in milliseconds. */
   readonly callMs: number
-  /** How long a run that finds no worker waits for one, in milliseconds. */
+  /** How long a run without a worker waits for one, in milliseconds. */
   readonly holdMs: number
-  /** How long a run that executes alone must go well before the next one gets its place, in milliseconds. */
+  /** How long a worker must compute without a pause before another one is started, in milliseconds. */
+  readonly overloadMs: number
+  /** How long a run that executes alone must survive before the next one may start in its place, in milliseconds. */
   readonly provenMs: number
 }
 
 export interface ChildEnd {
-  /** It was told to. */
+  /** Whether `stop` was called. */
   readonly isStopped: boolean
   readonly isKilledByOthers: boolean
-  /** A run or a question was in it. */
+  /** Whether it was executing a run or a call. */
   readonly wasBusy: boolean
 }
 
 export interface ChildListener {
   onLoaded(frame: LoadedFrame): void
   onRunLeft(): void
-  /** It takes new runs again after it did not. */
+  /** Called when the worker takes new runs again. */
   onRoom(): void
-  /** @param detail  such as `exit code 1`, `signal SIGKILL` or why we ended it */
+  /** Called when the worker is overloaded (`worker-load.ts`), repeatedly while that lasts. */
+  onOverload(): void
+  /** @param detail  such as `exit code 1`, `signal SIGKILL` or why this server ended it */
   onEnded(detail: string, end: ChildEnd): void
 }
 
-// A process that ends closes its socket and then exits, or so it looks from here: the one tells of the other within
-// moments. When it does not, somebody else holds the socket, or the worker lives on without it.
+// When a process ends, the close of its socket and its exit are seen here within moments of each other. If not, another
+// process holds the socket, or the worker goes on without it.
 const settleMs = 1000
 
-// How `setpriv`, like a shell, says that it found no such program.
+const notLoaded = (ms: number) =>
+  `it did not load its graphs within ${ms / 1000} s: something in them, such as a top-level await, takes longer or never ends`
+
+// The exit code with which `setpriv`, like a shell, reports a missing program.
 const notFoundCode = 127
 
 export class Child {
@@ -112,7 +121,7 @@ export class Child {
   #isStopping = false
   #exit: string | undefined
   #killedBecause: string | undefined
-  /** Whether a signal ended it, which is not always ours. */
+  /** Whether a signal ended it; not every signal comes from this server. */
   #isSignalled = false
 
   constructor(workerId: string, project: WorkerProject, setting: ChildSetting, listener: ChildListener) {
@@ -122,45 +131,46 @@ export class Child {
     this.#listener = listener
     this.#stopExpecting = setting.socket.expect(workerId, (connection) => this.#connected(connection))
     this.#process = this.#spawn()
-    this.#killAfter(setting.limits.loadMs, "it did not load its graphs in time")
+    this.#killAfter(setting.limits.loadMs, notLoaded(setting.limits.loadMs))
   }
 
-  /** The conversation, once the worker has loaded and while it lives. */
+  /** The session, from the moment the worker has loaded until it ends. */
   get session(): Session | undefined {
     return this.#isLoaded && this.#isOpen ? this.#session : undefined
   }
 
-  /** Whether its event loop runs; true until a ping says otherwise. */
+  /** Whether its event loop runs; true until a ping stays unanswered. */
   get isAnswering(): boolean {
     return this.#heartbeat?.isAnswering ?? true
   }
 
-  /** Asks the worker to exit, and kills it when it does not. The end is told by `onEnded`. */
+  /** Asks the worker to exit, and kills it when it does not. `onEnded` reports the end. */
   stop(): void {
     this.#isStopping = true
-    // Its end is about to be told.
+    // The process has exited; `onEnded` will be called soon.
     if (this.#exit !== undefined) return
     this.#session?.stop()
     if (this.#session === undefined) this.kill("it was stopped")
     else this.#killAfter(this.#setting.limits.stopMs, "it was stopped")
   }
 
-  /** Ends the process with all that it started. */
+  /** Kills the process and every process it started. */
   kill(because: string): void {
     this.#killedBecause ??= because
     if (this.#exit === undefined && this.#process.pid !== undefined) killGroup(this.#process.pid)
   }
 
   #spawn(): ChildProcess {
-    const { serverEnv, socket, limits } = this.#setting
-    const env = workerEnv(serverEnv, this.#project.env, { socketPath: socket.path, workerId: this.#workerId })
+    const { serverEnv, socket, limits, title } = this.#setting
+    const address = { socketPath: socket.path, workerId: this.#workerId }
+    const env = workerEnv(serverEnv, this.#project.env, { ...address, title: `${title} ${this.#workerId}` })
     const { commandLine, whenMissing } = this.#program()
     const [command, ...args] = commandLine
     const child = spawn(command, args, {
       cwd: this.#project.folder,
       env,
       stdio: ["ignore", "inherit", "inherit"],
-      // A session of its own: a terminal's Ctrl-C reaches the server, which then lets runs finish.
+      // Its own process session: a terminal's Ctrl-C reaches only the server, which then lets runs finish.
       detached: true,
     })
     this.#setting.log.debug({ worker_id: this.#workerId, pid: child.pid }, "worker started")
@@ -179,11 +189,10 @@ export class Child {
     return child
   }
 
-  /** What is started, and what to say when there is no such program. */
+  /** The command line, and the message for a missing program. */
   #program(): { commandLine: readonly [string, ...string[]]; whenMissing: string } {
     const { mains, python, limits } = this.#setting
-    const [path = ""] = Object.values(this.#project.graphs)
-    if (languageOf(path) === "python") {
+    if (languageOfWorker(this.#project) === "python") {
       const interpreter = pythonOf(this.#project.folder, python)
       const whenMissing = `: ${withoutPython(interpreter)}`
       return { commandLine: pythonCommand(interpreter, mains.python), whenMissing }
@@ -207,10 +216,12 @@ export class Child {
       log: log.child({ worker_id: this.#workerId }),
       callMs: limits.callMs,
       room: limits,
+      overloadMs: limits.overloadMs,
       onLoaded: (frame) => this.#loaded(frame),
       onRunLeft: () => this.#listener.onRunLeft(),
       onPong: (nonce) => this.#heartbeat?.pong(nonce),
       onRoom: () => this.#listener.onRoom(),
+      onOverload: () => this.#listener.onOverload(),
     })
     this.#connection = connection
     this.#session = session
@@ -225,7 +236,7 @@ export class Child {
   #loaded(frame: LoadedFrame): void {
     clearTimeout(this.#timer)
     this.#isLoaded = true
-    // Not before: what a graph does while it is imported has a limit of its own.
+    // Started only after loading, which has its own time limit.
     const { pingEveryMs, stalledMs } = this.#setting.limits
     this.#heartbeat = startHeartbeat({
       everyMs: pingEveryMs,
@@ -233,6 +244,7 @@ export class Child {
       ping: (nonce) => this.#session?.ping(nonce),
       isHeard: () => this.#session?.isHeard ?? false,
       onAnswering: () => this.#listener.onRoom(),
+      onSilent: () => this.#listener.onOverload(),
       onStalled: () => this.kill(`its event loop was held for ${stalledMs / 1000} s`),
     })
     this.#listener.onLoaded(frame)

@@ -10,7 +10,7 @@ import { Connection } from "./connection.js"
 const line = (n: number) =>
   `${JSON.stringify({ type: "event", run_id: "r", claim_id: "c", event: "custom", payload: ["data"] })}\n${n}\n`
 
-test("a worker that is not read stops, and is read on without loss", async () => {
+test("a worker stops sending while the server does not read, and no frame is lost", async () => {
   const server = createServer().listen(join(temporaryFolder(), "s"))
   await once(server, "listening")
   const worker = createConnection(String(server.address()))

@@ -1,14 +1,14 @@
-/** A worker's socket as frames. It owns the socket: whoever holds a connection only sends, listens and closes. */
+/** A worker's socket as a stream of frames. It owns the socket: users of a connection only send, listen and close. */
 import type { Socket } from "node:net"
 import type { WorkerFrame } from "@superstep/protocol/worker/frames"
-import type { PayloadLine } from "./calls.js"
 import { FrameReader } from "./frame-reader.js"
 import { FrameWriter } from "./frame-writer.js"
 import { parseHeader } from "./headers.js"
+import type { PayloadLine } from "./port.js"
 
 export interface FrameListener {
   onFrame(frame: WorkerFrame, payload: Buffer[]): void
-  /** Called once; no frame comes after it. @param reason  why we closed it, undefined when the worker did */
+  /** Called once; no frame comes after it. @param reason  why this side closed it; undefined when the worker closed it */
   onClose(reason: string | undefined): void
 }
 
@@ -26,12 +26,12 @@ export class Connection {
     this.#writer = new FrameWriter(socket)
     this.#reader = new FrameReader(parseHeader, (frame, payload) => this.#listener.onFrame(frame, payload))
     socket.on("data", (chunk) => this.#read(chunk))
-    // A broken pipe is how a killed worker looks from here; `close` follows and says the rest.
+    // A killed worker causes a broken pipe; `close` follows and is handled below.
     socket.on("error", () => socket.destroy())
     socket.on("close", () => this.#listener.onClose(this.#reason))
   }
 
-  /** Hands the conversation on, for example when the first frame has told who is talking. */
+  /** Changes the listener, for example when the first frame has identified the worker. */
   handTo(listener: FrameListener): void {
     this.#listener = listener
   }
@@ -44,7 +44,7 @@ export class Connection {
     return this.#pauses > 0
   }
 
-  /** Reads nothing more until a promise is settled; the worker stops producing once its socket is full. */
+  /** Stops reading until a promise is settled; the worker stops producing once its socket is full. */
   pauseUntil(settled: Promise<void>): void {
     this.#pauses += 1
     this.#socket.pause()
@@ -55,7 +55,7 @@ export class Connection {
     settled.then(resume, resume)
   }
 
-  /** Closes at once; what is not sent is dropped. */
+  /** Closes at once; unsent frames are dropped. */
   close(reason: string): void {
     this.#reason ??= reason
     this.#socket.destroy()
@@ -66,7 +66,7 @@ export class Connection {
     try {
       this.#reader.push(chunk)
     } catch (error) {
-      // After a frame that could not be read or handled, nobody knows where the next one begins or what it is worth.
+      // After a frame that could not be parsed or handled, the start and the meaning of the next one are unknown.
       this.close(error instanceof Error ? error.message : String(error))
     }
   }

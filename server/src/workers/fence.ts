@@ -1,4 +1,4 @@
-/** What makes a write of a worker safe: it names the claim under which its run executes (architecture D2). */
+/** Fencing of a worker's writes: each names the claim under which its run executes (architecture D2). */
 import { KnownError } from "@superstep/toolkit/errors/errors"
 
 /** The run and the claim that a write belongs to. */
@@ -7,7 +7,7 @@ export interface Fence {
   readonly claimId: string
 }
 
-/** The run was given to another attempt, or is over: nothing of the write was kept. */
+/** The run has moved on to another attempt, or is over: nothing was written. */
 export class ClaimLost extends KnownError {
   readonly code = "claim_lost"
   constructor(runId: string) {

@@ -1,11 +1,11 @@
 /**
- * Cuts a byte stream into frames: a header line and the payload lines it announces (protocol/worker, "Framing").
- * Payload lines are handed on as slices of what was read, neither copied nor parsed (architecture D3).
+ * Splits a byte stream into frames: a header line and the payload lines that it announces (protocol/worker, "Framing").
+ * Payload lines are passed on as slices of the read bytes, neither copied nor parsed (architecture D3).
  */
 
 const newline = 0x0a
 
-/** What the reader itself needs of a header. */
+/** The parts of a header that the reader itself needs. */
 export interface Announcing {
   readonly type: string
   /** One name for each payload line that follows. */
@@ -15,19 +15,19 @@ export interface Announcing {
 export class FrameReader<Header extends Announcing> {
   readonly #parse: (line: string) => Header
   readonly #onFrame: (header: Header, payload: Buffer[]) => void
-  /** The beginning of a line whose end has not come: pieces, since a line of megabytes comes in many. */
+  /** The start of an incomplete line, in pieces, since a line of megabytes arrives in many chunks. */
   #unfinished: Buffer[] = []
   #header: Header | undefined
   #missing = 0
   #payload: Buffer[] = []
 
-  /** @param parse  reads a header line; what it throws comes out of `push`, and the reader is not usable after it */
+  /** @param parse  parses a header line; `push` passes on its errors, and the reader cannot be used after one */
   constructor(parse: (line: string) => Header, onFrame: (header: Header, payload: Buffer[]) => void) {
     this.#parse = parse
     this.#onFrame = onFrame
   }
 
-  /** Takes what came from the stream and calls `onFrame` for each frame that is complete with it. */
+  /** Takes a chunk of the stream and calls `onFrame` for each frame that it completes. */
   push(chunk: Buffer): void {
     let start = 0
     for (;;) {

@@ -1,9 +1,9 @@
 /**
- * Writes frames to a socket: all frames of one tick leave in one system call, and while the socket is full they wait
- * here. What waits is bounded by the other side: the server only answers calls and starts as many runs as there are slots.
+ * Writes frames to a socket: all frames of one tick are sent in one system call, and while the socket is full they wait
+ * here. Waiting frames are bounded: the server only answers calls, and starts as many runs as there are slots.
  */
 import type { Socket } from "node:net"
-import type { PayloadLine } from "./calls.js"
+import type { PayloadLine } from "./port.js"
 
 export class FrameWriter {
   readonly #socket: Socket
@@ -19,7 +19,7 @@ export class FrameWriter {
     })
   }
 
-  /** @param header  without `payload`, which is made from the lines' names */
+  /** @param header  without `payload`, which is added from the lines' names */
   write(header: object, lines: readonly PayloadLine[] = []): void {
     const names = lines.length === 0 ? {} : { payload: lines.map(({ name }) => name) }
     this.#waiting.push(`${JSON.stringify({ ...header, ...names })}\n`)
@@ -37,7 +37,18 @@ export class FrameWriter {
     const parts = this.#waiting
     this.#waiting = []
     this.#socket.cork()
-    for (const part of parts) this.#isFull = !this.#socket.write(part)
+    for (const part of withTextsJoined(parts)) this.#isFull = !this.#socket.write(part)
     this.#socket.uncork()
   }
+}
+
+/** Joins consecutive texts: writing ten pieces takes twice the time of writing one. */
+function withTextsJoined(parts: readonly (string | Buffer)[]): (string | Buffer)[] {
+  const joined: (string | Buffer)[] = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    if (typeof part === "string" && typeof last === "string") joined[joined.length - 1] = last + part
+    else joined.push(part)
+  }
+  return joined
 }

@@ -25,7 +25,7 @@ function readIn(pieces: readonly Buffer[]) {
   return frames
 }
 
-test("frames are the same however the stream is cut", () => {
+test("frames are parsed correctly wherever the stream is split", () => {
   const expected = [
     ["pong", []],
     ["event", ['{"text":"grüße"}']],
@@ -40,7 +40,7 @@ test("frames are the same however the stream is cut", () => {
   }
 })
 
-test("a header that is none is refused with what was wrong", () => {
+test("an invalid header is rejected with the reason", () => {
   assert.throws(() => parseHeader("hello"), ProtocolViolation)
   assert.throws(() => parseHeader('{"type":"surprise"}'), ProtocolViolation)
   assert.throws(
@@ -49,9 +49,11 @@ test("a header that is none is refused with what was wrong", () => {
   )
   assert.throws(() => parseHeader('{"type":"done","run_id":"r","claim_id":"c","status":"fine"}'), /status|payload/)
   assert.throws(() => parseHeader("null"), ProtocolViolation)
+  assert.throws(() => parseHeader('{"type":"call","method":"checkpoint.get"}'), /call_id/)
+  assert.throws(() => parseHeader('{"type":"call","call_id":"1","method":"checkpoint.get","payload":[1]}'), /payload/)
 })
 
-test("an event's name cannot begin a line of its own, and keeps all that is no control character", () => {
+test("an event's name cannot contain a line break, and keeps all characters except control characters", () => {
   const named = (event: string) =>
     parseHeader(JSON.stringify({ type: "event", run_id: "r", claim_id: "c", event, payload: ["data"] }))
 

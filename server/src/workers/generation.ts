@@ -1,8 +1,9 @@
-/** The workers that loaded a project's sources at one time: equal ones for each language that its graphs need. */
+/** The workers that loaded the same version of a project's sources: a team for each language of its graphs. */
 import type { ChildSetting, WorkerProject } from "./child.js"
-import { byLanguage } from "./languages.js"
+import { byLanguage, type Language } from "./languages.js"
 import type { GraphFailure, LoadReport } from "./port.js"
 import type { ProjectCrashes } from "./project-crashes.js"
+import { Team } from "./team.js"
 import { Worker } from "./worker.js"
 
 export interface GenerationListener {
@@ -16,8 +17,8 @@ export interface GenerationOptions {
   readonly number: number
   readonly project: WorkerProject
   readonly setting: ChildSetting
-  /** How many for each language. */
-  readonly workers: number
+  /** The maximum of workers for each language. */
+  readonly maxWorkers: number
   readonly crashes: ProjectCrashes
   /** Whether the sources on disk are still this generation's. */
   mayRestart(): boolean
@@ -26,43 +27,55 @@ export interface GenerationOptions {
 export class Generation {
   readonly number: number
   readonly project: WorkerProject
-  readonly workers: readonly Worker[]
-  /** Those of one language each: they take each other's runs. The first of a team loads before the others (G6). */
-  readonly #teams: readonly (readonly Worker[])[]
+  readonly #teams: readonly Team[]
 
-  constructor(options: GenerationOptions, listener: GenerationListener) {
-    const { number, project, setting, crashes, mayRestart } = options
+  constructor(options: GenerationOptions, { onServing, ...listener }: GenerationListener) {
+    const { number, project, setting, crashes, mayRestart, maxWorkers } = options
     this.number = number
     this.project = project
-    this.#teams = byLanguage(project).map((part, team) => {
-      const worker = (index: number, after?: Promise<void>) => {
-        const name = `${number}.${team * options.workers + index + 1}`
-        return new Worker({ name, project: part, setting, after, crashes, mayRestart, ...listener })
+    this.#teams = byLanguage(project).map((part, place) => {
+      const startWorker = (index: number, team: Team): Worker => {
+        const worker: Worker = new Worker({
+          name: `${number}.${place * maxWorkers + index + 1}`,
+          project: part,
+          setting,
+          crashes,
+          mayRestart,
+          ...listener,
+          onServing: () => {
+            team.serving(worker)
+            onServing()
+          },
+          onOverload: () => team.overloaded(),
+        })
+        return worker
       }
-      const first = worker(0)
-      return [first, ...Array.from({ length: options.workers - 1 }, (_, index) => worker(index + 1, first.firstReport))]
+      return new Team({ maxWorkers, mayStart: mayRestart, startWorker })
     })
-    this.workers = this.#teams.flat()
   }
 
-  /** Waits until the first worker of each language has told what it could load, or has died over it (G6). */
+  get workers(): readonly Worker[] {
+    return this.#teams.flatMap(({ workers }) => workers)
+  }
+
+  /** Waits until the first worker of each language has reported what it loaded, or has died while loading (G6). */
   async loaded(): Promise<LoadReport> {
-    await Promise.all(this.#teams.map(([first]) => first?.firstReport))
+    await Promise.all(this.#teams.map((team) => team.loaded()))
     return this.report()
   }
 
-  /** A graph is loaded when one worker has it; else the first reason that a worker gave counts. */
+  /** A graph is loaded when one worker has loaded it; else the first reported failure is used. */
   report(): LoadReport {
-    const graphs = new Set(this.workers.flatMap((worker) => worker.report.graphs))
+    const graphs = new Set(this.#teams.flatMap((team) => team.graphs))
     const failed = new Map<string, GraphFailure>()
-    for (const failure of this.workers.flatMap((worker) => worker.report.failed)) {
+    for (const failure of this.#teams.flatMap((team) => team.failed)) {
       if (!graphs.has(failure.graphId) && !failed.has(failure.graphId)) failed.set(failure.graphId, failure)
     }
-    const told = this.workers.flatMap(({ report: { langgraph } }) => (langgraph ? [langgraph] : []))
+    const langgraph = this.#teams.flatMap((team) => (team.langgraph ? [team.langgraph] : []))
     return {
       graphs: [...graphs],
       failed: [...failed.values()],
-      ...(told.length > 0 && { langgraph: Object.assign({}, ...told) }),
+      ...(langgraph.length > 0 && { langgraph: Object.assign({}, ...langgraph) }),
     }
   }
 
@@ -70,11 +83,9 @@ export class Generation {
     return this.workers.reduce((sum, worker) => sum + worker.runsInFlight, 0)
   }
 
-  /** Which language the next run needs is not known before it is claimed, so the fullest one decides. */
+  /** The language of the next run is unknown before the run is claimed, so the language with the fewest free slots decides. */
   get freeSlots(): number {
-    const slots = this.#teams
-      .filter((team) => team.some(({ report }) => report.graphs.length > 0))
-      .map((team) => team.reduce((sum, worker) => sum + worker.room.free, 0))
+    const slots = this.#teams.filter(({ graphs }) => graphs.length > 0).map(({ freeSlots }) => freeSlots)
     return slots.length === 0 ? 0 : Math.min(...slots)
   }
 
@@ -83,14 +94,17 @@ export class Generation {
   }
 
   /**
-   * The least busy worker; one that has room comes first (P5, P19). Of those that have the graph; when none is named, of those
-   * of one language, JavaScript where there are such: what belongs to no graph is asked of it.
+   * The least busy worker that has the graph; workers with room come first (P5, P19). Without a graph id, the least busy worker
+   * of the language, or of any, JavaScript if the project uses it: calls that belong to no graph go to it.
    */
-  leastBusy(graphId?: string): Worker | undefined {
-    const serves = (worker: Worker) => (graphId === undefined ? worker.session !== undefined : worker.serves(graphId))
-    const team = this.#teams.find((workers) => workers.some(serves)) ?? []
+  leastBusy(graphId?: string, language?: Language): Worker | undefined {
+    const serves = (worker: Worker) =>
+      graphId === undefined
+        ? worker.session !== undefined && (language ?? worker.language) === worker.language
+        : worker.serves(graphId)
+    const team = this.#teams.find(({ workers }) => workers.some(serves))
     let best: Worker | undefined
-    for (const worker of team.filter(serves)) {
+    for (const worker of team?.workers.filter(serves) ?? []) {
       if (best === undefined || goesBefore(worker, best)) best = worker
     }
     return best

@@ -2,16 +2,25 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { routesAfter, routesWithout } from "./routes.js"
-import { createTestPool, endOf, isAlive, project, seen, startTestPool, type TestPool } from "./testing/test-pool.js"
+import {
+  createTestPool,
+  endOf,
+  isAlive,
+  project,
+  seen,
+  startSecondWorker,
+  startTestPool,
+  type TestPool,
+} from "./testing/test-pool.js"
 
-/** Which generation executes a graph now: the first number of the worker's id. */
+/** The generation that currently executes a graph: the first number of the worker's id. */
 async function generationOf(testing: TestPool, graphId: string): Promise<number> {
   const run = testing.run([{ do: "environment" }, { do: "done" }], { graphId })
   const { data } = await seen(run, "environment")
   return Number((data as Record<string, string>).SUPERSTEP_WORKER_ID?.split(".")[0])
 }
 
-test("G1: new runs go to the new generation, and the old one serves its own to their end", async () => {
+test("G1: new runs use the new generation, and the old one finishes its runs", async () => {
   await using testing = await startTestPool()
   const old = testing.run([{ do: "wait" }])
   await seen(old, "waiting")
@@ -25,10 +34,10 @@ test("G1: new runs go to the new generation, and the old one serves its own to t
   assert.ok("done" in ((await endOf(old)) ?? {}))
 })
 
-test("G2: a graph that does not load any more stays with the last generation that has it", async () => {
-  await using testing = await startTestPool({ project: project({ chat: "a:a", agent: "b:b" }) })
+test("G2: a graph that no longer loads is served by the last generation that loaded it", async () => {
+  await using testing = await startTestPool({ project: project({ chat: "./a:a", agent: "./b:b" }) })
 
-  const report = await testing.pool.replaceWorkers(project({ chat: "broken:a", agent: "b:b", fresh: "broken:c" }))
+  const report = await testing.pool.replaceWorkers(project({ chat: "./broken:a", agent: "./b:b", fresh: "./broken:c" }))
 
   assert.deepEqual(report.graphs, ["agent"])
   assert.deepEqual(
@@ -45,27 +54,27 @@ test("G2: a graph that does not load any more stays with the last generation tha
     ["fresh"],
   )
 
-  await testing.pool.replaceWorkers(project({ chat: "a:a", agent: "b:b" }))
+  await testing.pool.replaceWorkers(project({ chat: "./a:a", agent: "./b:b" }))
   assert.deepEqual([await generationOf(testing, "chat"), await generationOf(testing, "agent")], [3, 3])
 })
 
-test("G2: when the new sources crash on loading, everything goes on as before", async () => {
+test("G2: when the new sources crash while loading, the old generation keeps serving", async () => {
   await using testing = await startTestPool()
 
-  const report = await testing.pool.replaceWorkers(project({ chat: "exit:now" }))
+  const report = await testing.pool.replaceWorkers(project({ chat: "./exit:now" }))
 
   assert.equal(report.failed.length, 1)
   assert.equal(await generationOf(testing, "chat"), 1)
   assert.deepEqual(testing.pool.report(), { graphs: ["chat"], failed: [] })
 })
 
-test("G3: a generation that no graph leads to ends when its last run has ended", async () => {
+test("G3: a generation that serves no graph any more ends after its last run", async () => {
   await using testing = await startTestPool()
   const run = testing.run([{ do: "environment" }, { do: "wait" }])
   const { data } = await seen(run, "environment")
   const pid = Number((data as Record<string, string>).PID)
 
-  await testing.pool.replaceWorkers(project({ other: "x:y" }))
+  await testing.pool.replaceWorkers(project({ other: "./x:y" }))
 
   assert.deepEqual(testing.pool.report(), { graphs: ["other"], failed: [] })
   assert.equal(isAlive(pid), true)
@@ -77,19 +86,19 @@ test("G3: a generation that no graph leads to ends when its last run has ended",
   )
 })
 
-test("G4: when the last processes of an old generation die, its graph is failed", async () => {
+test("G4: when the last processes of an old generation die, its graphs count as failed", async () => {
   await using testing = await startTestPool()
-  await testing.pool.replaceWorkers(project({ chat: "broken:a" }))
+  await testing.pool.replaceWorkers(project({ chat: "./broken:a" }))
 
   await endOf(testing.run([{ do: "kill" }]))
 
-  await until(() => testing.pool.report().graphs.length === 0, { what: "the graph is not served any more" })
+  await until(() => testing.pool.report().graphs.length === 0, { what: "the graph is no longer served" })
   const end = await endOf(testing.run([]))
   assert.ok(end && "done" in end)
   assert.equal(end.done.error?.error, "GraphLoadError")
 })
 
-test("G5: reloads take turns", async () => {
+test("G5: concurrent reloads run one after another", async () => {
   await using testing = await startTestPool()
 
   await Promise.all([testing.pool.replaceWorkers(project()), testing.pool.replaceWorkers(project())])
@@ -97,21 +106,22 @@ test("G5: reloads take turns", async () => {
   assert.equal(await generationOf(testing, "chat"), 3)
 })
 
-test("G6: a server is ready when the first worker has loaded, and the others come after it", async () => {
-  await using testing = await startTestPool({ workers: 2, limits: { mostRuns: 2 } })
+test("G6: a generation starts with one worker, however many the previous one had", async () => {
+  await using testing = await startTestPool({ workers: 2, limits: { maxRuns: 2 } })
   const atReady = testing.pool.freeSlots()
-  await until(() => testing.pool.freeSlots() === 4, { what: "both workers serve" })
+  await startSecondWorker(testing)
+  const grown = testing.pool.freeSlots()
 
-  // With sources that only a first worker gets through, nobody waits for the second.
-  const report = await testing.pool.replaceWorkers(project({ chat: "first:only" }))
+  // With sources that only the first worker can load, the reload does not wait for a second worker.
+  const report = await testing.pool.replaceWorkers(project({ chat: "./first:only" }))
 
-  assert.equal(atReady, 2)
+  assert.deepEqual([atReady, grown], [2, 4])
   assert.deepEqual(report, { graphs: ["chat"], failed: [] })
   assert.equal(await generationOf(testing, "chat"), 2)
   await until(() => testing.pool.freeSlots() === 2, { what: "the run's slot is free again" })
 })
 
-test("a route follows what loaded, falls back to what served, and ends with what was dropped", () => {
+test("a graph is routed to the newest generation that loaded it, else to the previous one, and to none after its removal", () => {
   const before = new Map([
     ["kept", "old"],
     ["broken", "old"],
@@ -130,8 +140,8 @@ test("a route follows what loaded, falls back to what served, and ends with what
   assert.deepEqual([...routesWithout(after, "old")], [["kept", "new"]])
 })
 
-test("G6: a stop between two processes, of which none has loaded, comes to its end", async () => {
-  const pool = createTestPool({ project: project({ chat: "killed:once" }) })
+test("G6: a stop between two processes that never loaded completes", async () => {
+  const pool = createTestPool({ project: project({ chat: "./killed:once" }) })
   const starting = pool.start()
 
   await until(() => pool.deaths === 1, { what: "the first process died" })

@@ -1,6 +1,6 @@
 /**
- * Claimed runs that found no worker. They wait for one to come up, at most a while: giving them back at once would have
- * them claimed again at once, for as long as it takes a worker to restart (P11). Each leaves once.
+ * Claimed runs without a worker. They wait for one for a limited time: if they were given back at once, they would be claimed
+ * again and again until a worker has restarted (P11). Each leaves exactly once.
  */
 import type { RunListener, RunOrder } from "./port.js"
 
@@ -31,7 +31,7 @@ export class HeldOrders {
     this.#held.set(order.claimId, { order, listener, timer })
   }
 
-  /** Lets go of those that `place` takes over. */
+  /** Removes the runs that `place` accepts. */
   retry(place: (order: RunOrder, listener: RunListener) => boolean): void {
     for (const held of [...this.#held.values()]) if (place(held.order, held.listener)) this.#release(held)
   }

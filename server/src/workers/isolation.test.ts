@@ -1,4 +1,4 @@
-/** What a run can do to its process, and what the others in it hear of that. */
+/** How a run can harm its process, and how that affects the other runs in it. */
 import assert from "node:assert/strict"
 import { existsSync } from "node:fs"
 import { test } from "node:test"
@@ -6,7 +6,7 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { until } from "@superstep/toolkit/testing/until"
 import { exitReason } from "./exit-reason.js"
 import { overLimit, residentMb } from "./memory-watch.js"
-import { endOf, isAlive, project, seen, startTestPool, type TestPool } from "./testing/test-pool.js"
+import { endOf, isAlive, project, seen, startSecondWorker, startTestPool, type TestPool } from "./testing/test-pool.js"
 import { workerCommand } from "./worker-command.js"
 
 const alone = { runsAlone: true }
@@ -26,7 +26,7 @@ const statusOf = async (run: ReturnType<TestPool["run"]>) => {
   return end.done.status
 }
 
-test("P12: a run that executes alone has a process of its own, which ends with it", async () => {
+test("P12: a run that executes alone has its own process, which ends with the run", async () => {
   await using testing = await startTestPool()
   assert.deepEqual([testing.pool.freeSlots(), testing.pool.freeSoloSlots()], [4, 2])
 
@@ -37,11 +37,11 @@ test("P12: a run that executes alone has a process of its own, which ends with i
   assert.deepEqual([testing.pool.freeSlots(), testing.pool.freeSoloSlots()], [4, 1])
   testing.pool.cancel(run.order.claimId)
   assert.equal(await statusOf(run), "cancelled")
-  await until(() => testing.pool.freeSoloSlots() === 2, { what: "the place is free again" })
+  await until(() => testing.pool.freeSoloSlots() === 2, { what: "the slot is free again" })
   assert.equal(isAlive(Number(PID)), false)
 })
 
-test("P12: a run that ends its own process is to blame, and harms nobody", async () => {
+test("P12: a run that ends its own process is lost, and affects no other run", async () => {
   await using testing = await startTestPool()
   const neighbour = testing.run([{ do: "wait" }])
   await seen(neighbour, "waiting")
@@ -53,7 +53,7 @@ test("P12: a run that ends its own process is to blame, and harms nobody", async
   assert.equal(await statusOf(neighbour), "cancelled")
 })
 
-test("P12: of runs that execute alone, those without a place wait for one", async () => {
+test("P12: runs that execute alone wait for a free slot", async () => {
   await using testing = await startTestPool()
   const [first, second] = [testing.run([{ do: "wait" }], alone), testing.run([{ do: "wait" }], alone)]
   await Promise.all([seen(first, "waiting"), seen(second, "waiting")])
@@ -66,14 +66,14 @@ test("P12: of runs that execute alone, those without a place wait for one", asyn
   assert.deepEqual(second.ends, [])
 })
 
-test("P12: a run that has executed alone for a while makes room for the next one, up to a limit", async () => {
+test("P12: when a run has executed alone for a while, the next one may start, up to a limit", async () => {
   await using testing = await startTestPool({ limits: { provenMs: 1 } })
   const runs = []
 
   while (runs.length < 3) {
     const run = testing.run([{ do: "wait" }], alone)
     await seen(run, "waiting")
-    await until(() => testing.pool.freeSoloSlots() === 2, { what: "the places are free again" })
+    await until(() => testing.pool.freeSoloSlots() === 2, { what: "the slots are free again" })
     runs.push(run)
   }
 
@@ -82,7 +82,7 @@ test("P12: a run that has executed alone for a while makes room for the next one
 })
 
 test("P12: a process that ends while it loads the run's graph counts against the run", async () => {
-  await using testing = await startTestPool({ project: project({ chat: "exit:alone" }) })
+  await using testing = await startTestPool({ project: project({ chat: "./exit:alone" }) })
 
   const lost = await lostBy(testing.run([], alone))
 
@@ -90,7 +90,7 @@ test("P12: a process that ends while it loads the run's graph counts against the
 })
 
 test("P12: a run whose process is still loading can be cancelled, and is handed back by a stop", async () => {
-  const testing = await startTestPool({ project: project({ chat: "never:alone" }) })
+  const testing = await startTestPool({ project: project({ chat: "./never:alone" }) })
   const [cancelled, handedBack] = [testing.run([], alone), testing.run([], alone)]
 
   testing.pool.cancel(cancelled.order.claimId)
@@ -100,7 +100,7 @@ test("P12: a run whose process is still loading can be cancelled, and is handed 
   assert.deepEqual(handedBack.ends, [{ lost: "stopped", detail: "the server stops" }])
 })
 
-test("R9: a death with one run in the worker is that run's; with anything else in it, nobody's", async () => {
+test("R9: a worker's death counts as a run's loss only if the worker executed nothing else", async () => {
   await using testing = await startTestPool()
   const free = () => until(() => testing.pool.freeSlots() === 4, { what: "the worker is back" })
 
@@ -126,15 +126,16 @@ test("R9: a death with one run in the worker is that run's; with anything else i
   assert.deepEqual(givenUp.ends, [])
 })
 
-test("P5: a worker whose loop is held gets no new runs until it answers again", async () => {
+test("P5: a worker whose event loop is blocked gets no new runs until it responds again", async () => {
   await using testing = await startTestPool({ workers: 2, limits: { pingEveryMs: 20, stalledMs: 60_000 } })
   let offers = 0
   testing.pool.onFree(() => {
     offers += 1
   })
+  await startSecondWorker(testing)
   const busy = testing.run([{ do: "environment" }, { do: "pause" }, { do: "spin", ms: 1500 }, { do: "wait" }])
   const { SUPERSTEP_WORKER_ID: held } = await environmentOf(busy)
-  await until(() => testing.pool.freeSlots() === 4, { what: "the held worker's slots do not count" })
+  await until(() => testing.pool.freeSlots() === 4, { what: "the blocked worker's slots do not count" })
 
   const runs = [1, 2, 3].map(() => testing.run([{ do: "environment" }, { do: "wait" }]))
   const placed = await Promise.all(runs.map(environmentOf))
@@ -146,7 +147,7 @@ test("P5: a worker whose loop is held gets no new runs until it answers again", 
   assert.ok(offers > offersBefore)
 })
 
-test("P13: a run that is given up leaves its worker alone, unless that answers no pings either", async () => {
+test("P13: abandoning a run does not end its worker, unless the worker does not answer pings either", async () => {
   await using testing = await startTestPool({ limits: { pingEveryMs: 20, stalledMs: 60_000 } })
   const stubborn = testing.run([{ do: "environment" }, { do: "wait" }])
   const { PID } = await environmentOf(stubborn)
@@ -159,7 +160,7 @@ test("P13: a run that is given up leaves its worker alone, unless that answers n
   assert.equal(isAlive(Number(PID)), true)
   const endless = testing.run([{ do: "environment" }, { do: "pause" }, { do: "spin" }])
   await environmentOf(endless)
-  await until(() => testing.pool.freeSlots() === 0, { what: "its loop is held" })
+  await until(() => testing.pool.freeSlots() === 0, { what: "its event loop is blocked" })
   testing.pool.giveUp(endless.order.claimId)
 
   const detail = "signal SIGKILL: its event loop is held by a run whose time is over"
@@ -168,19 +169,19 @@ test("P13: a run that is given up leaves its worker alone, unless that answers n
   assert.equal(isAlive(Number(PID)), false)
 })
 
-test("P13: a run that executes alone and is given up ends with its process", async () => {
+test("P13: abandoning a run that executes alone ends its process", async () => {
   await using testing = await startTestPool()
   const endless = testing.run([{ do: "environment" }, { do: "pause" }, { do: "spin" }], alone)
   const { PID } = await environmentOf(endless)
 
   testing.pool.giveUp(endless.order.claimId)
 
-  await until(() => testing.pool.freeSoloSlots() === 2, { what: "its place is free" })
+  await until(() => testing.pool.freeSoloSlots() === 2, { what: "its slot is free" })
   assert.equal(isAlive(Number(PID)), false)
   assert.deepEqual(endless.ends, [])
 })
 
-test("P4: a worker that its runs end again and again comes back as soon as after the first time", async () => {
+test("P4: a worker that runs end repeatedly restarts without a growing delay", async () => {
   const delays: unknown[] = []
   const write = (line: string) => {
     if (line.includes("a worker died")) delays.push(JSON.parse(line).restart_in_ms)
@@ -188,14 +189,14 @@ test("P4: a worker that its runs end again and again comes back as soon as after
   await using testing = await startTestPool({ log: createLog({ process: "test", level: "warn" }, { write }) })
 
   for (let n = 0; n < 3; n += 1) await lostBy(testing.run([{ do: "exit", code: 1 }]))
-  await until(() => delays.length === 3, { what: "three deaths to be told" })
+  await until(() => delays.length === 3, { what: "three deaths to be logged" })
 
   assert.deepEqual(delays, [100, 100, 100])
 })
 
 const hasProc = existsSync("/proc/self/status")
 
-test("P14: a worker that uses more than its memory is ended, and told why", {
+test("P14: a worker that exceeds its memory limit is killed, and the reason is reported", {
   skip: !hasProc && "no /proc",
 }, async () => {
   await using testing = await startTestPool({ limits: { memoryMb: 200, memoryEveryMs: 20 } })
@@ -208,7 +209,7 @@ test("P14: a worker that uses more than its memory is ended, and told why", {
   assert.equal(await statusOf(testing.run([{ do: "done" }])), "success")
 })
 
-test("P14: JavaScript's heap has the same limit, and no limit sets none", () => {
+test("P14: JavaScript's heap has the same limit, and without a limit it has none", () => {
   const program = { execPath: "/node", nodeVersion: 20, main: "/main.js" }
   const options = (memoryMb: number, nodeVersion = 20) => {
     const command = workerCommand({ ...program, memoryMb, nodeVersion })
@@ -223,7 +224,7 @@ test("P14: JavaScript's heap has the same limit, and no limit sets none", () => 
   assert.equal(overLimit(2210, 2048), "it used 2,210 MB of its 2,048 MB")
 })
 
-test("P15: what a graph started ends with its worker", async () => {
+test("P15: processes that a graph started end with its worker", async () => {
   await using testing = await startTestPool()
   const run = testing.run([{ do: "start" }, { do: "wait" }, { do: "pause" }, { do: "exit", code: 0 }])
 
@@ -233,7 +234,7 @@ test("P15: what a graph started ends with its worker", async () => {
   await until(() => !isAlive(Number((data as { pid: number }).pid)), { what: "the graph's own process has ended" })
 })
 
-test("an exit is told by its code or signal", () => {
+test("an exit is described by its code or signal", () => {
   assert.equal(exitReason(1, null), "exit code 1")
   assert.equal(exitReason(null, "SIGSEGV"), "signal SIGSEGV")
   assert.match(exitReason(null, "SIGABRT"), /memory is full/)

@@ -1,6 +1,6 @@
 /** Python graphs get Python workers; a project without them gets none. */
 import assert from "node:assert/strict"
-import { mkdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
@@ -11,7 +11,8 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { checkpointCalls } from "../checkpoints/calls.js"
 import { writesOfAnyClaim } from "../checkpoints/testing/writes-of-any-claim.js"
-import { byLanguage, languageOf, pythonOf } from "./languages.js"
+import { officialUri, untilOfficialLeft } from "../testing/official-sessions.js"
+import { byLanguage, languageOfEmbedding, languageOfWorker, pythonOf } from "./languages.js"
 import { endOf, project, runOrder, startTestPool } from "./testing/test-pool.js"
 
 const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
@@ -19,12 +20,16 @@ const skip = python === "" && "no Python with langgraph: .ci/run installs it and
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 const pythonGraph = fileURLToPath(new URL("../../../workers/python/testing/graphs/simple.py", import.meta.url))
-const chat = "chat:graph"
+const chat = "./chat.ts:graph"
 
-test("a file's name tells its language", () => {
-  const found = ["./a.py:graph", "./a.ts:graph", "./a.mjs:graph", "./a.py.ts:graph"].map(languageOf)
-
-  assert.deepEqual(found, ["python", "javascript", "javascript", "javascript"])
+test("all code of a worker is in one language, and an embedding of a provider in any", () => {
+  assert.equal(languageOfWorker({ graphs: { a: "./a.py:g" } }), "python")
+  assert.equal(languageOfWorker({ graphs: {}, auth: "./auth.py:auth", app: "./app.py:app" }), "python")
+  assert.equal(languageOfWorker({ graphs: {}, app: "./app.ts" }), "javascript")
+  assert.deepEqual(
+    ["./embed.py:embed", "agent.embedding:embed", "embed.ts:embed", "openai:text-embedding-3"].map(languageOfEmbedding),
+    ["python", "python", "javascript", undefined],
+  )
 })
 
 test("a project has a part for each language of its graphs", () => {
@@ -37,7 +42,7 @@ test("a project has a part for each language of its graphs", () => {
   assert.deepEqual(parts({ b: "./b.py:g" }), [{ b: "./b.py:g" }])
 })
 
-test("a project's own environment has its Python", () => {
+test("the Python of a project's .venv is used", () => {
   const folder = temporaryFolder()
 
   const before = pythonOf(folder, "python3")
@@ -48,7 +53,7 @@ test("a project's own environment has its Python", () => {
   assert.deepEqual([before, after], ["python3", join(folder, ".venv/bin/python")])
 })
 
-test("a graph whose Python is not there fails with what to do, and the others load", async () => {
+test("without Python its graphs fail with instructions, and the other graphs load", async () => {
   await using testing = await startTestPool({
     project: project({ chat, py: "./a.py:graph" }),
     python: "no-such-python",
@@ -63,7 +68,7 @@ test("a graph whose Python is not there fails with what to do, and the others lo
   )
 })
 
-test("as many workers as the setting says for each language, and none that no graph needs", { skip }, async () => {
+test("one worker starts per language of the project's graphs", { skip }, async () => {
   const startedFor = async (graphs: Record<string, string>) => {
     let started = 0
     const write = (line: string) => {
@@ -77,12 +82,32 @@ test("as many workers as the setting says for each language, and none that no gr
 
   const py = `${pythonGraph}:builder`
 
-  assert.deepEqual(await startedFor({ chat }), 2)
-  assert.deepEqual(await startedFor({ py }), 2)
-  assert.deepEqual(await startedFor({ chat, py }), 4)
+  assert.deepEqual(await startedFor({ chat }), 1)
+  assert.deepEqual(await startedFor({ py }), 1)
+  assert.deepEqual(await startedFor({ chat, py }), 2)
 })
 
-test("a run of a Python graph, and LangGraph's own saver reads its state", { skip }, async () => {
+test("a Python worker's title has its deployment and its role", {
+  skip: skip || (process.platform !== "linux" && "titles are set on Linux"),
+}, async () => {
+  const pids: number[] = []
+  const write = (line: string) => {
+    if (line.includes("worker started")) pids.push(JSON.parse(line).pid)
+  }
+  const log = createLog({ process: "test", level: "debug" }, { write })
+
+  await using _testing = await startTestPool({
+    name: "my-agent",
+    project: project({ py: `${pythonGraph}:builder` }),
+    python,
+    log,
+  })
+
+  const titles = pids.map((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", ""))
+  assert.deepEqual(titles, ["superstep my-agent worker 1.1.1"])
+})
+
+test("LangGraph's own saver reads the state of a run of a Python graph", { skip }, async () => {
   await using db = await freshDatabase({ migrations })
   const log = createLog({ process: "test", level: "silent" })
   const handlers = checkpointCalls({ db, writes: writesOfAnyClaim({ db, log }) })
@@ -99,8 +124,9 @@ test("a run of a Python graph, and LangGraph's own saver reads its state", { ski
 
   assert.ok(end && "done" in end)
   assert.deepEqual([end.done.status, end.done.values], ["success", '{"n":2}'])
-  const official = PostgresSaver.fromConnString(db.uri)
+  const official = PostgresSaver.fromConnString(officialUri(db))
   const tuple = await official.getTuple({ configurable: { thread_id: threadId } })
   await official.end()
+  await untilOfficialLeft(db)
   assert.equal(tuple?.checkpoint.channel_values.n, 2)
 })

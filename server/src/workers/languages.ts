@@ -1,20 +1,34 @@
-/** Which worker loads a graph: a project has workers of the languages that its graphs need, and no others. */
+/** Which worker loads a graph: a project has workers only for the languages of its graphs. */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
+import { type Language, languageOf } from "@superstep/protocol/worker/language"
 
-export type Language = "javascript" | "python"
+export { type Language, languageOf }
 
 const languages: readonly Language[] = ["javascript", "python"]
-
-/** @param path  `path:export`, as in langgraph.json */
-export const languageOf = (path: string): Language => (/\.py:[^:]*$/.test(path) ? "python" : "javascript")
 
 interface Graphs {
   /** `path:export` by graph id. */
   readonly graphs: Readonly<Record<string, string>>
 }
 
-/** The project once for each language, with the graphs of that language. Pure. */
+interface WorkerCode extends Graphs {
+  /** Those of a gate, which has no graphs. */
+  readonly auth?: string | undefined
+  readonly app?: string | undefined
+}
+
+/** All code of a worker is in one language. */
+export function languageOfWorker({ graphs, auth, app }: WorkerCode): Language {
+  const spec = Object.values(graphs)[0] ?? auth ?? app
+  return spec === undefined ? "javascript" : languageOf(spec)
+}
+
+/** The language of a store's embedding; undefined for `provider:model`, which every language may have. */
+export const languageOfEmbedding = (spec: string): Language | undefined =>
+  /^[^:./\\]*:/.test(spec) ? undefined : languageOf(spec)
+
+/** Splits a project by language, each part with the graphs of that language. Pure. */
 export function byLanguage<Project extends Graphs>(project: Project): Project[] {
   const graphs = Object.entries(project.graphs)
   return languages.flatMap((language) => {
@@ -24,7 +38,7 @@ export function byLanguage<Project extends Graphs>(project: Project): Project[] 
 }
 
 /**
- * The program that runs a project's Python: that of the project's own environment where it has one.
+ * The Python program for a project: that of the project's own environment if it has one.
  * @param otherwise  name or path, as in the setting `SUPERSTEP_PYTHON`
  */
 export function pythonOf(folder: string, otherwise: string): string {
@@ -32,6 +46,6 @@ export function pythonOf(folder: string, otherwise: string): string {
   return existsSync(own) ? own : otherwise
 }
 
-/** What to do when there is no such program. */
+/** The message for a missing Python program. */
 export const withoutPython = (interpreter: string): string =>
   `there is no ${interpreter}: install Python 3.10 or newer with langgraph, make a .venv in the project, or name one with SUPERSTEP_PYTHON`

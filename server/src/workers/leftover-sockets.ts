@@ -1,27 +1,27 @@
-/** Folders of sockets that servers left behind when they were killed. */
+/** Removes socket folders left by killed servers. */
 import { readdir, rm, stat } from "node:fs/promises"
 import { connect } from "node:net"
 import { dirname, join } from "node:path"
 
-// A server that is just starting has a folder and nobody listens yet.
-const leastAgeMs = 60_000
+// A server that is just starting already has a folder, but does not listen yet.
+const minAgeMs = 60_000
 
 /**
- * Removes folders beside `prefix` whose socket nobody listens on. Asking the socket is surer than any process id,
- * which means nothing in another container that shares the folder.
- * @param prefix  path that the folders' names begin with
+ * Removes folders starting with `prefix` on whose socket no process listens. Connecting to the socket is more reliable than a
+ * process id, which has no meaning in another container that shares the folder.
+ * @param prefix  the start of the folders' paths
  */
 export async function removeLeftovers(prefix: string, socketName: string): Promise<void> {
   const parent = dirname(prefix)
   const folders = (await readdir(parent)).map((name) => join(parent, name)).filter((path) => path.startsWith(prefix))
   for (const folder of folders) {
     const socketPath = join(folder, socketName)
-    // Other users' folders cannot be entered, and another server may remove one at the same time: neither is ours to do.
+    // Skip folders that cannot be read: they belong to other users, or another server is removing them.
     const ageMs = await stat(socketPath).then(
       ({ mtimeMs }) => Date.now() - mtimeMs,
       () => 0,
     )
-    if (ageMs > leastAgeMs && (await isDead(socketPath))) await rm(folder, { recursive: true, force: true })
+    if (ageMs > minAgeMs && (await isDead(socketPath))) await rm(folder, { recursive: true, force: true })
   }
 }
 

@@ -1,13 +1,13 @@
-/** A run whose readers are behind is paused, and nothing else of its worker is. */
+/** A run whose readers are behind is paused, but its worker's other runs are not. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { RunListener } from "./port.js"
-import { endOf, noteDown, runOrder, seen, startTestPool, type Told } from "./testing/test-pool.js"
+import { endOf, type RecordedCalls, recordCalls, runOrder, seen, startTestPool } from "./testing/test-pool.js"
 
-test("P18: a run whose events are waited for is paused by itself: its neighbours in the worker go on", async () => {
+test("P18: pausing a run does not pause the other runs of its worker", async () => {
   await using testing = await startTestPool()
-  const told: Told = { events: [], ends: [] }
-  const listener = noteDown(told)
+  const told: RecordedCalls = { events: [], ends: [] }
+  const listener = recordCalls(told)
   let go: () => void = () => undefined
   const until = new Promise<void>((resolve) => {
     go = resolve

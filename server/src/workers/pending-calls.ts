@@ -1,15 +1,15 @@
-/** The server's questions to one worker that are not answered yet. */
+/** The server's unanswered calls to one worker. */
 import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Reply, RunFailure } from "./port.js"
 
 /**
- * The user's code failed while it answered: a graph that cannot be built, a state that its schema refuses. A conflict
- * (409), since asking again changes nothing and other sources of the graph would; it is no fault of this server (500).
+ * The user's code failed during a call: a graph that cannot be built, a state that its schema rejects. It is a conflict (409),
+ * since a retry does not help but other sources of the graph would; it is not an error of this server (500).
  */
 export class WorkerCallFailed extends Conflict {
   /** Name of the error's class in the worker. */
   readonly error: string
-  /** What the code said, such as `Error: no key`. */
+  /** The error's text, such as `Error: no key`. */
   readonly reason: string
   constructor({ error, message }: RunFailure) {
     super(`the graph's code failed: ${error}: ${message}`, "graph_error")
@@ -18,11 +18,11 @@ export class WorkerCallFailed extends Conflict {
   }
 }
 
-/** What a failed answer means here: a worker also fails with what this server had answered to it meanwhile. */
+/** Converts a failed reply to an error. A worker also fails with errors that it got from this server during the call. */
 function toError(failure: RunFailure): Error {
   const { error, message } = failure
   if (error.endsWith("Unavailable")) return new Unavailable(message)
-  // A worker of another language, or of a release before: asking again changes nothing.
+  // A worker of another language, or of an earlier release: a retry does not help.
   if (error === "UnknownMethod")
     return new Conflict(`the worker of this graph cannot do that: ${message}`, "not_supported")
   if (error === "InternalError") return new Error(`the worker answered ${error}: ${message}`)
@@ -49,7 +49,7 @@ export class PendingCalls {
     return this.#calls.size
   }
 
-  /** @returns the id to send, and what becomes of the call */
+  /** @returns the id to send, and the promise of the reply */
   open(): { callId: string; answer: Promise<Reply> } {
     this.#last += 1
     const callId = String(this.#last)

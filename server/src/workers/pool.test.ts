@@ -11,10 +11,19 @@ import { until } from "@superstep/toolkit/testing/until"
 import { ClaimLost } from "./fence.js"
 import { WorkerCallFailed } from "./pending-calls.js"
 import { afterDeath } from "./restart-delay.js"
-import { endOf, isAlive, noteDown, project, runOrder, seen, startTestPool } from "./testing/test-pool.js"
+import {
+  endOf,
+  isAlive,
+  project,
+  recordCalls,
+  runOrder,
+  seen,
+  startSecondWorker,
+  startTestPool,
+} from "./testing/test-pool.js"
 import { workerEnv } from "./worker-env.js"
 
-test("a run's events come in order and its result at the end", async () => {
+test("a run's events arrive in order, and its result at the end", async () => {
   await using testing = await startTestPool()
 
   const run = testing.run([
@@ -31,16 +40,16 @@ test("a run's events come in order and its result at the end", async () => {
   assert.deepEqual(testing.report, { graphs: ["chat"], failed: [] })
 })
 
-test("P1: when a worker dies its runs are lost once, and those of other workers go on", async () => {
+test("P1: when a worker dies, its runs are lost once, and runs of other workers continue", async () => {
   await using testing = await startTestPool({ workers: 2 })
-  await until(() => testing.pool.freeSlots() === 8, { what: "both workers serve" })
+  await startSecondWorker(testing)
   const [first, second] = [testing.run([{ do: "wait" }]), testing.run([{ do: "wait" }])]
   await Promise.all([seen(first, "waiting"), seen(second, "waiting")])
 
   const killer = testing.run([{ do: "kill" }])
 
   assert.deepEqual(await endOf(killer), { lost: "shared_worker_died", detail: "signal SIGKILL" })
-  await until(() => first.ends.length + second.ends.length > 0, { what: "the neighbour is lost" })
+  await until(() => first.ends.length + second.ends.length > 0, { what: "the other run of the worker is lost" })
   const [lost, kept] = first.ends.length > 0 ? [first, second] : [second, first]
   assert.deepEqual(lost.ends, [{ lost: "shared_worker_died", detail: "signal SIGKILL" }])
   assert.deepEqual(kept.ends, [])
@@ -69,18 +78,22 @@ test("P2: a result that was sent just before the process ended counts", async ()
   assert.equal(end.done.values, '{"last":"word"}')
 })
 
-test("P3: a worker that does not speak the protocol is ended, and the reason is told", async () => {
+test("P3: a worker that violates the protocol is killed, and the reason is reported", async () => {
   await using testing = await startTestPool()
 
   const run = testing.run([{ do: "garbage" }])
 
   const end = await endOf(run)
   assert.ok(end && "lost" in end)
-  assert.match(end.detail, /signal SIGKILL: the worker sent a header that is not JSON: this is no frame/)
+  // The fake worker exits when its connection closes, which may be before the signal.
+  assert.match(
+    end.detail,
+    /(signal SIGKILL|exit code 0): the worker sent a header that is not JSON: this is not a frame/,
+  )
 })
 
-test("P4: a worker that died is replaced and tells that slots are free", async () => {
-  await using testing = await startTestPool({ limits: { mostRuns: 3 } })
+test("P4: a dead worker is replaced, and free slots are announced", async () => {
+  await using testing = await startTestPool({ limits: { maxRuns: 3 } })
   let calls = 0
   testing.pool.onFree(() => {
     calls += 1
@@ -97,7 +110,7 @@ test("P4: a worker that died is replaced and tells that slots are free", async (
   assert.ok(end && "done" in end)
 })
 
-test("P5: a worker that stops answering is ended after the limit", async () => {
+test("P5: a worker that stops responding is killed after the limit", async () => {
   await using testing = await startTestPool({ limits: { pingEveryMs: 20, stalledMs: 200 } })
 
   const run = testing.run([{ do: "spin" }])
@@ -108,7 +121,7 @@ test("P5: a worker that stops answering is ended after the limit", async () => {
   })
 })
 
-test("delays between restarts double up to ten seconds, and start again after a healthy life", () => {
+test("delays between restarts double up to ten seconds, and restart from the shortest after a healthy run", () => {
   const delays = [0, 1, 2, 3, 7, 20].map((deaths) => afterDeath(deaths, { servedMs: 0, hadRuns: false }).delayMs)
 
   assert.deepEqual(delays, [100, 200, 400, 800, 10_000, 10_000])
@@ -117,20 +130,7 @@ test("delays between restarts double up to ten seconds, and start again after a 
   assert.deepEqual(afterDeath(2, { servedMs: 50, hadRuns: true }), { deaths: 1, delayMs: 100 })
 })
 
-test("runs go to the least busy worker, and slots are counted", async () => {
-  await using testing = await startTestPool({ workers: 2, limits: { mostRuns: 2 } })
-  await until(() => testing.pool.freeSlots() === 4, { what: "both workers serve" })
-
-  const runs = [1, 2, 3, 4].map(() => testing.run([{ do: "environment" }, { do: "wait" }]))
-
-  const environments = await Promise.all(runs.map((run) => seen(run, "environment")))
-  const workers = environments.map(({ data }) => (data as Record<string, string>).SUPERSTEP_WORKER_ID)
-  assert.equal(new Set(workers).size, 2)
-  assert.equal(workers.filter((id) => id === workers[0]).length, 2)
-  assert.equal(testing.pool.freeSlots(), 0)
-})
-
-test("P6: a worker sees its own settings and the agent's, and nothing of the server's", async () => {
+test("P6: a worker's environment has its own settings and the agent's, but not the server's", async () => {
   const serverEnv = { ...process.env, DATABASE_URI: "postgres://secret", SUPERSTEP_UNIT_TOKEN: "secret", AWS_KEY: "no" }
   const agent = { ...project(), env: { OPENAI_API_KEY: "mine", SUPERSTEP_WORKER_ID: "forged" } }
   await using testing = await startTestPool({ serverEnv, project: agent })
@@ -142,11 +142,11 @@ test("P6: a worker sees its own settings and the agent's, and nothing of the ser
   assert.equal(environment.PATH, process.env.PATH)
   assert.equal(environment.SUPERSTEP_WORKER_ID, "1.1.1")
   const names = Object.keys(environment).filter((name) => /SUPERSTEP|DATABASE|AWS/.test(name))
-  assert.deepEqual(names.sort(), ["SUPERSTEP_WORKER_ID", "SUPERSTEP_WORKER_SOCKET"])
-  assert.equal(workerEnv({}, {}, { socketPath: "/s", workerId: "w" }).PATH, undefined)
+  assert.deepEqual(names.sort(), ["SUPERSTEP_WORKER_ID", "SUPERSTEP_WORKER_SOCKET", "SUPERSTEP_WORKER_TITLE"])
+  assert.equal(workerEnv({}, {}, { socketPath: "/s", workerId: "w", title: "t" }).PATH, undefined)
 })
 
-test("a worker's call is answered, and its failure told by name", async () => {
+test("a worker's call gets a reply, or an error by name", async () => {
   const handlers = {
     greet: async (fields: object, [name]: readonly Buffer[]) => ({
       fields: { knows: Object.keys(fields).includes("run_id") },
@@ -171,7 +171,7 @@ test("a worker's call is answered, and its failure told by name", async () => {
   assert.deepEqual(bug.error, { error: "InternalError", message: "the server could not answer: see its log" })
 })
 
-test("P7: a lost claim ends the run here, and what its worker still sends is dropped", async () => {
+test("P7: a lost claim ends the run here, and later frames of its worker are dropped", async () => {
   const handlers = {
     put: async (fields: Readonly<Record<string, unknown>>) => {
       throw new ClaimLost(String(fields.run_id))
@@ -189,7 +189,7 @@ test("P7: a lost claim ends the run here, and what its worker still sends is dro
   assert.equal(testing.pool.freeSlots(), 3)
 })
 
-test("a call to a worker is answered, fails with it, or fails by its death", async () => {
+test("a call to a worker succeeds, fails with the worker's error, or fails when the worker dies", async () => {
   await using testing = await startTestPool()
 
   const reply = await testing.pool.call("graph.state", { graph_id: "chat", thread_id: "t" }, { config: "{}" })
@@ -206,7 +206,7 @@ test("a call to a worker is answered, fails with it, or fails by its death", asy
   )
 })
 
-test("a call that the worker does not answer in time is given up, and its late answer does no harm", async () => {
+test("a call without a reply in time fails, and a late reply is ignored", async () => {
   await using testing = await startTestPool({ limits: { callMs: 30 } })
 
   await assert.rejects(testing.pool.call("graph.state", { graph_id: "chat", thread_id: "late" }, {}), Unavailable)
@@ -217,7 +217,7 @@ test("a call that the worker does not answer in time is given up, and its late a
   await until(() => next().then(Boolean, () => false), { what: "later calls are answered" })
 })
 
-test("what the server itself answered to the worker is not the graph's fault", async () => {
+test("an error that the server returned to the worker is not reported as the graph's error", async () => {
   await using testing = await startTestPool()
   const call = (thread_id: string) => testing.pool.call("graph.state", { graph_id: "chat", thread_id }, {})
 
@@ -225,7 +225,7 @@ test("what the server itself answered to the worker is not the graph's fault", a
   await assert.rejects(call("fail:InternalError"), (error) => !(error instanceof KnownError))
 })
 
-test("P11: a run that finds no worker waits for one that comes up, and can be stopped meanwhile", async () => {
+test("P11: a run without a worker waits for one, and can be stopped meanwhile", async () => {
   await using testing = await startTestPool()
   await endOf(testing.run([{ do: "exit", code: 1 }]))
 
@@ -247,7 +247,7 @@ test("P11: a run that waits for a worker is handed back when the pool stops", as
   assert.deepEqual(waits.ends, [{ lost: "stopped", detail: "the server stops" }])
 })
 
-test("P8: fifty thousand events arrive complete, in order and before the end", async () => {
+test("P8: fifty thousand events arrive completely, in order and before the end", async () => {
   await using testing = await startTestPool()
   const order = runOrder([{ do: "events", count: 50_000, sizeBytes: 200 }, { do: "done" }])
   let next = 0
@@ -263,12 +263,12 @@ test("P8: fifty thousand events arrive complete, in order and before the end", a
     onLost: (...lost) => ends.push(lost),
   })
 
-  await until(() => ends.length > 0, { what: "the flood is over" })
+  await until(() => ends.length > 0, { what: "the run has ended" })
   assert.deepEqual([outOfOrder, ends], [0, [50_000]])
 })
 
-test("one graph that cannot load does not keep the others from serving; its runs fail with the reason", async () => {
-  await using testing = await startTestPool({ project: project({ chat: "chat:graph", bad: "broken:graph" }) })
+test("a graph that fails to load does not affect the others, and its runs fail with the reason", async () => {
+  await using testing = await startTestPool({ project: project({ chat: "./chat:graph", bad: "./broken:graph" }) })
 
   const run = testing.run([], { graphId: "bad" })
   const unknown = testing.run([], { graphId: "none" })
@@ -285,7 +285,7 @@ test("one graph that cannot load does not keep the others from serving; its runs
 
 test("workers that exit while loading are reported, and a run finds no worker", async () => {
   const limits = { holdMs: 20 }
-  await using testing = await startTestPool({ project: project({ chat: "exit:now" }), workers: 2, limits })
+  await using testing = await startTestPool({ project: project({ chat: "./exit:now" }), workers: 2, limits })
 
   const run = testing.run([])
   const unknown = testing.run([], { graphId: "none" })
@@ -298,22 +298,22 @@ test("workers that exit while loading are reported, and a run finds no worker", 
   assert.equal(testing.pool.freeSlots(), 0)
 })
 
-test("a worker that somebody kills while it loads says nothing of its graphs", async () => {
-  await using testing = await startTestPool({ project: project({ chat: "killed:once" }), workers: 2 })
+test("a worker that is killed while it loads does not make its graphs fail", async () => {
+  await using testing = await startTestPool({ project: project({ chat: "./killed:once" }), workers: 2 })
 
   assert.deepEqual(testing.report, { graphs: ["chat"], failed: [] })
   assert.ok("done" in ((await endOf(testing.run([{ do: "done" }]))) ?? {}))
 })
 
-test("a graph that never finishes loading is given up", async () => {
-  await using testing = await startTestPool({ project: project({ chat: "never:loads" }), limits: { loadMs: 300 } })
+test("a graph that never finishes loading fails after the time limit", async () => {
+  await using testing = await startTestPool({ project: project({ chat: "./never:loads" }), limits: { loadMs: 300 } })
 
   const [failure] = testing.report.failed
 
-  assert.match(failure?.message ?? "", /signal SIGKILL: it did not load its graphs in time/)
+  assert.match(failure?.message ?? "", /signal SIGKILL: it did not load its graphs within 0.3 s: .*top-level await/)
 })
 
-test("P9: a pool that was stopped still knows its graphs, and has no slot for them", async () => {
+test("P9: a stopped pool still reports its graphs, and has no free slots", async () => {
   const testing = await startTestPool()
 
   await testing.pool.stop(0)
@@ -324,14 +324,14 @@ test("P9: a pool that was stopped still knows its graphs, and has no slot for th
   await testing[Symbol.asyncDispose]()
 })
 
-test("P9: a stop lets runs finish and leaves nothing behind", async () => {
+test("P9: a stop lets runs finish and leaves no process running", async () => {
   const testing = await startTestPool()
   const { data } = await seen(testing.run([{ do: "environment" }, { do: "done" }]), "environment")
   const folder = dirname((data as Record<string, string>).SUPERSTEP_WORKER_SOCKET ?? "")
   assert.equal(existsSync(folder), true)
   const order = runOrder([{ do: "wait" }])
-  const told = { events: [], ends: [] } as Parameters<typeof noteDown>[0]
-  testing.pool.execute(order, noteDown(told))
+  const told = { events: [], ends: [] } as Parameters<typeof recordCalls>[0]
+  testing.pool.execute(order, recordCalls(told))
   await seen(told, "waiting")
 
   const stopped = testing.pool.stop(60_000)
@@ -344,7 +344,7 @@ test("P9: a stop lets runs finish and leaves nothing behind", async () => {
   assert.equal(existsSync(folder), false)
 })
 
-test("P9: what does not finish in time is ended and its runs are lost", async () => {
+test("P9: runs that do not finish in time are killed and lost", async () => {
   const testing = await startTestPool({ limits: { stopMs: 100 } })
   const [waiting, spinning] = [testing.run([{ do: "wait" }]), testing.run([{ do: "wait" }, { do: "spin" }])]
   await seen(spinning, "waiting")
@@ -365,7 +365,7 @@ test("P9: after the grace time runs are handed back at the end of their super-st
   for (const { ends } of runs) assert.deepEqual(ends, [{ lost: "stopped", detail }])
 })
 
-test("P9: a stop without grace time asks nobody to end a super-step", async () => {
+test("P9: a stop without grace time does not wait for super-steps", async () => {
   const testing = await startTestPool()
   const run = testing.run([{ do: "wait" }])
   await seen(run, "waiting")

@@ -10,7 +10,9 @@ import type { CallHandlers } from "./calls.js"
 import type { ChildSetting, Limits, WorkerProject } from "./child.js"
 import { Generation } from "./generation.js"
 import { HeldOrders } from "./held-orders.js"
-import type { LoadReport, Reply, RunFailure, RunListener, RunOrder, Workers } from "./port.js"
+import { languageOfEmbedding } from "./languages.js"
+import type { LoadReport, PayloadLine, Reply, RunFailure, RunListener, RunOrder, Workers } from "./port.js"
+import { processTitle } from "./process-title.js"
 import type { ProjectCrashes } from "./project-crashes.js"
 import { routesAfter, routesWithout } from "./routes.js"
 import { SoloWorkers } from "./solo-workers.js"
@@ -20,67 +22,73 @@ import { openWorkerSocket, type WorkerSocket } from "./worker-socket.js"
 
 export interface WorkerPool extends Workers {
   /**
-   * Loads a changed project beside what serves, then gives new runs to it (G1, G2). Calls take turns.
-   * @returns what the new generation loaded and what it could not; a graph in `failed` may be served by an older one
+   * Loads a changed project while the old workers still serve, then gives new runs to it (G1, G2). Calls run one after the other.
+   * @returns what the new generation loaded and what failed; an older generation may still serve a graph in `failed`
    */
   replaceWorkers(project: WorkerProject): Promise<LoadReport>
 }
 
 export interface WorkerPoolOptions {
+  /** The server's name, for the titles of processes. */
+  readonly name?: string
   readonly project: WorkerProject
-  /** How many processes for each language that the graphs need. */
+  /** The maximum of processes for each language of the graphs. */
   readonly workers: number
   /** Answers the workers' calls. */
   readonly handlers: CallHandlers
-  /** What to wait for before more calls are taken; undefined while there is room. */
+  /** A promise to wait for before more calls are accepted; undefined while there is room. */
   readonly backlog?: () => Promise<void> | undefined
   /** This process's environment, of which a worker gets only PATH, HOME and the like. */
   readonly serverEnv: NodeJS.ProcessEnv
   readonly log: Log
-  /** File of the JavaScript worker; that of `@superstep/worker-js` unless told. */
+  /** File of the JavaScript worker; by default that of `@superstep/worker-js`. */
   readonly main?: string
-  /** The program of Python graphs, where a project has no `.venv`; `python3` unless told. */
+  /** The Python program for projects without a `.venv`; by default `python3`. */
   readonly python?: string
   readonly limits?: Partial<Limits>
-  /** Hears of the crashes that count against the project. */
+  /** Counts the crashes that the project caused. */
   readonly crashes: ProjectCrashes
   /** How user code reaches this server. */
   readonly loopback?: Loopback
 }
 
-export const usualLimits: Limits = {
-  mostRuns: 1000,
+export const defaultLimits: Limits = {
+  maxRuns: 1000,
   // A graph may load models or wait for a database when it is imported.
   loadMs: 120_000,
   pingEveryMs: 5_000,
-  // Honest work of the processor is no crash; this only ends what would hold a worker's other runs for ever.
+  // Long computation is not a crash; this limit only ends a worker that would block its other runs forever.
   stalledMs: 120_000,
   memoryMb: 2048,
-  // A look costs 0.01 ms; a graph that takes memory as fast as it can passes its limit by a second's worth.
+  // A check costs 0.01 ms; a graph that allocates as fast as it can exceeds its limit for at most a second.
   memoryEveryMs: 1_000,
   stopMs: 2_000,
-  // A state is read in milliseconds; whoever asked has left long before a loop that stands still is ended.
+  // Reading a state takes milliseconds; a client has left long before a worker with a blocked event loop is killed.
   callMs: 30_000,
   // The longest pause before a worker is started again (P4).
   holdMs: 10_000,
-  // What kills its worker again does so at the same point, as a rule, and that is soon after its last checkpoint.
+  // Ten reports: a graph that computes for a moment, or imports modules in its first run, does not need another process.
+  overloadMs: 1_000,
+  // A run that kills its worker again usually does so at the same point, which is soon after its last checkpoint.
   provenMs: 5_000,
 }
 
-// Two at least, so that one run which lasts does not hold up the others that wait for a process of their own. Setting-free:
-// runs that were in a worker when it died are few, and each such process needs a worker's memory.
-const leastSolos = 2
+// At least two, so that one long run does not delay the others that wait for their own process. There is no setting for it:
+// few runs were in a worker that died, and each such process needs a worker's memory.
+const minSolos = 2
 
-// A super-step is an answer of a model or of a tool: most are over by then. Whoever told the server to stop waits for this
-// on top of the grace time (`handBackSeconds` of control/src/runtimes), so it is no more than that.
-const mostDrainMs = 10_000
+// A super-step is a call of a model or a tool, and most are over by then. The process that stops the server waits for
+// `handBackSeconds` (control/src/runtimes) in addition to the grace time, so this must not be longer.
+const maxDrainMs = 10_000
 
 /** The program of the JavaScript worker. */
 export const workerMain = (): string => fileURLToPath(import.meta.resolve("@superstep/worker-js/main"))
 
-// Python's packages are no business of npm's, so the worker is found by its place in the repository, which the published
-// package keeps (scripts/stage-package.mjs).
-export const pythonMain = fileURLToPath(new URL("../../../workers/python/main.py", import.meta.url))
+// npm cannot resolve Python packages, so the Python worker is found by its path relative to the JavaScript worker. The
+// published package keeps that path (scripts/stage-package.mjs).
+export const pythonMain = fileURLToPath(
+  new URL("../../python/main.py", import.meta.resolve("@superstep/worker-js/main")),
+)
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   return new Pool(options)
@@ -93,22 +101,22 @@ class Pool implements WorkerPool {
   readonly #solos: SoloWorkers
   #socket: WorkerSocket | undefined
   #generations: Generation[] = []
-  /** The last one that has reported. */
+  /** The last generation that has reported. */
   #newest: Generation | undefined
   #routes = new Map<string, Generation>()
   #onFree: () => void = () => undefined
   #onIdle: () => void = () => undefined
   #replacing: Promise<unknown> = Promise.resolve()
-  /** Of generations that are not needed any more. */
+  /** Pending ends of generations that are not needed any more. */
   readonly #ending = new Set<Promise<void>>()
   #isStopping = false
   deaths = 0
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options
-    this.#limits = { ...usualLimits, ...options.limits }
+    this.#limits = { ...defaultLimits, ...options.limits }
     this.#held = new HeldOrders(this.#limits.holdMs)
-    const limit = Math.max(leastSolos, options.workers)
+    const limit = Math.max(minSolos, options.workers)
     const { provenMs } = this.#limits
     this.#solos = new SoloWorkers({ limit, provenMs, onFree: () => this.#soloLeft() })
   }
@@ -120,7 +128,7 @@ class Pool implements WorkerPool {
 
   replaceWorkers(project: WorkerProject): Promise<LoadReport> {
     const turn = this.#replacing.then(() => this.#replace(project))
-    // A failed turn is told to who asked for it; the next one begins all the same.
+    // The caller gets the error of its own reload; the next reload starts anyway.
     this.#replacing = turn.catch(() => undefined)
     return turn
   }
@@ -140,7 +148,7 @@ class Pool implements WorkerPool {
     return Math.max(0, free - this.#held.size)
   }
 
-  /** Serving processes that take no more runs, by what stops them. */
+  /** How many serving processes take no more runs, by reason. */
   fullWorkers(): Readonly<Record<RoomLimit, number>> {
     const full = { jobs: 0, event_loop: 0, memory: 0 }
     for (const { room } of this.#workers()) if (room.limit) full[room.limit] += 1
@@ -157,7 +165,7 @@ class Pool implements WorkerPool {
   }
 
   execute(order: RunOrder, listener: RunListener): void {
-    // An end is told in a later tick, so that callers need not expect it inside `execute`.
+    // Reported in a later tick, so that the callback is never called inside `execute`.
     if (this.#isStopping) setImmediate(() => listener.onLost("stopped", "the server stops"))
     else if (!this.#place(order, listener)) this.#held.hold(order, listener)
   }
@@ -177,11 +185,13 @@ class Pool implements WorkerPool {
     method: string,
     fields: Readonly<Record<string, unknown>>,
     payload: Readonly<Record<string, string>>,
+    lines: readonly PayloadLine[] = [],
   ): Promise<Reply> {
     const graphId = typeof fields.graph_id === "string" ? fields.graph_id : undefined
     const generation = graphId === undefined ? this.#newest : this.#routes.get(graphId)
-    const session = generation?.leastBusy(graphId)?.session
-    if (session) return session.call(method, fields, payload)
+    const language = typeof fields.embed === "string" ? languageOfEmbedding(fields.embed) : undefined
+    const session = generation?.leastBusy(graphId, language)?.session
+    if (session) return session.call(method, fields, payload, lines)
     const refusal = graphId === undefined ? undefined : this.#refusalOf(graphId)
     if (refusal) throw new Conflict(refusal.message, "graph_unavailable")
     throw new Unavailable("no worker is up that could answer")
@@ -192,11 +202,11 @@ class Pool implements WorkerPool {
     this.#held.stop()
     this.#solos.handBack()
     await this.#untilIdle(graceMs)
-    await this.#drain(Math.min(graceMs, mostDrainMs))
+    await this.#drain(Math.min(graceMs, maxDrainMs))
     const stops = this.#generations.map((generation) => generation.stop())
     await Promise.all([...this.#ending, ...stops, this.#solos.stop()])
     await this.#replacing
-    // Which graphs there are stays known: a request that comes while the server stops is for the queue, not for a 404.
+    // The routes stay, so that a request during the stop is queued and does not get a 404.
     this.#generations = []
     await this.#socket?.close()
   }
@@ -221,7 +231,7 @@ class Pool implements WorkerPool {
         number,
         project,
         setting,
-        workers,
+        maxWorkers: workers,
         crashes,
         mayRestart: () => !this.#isStopping && this.#generations.at(-1) === generation,
       },
@@ -239,7 +249,8 @@ class Pool implements WorkerPool {
   #settingOf(socket: WorkerSocket): ChildSetting {
     const { handlers, backlog = () => undefined, log, serverEnv, python = "python3", loopback } = this.#options
     const mains = { javascript: this.#options.main ?? workerMain(), python: pythonMain }
-    return { socket, handlers, backlog, log, serverEnv, mains, python, limits: this.#limits, loopback }
+    const title = processTitle(this.#options.name, "worker")
+    return { socket, title, handlers, backlog, log, serverEnv, mains, python, limits: this.#limits, loopback }
   }
 
   #workers(): readonly Worker[] {
@@ -251,14 +262,14 @@ class Pool implements WorkerPool {
     this.#routes = routesAfter(this.#routes, generation, { wanted, loaded: generation.report().graphs })
   }
 
-  /** A process came back, perhaps with a graph that did not load before. Nothing is switched before the first have told. */
+  /** Called when a process serves again, perhaps with a graph that failed to load before. Only the reported generation is routed. */
   #serving(generation: Generation): void {
     if (generation !== this.#newest) return
     this.#route(generation)
     this.#offer()
   }
 
-  /** Slots came up: runs that wait here go first. */
+  /** Called when slots became free: runs that are held here go first. */
   #offer(): void {
     this.#held.retry((order, listener) => this.#place(order, listener))
     this.#onFree()
@@ -286,7 +297,7 @@ class Pool implements WorkerPool {
     return this.#solos.size === 0 && this.#generations.every((generation) => generation.runsInFlight === 0)
   }
 
-  /** Ends generations that no graph leads to any more, as soon as their runs have ended (G3). */
+  /** Ends generations without a route as soon as their runs have ended (G3). */
   #retire(): void {
     if (this.#isStopping) return
     const needed = new Set([...this.#routes.values(), this.#newest, this.#generations.at(-1)])
@@ -298,7 +309,7 @@ class Pool implements WorkerPool {
     }
   }
 
-  /** @returns false when no worker is up that has the graph, which may pass */
+  /** @returns false when no running worker has the graph, which may be temporary */
   #place(order: RunOrder, listener: RunListener): boolean {
     const generation = this.#routes.get(order.graphId)
     if (order.runsAlone && generation) return this.#placeAlone(order, listener, generation)
@@ -316,10 +327,10 @@ class Pool implements WorkerPool {
     return true
   }
 
-  /** Why a graph cannot be executed by anybody; undefined when that may pass. */
+  /** Why no worker can execute a graph; undefined when that may be temporary. */
   #refusalOf(graphId: string): RunFailure | undefined {
     if (this.#routes.has(graphId) || !this.#newest) return undefined
-    // A generation that is still loading may bring it.
+    // A generation that is still loading may have the graph.
     const isKnown = [this.#newest, this.#generations.at(-1)].some((it) =>
       Object.hasOwn(it?.project.graphs ?? {}, graphId),
     )
@@ -329,9 +340,9 @@ class Pool implements WorkerPool {
     return failure ? { error: "GraphLoadError", message: failure.message } : undefined
   }
 
-  /** Hands runs back between two super-steps, so that none of theirs is executed again. */
+  /** Hands runs back between two super-steps, so that no super-step is repeated. */
   async #drain(ms: number): Promise<void> {
-    // Who gives no grace wants the server gone.
+    // Without grace time the server must end at once.
     if (ms === 0 || this.#isIdle()) return
     for (const generation of this.#generations) generation.drain()
     this.#solos.drain()

@@ -1,10 +1,16 @@
 /**
- * The processes that execute graphs, as the rest of the server sees them. The server hands a claimed run over, gets
- * its events as bytes it never parses, and is told exactly once how the run ended: `onDone`, or `onLost` when the
- * worker died or gave the claim up.
+ * The interface between the server and the processes that execute graphs. The server passes on a claimed run, gets its
+ * events as bytes that it never parses, and is notified exactly once how the run ended: by `onDone`, or by `onLost` when the
+ * worker died or the claim was lost.
  */
 
 import type { RoomLimit } from "./worker-room.js"
+
+/** A line after a frame's header: its name in the header and its text or bytes. */
+export interface PayloadLine {
+  readonly name: string
+  readonly data: string | Buffer
+}
 
 /** A claimed run, ready to execute: the header and payload lines of the protocol's `run` frame. */
 export interface RunOrder {
@@ -18,9 +24,9 @@ export interface RunOrder {
   readonly durability: "sync" | "async" | "exit"
   readonly interruptBefore: "*" | readonly string[] | undefined
   readonly interruptAfter: "*" | readonly string[] | undefined
-  /** False when the thread cannot have a checkpoint yet, which saves the worker a question. */
+  /** False when the thread cannot have a checkpoint yet, so that the worker need not ask for it. */
   readonly hasCheckpoint: boolean
-  /** It gets a process of its own, since it was in one that died (P12). */
+  /** Whether the run gets its own process, because an earlier one died (P12). */
   readonly runsAlone: boolean
   /** JSON texts; an empty text is absent. */
   readonly input: string
@@ -49,35 +55,35 @@ export interface RunResult {
 }
 
 /**
- * Why a run ended here without being done. `worker_died`: its process did, and nothing else was in it. A
- * `shared_worker_died` with others in it, so nobody can tell whose doing it was. `claim_lost`: it goes on elsewhere.
- * `no_worker`, `stopped`: nothing is wrong with the run; no process was up, or all were told to stop; then its events
- * and writes may have come up to the end of a super-step.
+ * Why a run ended here without being done. `worker_died`: its process died, and had no other work. `shared_worker_died`: the
+ * process died and had other work too, so the cause is unknown. `claim_lost`: the run goes on elsewhere. `no_worker`,
+ * `stopped`: nothing is wrong with the run; no process was running, or all were stopping; then its events and writes are
+ * complete up to the end of a super-step, as far as they came.
  */
 export type LostReason = "worker_died" | "shared_worker_died" | "claim_lost" | "no_worker" | "stopped"
 
-/** Called in the order in which things happened; none is called after `onDone` or `onLost`. */
+/** Callbacks come in the order of events; none is called after `onDone` or `onLost`. */
 export interface RunListener {
   /**
    * @param data  one line of JSON, valid only during the call unless it is copied
-   * @returns what to wait for before the worker sends more events of this run: nothing, as a rule
+   * @returns a promise to wait for before the worker sends more events of this run; usually undefined
    */
   onEvent(event: string, data: Buffer): Promise<void> | undefined
   onDone(result: RunResult): void
-  /** The worker died, or its claim was lost: the run is not over, it only ended here. */
+  /** Called when the run ended on this worker without being over, for example because the worker died. */
   onLost(reason: LostReason, detail: string): void
 }
 
 export interface GraphFailure {
   readonly graphId: string
-  /** What a person reads: name, message and, where known, the lines around the fault. */
+  /** For a person: name, message and, if known, the lines around the error. */
   readonly message: string
 }
 
 export interface LoadReport {
   readonly graphs: readonly string[]
   readonly failed: readonly GraphFailure[]
-  /** The project's versions of LangGraph by language, as far as its workers told. */
+  /** The project's versions of LangGraph by language, as far as its workers reported them. */
   readonly langgraph?: Readonly<Partial<Record<"javascript" | "python", string>>>
 }
 
@@ -88,45 +94,47 @@ export interface Reply {
 }
 
 export interface Workers {
-  /** Starts the processes and waits until each has told what it could load. */
+  /** Starts the processes and waits until the first of each language has reported what it loaded. */
   start(): Promise<LoadReport>
   /** What the serving workers have loaded; both lists are empty before `start` is done. */
   report(): LoadReport
-  /** How many worker processes have died without having been told to, so far. */
+  /** How many worker processes have died so far without a request to stop. */
   readonly deaths: number
-  /** How many more runs may execute now, of those that share a worker with others. */
+  /** How many more runs may execute now in shared workers. */
   freeSlots(): number
-  /** How many worker processes take no more runs now, by what stops them. */
+  /** How many worker processes take no more runs now, by reason. */
   fullWorkers(): Readonly<Record<RoomLimit, number>>
-  /** How many more runs may execute now in a process of their own. */
+  /** How many more runs may execute now in their own process. */
   freeSoloSlots(): number
-  /** Called whenever slots became free: a run ended, a worker came (back) up. One subscriber, the claimer. */
+  /** Sets the callback for free slots: a run ended, or a worker started or restarted. One subscriber, the claim loop. */
   onFree(callback: () => void): void
   /**
-   * Hands a run to the least busy worker that serves, or to one that is started for it. Never throws: how it ends is
-   * told to the listener.
+   * Gives a run to the least busy serving worker, or to one that is started for it. Never throws: the listener is notified
+   * how the run ended.
    */
   execute(order: RunOrder, listener: RunListener): void
   /** Asks a claim's worker to stop its run; ends in `onDone` with status `cancelled`, unless it was over already. */
   cancel(claimId: string): void
   /**
-   * For a run that was asked to stop and does not: its listener is told nothing more and its slot is free. Its worker
-   * goes on, unless it answers no pings either (P13).
+   * Gives up a run that does not stop when asked: its listener is not called again, and its slot is free. Its worker goes on,
+   * unless it does not answer pings either (P13).
    */
   giveUp(claimId: string): void
   /**
-   * Asks any worker, for example `graph.state`.
-   * @throws Unavailable  when no worker is up, or the one asked died or took too long
+   * Calls a method of any worker, for example `graph.state`.
+   * @param lines  payload lines after those of `payload`
+   * @throws Unavailable  when no worker is running, or the called one died or took too long
    * @throws Conflict     when the project has no such graph, it did not load, or its code failed (`WorkerCallFailed`)
    */
   call(
     method: string,
     fields: Readonly<Record<string, unknown>>,
     payload: Readonly<Record<string, string>>,
+    lines?: readonly PayloadLine[],
   ): Promise<Reply>
   /**
    * Waits `graceMs` for runs in flight, then asks them to stop after their super-step and waits for as long again, at most
-   * 10 s, then ends the processes. Listeners of runs that were not done get `onLost`. Without grace time nothing is waited for.
+   * 10 s, then ends the processes. Listeners of unfinished runs get `onLost`. Without grace time it does not wait.
    */
   stop(graceMs: number): Promise<void>
 }

@@ -6,7 +6,7 @@ import { endOf, project, seen, startTestPool } from "./testing/test-pool.js"
 
 const crashed = (servedMs: number, wasBusy: boolean, youngBefore = 0) => judgeCrash({ servedMs, wasBusy, youngBefore })
 
-test("P17: a crash without any work counts at once, one with work when it is the second soon after a start", () => {
+test("P17: a crash without work counts at once, a crash with work counts if it is the second soon after a start", () => {
   assert.equal(crashed(3_600_000, false).counts, true)
   assert.equal(crashed(0, false).counts, true)
   assert.equal(crashed(3_600_000, true).counts, false)
@@ -19,7 +19,7 @@ test("P17: a crash without any work counts at once, one with work when it is the
   )
 })
 
-test("P17: crashes are forgotten ten minutes after the last one", () => {
+test("P17: the crash count is reset ten minutes after the last crash", () => {
   let now = 0
   const crashes = new ProjectCrashes(() => now)
   const none = crashes.report()
@@ -42,14 +42,14 @@ test("P17: crashes are forgotten ten minutes after the last one", () => {
 
 test("P17: a project whose worker exits without a run's doing is reported", async () => {
   const crashes = new ProjectCrashes()
-  await using _ = await startTestPool({ project: project({ chat: "exit:later" }), crashes })
+  await using _ = await startTestPool({ project: project({ chat: "./exit:later" }), crashes })
 
   await until(() => crashes.report().count >= 2, { what: "two crashes are counted" })
 
   assert.equal(crashes.report().last, "exit code 3")
 })
 
-test("P17: a run that kills its worker counts against nobody, three of them in a row do", async () => {
+test("P17: one run that kills its worker is not counted as the project's crash, three in a row are", async () => {
   const crashes = new ProjectCrashes()
   await using testing = await startTestPool({ crashes })
   const free = () => until(() => testing.pool.freeSlots() === 4, { what: "the worker is back" })
@@ -67,7 +67,7 @@ test("P17: a run that kills its worker counts against nobody, three of them in a
   assert.deepEqual(crashes.report(), { count: 2, last: "signal SIGKILL" })
 })
 
-test("P17: ends that were ordered do not count", async () => {
+test("P17: requested exits do not count", async () => {
   const crashes = new ProjectCrashes()
   const testing = await startTestPool({ crashes })
   const run = testing.run([{ do: "wait" }])

@@ -1,52 +1,52 @@
 /**
  * Which crashes of worker processes count against the project as a whole. The control plane reads them with a unit's status,
- * and takes a new revision back that has two of them while it is watched (control/src/pipeline/README.md, P7).
+ * and rolls back a new revision that has two of them while it is watched (control/src/pipeline/README.md, P7).
  *
- * A crash is an end that nobody ordered, whatever ended the process: an exit, a signal, its memory limit, an event loop that
- * stood still. It counts (P17) when
- *  - no run, question or request was in the process: then none of them can be its cause, but a module's own timer can; or
- *  - the process before it crashed within half a minute of its start as well, whatever was in the two: then a run is unlikely
- *    to be the cause, because a run that was in a crash executes in a process of its own from then on (P12).
+ * A crash is an unrequested end of a process, whatever the cause: an exit, a signal, its memory limit, a blocked event loop.
+ * It counts (P17) when
+ *  - the process had no run, call or request: then none of them can be the cause, but a module's own timer can; or
+ *  - the process before it also crashed within half a minute of its start, whatever work the two had: then a run is unlikely
+ *    to be the cause, because a run whose worker died executes in its own process from then on (P12).
  * The crash of a process that executes one run alone never counts: it is that run's loss (R5).
- * So one poisonous run costs its worker once, and the deployment nothing.
+ * So a run that kills its worker costs one worker process, and does not count against the deployment.
  */
 
-// Longer than a graph needs to load and to fail at its first work; two of them fit into the minute of the watch.
+// Longer than a graph needs to load and to fail at its first run; two of these fit into the minute of the watch.
 const youngMs = 30_000
 
 export interface Crash {
   /** How long the process has served; 0 when it never did. */
   readonly servedMs: number
-  /** Whether a run, a question or a request was in it. */
+  /** Whether it had a run, a call or a request. */
   readonly wasBusy: boolean
-  /** How many processes before it, at the same place, crashed young in a row. */
+  /** How many earlier processes of the same worker crashed in a row within `youngMs` of their start. */
   readonly youngBefore: number
 }
 
-/** Pure. @returns whether it counts, and how many have crashed young in a row now */
+/** Pure. @returns whether the crash counts, and the new number of early crashes in a row */
 export function judgeCrash({ servedMs, wasBusy, youngBefore }: Crash): { counts: boolean; youngInARow: number } {
   const isYoung = servedMs < youngMs
   return { counts: !wasBusy || (isYoung && youngBefore > 0), youngInARow: isYoung ? youngBefore + 1 : 0 }
 }
 
-// As long as an agent server must live to start without a back-off (control/src/pipeline/restart.ts).
+// The same time that an agent server must run to be restarted without a back-off (control/src/pipeline/restart.ts).
 const forgottenMs = 600_000
 
 export interface CrashReport {
-  /** In a row: without ten minutes in between. */
+  /** Crashes in a row, with less than ten minutes in between. */
   readonly count: number
-  /** Why the last process ended, such as `exit code 3`; null when there was none. */
+  /** Why the last process ended, such as `exit code 3`; null without a crash. */
   readonly last: string | null
 }
 
-/** The crashes of one server's workers that count. */
+/** The counted crashes of one server's workers. */
 export class ProjectCrashes {
   readonly #now: () => number
   #count = 0
   #last: string | null = null
   #lastAt = Number.NEGATIVE_INFINITY
 
-  /** @param now  a clock in milliseconds that only rises */
+  /** @param now  a monotonic clock in milliseconds */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }

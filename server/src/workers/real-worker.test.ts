@@ -1,4 +1,4 @@
-/** The real worker, real graphs and a real database: what the pieces promise each other holds when they meet. */
+/** The real worker, real graphs and a real database together. */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url"
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { commandLine } from "@superstep/toolkit/exec/process-identity"
 import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
@@ -15,6 +16,7 @@ import { writesOfAnyClaim } from "../checkpoints/testing/writes-of-any-claim.js"
 import { readProject, toWorkerProject } from "../project/langgraph-config.js"
 import { storeCalls } from "../store/calls.js"
 import { storeOf } from "../store/testing/store-of.js"
+import { officialUri, untilOfficialLeft } from "../testing/official-sessions.js"
 import type { RunOrder } from "./port.js"
 import { endOf, runOrder, seen, startTestPool, type TestPool } from "./testing/test-pool.js"
 
@@ -22,13 +24,14 @@ const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url
 const log = createLog({ process: "test", level: "silent" })
 const configPath = fileURLToPath(new URL("../../../tests/graphs/langgraph.json", import.meta.url))
 
-/** @param graphId  the one to load, which takes a tenth of the time of all */
+/** @param graphId  the graph to load; loading one takes a tenth of the time of loading all */
 async function startRealPool(db: Database, graphId: string, started: { pid: number }[] = []): Promise<TestPool> {
   const { graphs, ...project } = toWorkerProject(await readProject(configPath, {}))
   const write = (line: string) => {
     if (line.includes("worker started")) started.push(JSON.parse(line))
   }
   return startTestPool({
+    name: "shop",
     log: createLog({ process: "test", level: "debug" }, { write }),
     project: { ...project, graphs: { [graphId]: graphs[graphId] ?? "" } },
     main: fileURLToPath(import.meta.resolve("@superstep/worker-js/main")),
@@ -36,9 +39,9 @@ async function startRealPool(db: Database, graphId: string, started: { pid: numb
   })
 }
 
-/** An order for a claimed run, as the queue would give it. */
+/** An order for a claimed run, like one from the queue. */
 async function claimedRun(db: Database, graphId: string, input: unknown, over: Partial<RunOrder> = {}) {
-  // Nobody ends the run after its writes here, as the executor does: with `sync` all are committed when it is done.
+  // There is no executor here that ends the run after its writes: with `sync` all are committed when it is done.
   const run = { graphId, input: input === undefined ? "" : JSON.stringify(input), durability: "sync" } as const
   const order = runOrder([], { ...run, ...over })
   const { runId, claimId, threadId } = order
@@ -67,7 +70,7 @@ async function stateOf(testing: TestPool, graphId: string, threadId: string) {
   return JSON.parse(String(payload[0]))
 }
 
-test("a conversation goes on in another worker, and the official saver reads it", async () => {
+test("a conversation continues in another worker, and the official saver reads it", async () => {
   await using db = await freshDatabase({ migrations })
   const say = (content: string) => ({ messages: [{ role: "user", content }] })
   const first = await claimedRun(db, "chat", say("hello"))
@@ -86,9 +89,10 @@ test("a conversation goes on in another worker, and the official saver reads it"
   assert.deepEqual(contents(JSON.parse(result.values ?? "{}").messages), ["hello", "Hi!", "again", "Hi!"])
   const state = await stateOf(testing, "chat", first.threadId)
   assert.deepEqual(contents(state.values.messages), ["hello", "Hi!", "again", "Hi!"])
-  const official = PostgresSaver.fromConnString(db.uri)
+  const official = PostgresSaver.fromConnString(officialUri(db))
   const tuple = await official.getTuple({ configurable: { thread_id: first.threadId } })
   await official.end()
+  await untilOfficialLeft(db)
   const messages = tuple?.checkpoint.channel_values.messages as { content: string }[]
   assert.deepEqual(contents(messages), ["hello", "Hi!", "again", "Hi!"])
   const runIds = (await findCheckpoints(db, { threadId: first.threadId })).map(
@@ -115,14 +119,16 @@ test("an interrupted run is answered in another worker", async () => {
   assert.deepEqual(JSON.parse(result.values ?? ""), { x: 4, y: "yes" })
 })
 
-test("a run whose worker was killed goes on where its checkpoints end", async () => {
+test("a run whose worker was killed continues from its last checkpoint", async () => {
   await using db = await freshDatabase({ migrations })
   const started: { pid: number }[] = []
   await using testing = await startRealPool(db, "slow", started)
   const first = await claimedRun(db, "slow", { n: 0 }, { durability: "sync", streamModes: ["custom"] })
   const lost = testing.run([], first)
   await until(() => lost.events.length >= 3, { what: "two ticks are saved" })
-  process.kill(Number(started[0]?.pid), "SIGKILL")
+  const pid = Number(started[0]?.pid)
+  assert.match((await commandLine(pid)) ?? "", /^superstep shop worker 1\.1\.1\b/)
+  process.kill(pid, "SIGKILL")
   assert.deepEqual(await endOf(lost), { lost: "worker_died", detail: "signal SIGKILL" })
   const claimId = randomUUID()
   await db.run(sql`update runs set claim_id = ${claimId} where run_id = ${first.runId}`)
@@ -135,7 +141,7 @@ test("a run whose worker was killed goes on where its checkpoints end", async ()
   assert.deepEqual(ticks, [{ tick: 2 }, { tick: 3 }, { tick: 4 }])
 })
 
-test("a run whose claim was taken writes nothing more and ends as lost", async () => {
+test("a run whose claim was taken writes nothing more and counts as lost", async () => {
   await using db = await freshDatabase({ migrations })
   await using testing = await startRealPool(db, "slow")
   const order = await claimedRun(db, "slow", { n: 0 }, { durability: "sync", streamModes: ["custom"] })
@@ -170,7 +176,7 @@ test("two branches of a thread keep their own values", async () => {
   assert.deepEqual(versions, [{ n: 4 }])
 })
 
-test("a graph keeps notes in the store", async () => {
+test("a graph writes to and reads from the store", async () => {
   await using db = await freshDatabase({ migrations })
   await using testing = await startRealPool(db, "notes")
 

@@ -1,16 +1,16 @@
-/** When a worker that died is started again. Pure. */
+/** When a worker that died is restarted. Pure. */
 
 const firstDelayMs = 100
 const longestDelayMs = 10_000
 
-// A worker that served so long was healthy: what killed it is no fault of its start.
+// A worker that served this long was healthy: its start was not the cause of its death.
 const healthyAfterMs = 10_000
 
 /**
- * The longer the more often a worker died without having been healthy. One that had a run to execute was healthy: graphs
- * that end their worker must not keep others waiting for it.
- * @param deaths    how many processes of this worker died in a row before this one, none of them healthy
- * @param servedMs  how long this one served before it died; 0 when it never did
+ * The delay grows with each death in a row without a healthy process. A process that had executed a run was healthy: a graph
+ * that kills its worker must not make other runs wait for it.
+ * @param deaths    how many unhealthy processes of this worker died in a row before this one
+ * @param servedMs  how long this process served before it died; 0 when it never served
  */
 export function afterDeath(
   deaths: number,

@@ -1,10 +1,10 @@
 /** Which generation executes which graph. Pure. */
 
 /**
- * The routes after a generation has loaded. A graph that it loaded goes to it; one that it could not load stays with
- * the generation that served it last, if there is one (G2); one that the project dropped is gone.
+ * The routes after a generation has loaded. A graph that it loaded goes to it. A graph that failed to load stays with the
+ * generation that served it last, if there is one (G2). A graph that the project no longer has is removed.
  * @param wanted  ids of all graphs of the new generation's project
- * @param loaded  those that it has loaded
+ * @param loaded  ids of the graphs that it has loaded
  */
 export function routesAfter<Generation>(
   routes: ReadonlyMap<string, Generation>,
@@ -19,6 +19,6 @@ export function routesAfter<Generation>(
   return after
 }
 
-/** The routes without those to a generation that cannot come back (G4). */
+/** The routes without those to a generation whose processes are not replaced (G4). */
 export const routesWithout = <Generation>(routes: ReadonlyMap<string, Generation>, gone: Generation) =>
   new Map([...routes].filter(([, generation]) => generation !== gone))

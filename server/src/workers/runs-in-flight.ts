@@ -1,18 +1,18 @@
-/** The runs that one worker executes, by claim: a run's earlier attempt may still be winding down beside the new one. */
+/** The runs that one worker executes, by claim: a run's earlier attempt may still be ending while the new one executes. */
 import type { DoneFrame } from "@superstep/protocol/worker/frames"
 import type { LostReason, RunListener, RunOrder } from "./port.js"
 
 interface RunInFlight {
   readonly runId: string
   readonly listener: RunListener
-  /** Its worker was asked to send no events of it. */
+  /** Whether the worker was asked to send no events of the run. */
   isPaused: boolean
 }
 
-/** Each run leaves exactly once: `done`, lost, or given up; frames of others are dropped (P1). */
+/** Each run leaves exactly once: done, lost, or given up. Frames of other runs are dropped (P1). */
 export class RunsInFlight {
   readonly #runs = new Map<string, RunInFlight>()
-  /** Claims that are over for the server while their code may still run here. */
+  /** Claims that are over for the server, while their code may still execute here. */
   readonly #lingering = new Set<string>()
   readonly #onLeave: () => void
   #hadAny = false
@@ -25,17 +25,17 @@ export class RunsInFlight {
     return this.#runs.size
   }
 
-  /** Whether one run is here and nothing else that could end the worker, as far as anybody knows. */
+  /** Whether the worker has exactly one run, and no run that is over for the server but may still execute. */
   get isOneAlone(): boolean {
     return this.#runs.size === 1 && this.#lingering.size === 0
   }
 
-  /** Whether a run is here, or one that is over for the server while its code may still execute. */
+  /** Whether the worker has a run, or one that is over for the server but may still execute. */
   get isBusy(): boolean {
     return this.#runs.size > 0 || this.#lingering.size > 0
   }
 
-  /** Whether a run was ever here. */
+  /** Whether the worker ever had a run. */
   get hadAny(): boolean {
     return this.#hadAny
   }
@@ -45,17 +45,17 @@ export class RunsInFlight {
     this.#runs.set(claimId, { runId, listener, isPaused: false })
   }
 
-  /** The run that a claim is for, while it executes here. */
+  /** The id of a claim's run, while the run executes here. */
   runOf(claimId: string): string | undefined {
     return this.#runs.get(claimId)?.runId
   }
 
-  /** @returns what to wait for before the worker sends more events of this run */
+  /** @returns a promise to wait for before the worker sends more events of this run */
   event(claimId: string, event: string, data: Buffer): Promise<void> | undefined {
     return this.#runs.get(claimId)?.listener.onEvent(event, data)
   }
 
-  /** @returns whether that is news: the run is here and was not paused, or was */
+  /** @returns whether this changed the state of a run that executes here */
   setPaused(claimId: string, isPaused: boolean): boolean {
     const run = this.#runs.get(claimId)
     if (run === undefined || run.isPaused === isPaused) return false
@@ -82,7 +82,7 @@ export class RunsInFlight {
     this.#onLeave()
   }
 
-  /** The claim is over: the run goes on elsewhere, whatever this worker still does. */
+  /** Called when the claim is lost: the run goes on elsewhere, whatever this worker still does. */
   loseClaim(claimId: string, detail: string): void {
     const run = this.#take(claimId)
     if (!run) return
@@ -91,14 +91,14 @@ export class RunsInFlight {
     this.#onLeave()
   }
 
-  /** The run is over for the server, which has ended it without its worker. */
+  /** Called when the server has ended the run without waiting for the worker. */
   giveUp(claimId: string): void {
     if (!this.#take(claimId)) return
     this.#lingering.add(claimId)
     this.#onLeave()
   }
 
-  /** The worker is gone. */
+  /** Called when the worker has ended. */
   loseAll(reason: LostReason, detail: string): void {
     for (const claimId of [...this.#runs.keys()]) {
       this.#take(claimId)?.listener.onLost(reason, detail)

@@ -1,6 +1,6 @@
 /**
- * The conversation with one worker after its hello: load, runs, calls both ways, pings. It ends with the connection,
- * and then every run and every call that was in flight is told so, once (P1).
+ * The session with one worker after its hello: load, runs, calls in both directions, pings. It ends with the connection, and
+ * with it every run and call in flight, once (P1).
  */
 import type { EventFrame, LoadedFrame, Loopback, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
 import { assertNever, KnownError } from "@superstep/toolkit/errors/errors"
@@ -9,9 +9,10 @@ import { type CallHandlers, failureOf, handlerOf } from "./calls.js"
 import type { Connection } from "./connection.js"
 import { ClaimLost } from "./fence.js"
 import { PendingCalls } from "./pending-calls.js"
-import type { Reply, RunListener, RunOrder } from "./port.js"
+import type { PayloadLine, Reply, RunListener, RunOrder } from "./port.js"
 import { RunsInFlight } from "./runs-in-flight.js"
-import { type Report, type Room, type RoomLimits, roomOf } from "./worker-room.js"
+import { WorkerLoad } from "./worker-load.js"
+import type { Room, RoomLimits } from "./worker-room.js"
 
 export interface SessionOptions {
   readonly connection: Connection
@@ -21,14 +22,18 @@ export interface SessionOptions {
   /** How long the worker may take to answer a call, in milliseconds. */
   readonly callMs: number
   readonly room: RoomLimits
+  /** How long the worker must compute without a pause to be overloaded, in milliseconds. */
+  readonly overloadMs: number
   onLoaded(frame: LoadedFrame): void
   onRunLeft(): void
   onPong(nonce: string): void
-  /** It takes new runs again. */
+  /** Called when the worker takes new runs again. */
   onRoom(): void
+  /** Called when the worker is overloaded (`worker-load.ts`), repeatedly while that lasts. */
+  onOverload(): void
 }
 
-/** What a worker is told to load. */
+/** What a worker must load. */
 export interface Loadable {
   readonly folder: string
   readonly graphs: Readonly<Record<string, string>>
@@ -41,19 +46,23 @@ export class Session {
   readonly #calls: PendingCalls
   readonly #options: SessionOptions
   readonly #connection: Connection
-  /** What the worker reported last of the runs that it executes, and how many it was given since. */
-  #report: Report | undefined
-  #startedSince = 0
-  #endedSince = 0
+  readonly #load: WorkerLoad
 
   constructor(options: SessionOptions) {
     this.#options = options
     this.#connection = options.connection
     this.#calls = new PendingCalls(options.callMs)
     this.runs = new RunsInFlight(() => {
-      this.#endedSince += 1
-      if (this.runs.size === 0) this.#noteLoad(undefined)
+      this.#load.runEnded()
       options.onRunLeft()
+    })
+    this.#load = new WorkerLoad({
+      limits: options.room,
+      overloadMs: options.overloadMs,
+      running: () => this.runs.size,
+      isHeard: () => this.isHeard,
+      onRoom: options.onRoom,
+      onOverload: options.onOverload,
     })
   }
 
@@ -64,7 +73,6 @@ export class Session {
 
   execute(order: RunOrder, listener: RunListener): void {
     this.runs.add(order, listener)
-    this.#startedSince += 1
     this.#connection.send(
       {
         type: "run",
@@ -87,6 +95,7 @@ export class Session {
         { name: "context", data: order.context },
       ],
     )
+    this.#load.runStarted()
   }
 
   cancel(claimId: string): void {
@@ -94,26 +103,35 @@ export class Session {
     if (runId !== undefined) this.#connection.send({ type: "cancel", run_id: runId, claim_id: claimId })
   }
 
-  /** @throws Unavailable  when the worker dies first or is too slow; WorkerCallFailed when the graph's code fails */
-  call(method: string, fields: Readonly<Record<string, unknown>>, payload: Readonly<Record<string, string>>) {
+  /** @throws Unavailable  when the worker dies before it answers, or is too slow; WorkerCallFailed when the graph's code fails */
+  call(
+    method: string,
+    fields: Readonly<Record<string, unknown>>,
+    payload: Readonly<Record<string, string>>,
+    lines: readonly PayloadLine[] = [],
+  ) {
     const { callId, answer } = this.#calls.open()
-    const lines = Object.entries(payload).map(([name, data]) => ({ name, data }))
-    this.#connection.send({ ...fields, type: "call", call_id: callId, method }, lines)
+    const named = Object.entries(payload).map(([name, data]) => ({ name, data }))
+    this.#connection.send({ ...fields, type: "call", call_id: callId, method }, [...named, ...lines])
     return answer
   }
 
-  /** Whether user code executes in the worker, as far as anybody knows: a run, one that was given up, or a question. */
+  /** Whether user code may execute in the worker: a run, a run that was given up, or a call. */
   get isBusy(): boolean {
     return this.runs.isBusy || this.#calls.size > 0
   }
 
-  /** How many more runs it takes. */
+  /** How many more runs the worker takes. */
   get room(): Room {
-    const load = { running: this.runs.size, startedSince: this.#startedSince, report: this.#report }
-    return roomOf(load, this.#options.room)
+    return this.#load.room
   }
 
-  /** False while nothing is read from the worker, so that it cannot answer. */
+  /** Whether another worker is needed. */
+  get isOverloaded(): boolean {
+    return this.#load.isOverloaded
+  }
+
+  /** False while this process does not read from the worker, so that no answer can arrive. */
   get isHeard(): boolean {
     return !this.#connection.isPaused
   }
@@ -122,7 +140,7 @@ export class Session {
     this.#connection.send({ type: "ping", nonce })
   }
 
-  /** Asks every run to stop after its super-step; each is then told to be lost as `stopped`. */
+  /** Asks every run to stop after its super-step; each is then reported as lost with `stopped`. */
   drain(): void {
     this.#connection.send({ type: "drain" })
   }
@@ -156,7 +174,7 @@ export class Session {
         this.#options.onPong(frame.nonce)
         break
       case "load_report":
-        this.#onLoadReport({ busy: frame.busy, memoryMb: frame.memory_mb, ended: this.#endedSince })
+        this.#load.reported({ busy: frame.busy, memoryMb: frame.memory_mb })
         break
       case "hello":
         this.#connection.close("the worker said hello twice")
@@ -167,17 +185,18 @@ export class Session {
   }
 
   /**
-   * The connection is gone. A run is to blame for its worker's death only when it was alone in it: a question to a graph
-   * executes the user's code as well.
+   * Called when the connection is closed. A run counts as the cause of its worker's death only if the worker had no other work;
+   * a call to a graph executes user code too.
    * @param detail  what happened to the worker, such as `exit code 1`
    */
   end(isStopped: boolean, detail: string): void {
     const isAlone = this.runs.isOneAlone && this.#calls.size === 0
+    this.#load.stop()
     this.runs.loseAll(isStopped ? "stopped" : isAlone ? "worker_died" : "shared_worker_died", detail)
     this.#calls.failAll(detail)
   }
 
-  /** Of one run alone: the others of this worker share its socket, and go on. */
+  /** Pauses only the run of the event: the worker's other runs share the socket, and go on. */
   #onEvent({ run_id, claim_id, event }: EventFrame, data: Buffer): void {
     const until = this.runs.event(claim_id, event, data)
     if (until === undefined || !this.runs.setPaused(claim_id, true)) return
@@ -186,20 +205,6 @@ export class Session {
       if (this.runs.setPaused(claim_id, false)) this.#connection.send({ type: "resume_events", run_id, claim_id })
     }
     until.then(resume, resume)
-  }
-
-  #onLoadReport(report: Report): void {
-    // It was sent before its last run ended.
-    if (this.runs.size === 0) return
-    const wasFull = this.room.free === 0
-    this.#noteLoad(report)
-    if (wasFull && this.room.free > 0) this.#options.onRoom()
-  }
-
-  #noteLoad(report: Report | undefined): void {
-    this.#report = report
-    this.#startedSince = 0
-    this.#endedSince = 0
   }
 
   #pauseUntil(settled: Promise<void> | undefined): void {

@@ -1,21 +1,21 @@
 /**
- * Workers that execute one run each: a process is started for it, loads its graph and ends with it (P12). So a run that
- * may kill its worker harms nobody, and when it does, nobody else can be to blame. Owns its processes; `stop` ends them.
+ * Workers that execute one run each: a process is started for the run, loads its graph and ends with it (P12). So a run that
+ * kills its worker harms no other run, and its cause is certain. Owns its processes; `stop` ends them.
  */
 import { Child, type ChildSetting, type WorkerProject } from "./child.js"
 import type { RunListener, RunOrder } from "./port.js"
 import type { Session } from "./session.js"
 import { toFailure } from "./worker.js"
 
-// Of 100 MB each, as a rule: a worker that died with many long runs in it must not keep all but a few of them waiting.
+// Each usually needs 100 MB. After the death of a worker with many long runs, more than a few of them must be able to execute.
 const processesPerPlace = 8
 
 interface Solo {
   readonly order: RunOrder
   readonly child: Child
-  /** Undefined once the run was told how it ended here, or was handed to the process. */
+  /** Undefined once the run's end was reported, or the run was given to the process. */
   waiting: RunListener | undefined
-  /** It has executed for a while and takes no place any more from those that have to show that they can. */
+  /** Whether the run has executed for `provenMs`, and so no longer counts towards `limit`. */
   isProven: boolean
   proof: NodeJS.Timeout | undefined
 }
@@ -29,8 +29,8 @@ export class SoloWorkers {
   #onEmpty: () => void = () => undefined
 
   /**
-   * @param limit     most processes at a time that have not shown yet that they can live with their run
-   * @param provenMs  how long a run must execute to show that, in milliseconds
+   * @param limit     the maximum of concurrent processes whose run is not proven yet
+   * @param provenMs  how long a run must execute to be proven, in milliseconds
    */
   constructor({ limit, provenMs, onFree }: { limit: number; provenMs: number; onFree: () => void }) {
     this.#limit = limit
@@ -44,14 +44,14 @@ export class SoloWorkers {
     return Math.max(0, Math.min(this.#limit - unproven, this.#limit * processesPerPlace - this.#solos.size))
   }
 
-  /** How many processes there are. */
+  /** How many processes exist. */
   get size(): number {
     return this.#solos.size
   }
 
   execute(order: RunOrder, listener: RunListener, project: WorkerProject, setting: ChildSetting): void {
     this.#started += 1
-    // Only the run's own graph: it loads in a part of the time, and no other graph can end the process.
+    // Loads only the run's graph: that is faster, and no other graph can end the process.
     const { [order.graphId]: path = "" } = project.graphs
     const child: Child = new Child(
       `solo.${this.#started}`,
@@ -62,9 +62,10 @@ export class SoloWorkers {
           if (failed) this.#refuse(solo, toFailure(failed).message)
           else this.#begin(solo)
         },
-        // Its end follows what the listener was told in this tick.
+        // The process stops after the listener was called in this tick.
         onRunLeft: () => child.stop(),
         onRoom: () => undefined,
+        onOverload: () => undefined,
         onEnded: (detail, { isStopped }) => this.#ended(solo, detail, isStopped),
       },
     )
@@ -78,7 +79,7 @@ export class SoloWorkers {
     else solo?.child.session?.cancel(claimId)
   }
 
-  /** Nobody else is in the process, so it ends with its run. */
+  /** Ends the process with its run, since it has no other work. */
   giveUp(claimId: string): void {
     const solo = this.#find(claimId)
     if (!solo) return
@@ -134,7 +135,7 @@ export class SoloWorkers {
     this.#conclude(solo, (listener) => listener.onDone({ ...cancelled, status: "error", error }))
   }
 
-  /** The run is over before its process had it. */
+  /** Reports the end of a run before its process got it. */
   #conclude(solo: Solo, tell: (listener: RunListener) => void): void {
     const { waiting } = solo
     solo.waiting = undefined

@@ -1,5 +1,5 @@
-/** The command line of a worker process. Pure: everything that differs between languages is here. */
-import { endWithParent } from "./end-with-parent.js"
+/** The command line of a worker process. Pure. Everything that differs between languages is here. */
+import { endWithParent } from "@superstep/toolkit/exec/end-with-parent"
 
 export interface WorkerProgram {
   /** The program that runs `main`: Node's own. */
@@ -8,7 +8,7 @@ export interface WorkerProgram {
   readonly nodeVersion: number
   /** The file that it runs. */
   readonly main: string
-  /** Most memory of the process, in megabytes; 0 for no limit. */
+  /** The memory limit of the process, in megabytes; 0 for no limit. */
   readonly memoryMb: number
 }
 
@@ -22,10 +22,10 @@ export const workerCommand = (program: WorkerProgram): readonly [string, ...stri
 
 function nodeOptions({ nodeVersion, memoryMb }: WorkerProgram): string[] {
   return [
-    // Node 24 gives the young generation so much room that a LangGraph worker holds 194 MB in place of 123 (measured).
+    // Node 24's default for the young generation makes a LangGraph worker use 194 MB instead of 123 (measured).
     ...(nodeVersion >= 24 ? ["--max-semi-space-size=8"] : []),
-    // The whole limit, not a share of it: JavaScript that leaks is then found by `memory-watch.ts`, which can say so,
-    // and V8's own limit only stops what is quicker than the watch.
+    // The whole limit, not a share of it: then `memory-watch.ts` notices a leak and can report it, and V8's own limit only
+    // stops code that allocates faster than the watch checks.
     ...(memoryMb > 0 ? [`--max-old-space-size=${memoryMb}`] : []),
   ]
 }

@@ -1,10 +1,10 @@
-/** What a worker's environment holds. Pure. */
+/** The environment of a worker. Pure. */
 
-// What a Node process needs to find programs, write temporary files, speak the right language and trust a company's
-// certificates. Nothing else of the server's own environment reaches user code: above all no database address (D12).
+// What a Node process needs to find programs, write temporary files, use the right language and trust a company's
+// certificates. No other variable of the server reaches user code, above all no database URL (D12).
 const inherited = ["PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"]
 
-/** The environment of a process that handles the project's files: a worker has its address besides. */
+/** The environment of a process that handles the project's files; a worker's also has its socket and name. */
 export function projectEnv(
   serverEnv: NodeJS.ProcessEnv,
   agentEnv: Readonly<Record<string, string>>,
@@ -17,17 +17,19 @@ export function projectEnv(
 }
 
 /**
- * @param serverEnv  this process's environment, of which only a few names are passed on
+ * @param serverEnv  this process's environment, of which only a few variables are passed on
  * @param agentEnv   the agent's own environment
+ * @param title      the title of the process in the process table
  */
 export function workerEnv(
   serverEnv: NodeJS.ProcessEnv,
   agentEnv: Readonly<Record<string, string>>,
-  { socketPath, workerId }: { socketPath: string; workerId: string },
+  { socketPath, workerId, title }: { socketPath: string; workerId: string; title: string },
 ): Record<string, string> {
   return {
     ...projectEnv(serverEnv, agentEnv),
     SUPERSTEP_WORKER_SOCKET: socketPath,
     SUPERSTEP_WORKER_ID: workerId,
+    SUPERSTEP_WORKER_TITLE: title,
   }
 }

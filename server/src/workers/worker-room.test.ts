@@ -1,11 +1,11 @@
-/** P19: how many runs a worker process takes, by what it says of its load. */
+/** P19: how many runs a worker process accepts, according to its reported load. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { endOf, seen, startTestPool } from "./testing/test-pool.js"
 import { type Load, roomOf } from "./worker-room.js"
 
-const limits = { mostRuns: 1000, memoryMb: 1000 }
+const limits = { maxRuns: 1000, memoryMb: 1000 }
 const idle = { running: 0, startedSince: 0, report: undefined }
 const waiting = { running: 400, startedSince: 0, report: { busy: 0.2, memoryMb: 300, ended: 0 } }
 const computing = { running: 4, startedSince: 0, report: { busy: 0.97, memoryMb: 300, ended: 0 } }
@@ -18,14 +18,14 @@ const cases: [name: string, load: Load, over: Partial<typeof limits>, free: numb
   ["a worker that computes takes a few", computing, {}, 6],
   ["and no more than those", { ...computing, running: 12 }, {}, 0, "event_loop"],
   [
-    "and more where runs are short",
+    "and more if runs are short",
     { ...computing, running: 12, report: { busy: 0.97, memoryMb: 300, ended: 20 } },
     {},
     38,
   ],
   ["the setting is the most", { ...waiting, running: 990 }, {}, 10],
   ["the setting is reached", { ...waiting, running: 1000 }, {}, 0, "jobs"],
-  ["the setting may be small", idle, { mostRuns: 2 }, 2],
+  ["the setting may be small", idle, { maxRuns: 2 }, 2],
   ["memory is short", { ...waiting, report: { busy: 0.2, memoryMb: 751, ended: 0 } }, {}, 0, "memory"],
   ["memory has no limit", { ...waiting, report: { busy: 0.2, memoryMb: 9000, ended: 0 } }, { memoryMb: 0 }, 50],
 ]
@@ -36,8 +36,8 @@ for (const [name, load, over, free, limit] of cases) {
   })
 }
 
-test("P19: a worker that reports to be busy gets no more runs until it reports that it is not, which is told", async () => {
-  await using testing = await startTestPool({ limits: { mostRuns: 100 } })
+test("P19: a worker that reports to be busy gets no more runs until it reports capacity, which is announced", async () => {
+  await using testing = await startTestPool({ limits: { maxRuns: 100 } })
   let told = 0
   testing.pool.onFree(() => {
     told += 1
@@ -57,5 +57,5 @@ test("P19: a worker that reports to be busy gets no more runs until it reports t
   assert.equal(told, toldBefore + 1)
   for (const { order } of [...runs, busy, idle]) testing.pool.cancel(order.claimId)
   for (const run of [...runs, busy, idle]) await endOf(run)
-  await until(() => testing.pool.freeSlots() === 50, { what: "it is idle again" })
+  await until(() => testing.pool.freeSlots() === 50, { what: "the worker is idle again" })
 })

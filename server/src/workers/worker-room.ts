@@ -1,54 +1,57 @@
-/** How many more runs one worker process takes, by what it says of its load (P19). */
+/** How many more runs one worker process takes, according to its reported load (P19). */
 
-/** What stops a worker from taking more runs. */
+/** Why a worker takes no more runs. */
 export type RoomLimit = "jobs" | "event_loop" | "memory"
 
 export interface Load {
-  /** Runs that execute in it. */
+  /** Runs that execute in the worker. */
   readonly running: number
-  /** Runs that were given to it since its last report. */
+  /** Runs that it got since its last report. */
   readonly startedSince: number
-  /** What it reported last; undefined when it has reported nothing since it was idle. */
+  /** Its last report; undefined without one since it was idle. */
   readonly report: Report | undefined
 }
 
 export interface Report {
-  /** The part of the time in which it computed. */
+  /** The share of time in which it computed, from 0 to 1. */
   readonly busy: number
   readonly memoryMb: number
-  /** Runs that ended between this report and the one before. */
+  /** Runs that ended since the report before. */
   readonly ended: number
 }
 
 export interface RoomLimits {
-  /** Most runs at a time (`N_JOBS_PER_WORKER`). */
-  readonly mostRuns: number
-  /** Most memory, in megabytes; 0 for no limit. */
+  /** The maximum of concurrent runs (`N_JOBS_PER_WORKER`). */
+  readonly maxRuns: number
+  /** The memory limit, in megabytes; 0 for no limit. */
   readonly memoryMb: number
 }
 
-// Between two reports. What they cost is known only when the worker has reported again, so a graph that computes gets
-// no more of them than this.
-const mostStarts = 50
+// The maximum of starts between two reports. Their cost is known only after the next report, so a graph that computes gets
+// no more runs than this.
+const maxStarts = 50
 
-// A worker that computes is used well by a few runs, which take turns while they wait for checkpoints. Where runs are so short that
-// many end between two reports, as many more wait for their turn in the worker: fetching each from the queue costs more.
+// A few runs keep a computing worker busy, since they take turns while they wait for checkpoints. Where runs are so short that many end
+// between two reports, the worker takes more of them in advance: fetching each from the queue costs more.
 const fewRuns = 10
 const runsPerEnded = 2
 
-// Above it, each further run makes the others slower.
-const mostBusy = 0.85
+// Share of the time.
+const maxBusy = 0.85
 
-// What runs hold grows after they were started.
-const mostMemory = 0.75
+// Share of the memory limit. The memory of runs grows after they start.
+const maxMemory = 0.75
 
-/** @returns how many runs it takes now, and what the limit is when that is none. Pure. */
-export function roomOf({ running, startedSince, report }: Load, { mostRuns, memoryMb }: RoomLimits): Room {
-  const left = mostRuns - running
+/** Whether a worker computes so much of the time that each further run slows down the others. */
+export const reportsBusy = ({ busy }: Pick<Report, "busy">): boolean => busy > maxBusy
+
+/** @returns how many runs the worker takes now, and the reason when that is 0. Pure. */
+export function roomOf({ running, startedSince, report }: Load, { maxRuns, memoryMb }: RoomLimits): Room {
+  const left = maxRuns - running
   if (left <= 0) return full("jobs")
-  if (report === undefined) return atMost(Math.min(left, mostStarts - running), "event_loop")
-  if (memoryMb > 0 && report.memoryMb > memoryMb * mostMemory) return full("memory")
-  const most = report.busy > mostBusy ? fewRuns + runsPerEnded * report.ended - running : mostStarts - startedSince
+  if (report === undefined) return atMost(Math.min(left, maxStarts - running), "event_loop")
+  if (memoryMb > 0 && report.memoryMb > memoryMb * maxMemory) return full("memory")
+  const most = reportsBusy(report) ? fewRuns + runsPerEnded * report.ended - running : maxStarts - startedSince
   return atMost(Math.min(left, most), "event_loop")
 }
 

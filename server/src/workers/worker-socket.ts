@@ -1,6 +1,6 @@
 /**
- * The Unix socket at which this server's workers connect. It lies in a folder that only this user can enter, and a
- * connection counts when its `hello` names a worker that was started and has not connected yet.
+ * The Unix socket to which this server's workers connect. It is in a folder that only this user can enter, and a connection
+ * is accepted when its `hello` names a worker that was started and has not connected yet.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:net"
@@ -12,17 +12,17 @@ import { removeLeftovers } from "./leftover-sockets.js"
 
 export interface WorkerSocket {
   readonly path: string
-  /** Calls `onConnect` when the worker of this id says hello. @returns stops waiting for it */
+  /** Calls `onConnect` when the worker with this id sends its hello. @returns a function that stops waiting for it */
   expect(workerId: string, onConnect: (connection: Connection) => void): () => void
-  /** Cuts all connections and removes the folder. */
+  /** Closes all connections and removes the folder. */
   close(): Promise<void>
 }
 
-// The kernel takes 108 bytes, macOS 104; a longer TMPDIR would give an error that nobody understands.
+// Linux allows 108 bytes, macOS 104; a longer TMPDIR would cause an error that is hard to understand.
 const longestPathBytes = 100
 
 /**
- * A folder for a socket that only this user can enter. Those that servers left behind when they were killed go.
+ * Makes a folder for a socket that only this user can enter, and removes folders left by killed servers.
  * @param kind  part of the folder's name, such as `workers`
  */
 export async function makeSocketFolder(kind: string, socketName: string): Promise<string> {
@@ -30,7 +30,7 @@ export async function makeSocketFolder(kind: string, socketName: string): Promis
   const fits = Buffer.byteLength(join(`${usual}xxxxxx`, socketName)) < longestPathBytes
   const prefix = fits ? usual : `/tmp/superstep-${kind}-`
   await removeLeftovers(prefix, socketName)
-  // mkdtemp makes the folder with mode 0700.
+  // mkdtemp creates the folder with mode 0700.
   return mkdtemp(prefix)
 }
 
@@ -50,7 +50,7 @@ export async function openWorkerSocket(log: Log): Promise<WorkerSocket> {
         if (frame.type === "hello") expected.delete(frame.worker_id)
         onConnect(connection)
       },
-      // Another server looks so whether a socket that it finds is still somebody's.
+      // For example another server that checks whether the socket is still in use (leftover-sockets.ts).
       onClose: (reason) => log.debug({ reason }, "a connection ended before its hello"),
     })
     connections.add(connection)

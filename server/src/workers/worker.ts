@@ -1,7 +1,7 @@
-/** A place for a worker process, which is filled again each time the process in it dies (P4). */
+/** A slot for a worker process, which is replaced each time it dies (P4). */
 import type { LoadedFrame } from "@superstep/protocol/worker/frames"
 import { Child, type ChildEnd, type ChildSetting, type WorkerProject } from "./child.js"
-import { languageOf } from "./languages.js"
+import { languageOfWorker } from "./languages.js"
 import type { GraphFailure, LoadReport } from "./port.js"
 import { judgeCrash, type ProjectCrashes } from "./project-crashes.js"
 import { afterDeath } from "./restart-delay.js"
@@ -10,34 +10,34 @@ import type { Session } from "./session.js"
 import type { Room } from "./worker-room.js"
 
 export interface WorkerOptions {
-  /** Name in logs; each process adds its number: `1.2.3` is the third process of worker 2 of generation 1. */
+  /** Its name in logs; each process adds its number: `1.2.3` is the third process of worker 2 of generation 1. */
   readonly name: string
   readonly project: WorkerProject
   readonly setting: ChildSetting
-  /** What its first process waits for (G6); it starts at once when there is nothing. */
-  readonly after?: Promise<void> | undefined
-  /** Whether a process that died may be replaced now: an old generation's sources are gone (G4). */
+  /** Whether a process that died may be replaced now: an old generation's sources no longer exist (G4). */
   mayRestart(): boolean
-  /** Hears of the crashes that count against the project (P17). */
+  /** Counts the crashes that the project caused (P17). */
   readonly crashes: ProjectCrashes
-  /** Whether it has work that its conversation with this server does not show. */
+  /** Whether it has work that its session does not know of. */
   readonly hasOtherWork?: () => boolean
   onServing(): void
   onRunLeft(): void
-  /** Its process takes new runs again after it did not. */
+  /** Called when its process takes new runs again. */
   onRoom(): void
-  /** A process died; it will be replaced when `mayRestart`. */
+  /** Called when its process is overloaded (`worker-load.ts`), repeatedly while that lasts. */
+  onOverload(): void
+  /** Called when a process died; it is replaced if `mayRestart` returns true. */
   onDied(): void
 }
 
 const deathsThatTell = 2
 
 export class Worker {
-  /** What the last process that got so far has loaded, or why none could. */
+  /** What the last process that reported has loaded, or why loading failed. */
   report: LoadReport = { graphs: [], failed: [] }
-  /** What the process that serves has told of itself; for the gate. */
+  /** The `loaded` frame of the serving process, for the gate. */
   loaded: LoadedFrame | undefined
-  /** Fulfilled when a process has told what it could load, or it is clear that none will. */
+  /** Resolves when a process has reported what it loaded, or when it is clear that none will. */
   readonly firstReport: Promise<void>
   readonly #options: WorkerOptions
   #tellFirstReport: () => void = () => undefined
@@ -45,9 +45,9 @@ export class Worker {
   #started = 0
   #deaths = 0
   #servingSince: number | undefined
-  /** Of the process that serves or served last. */
+  /** The runs of the process that serves or served last. */
   #runs: RunsInFlight | undefined
-  /** What was loaded once stays known while the next process loads it again. */
+  /** Whether a process has loaded once; its report stays valid while the next process loads. */
   #hasLoaded = false
   #deathsAtLoad = 0
   #youngCrashes = 0
@@ -60,11 +60,10 @@ export class Worker {
     this.firstReport = new Promise((resolve) => {
       this.#tellFirstReport = resolve
     })
-    if (options.after) void options.after.then(() => this.#startLate())
-    else this.#start()
+    this.#start()
   }
 
-  /** The conversation with the process, while it serves. */
+  /** The session with the process, while it serves. */
   get session(): Session | undefined {
     return this.#child?.session
   }
@@ -73,18 +72,28 @@ export class Worker {
     return this.session?.runs.size ?? 0
   }
 
-  /** Whether its event loop runs; one that is held gets no new runs. */
+  /** Whether its event loop runs; a worker with a blocked one gets no new runs. */
   get isAnswering(): boolean {
     return this.#child?.isAnswering ?? false
   }
 
-  /** How many more runs it takes; one whose event loop is held gets none (P5). */
+  /** How many more runs it takes; none while its event loop is blocked (P5). */
   get room(): Room {
     if (this.session === undefined) return { free: 0, limit: undefined }
     return this.isAnswering ? this.session.room : { free: 0, limit: "event_loop" }
   }
 
-  /** Drops a run that does not stop; the process goes on unless it answers no pings either (P13). */
+  /** Whether another worker is needed (P20). */
+  get isOverloaded(): boolean {
+    return this.session !== undefined && (this.session.isOverloaded || !this.isAnswering)
+  }
+
+  /** Whether its process replaced one that died. */
+  get isReplaced(): boolean {
+    return this.#started > 1
+  }
+
+  /** Drops a run that does not stop; the process goes on unless it does not answer pings either (P13). */
   giveUp(claimId: string): void {
     if (this.session?.runs.runOf(claimId) === undefined) return
     this.session.runs.giveUp(claimId)
@@ -95,13 +104,13 @@ export class Worker {
     return this.session !== undefined && this.report.graphs.includes(graphId)
   }
 
-  /** Ends the process for good and waits for its end; runs in flight are lost. */
+  /** Ends the process without replacement and waits for its end; runs in flight are lost. */
   stop(): Promise<void> {
     this.#stopped ??= new Promise((resolve) => {
       clearTimeout(this.#restart)
       this.#onGone = resolve
       if (this.#child) return this.#child.stop()
-      // Between two processes, or before its first: there will be none to tell.
+      // No process is running now, and none will report.
       this.#tellFirstReport()
       resolve()
     })
@@ -109,16 +118,12 @@ export class Worker {
   }
 
   /** All graphs of a worker's project are in one language (`byLanguage`). */
-  get #language() {
-    return languageOf(Object.values(this.#options.project.graphs)[0] ?? "")
-  }
-
-  #startLate(): void {
-    if (this.#stopped === undefined && this.#options.mayRestart()) this.#start()
+  get language() {
+    return languageOfWorker(this.#options.project)
   }
 
   #start(): void {
-    const { name, project, setting, onRunLeft, onRoom } = this.#options
+    const { name, project, setting, onRunLeft, onRoom, onOverload } = this.#options
     this.#started += 1
     this.#servingSince = undefined
     this.#runs = undefined
@@ -126,6 +131,7 @@ export class Worker {
       onLoaded: (frame) => this.#loaded(frame),
       onRunLeft,
       onRoom,
+      onOverload,
       onEnded: (detail, end) => this.#ended(detail, end),
     })
   }
@@ -135,7 +141,7 @@ export class Worker {
     this.report = {
       graphs: frame.graphs.map(({ graph_id }) => graph_id),
       failed: failuresOf(frame),
-      ...(frame.langgraph_version !== undefined && { langgraph: { [this.#language]: frame.langgraph_version } }),
+      ...(frame.langgraph_version !== undefined && { langgraph: { [this.language]: frame.langgraph_version } }),
     }
     this.#servingSince = performance.now()
     this.#hasLoaded = true
@@ -172,7 +178,7 @@ export class Worker {
     if (counts) crashes.record(detail)
   }
 
-  /** A signal from somewhere tells nothing of the graphs, unless the next process ends in the same way. */
+  /** A signal from outside need not be caused by the graphs, unless the next process ends in the same way. */
   #loadFailed(detail: string, mayBeChance: boolean): void {
     this.#deathsAtLoad += 1
     if (mayBeChance && this.#deathsAtLoad < deathsThatTell) return
@@ -189,7 +195,7 @@ export class Worker {
   }
 }
 
-/** An auth module and an app that did not load are told as graphs are, by their place in langgraph.json. */
+/** An auth module or an app that did not load is reported like a graph, with its key in langgraph.json. */
 const failuresOf = ({ failed, auth_error, app_error }: LoadedFrame): GraphFailure[] => [
   ...failed.map(toFailure),
   ...(auth_error ? [toFailure({ graph_id: "auth.path", error: auth_error })] : []),

@@ -16,7 +16,7 @@ const project = fileURLToPath(new URL("../../chaos/langgraph.json", import.meta.
 export const poolSize = 8
 
 // Postgres is away for less than a second; one that ends oftener has another reason.
-const mostRestarts = 5
+const maxRestarts = 5
 
 export interface AgentServerOptions {
   readonly name: string
@@ -38,6 +38,8 @@ export class AgentServer {
   /** Where the log of the present life begins, in bytes. */
   #logBegin = 0
   #child: ChildProcess | undefined
+  /** Those of it that were stopped by `pause`. */
+  #paused: readonly number[] = []
 
   private constructor(options: AgentServerOptions, port: number) {
     this.name = options.name
@@ -61,6 +63,23 @@ export class AgentServer {
 
   get isRunning(): boolean {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** It lives and answers nobody, until `resume`. */
+  get isPaused(): boolean {
+    return this.#paused.length > 0
+  }
+
+  /** Stops the server, with its workers or without them, as a machine that is suspended or starved does. */
+  pause({ withWorkers }: { readonly withWorkers: boolean }): void {
+    if (this.pid === undefined) return
+    this.#paused = [this.pid, ...(withWorkers ? this.workerPids() : [])]
+    for (const pid of this.#paused) send(pid, "SIGSTOP")
+  }
+
+  resume(): void {
+    for (const pid of this.#paused) send(pid, "SIGCONT")
+    this.#paused = []
   }
 
   workerPids(): number[] {
@@ -102,7 +121,7 @@ export class AgentServer {
     let restarts = 0
     const isReady = async () => {
       if (!this.isRunning) {
-        if (restarts++ === mostRestarts) throw new Error(`${this.name} ended: ${this.log().slice(-3000)}`)
+        if (restarts++ === maxRestarts) throw new Error(`${this.name} ended: ${this.log().slice(-3000)}`)
         this.start()
       }
       return this.said("server ready")

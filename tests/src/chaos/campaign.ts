@@ -15,9 +15,20 @@ import { carryOut, type Struck } from "./strike.js"
 import { type Broken, judge } from "./verdict.js"
 
 export interface CampaignOptions {
+  /** Disturbances count as well. */
   readonly kills: number
+  /** At least so many, however many a round has killed. */
+  readonly rounds?: number
   /** Chooses the schedule; times are the machine's. */
   readonly seed: number
+  /** How many servers share the database; more than two are disturbed too (`kill.ts`). */
+  readonly servers?: number
+  /** How long the servers' leases are, in seconds. */
+  readonly leaseSeconds?: number
+  /** How long more than two servers may be cut off from Postgres, in milliseconds. */
+  readonly cutMs?: readonly number[]
+  /** Which round is the first; a random one unless told. */
+  readonly first?: number
   /** Hears of each round as it ends. */
   readonly onRound?: (report: CampaignReport) => void
 }
@@ -39,19 +50,35 @@ export interface CampaignReport {
 const patienceMs = 60_000
 
 /** Kills until the number is reached. Each round is judged before the next one, so that a fault names its round. */
-export async function campaign({ kills, seed, onRound }: CampaignOptions): Promise<CampaignReport> {
-  // Draining takes as long as a run at most: what is not over then goes back to the queue.
+export async function campaign({
+  kills,
+  seed,
+  servers = 2,
+  leaseSeconds = 10,
+  cutMs = [5_000, 20_000, 60_000],
+  rounds = 1,
+  first: wanted,
+  onRound,
+}: CampaignOptions): Promise<CampaignReport> {
+  const isDisturbed = servers > 2
+  const lease = { SUPERSTEP_LEASE_SECONDS: String(leaseSeconds) }
   await using installation = await startInstallation({
-    env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "1", SUPERSTEP_LEASE_SECONDS: "10" },
+    servers,
+    isCuttable: isDisturbed,
+    // Draining takes as long as a run at most: what is not over then goes back to the queue.
+    env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "1", ...lease, ...(isDisturbed && { SUPERSTEP_WORKERS: "1" }) },
     prepare: makeCheckpointsHoldable,
   })
+  // By then others have looked for leases that ended.
+  const disturbed = isDisturbed ? { pauseMs: leaseSeconds * 1500, cutMs } : undefined
   // What is chosen while a round goes on depends on how fast the machine is: it must not change the rounds that follow.
   const [schedule, random] = [seededRandom(seed), seededRandom(~seed)]
   let report = emptyReport(seed)
   // A short campaign does not reach every point and target: another one begins elsewhere.
-  const first = schedule.between(0, points.length * targets.length - 1)
-  for (let number = first; sum(report.kills) < kills; number++) {
-    const round = roundOf(number, schedule, installation.folder)
+  const chance = schedule.between(0, points.length * targets.length - 1)
+  const first = wanted ?? chance
+  for (let number = first; number < first + rounds || sum(report.kills) < kills; number++) {
+    const round = roundOf(number, schedule, { folder: installation.folder, disturbed })
     const result = await hold(round, installation, random)
     report = added(report, result)
     onRound?.(report)
@@ -86,11 +113,17 @@ async function hold(
     await all[0]
     return first
   }
+  const disconnect = () => {
+    for (const client of clients) client.disconnect()
+  }
   const kills: (Kill & Struck)[] = []
   for (const { target, point, ...strike } of round.strikes) {
     // Also a run that is just being created may be hit.
     if (point === "random" && !begun) void begin().catch(() => undefined)
-    const struck = await carryOut({ target, point, ...strike }, { installation, random, begin, main: () => first })
+    const struck = await carryOut(
+      { target, point, ...strike },
+      { installation, random, begin, main: () => first, disconnect },
+    )
     kills.push({ target, point, ...struck })
   }
   await installation.untilWhole()
@@ -109,10 +142,10 @@ async function hold(
 
 async function verdictOn(client: ConversationClient, facts: ThreadFacts | undefined): Promise<Broken[]> {
   if (!facts) return []
-  const { conversation, acknowledged, streams } = client
+  const { conversation, acknowledged, streams, followers, joined } = client
   const over = facts.runs.filter(({ status }) => status !== "pending" && status !== "running")
   const reread = await client.readAgain(over.map(({ runId }) => runId))
-  return judge(conversation, facts, { acknowledged, streams, reread })
+  return judge(conversation, facts, { acknowledged, streams, followers, joined, reread })
 }
 
 /** Waits until no run of the threads can change any more, or patience ends; the verdict then names those that can. */

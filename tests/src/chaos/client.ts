@@ -9,11 +9,15 @@ import type { Seen } from "./verdict.js"
 // Longer than anything that a client is made to wait for: a lease, a restart, and a minute without Postgres.
 const patienceMs = 180_000
 const retryMs = 30
+const eventsBeforeCancel = 5
 
 export class ConversationClient implements Seen {
   readonly conversation: Conversation
   readonly acknowledged: string[] = []
+  readonly joined = new Map<string, unknown>()
   readonly #clients = new Map<string, EventClient>()
+  /** Those who came later. */
+  readonly #followers = new Map<string, EventClient>()
   readonly #servers: readonly AgentServer[]
   readonly #random: Random
   readonly #signal = AbortSignal.timeout(patienceMs)
@@ -37,14 +41,19 @@ export class ConversationClient implements Seen {
     return new Map([...this.#clients].map(([runId, { events }]) => [runId, events]))
   }
 
-  /** How often its clients had to connect in all. */
-  get connections(): number {
-    return [...this.#clients.values()].reduce((sum, { connections }) => sum + connections, 0)
+  get followers(): ReadonlyMap<string, readonly ReceivedEvent[]> {
+    return new Map([...this.#followers].map(([runId, { events }]) => [runId, events]))
   }
 
-  /** The server to ask at this moment: any that lives. */
+  /** How often its clients had to connect in all. */
+  get connections(): number {
+    const all = [...this.#clients.values(), ...this.#followers.values()]
+    return all.reduce((sum, { connections }) => sum + connections, 0)
+  }
+
+  /** The server to ask at this moment: any that lives and answers, as a load balancer would choose. */
   readonly url: () => string = () => {
-    const living = this.#servers.filter(({ isRunning }) => isRunning)
+    const living = this.#servers.filter(({ isRunning, isPaused }) => isRunning && !isPaused)
     return this.#random.pick(living.length > 0 ? living : this.#servers).url
   }
 
@@ -60,7 +69,7 @@ export class ConversationClient implements Seen {
 
   /** Cuts the connections of its streams, as a network does; they connect again. */
   disconnect(): void {
-    for (const client of this.#clients.values()) client.disconnect()
+    for (const client of [...this.#clients.values(), ...this.#followers.values()]) client.disconnect()
   }
 
   /**
@@ -82,9 +91,11 @@ export class ConversationClient implements Seen {
   }
 
   async #goOn(first: Promise<void>): Promise<void> {
-    const { graph, turns } = this.conversation
+    const { graph, turns, isCancelled, isJoined } = this.conversation
     if (graph === "ask") await this.#untilInterrupted()
     const later: Promise<void>[] = [first]
+    if (isCancelled) later.push(this.#cancel())
+    if (isJoined) later.push(this.#follow(), this.#join())
     for (let turn = 1; turn < (graph === "ask" ? 2 : turns); turn++) {
       const next = await this.#create(turn)
       // It may have been created all the same: the verdict looks at what is there.
@@ -118,6 +129,34 @@ export class ConversationClient implements Seen {
     })
   }
 
+  /** Another client reads the run's stream from its beginning while it executes. */
+  async #follow(): Promise<void> {
+    const [runId = ""] = this.acknowledged
+    const follower = new EventClient(this.url, this.#signal)
+    this.#followers.set(runId, follower)
+    await follower.follow({ threadId: this.threadId, runId })
+  }
+
+  /** Waits for the run's end without its stream, by whatever server answers. */
+  async #join(): Promise<void> {
+    const [runId = ""] = this.acknowledged
+    this.joined.set(runId, await this.#json("GET", `/threads/${this.threadId}/runs/${runId}/join`))
+  }
+
+  /** Cancels the run when some of its stream has come. One that has ended meanwhile cannot be cancelled any more. */
+  async #cancel(): Promise<void> {
+    const [runId = ""] = this.acknowledged
+    const client = this.#clients.get(runId)
+    while (client && client.events.length < eventsBeforeCancel && !client.hasEnded) {
+      await sleep(retryMs, undefined, { signal: this.#signal })
+    }
+    const path = `/threads/${this.threadId}/runs/${runId}`
+    await this.#json("POST", `${path}/cancel?action=interrupt`).catch(async (error: unknown) => {
+      const { status } = await this.#json<{ status: string }>("GET", path)
+      if (status === "pending" || status === "running") throw error
+    })
+  }
+
   async #untilInterrupted(): Promise<void> {
     const path = `/threads/${this.threadId}`
     for (;;) {
@@ -146,7 +185,8 @@ export class ConversationClient implements Seen {
       const init = { method, headers, signal: this.#signal, ...(body !== undefined && { body: JSON.stringify(body) }) }
       const response = await fetch(`${this.url()}${path}`, init)
       const text = await response.text()
-      if (response.ok) return JSON.parse(text) as T
+      // What is only accepted has no body.
+      if (response.ok) return (text === "" ? {} : JSON.parse(text)) as T
       if (isNotNow(response)) return undefined
       throw new UnexpectedAnswer(`${method} ${path} answered ${response.status}: ${text}`)
     } catch (error) {

@@ -21,6 +21,10 @@ export interface Conversation {
   readonly gate?: string
   /** Whether each super-step of `steps` also writes into the store. */
   readonly notes?: boolean
+  /** Whether its run is cancelled, by any server, when some of its stream has come. Of one streamed turn only. */
+  readonly isCancelled?: boolean
+  /** Whether others follow and join its run by other servers while it executes. Of one turn only. */
+  readonly isJoined?: boolean
 }
 
 /** A conversation where only what matters is named: else ten super-steps of 40 ms, followed by a client. */

@@ -1,6 +1,8 @@
-/** What is killed, and at which moment of a run. */
+/** What is killed or disturbed, and at which moment of a run. */
 export const targets = ["worker", "server", "postgres"] as const
-export type Target = (typeof targets)[number]
+/** What else happens to more than two servers: they sleep longer than their leases, or lose their way to Postgres. */
+export const disturbances = ["paused server", "network", "paused worker"] as const
+export type Target = (typeof targets)[number] | (typeof disturbances)[number]
 
 /**
  * - `random`: whenever it happens to be.

@@ -1,6 +1,6 @@
 /** A campaign's outcome as a table. Pure. */
 import type { CampaignReport } from "./campaign.js"
-import { points, targets } from "./kill.js"
+import { disturbances, targets as killed, points } from "./kill.js"
 import type { Promised } from "./verdict.js"
 
 const promises: readonly [Promised, string][] = [
@@ -20,6 +20,8 @@ const strikesOf = (kills: CampaignReport["kills"]): string[] =>
 
 /** Kills by kind and point, with how many strikes there were and how many hit their point; then what they did; each broken promise with what it was. */
 export function renderReport(report: CampaignReport): string {
+  const isDisturbed = report.kills.some(({ target }) => disturbances.some((each) => each === target))
+  const targets = isDisturbed ? [...killed, ...disturbances] : killed
   const header = ["kills", ...targets, "all", "strikes", "hit"]
   const rows = points.map((point) => {
     const counts = targets.map((target) => totalKills({ kills: report.kills.filter(isAt(point, target)) }))

@@ -27,11 +27,13 @@ export interface Scene {
   begin(): Promise<ConversationClient>
   /** The main conversation once it has begun. */
   main(): ConversationClient
+  /** Cuts the connections of all clients; they connect again. */
+  disconnect(): void
 }
 
 /** What a strike hit. */
 export interface Struck {
-  /** How many processes were killed; a Postgres with its sessions counts as one. */
+  /** How many processes were killed or paused; a Postgres with its sessions counts as one, and so does a network. */
   readonly count: number
   /** Whether what executes the main conversation's run still lived at the point that was named; chance always hits. */
   readonly isHit: boolean
@@ -139,8 +141,12 @@ async function kill(strike: Strike, scene: Scene, aim?: Aim): Promise<Struck> {
   return { count, isHit: isAimed && count > 0 }
 }
 
-async function killAt(strike: Strike, { installation, random }: Scene, aim?: Aim): Promise<number> {
+async function killAt(strike: Strike, scene: Scene, aim?: Aim): Promise<number> {
+  const { installation, random } = scene
   const { servers, postgres } = installation
+  if (strike.target === "network") return cutOff(strike, scene)
+  if (strike.target === "paused server") return pauseServer(strike, scene)
+  if (strike.target === "paused worker") return pauseWorker(strike, scene)
   if (strike.target === "postgres") {
     await postgres.kill()
     await sleep(strike.awayMs)
@@ -159,4 +165,34 @@ async function killAt(strike: Strike, { installation, random }: Scene, aim?: Aim
   while (chosen.size < Math.min(strike.count, living.length)) chosen.add(random.pick(living))
   await killAll([...chosen])
   return chosen.size
+}
+
+/** No server reaches Postgres for a while: connections break at once, or nobody is told. */
+async function cutOff({ awayMs }: Strike, { installation: { network }, random }: Scene): Promise<number> {
+  if (!network) throw new Error("this installation has no network that can be cut")
+  network.cut(random.pick(["reset", "silence"]))
+  await sleep(awayMs)
+  network.heal()
+  return 1
+}
+
+/** Its clients would wait for it: they are sent away, as a load balancer does that finds it ill. */
+async function pauseServer({ awayMs }: Strike, { installation, random, disconnect }: Scene): Promise<number> {
+  const server = random.pick(installation.servers)
+  server.pause({ withWorkers: random.next() < 0.5 })
+  disconnect()
+  await sleep(awayMs)
+  const wasRunning = server.isPaused
+  server.resume()
+  return wasRunning ? 1 : 0
+}
+
+async function pauseWorker({ awayMs }: Strike, { installation, random }: Scene): Promise<number> {
+  const living = installation.servers.flatMap((server) => server.workerPids())
+  if (living.length === 0) return 0
+  const pid = random.pick(living)
+  send(pid, "SIGSTOP")
+  await sleep(awayMs)
+  send(pid, "SIGCONT")
+  return 1
 }

@@ -93,3 +93,29 @@ test("what is missing in a log or a stream is a hole, and so is what comes twice
   const changed = log.map((event) => (event.id === 1 ? { ...event, data: { at: 0, token: 7 } } : event))
   assert.ok(promisesBroken({ logs: new Map([[runId, changed]]) }, changed).includes("hole"))
 })
+
+test("who follows a run from elsewhere is judged like its own client, and who waits for its end gets its state", () => {
+  const seen = { acknowledged: [runId], streams: new Map() }
+  const { values } = good
+  const promises = (more: Partial<Parameters<typeof judge>[2]>) =>
+    judge(conversation, good, { ...seen, ...more }).map(({ promise }) => promise)
+
+  assert.deepEqual(promises({ followers: new Map([[runId, log]]), joined: new Map([[runId, values]]) }), [])
+  assert.ok(promises({ followers: new Map([[runId, log.slice(1)]]) }).includes("hole"))
+  assert.deepEqual(promises({ joined: new Map([[runId, { ...values, messages: [] }]]) }), ["state"])
+})
+
+test("a cancelled run keeps what was saved, and nothing else", () => {
+  const cancelled = { ...conversation, isCancelled: true }
+  const all = messagesOf(conversation, 0)
+  const promises = (messages: readonly string[], status = "interrupted") => {
+    const [first] = good.runs
+    assert.ok(first)
+    const facts = { ...good, status: "interrupted", runs: [{ ...first, status }], values: { count: 2, messages } }
+    return judge(cancelled, facts, { acknowledged: [runId], streams: new Map() }).map(({ promise }) => promise)
+  }
+
+  assert.deepEqual(promises(all.slice(0, 3)), [])
+  assert.deepEqual(promises([...all.slice(0, 2), "somebody else's"]), ["state"])
+  assert.deepEqual(promises(all.slice(0, 3), "error"), ["lost"])
+})

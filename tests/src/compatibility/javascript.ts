@@ -10,8 +10,8 @@ import type { Called, Request } from "./calls.js"
 
 /** Methods without a call, and why. */
 export const gaps: Readonly<Record<string, string>> = {
-  "threads.patchState": "no surveyed server has its route; use `threads.update`",
-  "threads.stream": "the newer streaming protocol, not built yet; use `runs.stream`",
+  "threads.patchState": "no known server has its route; use `threads.update`",
+  "threads.stream": "part of the newer streaming protocol; use `runs.stream`",
 }
 
 // What every class of the client inherits for its own use.

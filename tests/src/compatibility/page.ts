@@ -15,7 +15,7 @@ export function clientTable({ called, gaps }: Findings, routes: readonly string[
     ]
     return `| \`${client}\` | ${used.map((route) => `\`${route}\``).join("<br>")} | ${failure === undefined ? "works" : `**fails**: ${failure}`} |`
   })
-  const missing = Object.entries(gaps).map(([client, reason]) => `| \`${client}\` | – | not there: ${reason} |`)
+  const missing = Object.entries(gaps).map(([client, reason]) => `| \`${client}\` | – | not supported: ${reason} |`)
   return ["| method | requests | |", "|---|---|---|", ...rows, ...missing].join("\n")
 }
 

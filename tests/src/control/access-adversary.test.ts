@@ -21,6 +21,7 @@ const bodies: Readonly<Record<string, object>> = {
   "PATCH /v2/deployments/{deployment_id}/deployment-tier": { deployment_type: "dev" },
   "PATCH /v2/listeners/{listener_id}": { version: "2" },
   "PUT /v2/deployments/{deployment_id}/secrets": { secrets: [{ name: "MODEL_KEY", value: "1" }] },
+  "POST /v2/deployments/{deployment_id}/host-names": { name: "agent.example.com" },
   "POST /v2/webhooks/{webhook_id}/replay": { since: "2026-01-01T00:00:00Z" },
 }
 

@@ -41,6 +41,11 @@ export async function furnish(): Promise<Furnished> {
   await addPreview(api, integration.id, deployment.id)
   // Nothing happens that it would be told.
   await make("/v2/webhooks", { url: "https://93.184.216.34/hook", event_types: ["key.revoked"], description: mark })
+  const hostName = "agent.example.com"
+  await api.call("POST", `/v2/deployments/${deployment.id}/host-names`, {
+    body: { name: hostName },
+    headers: { "x-api-key": api.orgKey, "x-tenant-id": api.workspaceId },
+  })
   const document = (await api.call("GET", "/openapi.json")).body as Document
   return {
     api,
@@ -51,6 +56,7 @@ export async function furnish(): Promise<Furnished> {
       integration_id: integration.id,
       listener_id: listener.id,
       name: "MODEL_KEY",
+      host_name: hostName,
       ...(await idsInTables(api.db, api.workspaceId)),
     },
     [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),

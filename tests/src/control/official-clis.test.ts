@@ -1,25 +1,27 @@
 /** The vendor's deploy CLIs, unmodified, against an installation of ours (C2 of control-plane §2.6). */
 import assert from "node:assert/strict"
-import { execFile, spawn } from "node:child_process"
-import { once } from "node:events"
+import { execFile } from "node:child_process"
 import { cp, writeFile } from "node:fs/promises"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import {
+  type Cli,
+  followLog,
+  javascript,
+  pythonCli,
+  runCli,
+  withoutRegistries as skip,
+  withoutPython,
+} from "../testing/official-cli.js"
 import { type Platform, startPlatform } from "../testing/platform.js"
 import { versionFile } from "../testing/repository.js"
 
-const skip =
-  process.env.SUPERSTEP_WIDE_TESTS !== "1" && "needs the package registries: .ci/run runs it, or SUPERSTEP_WIDE_TESTS=1"
-const python = process.env.SUPERSTEP_TEST_PYTHON
 const superstep = fileURLToPath(import.meta.resolve("superstep/main"))
 const agentFolder = fileURLToPath(new URL("../../agent", import.meta.url))
-
-// The last release of the JavaScript CLI that has `deploy`.
-const javascript = ["npx", "-y", "@langchain/langgraph-cli@1.5.1"]
 
 let platform: Platform
 const folder = temporaryFolder()
@@ -32,16 +34,11 @@ before(async () => {
 after(() => platform?.[Symbol.asyncDispose]())
 
 /** Runs a CLI in the test's project. @throws when it exits with another code than 0; what it printed is in the error */
-const run = (command: readonly string[], ...args: string[]): Promise<string> => runIn(folder, command, ...args)
+const run = (cli: Cli, ...args: string[]): Promise<string> => runIn(folder, cli, ...args)
 
-async function runIn(cwd: string, command: readonly string[], ...args: string[]): Promise<string> {
-  const [program = "", ...rest] = command
-  const target = ["--host-url", platform.credentials.url, "--api-key", platform.credentials.api_key]
-  const { PATH = "", HOME = "" } = process.env
-  const options = { cwd, env: { PATH, HOME, NO_COLOR: "1" }, timeout: 1_000_000, maxBuffer: 64 * 1024 * 1024 }
-  const { stdout, stderr } = await promisify(execFile)(program, [...rest, "deploy", ...args, ...target], options)
-  return `${stdout}\n${stderr}`
-}
+const runIn = (cwd: string, cli: Cli, ...args: string[]): Promise<string> => runCli(cli, { platform, cwd }, ...args)
+
+const follow = (cli: Cli, id: string): Promise<string> => followLog(cli, { platform, cwd: folder }, id, "server ready")
 
 const greetingOf = async (name: string): Promise<string> => {
   const body = JSON.stringify({ assistant_id: "chat", input: { messages: [{ role: "user", content: "hi" }] } })
@@ -50,7 +47,7 @@ const greetingOf = async (name: string): Promise<string> => {
 }
 
 /** Everything a CLI does with one deployment, from nothing to nothing. */
-async function wholeLife(cli: readonly string[], name: string): Promise<void> {
+async function wholeLife(cli: Cli, name: string): Promise<void> {
   const deployed = await run(cli, "--name", name, "--remote", "--no-input", "--verbose")
   const ok = await fetch(`${platform.agentsUrl}/d/${name}/ok`)
   assert.match(deployed, /successful/i)
@@ -82,30 +79,6 @@ async function wholeLife(cli: readonly string[], name: string): Promise<void> {
   await until(isGone, { what: "the deployment is gone", timeoutMs: 120_000 })
 }
 
-/** Follows the log until a line came, then ends the CLI as a terminal's Ctrl-C does: with all that it started. */
-async function follow(cli: readonly string[], id: string): Promise<string> {
-  const [program = "", ...rest] = cli
-  const target = ["--host-url", platform.credentials.url, "--api-key", platform.credentials.api_key]
-  const { PATH = "", HOME = "", TMPDIR = "" } = process.env
-  const child = spawn(program, [...rest, "deploy", "logs", "--follow", "--deployment-id", id, ...target], {
-    cwd: folder,
-    env: { PATH, HOME, TMPDIR, PYTHONUNBUFFERED: "1" },
-    stdio: ["ignore", "pipe", "inherit"],
-    detached: true,
-  })
-  let printed = ""
-  child.stdout.on("data", (text: Buffer) => (printed += text.toString()))
-  // Its output ends with the last of its processes.
-  const ended = once(child, "close")
-  try {
-    await until(() => printed.includes("server ready"), { what: "a line of the log", timeoutMs: 60_000 })
-  } finally {
-    process.kill(-(child.pid ?? 0), "SIGINT")
-    await ended
-  }
-  return printed
-}
-
 /** What `superstep new` makes, untouched. */
 async function newProject(name: string): Promise<string> {
   const project = join(temporaryFolder(), name)
@@ -114,7 +87,7 @@ async function newProject(name: string): Promise<string> {
 }
 
 /** Deploys the template, and opens the link that the CLI prints. */
-async function deployTemplate(cli: readonly string[], name: string): Promise<void> {
+async function deployTemplate(cli: Cli, name: string): Promise<void> {
   const project = await newProject(name)
 
   const printed = await runIn(project, cli, "--name", name, "--remote", "--no-input")
@@ -137,8 +110,6 @@ test("the JavaScript CLI deploys, redeploys, lists, shows logs and deletes", { s
   await wholeLife(javascript, "by-javascript")
 })
 
-const withoutPython = skip || (!python && "SUPERSTEP_TEST_PYTHON names no Python with langgraph-cli")
-const pythonCli = [join(dirname(python ?? ""), "langgraph")]
 test("the Python CLI deploys, redeploys, lists, shows logs and deletes", { skip: withoutPython }, async () => {
   await wholeLife(pythonCli, "by-python")
 })

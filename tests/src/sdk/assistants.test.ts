@@ -145,8 +145,9 @@ test("schemas of annotations come from the source, in TypeScript and as far as t
   assert.equal(propertyOf(layered.input_schema, "messages").langgraph_type, "messages")
   assert.deepEqual(propertyOf(layered.context_schema, "model").enum, ["small", "large"])
   assert.deepEqual(propertyOf(plain.output_schema, "lines"), { type: "array", items: {} })
-  const reads = server.log().match(/"graphs":\[[^\]]*"layered"[^\n]*read the sources of graphs/g)
-  assert.equal(reads?.length, 1)
+  const reads = server.log().match(/"graphs":\[[^\]]*"layered"[^\n]*read the schemas of graphs from their sources/g)
+  // None, when the server of another test has stored them in the project before.
+  assert.ok((reads?.length ?? 0) <= 1)
 })
 
 test("subgraphs are told by namespace, under the names of both kinds of server", async () => {

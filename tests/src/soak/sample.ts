@@ -70,10 +70,13 @@ async function workerHeaps(server: AgentServerProcess): Promise<Sample["workers"
   return new Map([...found].filter(([pid]) => alive.includes(pid)))
 }
 
+// "superstep <project> worker w3", which a worker gives itself when it starts (server/src/workers/process-title.ts).
+const processTitleOfWorker = /^superstep .*\bworker\b/
+
 /** Oldest first. */
 export const workerPids = (server: AgentServerProcess): number[] =>
   descendants(server.pid)
-    .filter(({ command }) => /\/workers\/js\/|worker-js/.test(command))
+    .filter(({ command }) => processTitleOfWorker.test(command))
     .map(({ pid }) => pid)
 
 const databaseConnections = (db: Database): Promise<{ state: string }[]> =>

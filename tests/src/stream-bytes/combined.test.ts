@@ -2,9 +2,9 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import type { ThreadState } from "@langchain/langgraph-sdk"
-import { isRecord } from "@superstep/worker-js/checkpoint-payload"
 import { byName, normalised, type StreamEvent } from "@superstep/worker-js/testing/recording"
 import { isSince } from "@superstep/worker-js/testing/worker"
+import { isRecord } from "@superstep/worker-js/threads/checkpoint-payload"
 import { type GraphServer, startGraphServer } from "../testing/graph-server.js"
 import { parseStrictly, type RawEvent, RawStream } from "../testing/raw-stream.js"
 

@@ -42,6 +42,7 @@ test("a node that throws: its error is the last event but one, and its stack is 
     .filter((each) => each.includes('"run ended"'))
     .map((each) => JSON.parse(each))
     .find(({ run_id }) => run_id === named(events, "end")[0].run_id)
+  assert.equal(line.level, "error")
   assert.match(line.stack, /^TypeError: node exploded\n {4}at .*src\/error\.ts/)
 })
 

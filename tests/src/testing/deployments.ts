@@ -1,5 +1,6 @@
 /** The control plane's client flow in the words of a test. */
 import assert from "node:assert/strict"
+import { fileURLToPath } from "node:url"
 import { Client } from "@langchain/langgraph-sdk"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Platform } from "./platform.js"
@@ -19,7 +20,12 @@ export interface Revision {
   readonly status_message: string | null
 }
 
-export const deploymentOf = (name: string, repoUrl: string) => ({
+/** How a build gets the agent's packages. An install takes five seconds of processor time, so most tests link to ours. */
+export type Packages = "installed" | "linked"
+
+const ourPackages = fileURLToPath(new URL("../../../node_modules", import.meta.url))
+
+export const deploymentOf = (name: string, repoUrl: string, packages: Packages = "linked") => ({
   name,
   source: "github",
   source_config: {
@@ -29,6 +35,7 @@ export const deploymentOf = (name: string, repoUrl: string) => ({
     build_on_push: false,
     custom_url: null,
     resource_spec: null,
+    ...(packages === "linked" && { install_command: `ln -s '${ourPackages}' node_modules` }),
   },
   source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json", image_uri: null },
   secrets: [],
@@ -40,8 +47,9 @@ export async function deploy(
   name: string,
   repoUrl: string,
   secrets: readonly { name: string; value: string }[] = [],
+  packages: Packages = "linked",
 ): Promise<Deployment> {
-  const request = { ...deploymentOf(name, repoUrl), secrets }
+  const request = { ...deploymentOf(name, repoUrl, packages), secrets }
   const { status, body } = await platform.api<Deployment>("POST", "/v2/deployments", request)
   assert.equal(status, 201, JSON.stringify(body))
   await untilDeployed(platform, body.id, body.latest_revision_id)

@@ -3,6 +3,8 @@ import { fileURLToPath } from "node:url"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { type AgentServerProcess, startAgentServer } from "./agent-servers.js"
 
+const migrations = fileURLToPath(new URL("../../../server/src/migrations", import.meta.url))
+
 export const graphsConfig = fileURLToPath(new URL("../../graphs/quick.json", import.meta.url))
 
 export interface GraphServer extends AgentServerProcess {
@@ -10,7 +12,8 @@ export interface GraphServer extends AgentServerProcess {
 }
 
 export async function startGraphServer(env: Readonly<Record<string, string>> = {}): Promise<GraphServer> {
-  const db = await freshDatabase()
+  // The server would migrate an empty one; that is the subject of other tests.
+  const db = await freshDatabase({ migrations })
   const setup = { databaseUri: db.uri, env: { SUPERSTEP_CONFIG: graphsConfig, ...env } }
   const server = await startAgentServer(setup).catch(async (error: unknown) => {
     await db.close()

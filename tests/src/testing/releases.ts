@@ -58,7 +58,7 @@ export function startTakeOver(
   { home }: Pick<Platform, "home">,
   { args = [], env = {} }: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
 ): Program {
-  const main = join(folder, "cli/dist/main.js")
+  const main = join(folder, "cli/programs/main.js")
   const child = spawn(process.execPath, [main, "up", "--take-over", "--home", home, ...args], {
     cwd: dirname(home),
     env: { ...withoutSettings(), ...env },

@@ -1,6 +1,6 @@
 import { z } from "zod"
 
-/** The setting that every process of ours has. */
+/** The setting that all our processes share. */
 export const logLevel = {
   env: "LOG_LEVEL",
   describe: "debug, info, warn, error or silent.",

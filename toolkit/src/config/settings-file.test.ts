@@ -6,7 +6,7 @@ import { temporaryFolder } from "../testing/temporary-folder.js"
 import { InvalidSettings, Secret } from "./settings.js"
 import { takeSettingsFile, writeSettingsFile } from "./settings-file.js"
 
-test("secrets that are handed over in a file are read once and leave nothing behind", async () => {
+test("a file of secret settings is read once and deleted", async () => {
   const path = join(temporaryFolder(), "settings.json")
   await writeSettingsFile(path, { TOKEN: new Secret("of the last start") })
   await writeSettingsFile(path, { TOKEN: new Secret("t") })
@@ -21,13 +21,13 @@ test("secrets that are handed over in a file are read once and leave nothing beh
   assert.throws(() => takeSettingsFile(env), InvalidSettings)
 })
 
-test("a process without such a file is set by its environment", () => {
+test("a process without such a file uses its environment", () => {
   const env = { TOKEN: "t" }
 
   assert.deepEqual(takeSettingsFile(env), env)
 })
 
-test("a file that holds something else is told without its content", () => {
+test("an invalid file causes an error that does not contain its content", () => {
   const path = join(temporaryFolder(), "settings.json")
   writeFileSync(path, '{"TOKEN": ["hidden"]}')
 
@@ -37,7 +37,7 @@ test("a file that holds something else is told without its content", () => {
   )
 })
 
-test("a link in the place of the file is replaced, and what it leads to stays as it is", async () => {
+test("a link in place of the file is replaced, and its target is unchanged", async () => {
   const folder = temporaryFolder()
   const [path, other] = [join(folder, "settings.json"), join(folder, "other")]
   writeFileSync(other, "of somebody else")

@@ -1,18 +1,17 @@
 /**
- * Secret settings of a process that is started by another one. They come in a file, since a process's environment can be
- * read by everything that its user runs, as long as it lives; the file is gone once the process has read it.
+ * Secret settings for a child process. They come in a file, since every process of the same user can read a process's
+ * environment while it lives; the child deletes the file after reading it.
  */
 import { readFileSync, rmSync } from "node:fs"
 import { open, rm } from "node:fs/promises"
-import { z } from "zod"
 import { InvalidSettings, type Secret } from "./settings.js"
 
-/** Names the file, in the environment of the process that reads it. */
+/** The environment variable with the file's path. */
 export const settingsFileVariable = "SUPERSTEP_SETTINGS_FILE"
 
 /**
- * Writes the file anew, readable by its owner alone.
- * @param owner  whose the file is; ours when undefined
+ * Writes a new file, readable only by its owner.
+ * @param owner  the file's owner; ours when undefined
  */
 export async function writeSettingsFile(
   path: string,
@@ -21,15 +20,15 @@ export async function writeSettingsFile(
 ): Promise<void> {
   const texts = Object.entries(secrets).map(([name, secret]) => [name, secret.reveal()])
   await rm(path, { force: true })
-  // Exclusive: in a folder that is somebody else's, a link in its place would have us write where it leads.
+  // Exclusive: in a folder of another user, a link in its place would make us write to its target.
   await using file = await open(path, "wx", 0o600)
   if (owner) await file.chown(owner.uid, owner.gid)
   await file.writeFile(JSON.stringify(Object.fromEntries(texts)))
 }
 
 /**
- * The environment with what the file holds, which is removed: it serves one start. Without a file, the environment.
- * @throws InvalidSettings  when the file that is named is not there or cannot be read
+ * The environment merged with the file's content. Deletes the file: it serves one start. Without a file, the environment.
+ * @throws InvalidSettings  when the named file is missing or cannot be read
  */
 export function takeSettingsFile(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const path = env[settingsFileVariable]
@@ -41,10 +40,19 @@ export function takeSettingsFile(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 
 function readFile(path: string): Record<string, string> {
   try {
-    return z.record(z.string(), z.string()).parse(JSON.parse(readFileSync(path, "utf8")))
+    const secrets: unknown = JSON.parse(readFileSync(path, "utf8"))
+    if (!isTexts(secrets)) throw new Error("it does not contain texts by name")
+    return secrets
   } catch (cause) {
     const reason = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "there is no such file" : "it cannot be read"
-    const remedy = "whoever starts this process writes it anew each time"
+    const remedy = "the parent process must write it before each start"
     throw new InvalidSettings(`cannot start: ${settingsFileVariable} is ${path}, but ${reason}: ${remedy}`, { cause })
   }
 }
+
+// Without zod, which takes longer to load than all else in the program that starts a step of a build.
+const isTexts = (value: unknown): value is Record<string, string> =>
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every((text) => typeof text === "string")

@@ -23,7 +23,7 @@ const settings = {
   },
 }
 
-test("settings are parsed, and defaults stand in for absent and empty ones", () => {
+test("settings are parsed, and absent and empty ones get their defaults", () => {
   const values = readSettings(settings, { SUPERSTEP_PORT: "", SUPERSTEP_KEY: "k" })
 
   assert.equal(values.port, 8900)
@@ -32,13 +32,13 @@ test("settings are parsed, and defaults stand in for absent and empty ones", () 
   assert.equal(readSettings(settings, { SUPERSTEP_PORT: "9000", SUPERSTEP_KEY: "k" }).port, 9000)
 })
 
-test("all problems are told together, and no value is shown", () => {
+test("all problems are reported together, and no value is shown", () => {
   const read = () => readSettings(settings, { SUPERSTEP_PORT: "many", SUPERSTEP_PUBLIC_URL: "hunter2" })
 
   assert.throws(read, (error) => {
     assert.ok(error instanceof InvalidSettings)
     assert.match(error.message, /SUPERSTEP_PORT: .*number.* Port of the API\./)
-    assert.match(error.message, /SUPERSTEP_KEY: it must be set\. Key that seals secrets\./)
+    assert.match(error.message, /SUPERSTEP_KEY: required\. Key that seals secrets\./)
     assert.match(error.message, /SUPERSTEP_PUBLIC_URL: /)
     assert.doesNotMatch(error.message, /hunter2/)
     return true
@@ -53,7 +53,7 @@ test("the reference shows the default of each setting, or that it is required", 
   ])
 })
 
-test("a secret shows itself to nobody but who asks for it", () => {
+test("a secret is printed as [secret], and only its method returns the value", () => {
   const secret = new Secret("hunter2")
   const lines: string[] = []
   createLog({ process: "test", level: "info" }, { write: (line) => lines.push(line) }).info({ secret }, "started")

@@ -1,6 +1,6 @@
 /**
- * Settings of a process: each has a name, a default and a sentence; the environment is read once, and all problems
- * are reported together. The reference page is printed from the same definitions.
+ * Settings of a process: each has a name, a default and a description; the environment is read once, and all problems
+ * are reported together. The reference page is generated from the same definitions.
  */
 import type { z } from "zod"
 import { KnownError } from "../errors/errors.js"
@@ -26,6 +26,16 @@ export class Secret {
   }
 }
 
+/** Secrets by name. */
+export type Secrets = Readonly<Record<string, Secret>>
+
+export const secretsOf = (values: Readonly<Record<string, string>>): Secrets =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, new Secret(value)]))
+
+/** The values themselves, at the one place that needs them. */
+export const revealAll = (secrets: Secrets): Record<string, string> =>
+  Object.fromEntries(Object.entries(secrets).map(([name, secret]) => [name, secret.reveal()]))
+
 export interface Setting<T> {
   /** Name of the environment variable, such as `SUPERSTEP_PORT`. */
   readonly env: string
@@ -33,7 +43,7 @@ export interface Setting<T> {
   readonly describe: string
   /** Parses the variable's text; a schema with a default makes the setting optional. */
   readonly schema: z.ZodType<T, string | undefined>
-  /** The default as one would write it, where it is not the parsed value: `900` seconds, or how it is found. */
+  /** The default as a user would write it, if it differs from the parsed value: `900` seconds, or how it is determined. */
   readonly defaultText?: string
 }
 
@@ -55,7 +65,7 @@ export function readSettings<S extends Settings>(settings: S, env: NodeJS.Proces
     const parsed = setting.schema.safeParse(text)
     if (!parsed.success) {
       const expected = parsed.error.issues.map((issue) => issue.message).join(", ")
-      problems.push(`${setting.env}: ${text === undefined ? "it must be set" : expected}. ${setting.describe}`)
+      problems.push(`${setting.env}: ${text === undefined ? "required" : expected}. ${setting.describe}`)
     }
     return [key, parsed.data]
   })

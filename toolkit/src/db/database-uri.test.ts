@@ -8,7 +8,7 @@ const read = (uri: string) => {
   return { host, port, user, password, database }
 }
 
-test("a driver reads back what a connection string was made of", () => {
+test("a driver parses a connection string into the parts that it was built from", () => {
   const socket = { host: "/run/a b/é", port: 5432, user: "me@home", password: "p:/?#%", database: 'my "db" é%' }
   const network = { host: "db.example", port: 6000, user: "u", password: "p", database: "d" }
 

@@ -9,18 +9,18 @@ export interface Address {
   readonly database: string
 }
 
-/** @returns  a connection string that `pg`, libpq and psycopg read alike */
+/** @returns  a connection string that `pg`, libpq and psycopg interpret alike */
 export function databaseUri({ host, port = 5432, user, password, database }: Address): string {
   const isSocket = host.startsWith("/")
   const credentials = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`
-  // A URL needs a host to hold credentials; the parameter goes before it.
+  // A URL needs a host to contain credentials; the parameter takes precedence over it.
   const uri = `postgres://${credentials}@${isSocket ? "localhost" : host}:${port}/${encodeName(database)}`
   return isSocket ? `${uri}?host=${encodeURIComponent(host)}` : uri
 }
 
 /**
- * The same server seen by somebody else or in another database; all else of the string (TLS, options) stays.
- * @param change  what differs
+ * The same server for another user or database; the rest of the string (TLS, options) stays.
+ * @param change  the parts that differ
  */
 export function changeUri(uri: string, change: { database?: string; user?: string; password?: string }): string {
   const url = new URL(uri)
@@ -30,8 +30,11 @@ export function changeUri(uri: string, change: { database?: string; user?: strin
   return url.href
 }
 
-/** `pg` leaves these characters of a database's name encoded and libpq does not, so no string means them to both. */
+/** `pg` leaves these characters of a database's name encoded and libpq does not, so no string works for both. */
 function encodeName(database: string): string {
-  if (/[;/?:@&=+$,#]/.test(database)) throw new Error(`a database's name has none of ;/?:@&=+$,# but "${database}" has`)
+  if (/[;/?:@&=+$,#]/.test(database))
+    throw new Error(
+      `the database name "${database}" contains one of ;/?:@&=+$,#, which connection strings do not support`,
+    )
   return encodeURIComponent(database)
 }

@@ -9,7 +9,7 @@ import { until } from "../testing/until.js"
 import { isSqlState, openDatabase, sqlState } from "./database.js"
 import { joinSql, sql } from "./sql.js"
 
-test("rows, a row, none and the number of touched ones", async () => {
+test("statements return rows, one row, none, or the number of affected rows", async () => {
   await using db = await freshDatabase()
   await db.run(sql`create table notes (id int primary key, body text)`)
 
@@ -31,7 +31,7 @@ test("users' json keeps its bytes, our jsonb is parsed and counts are numbers", 
   assert.deepEqual(row, { theirs: text, ours: { b: 1 }, n: 1 })
 })
 
-test("a transaction happens whole or not at all", async () => {
+test("a transaction is committed completely or not at all", async () => {
   await using db = await freshDatabase()
   await db.run(sql`create table notes (id int primary key)`)
 
@@ -46,7 +46,7 @@ test("a transaction happens whole or not at all", async () => {
   assert.deepEqual(await db.rows(sql`select id from notes`), [{ id: 2 }])
 })
 
-test("a clash is known by its state and its constraint", async () => {
+test("a conflict is recognized by its SQLSTATE and its constraint", async () => {
   await using db = await freshDatabase()
   await db.run(sql`create table notes (id int constraint notes_one_each primary key)`)
   await db.run(sql`insert into notes values (1)`)
@@ -85,7 +85,7 @@ test("a statement that takes longer than its limit is stopped", async () => {
   assert.deepEqual(await limited.row(sql`select 1 as one`), { one: 1 })
 })
 
-test("a limit for statements is no startup parameter: PgBouncer refuses those that it does not know", async () => {
+test("the statement limit is not a startup parameter, since PgBouncer refuses unknown ones", async () => {
   const packets: string[] = []
   await using pooler = createServer((socket) =>
     socket.once("data", (packet) => {

@@ -6,7 +6,7 @@ import { type Sql, statementName } from "./sql.js"
 import { asUnavailable, DatabaseUnavailable } from "./unavailable.js"
 
 /**
- * Something that runs statements: the pool, or one transaction of it. Each throws `DatabaseUnavailable` when there is no
+ * Runs statements: the pool, or one transaction of it. Each method throws `DatabaseUnavailable` when there is no
  * connection, and Postgres' own error for anything else.
  */
 export interface Db {
@@ -14,12 +14,20 @@ export interface Db {
   rows<Row extends object>(statement: Sql): Promise<Row[]>
   /** The first row, or undefined. */
   row<Row extends object>(statement: Sql): Promise<Row | undefined>
-  /** Runs a statement for its effect. @returns how many rows it touched */
+  /** Runs a statement for its effect. @returns  the number of affected rows */
   run(statement: Sql): Promise<number>
 }
 
+export interface PoolUse {
+  readonly open: number
+  /** Number of open connections that are idle. */
+  readonly idle: number
+  /** Number of statements that wait for a connection. */
+  readonly waiting: number
+}
+
 export interface Database extends Db, AsyncDisposable {
-  /** Runs `work` in one transaction on one connection; an error rolls it back and is thrown on. */
+  /** Runs `work` in one transaction on one connection; an error rolls it back and is rethrown. */
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>
   /**
    * Calls `onNotify` for each `notify` on the channel, on one connection shared by all channels. After a lost
@@ -27,13 +35,15 @@ export interface Database extends Db, AsyncDisposable {
    */
   listen(channel: string, onNotify: (payload: string) => void, onReconnect?: () => void): Promise<Subscription>
   /**
-   * Holds a name in this database, on the connection that listens: until `close`, or until the process ends.
-   * @returns false when another process holds it
+   * Locks a name in this database, on the listening connection: until `close`, or until the process ends.
+   * @returns  false when another process holds it
    */
   hold(name: string): Promise<boolean>
+  /** The present use of the pool, without the listening connection. */
+  pool(): PoolUse
   /** The connection string, for the few places that need a second pool. */
   readonly uri: string
-  /** Waits for what is under way and ends all connections. It may be called again. */
+  /** Waits for statements under way and closes all connections. May be called again. */
   close(): Promise<void>
 }
 
@@ -64,22 +74,22 @@ const dbOn = (target: pg.Pool | pg.PoolClient): Db => ({
 export interface DatabaseOptions {
   /** `postgres://…`, or with `?host=/folder` for a Unix socket. */
   readonly uri: string
-  /** Most connections at a time, the listening one not counted. */
+  /** Most connections at a time, without the listening one. */
   readonly poolSize?: number
   /** How long a statement waits for a connection, in milliseconds. */
   readonly connectMs?: number
-  /** How long a statement may take, in milliseconds; then it fails as if there were no connection. Without it, any time. */
+  /** How long a statement may take, in milliseconds; then it fails as if there were no connection. Default no limit. */
   readonly statementMs?: number
   /** Postgres itself stops a statement that takes longer, in milliseconds; it fails as `DatabaseUnavailable`. */
   readonly cancelAfterMs?: number | undefined
   readonly log: Log
 }
 
-// A host that went away without a word is noticed before the callers have left; a healthy one connects in a few
-// milliseconds, and a queue for the pool of this length is an overload that should be told.
+// Detects a host that vanished before the callers have left. A healthy one connects in a few milliseconds, and a longer wait
+// for the pool is an overload that should be reported.
 const usualConnectMs = 10_000
 
-/** Opens a pool. No connection is made before the first statement. */
+/** Opens a pool. Nothing connects before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { uri, poolSize = 10, connectMs = usualConnectMs, statementMs, cancelAfterMs, log } = options
   const pool = new pg.Pool({
@@ -90,15 +100,15 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: connectMs,
     // The connection of a statement that took too long is closed, and the next statement gets a new one.
     ...(statementMs !== undefined && { query_timeout: statementMs }),
-    // Not pg's `statement_timeout`, which is a startup parameter: PgBouncer refuses every one that it does not know.
+    // Not pg's `statement_timeout`, which is a startup parameter: PgBouncer refuses every unknown one.
     ...(cancelAfterMs !== undefined && {
       onConnect: (client) => client.query(`set statement_timeout = ${cancelAfterMs}`),
     }),
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   })
-  // Without a listener of its own, a connection that is lost in the middle of a transaction would end the process. The
-  // pool tells of idle ones once more.
+  // Without a listener of its own, a connection that is lost in the middle of a transaction would end the process. The pool
+  // reports lost idle connections a second time.
   pool.on("connect", (client) => client.on("error", (err) => log.warn({ err }, "a database connection was lost")))
   pool.on("error", () => undefined)
   const listener = listenOn(uri, log)
@@ -112,7 +122,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       await reached(client.query("commit"))
       return result
     } catch (error) {
-      // A rollback that fails means the connection is gone; it is destroyed, and the first error is the one to tell.
+      // A failed rollback means that the connection is gone; it is destroyed, and the first error is thrown.
       await client.query("rollback").catch((failure: Error) => {
         broken = failure
       })
@@ -130,6 +140,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     ...dbOn(pool),
     uri,
+    pool: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     transaction,
     listen: listener.listen,
     hold: listener.hold,
@@ -138,7 +149,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 }
 
-/** Postgres' own codes for what we expect to happen (appendix A of its manual). */
+/** The Postgres error codes that we handle (appendix A of its manual). */
 export const sqlState = {
   uniqueViolation: "23505",
   foreignKeyViolation: "23503",
@@ -149,9 +160,9 @@ export const sqlState = {
   insufficientPrivilege: "42501",
 } as const
 
-/** Tells whether an error is this SQLSTATE, and optionally of this constraint. */
+/** Returns whether an error has this SQLSTATE, and optionally this constraint. */
 export function isSqlState(error: unknown, state: string, constraint?: string): boolean {
-  const told = error instanceof DatabaseUnavailable ? error.cause : error
-  if (!(told instanceof pg.DatabaseError)) return false
-  return told.code === state && (constraint === undefined || told.constraint === constraint)
+  const cause = error instanceof DatabaseUnavailable ? error.cause : error
+  if (!(cause instanceof pg.DatabaseError)) return false
+  return cause.code === state && (constraint === undefined || cause.constraint === constraint)
 }

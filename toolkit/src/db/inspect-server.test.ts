@@ -6,7 +6,7 @@ import { testCluster } from "../testing/test-cluster.js"
 import { inspectServer, UnsupportedServer } from "./inspect-server.js"
 import { createDatabase, dropDatabase, MissingPrivilege } from "./provision.js"
 
-test("a server tells its version, and how many connections there are for us", async () => {
+test("a server's version and its available connections are read", async () => {
   await using db = await freshDatabase()
 
   const facts = await inspectServer(db.uri)
@@ -15,7 +15,7 @@ test("a server tells its version, and how many connections there are for us", as
   assert.ok(facts.mostConnections > 50 && facts.mostConnections < 1000)
 })
 
-test("a role that may not make databases gets the statement that lets it", async () => {
+test("a role that may not create databases causes an error with the statement that grants it", async () => {
   const adminUri = await testCluster()
   const name = `test_plain_${process.pid}`
   const uri = await createDatabase({ adminUri, name, owner: { password: "secret" } })

@@ -1,11 +1,11 @@
-/** What a Postgres server is and lets us do: asked once, before anything is built on it. */
+/** Checks the version and the abilities of a Postgres server once, at the start. */
 import type pg from "pg"
 import { KnownError } from "../errors/errors.js"
 import { MissingPrivilege } from "./provision.js"
 import { identifier } from "./sql.js"
 import { withClient } from "./with-client.js"
 
-/** The server is too old, or what answers is no server but a pooler that breaks sessions apart. */
+/** The server is too old, or it is a pooler that shares sessions among transactions. */
 export class UnsupportedServer extends KnownError {
   readonly code = "unsupported_server"
 }
@@ -13,27 +13,27 @@ export class UnsupportedServer extends KnownError {
 export interface ServerFacts {
   /** Such as 17. */
   readonly majorVersion: number
-  /** Connections that roles like ours may open, all together. */
+  /** Most connections of ordinary roles, all together. */
   readonly mostConnections: number
 }
 
-// The oldest that its makers still mend; none of our statements needs a newer one.
+// The oldest version that is still maintained; none of our statements needs a newer one.
 const oldestMajor = 15
 
 /**
- * @param uri  of a role that is to make databases and roles
- * @throws UnsupportedServer  naming what it is and what would do
- * @throws MissingPrivilege   with the statement that gives the role what it lacks
+ * @param uri  for a role that will create databases and roles
+ * @throws UnsupportedServer  naming what it is and what is needed
+ * @throws MissingPrivilege   with the statement that grants what the role lacks
  */
 export async function inspectServer(uri: string): Promise<ServerFacts> {
   return withClient(uri, async (client) => {
     await refusePooler(uri, client)
     const { rows } = await client.query<Facts>(factsQuery)
     const [facts] = rows
-    if (!facts) throw new Error("a question without a table has an answer")
+    if (!facts) throw new Error("a query without a table returned no row")
     if (facts.major < oldestMajor) {
-      const wish = `use ${oldestMajor} or newer, or leave DATABASE_URI out to get the embedded one`
-      throw new UnsupportedServer(`the database server is Postgres ${facts.major}: ${wish}`)
+      const advice = `use ${oldestMajor} or newer, or unset DATABASE_URI to use the embedded one`
+      throw new UnsupportedServer(`the database server is Postgres ${facts.major}: ${advice}`)
     }
     if (!facts.may_provision) throw new MissingPrivilege(privilegeWords(facts.role))
     return { majorVersion: facts.major, mostConnections: facts.connections }
@@ -56,17 +56,17 @@ const factsQuery = `
   from pg_roles where rolname = current_user`
 
 /**
- * Two sessions that are open at the same time have a server process each. A pooler that gives each transaction whichever
- * is free (PgBouncer's pool_mode transaction or statement) shows the same one in both. Behind it, LISTEN hears nothing
- * and an advisory lock is somebody else's.
+ * Two sessions that are open at the same time have different server processes. A pooler that assigns any free one to each
+ * transaction (PgBouncer's pool_mode transaction or statement) shows the same one in both. Behind it, LISTEN receives nothing
+ * and advisory locks belong to other sessions.
  */
 async function refusePooler(uri: string, first: pg.Client): Promise<void> {
   const one = await backendOf(first)
   const two = await withClient(uri, backendOf)
   if (one !== two) return
   throw new UnsupportedServer(
-    "DATABASE_URI leads to a pooler that shares sessions (such as PgBouncer with pool_mode = transaction): LISTEN and " +
-      "advisory locks do not work through it. Name the server itself, or a pool with pool_mode = session",
+    "DATABASE_URI is the address of a pooler that shares sessions (such as PgBouncer with pool_mode = transaction): LISTEN and " +
+      "advisory locks do not work through it. Use the server itself, or a pool with pool_mode = session",
   )
 }
 
@@ -78,8 +78,8 @@ async function backendOf(client: pg.Client): Promise<number> {
 function privilegeWords(role: string): string {
   const name = identifier(role).render().text
   return (
-    `the database role ${name} may not make databases and roles, and each deployment gets its own. As a superuser, run: ` +
-    `alter role ${name} createdb createrole; or make one for Superstep: ` +
+    `the database role ${name} may not create databases and roles, and each deployment needs its own. As a superuser, run: ` +
+    `alter role ${name} createdb createrole; or create a role for Superstep: ` +
     "create role superstep login createdb createrole password '…'; create database superstep owner superstep;"
   )
 }

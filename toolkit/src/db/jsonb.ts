@@ -1,6 +1,6 @@
-/** What keeps legal JSON out of a `jsonb` column, and the way around it (architecture D9b). */
+/** Converts JSON that a `jsonb` column would refuse (architecture D9b). */
 
-// One escape at a time, so that the `u0000` after an escaped backslash is never taken for one.
+// One escape at a time, so that `u0000` after an escaped backslash is not treated as one.
 const escapes = /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u0000|\\u[dD][89a-fA-F][\da-fA-F]{2}|\\./g
 
 /**

@@ -29,11 +29,11 @@ test("a notification reaches every listener of its channel and no other (L1)", a
   await notify(db, "runs", "r1")
   await notify(db, 'odd "name"', "o1")
 
-  await until(() => heard.length === 3, { what: "all are told" })
+  await until(() => heard.length === 3, { what: "all got it" })
   assert.deepEqual(heard.sort(), ["first r1", "odd o1", "second r1"])
 })
 
-test("a closed subscription hears nothing, the others on its channel go on", async () => {
+test("a closed subscription gets no notifications, and the others on its channel still do", async () => {
   await using db = await freshDatabase()
   const heard: string[] = []
   const first = await db.listen("runs", () => heard.push("first"))
@@ -48,7 +48,7 @@ test("a closed subscription hears nothing, the others on its channel go on", asy
   assert.deepEqual(heard, ["second", "end"])
 })
 
-test("a channel that is left and listened to again at once is heard", async () => {
+test("a channel that is left and listened to again at once gets notifications", async () => {
   await using db = await freshDatabase()
   const heard: string[] = []
   const first = await db.listen("runs", () => heard.push("first"))
@@ -61,7 +61,7 @@ test("a channel that is left and listened to again at once is heard", async () =
   await second.close()
 })
 
-test("after a lost connection every channel is listened to again and told so (L2)", async () => {
+test("after a lost connection every channel is listened to again, and onReconnect is called (L2)", async () => {
   await using db = await freshDatabase()
   const heard: string[] = []
   for (const channel of ["a", "b"]) {
@@ -73,7 +73,7 @@ test("after a lost connection every channel is listened to again and told so (L2
   }
 
   await cut(db)
-  await until(() => heard.length === 2, { what: "both are told of the new connection" })
+  await until(() => heard.length === 2, { what: "both are called after the new connection" })
   await notify(db, "a", "")
   await notify(db, "b", "")
 
@@ -81,7 +81,7 @@ test("after a lost connection every channel is listened to again and told so (L2
   assert.deepEqual(heard, ["a again", "b again", "a", "b"])
 })
 
-test("a listen that waits while the connection is lost comes to hold on the next one", async () => {
+test("a listen that waits while the connection is lost is completed on the next one", async () => {
   await using db = await freshDatabase()
   const heard: string[] = []
   await db.listen("a", () => heard.push("a"))
@@ -105,7 +105,7 @@ test("a listen that waits while the connection is lost comes to hold on the next
   await late.close()
 })
 
-test("a name is held by one process at a time, over a lost connection, and until its database is closed (L4)", async () => {
+test("a name is locked by one process at a time, also after a lost connection, until its database is closed (L4)", async () => {
   await using db = await freshDatabase()
   await using one = openDatabase({ uri: db.uri, log: silent })
   await using other = openDatabase({ uri: db.uri, log: silent })
@@ -127,7 +127,7 @@ test("a name is held by one process at a time, over a lost connection, and until
   await until(() => other.hold("a name"), { what: "the name is free" })
 })
 
-test("a name that another session has taken meanwhile is held again when it is free (L4)", async () => {
+test("a name that another session has locked meanwhile is locked again when it is free (L4)", async () => {
   await using db = await freshDatabase()
   await using one = openDatabase({ uri: db.uri, log: silent })
   await using thief = openDatabase({ uri: db.uri, poolSize: 1, log: silent })
@@ -157,7 +157,7 @@ test("a name that another session has taken meanwhile is held again when it is f
   assert.equal(await third.hold("a name"), false)
 })
 
-test("a listener that fails does not keep the others from hearing", async () => {
+test("a listener that fails does not affect the others", async () => {
   await using db = await freshDatabase()
   const heard: string[] = []
   const fail = () => {
@@ -174,10 +174,10 @@ test("a listener that fails does not keep the others from hearing", async () => 
   await until(() => heard.length === 1, { what: "the other one hears" })
   await cut(db)
 
-  await until(() => heard.length === 2, { what: "the other one is told of the new connection" })
+  await until(() => heard.length === 2, { what: "the other one is called after the new connection" })
 })
 
-test("a restart of the server is survived, however often it happens", async () => {
+test("listening continues after repeated restarts of the server", async () => {
   const folder = await preparedCluster()
   const start = () => startPostgres({ folder, log: silent, stopWithParent: true })
   let postgres = await start()
@@ -223,7 +223,7 @@ test("no callback comes after close (L3)", async () => {
   )
 })
 
-test("close does not wait for a server that is away", async () => {
+test("close does not wait for an unreachable server", async () => {
   const postgres = await startPostgres({ folder: await preparedCluster(), log: silent, stopWithParent: true })
   const db = openDatabase({ uri: postgres.superuserUri, log: silent })
   const subscription = await db.listen("runs", () => undefined)
@@ -237,7 +237,7 @@ test("close does not wait for a server that is away", async () => {
   await refused
 })
 
-test("a first connection that cannot be made is told, and not tried for ever", async () => {
+test("a failure of the first connection is reported and not retried forever", async () => {
   const connections: Socket[] = []
   const server = createServer((socket) => connections.push(socket.destroy()))
   server.listen(0, "127.0.0.1")

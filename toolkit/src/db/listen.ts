@@ -1,8 +1,8 @@
 /**
  * Owns one connection that listens for all channels of a process.
- * L1 a channel is listened to before `listen` returns; L2 after a lost connection every channel is listened to again
- * and told so by `onReconnect`; L3 `close` ends the connection and no callback comes after it; L4 a name that is held is
- * held again after a lost connection, as soon as no other session has it.
+ * L1 `listen` returns after the channel is listened to; L2 after a lost connection every channel is listened to again, and
+ * `onReconnect` is called; L3 `close` ends the connection and no callback comes after it; L4 a held name is held again after a
+ * lost connection, as soon as no other session has it.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
@@ -20,7 +20,7 @@ interface Listener {
   isListening: boolean
 }
 
-// Long enough to let a restarting Postgres come up, short enough that nobody waits for a missed wake-up.
+// Long enough for a restarting Postgres, short enough that a missed wake-up does no harm.
 const reconnectDelayMs = 250
 const holdRetryMs = 1_000
 
@@ -30,27 +30,27 @@ export function listenOn(uri: string, log: Log) {
   const channels = new Map<string, Set<Listener>>()
   const names = new Set<string>()
   const closing = new AbortController()
-  /** The connection, or the one that is being made. */
+  /** The connection, or the attempt to open one. */
   let connection: Promise<pg.Client> | undefined
-  /** The connection while it is good: statements go to it in the order in which listeners come and go. */
+  /** The connection while it is usable: statements are sent to it in the order in which listeners come and go. */
   let client: pg.Client | undefined
 
-  /** The statements of one connection, one after the other, in the order in which they were said. */
+  /** The statements of one connection, one after the other, in the order of the calls. */
   let lastSaid: Promise<unknown> = Promise.resolve()
   const say = (target: pg.Client, statement: string | pg.QueryConfig): Promise<pg.QueryResult> => {
     const answer = lastSaid.then(() => target.query(statement))
-    // The next one is said in any case; who said this one is told.
+    // The next statement is sent in any case; the caller of this one gets the error.
     lastSaid = answer.catch(() => undefined)
     return answer
   }
 
   const onNotification = ({ channel, payload = "" }: pg.Notification) => {
     if (closing.signal.aborted) return
-    for (const { onNotify } of channels.get(channel) ?? []) tell(() => onNotify(payload))
+    for (const { onNotify } of channels.get(channel) ?? []) invoke(() => onNotify(payload))
   }
 
-  /** One listener that fails must not keep the others from hearing. */
-  const tell = (callback: () => void) => {
+  /** A listener that fails must not affect the others. */
+  const invoke = (callback: () => void) => {
     try {
       callback()
     } catch (err) {
@@ -58,7 +58,7 @@ export function listenOn(uri: string, log: Log) {
     }
   }
 
-  /** Connects and listens to every channel that is wanted by now. */
+  /** Connects and listens to every wanted channel. */
   const connect = async (): Promise<pg.Client> => {
     const fresh = new pg.Client({ connectionString: uri, ...clientOptions })
     fresh.on("notification", onNotification)
@@ -81,7 +81,7 @@ export function listenOn(uri: string, log: Log) {
     if (client !== ended || closing.signal.aborted) return
     client = undefined
     connection = reconnect()
-    // It fails only when the database is closed. Who waits for it is told; if nobody does, nobody needs to know.
+    // It fails only when the database is closed. A caller that waits for it gets the error; without one it is ignored.
     connection.catch(() => undefined)
   }
 
@@ -91,7 +91,7 @@ export function listenOn(uri: string, log: Log) {
       try {
         const fresh = await connect()
         const listeners = [...channels.values()].flatMap((set) => [...set])
-        for (const { isListening, onReconnect } of listeners) if (isListening && onReconnect) tell(onReconnect)
+        for (const { isListening, onReconnect } of listeners) if (isListening && onReconnect) invoke(onReconnect)
         return fresh
       } catch (err) {
         log.warn({ err }, "the database does not answer yet")
@@ -103,20 +103,18 @@ export function listenOn(uri: string, log: Log) {
     if (isTrue(await say(fresh, tryLock(name)))) return
     log.warn(
       { name },
-      "a name is held by another session: one of ours that Postgres has not ended yet, or another process",
+      "a lock is held by another session: a former one of ours that Postgres has not closed yet, or another process",
     )
-    holdLater(fresh, name).catch((err: unknown) =>
-      log.debug({ err, name }, "the connection that was to hold a name is gone"),
-    )
+    holdLater(fresh, name).catch((err: unknown) => log.debug({ err, name }, "the connection for a lock was lost"))
   }
 
-  /** Tries for as long as the connection is the one in use: the next one begins anew. */
+  /** Retries while this connection is in use: the next one starts over. */
   const holdLater = async (fresh: pg.Client, name: string): Promise<void> => {
     do await sleep(holdRetryMs, undefined, { signal: closing.signal, ref: false })
     while (client === fresh && !isTrue(await say(fresh, tryLock(name))))
   }
 
-  /** The statement may be said twice. When the connection is lost meanwhile, it is said again on the next one. */
+  /** The statement may be sent twice: when the connection is lost meanwhile, it is sent again on the next one. */
   const sayOnce = async (statement: string | pg.QueryConfig): Promise<pg.QueryResult> => {
     for (;;) {
       connection ??= connect().catch((error: unknown) => {
@@ -139,7 +137,7 @@ export function listenOn(uri: string, log: Log) {
     const listeners = channels.get(channel)
     if (!listeners?.delete(listener) || listeners.size > 0) return
     channels.delete(channel)
-    // If it is lost meanwhile, the next connection does not listen to the channel at all.
+    // If the connection is lost meanwhile, the next one does not listen to the channel at all.
     if (!client) return
     await say(client, `unlisten ${quoted(channel)}`).catch((err) => log.debug({ err, channel }, "unlisten failed"))
   }
@@ -171,7 +169,7 @@ export function listenOn(uri: string, log: Log) {
 
   const close = async (): Promise<void> => {
     closing.abort(new Error("the database was closed"))
-    // A connection that was never made, or is being made again, has nothing to end.
+    // A connection that was never opened, or is being reopened, need not be closed.
     const last = await connection?.catch(() => undefined)
     await last?.end()
   }

@@ -29,7 +29,7 @@ test("migrations are applied in order, once", async () => {
   assert.deepEqual(await db.rows(sql`select id, body from notes`), [])
 })
 
-test("processes that migrate at once take turns", async () => {
+test("processes that migrate at the same time take turns", async () => {
   await using db = await freshDatabase()
   const folder = await migrations({ "000001_create_notes.sql": "create table notes (id int)" })
 
@@ -38,7 +38,7 @@ test("processes that migrate at once take turns", async () => {
   assert.deepEqual(applied.flat(), ["000001_create_notes.sql"])
 })
 
-test("a migration that fails leaves nothing behind, and those before it stay", async () => {
+test("a failed migration changes nothing, and those before it stay", async () => {
   await using db = await freshDatabase()
   const folder = await migrations({
     "000001_create_notes.sql": "create table notes (id int)",
@@ -51,7 +51,7 @@ test("a migration that fails leaves nothing behind, and those before it stay", a
   assert.deepEqual(await db.row(sql`select to_regclass('half')::text as half`), { half: null })
 })
 
-test("an older release runs beside a newer one's migration unless that is breaking", async () => {
+test("an older release runs on a newer schema unless a migration is breaking", async () => {
   await using db = await freshDatabase()
   const folder = await migrations({
     "000001_create_notes.sql": "create table notes (id int)",
@@ -68,7 +68,7 @@ test("an older release runs beside a newer one's migration unless that is breaki
   await assert.rejects(bring(db, folder), SchemaTooNew)
 })
 
-test("a file whose name is no migration's is told, not left out", async () => {
+test("a file with an invalid migration name is an error", async () => {
   await using db = await freshDatabase()
 
   await assert.rejects(bring(db, await migrations({ "2-add-notes.sql": "select 1" })), /000001_create_runs\.sql/)
@@ -79,7 +79,7 @@ const answering = (number: number) =>
 
 const answerOf = async (db: Database) => (await db.row<{ answer: number }>(sql`select answer()`))?.answer
 
-test("SQL functions are applied after the migrations, and again when their text is new", async () => {
+test("SQL functions are applied after the migrations, and again when their text changes", async () => {
   await using db = await freshDatabase()
   const folder = await migrations({ "000001_create_notes.sql": "create table notes (id int)" })
   await mkdir(join(folder, "functions"))
@@ -94,7 +94,7 @@ test("SQL functions are applied after the migrations, and again when their text 
   assert.deepEqual([first, await answerOf(db)], [1, 2])
 })
 
-test("a server of the older release that restarts does not put its functions back", async () => {
+test("a restarted server of an older release does not restore its functions", async () => {
   await using db = await freshDatabase()
   const [older, newer] = [await migrations({}), await migrations({})]
   for (const [folder, text] of [

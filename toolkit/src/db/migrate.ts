@@ -11,26 +11,26 @@ import { ifCode } from "../errors/if-code.js"
 import type { Log } from "../log/log.js"
 import { withClient } from "./with-client.js"
 
-/** The database was written by a newer release than this one, in a way that this one cannot read. */
+/** A newer release has changed the database in a way that this one cannot read. */
 export class SchemaTooNew extends KnownError {
   readonly code = "schema_too_new"
 }
 
-/** One of this release's migrations cannot be applied to this database; those before it are. */
+/** One of this release's migrations failed on this database; those before it are applied. */
 export class MigrationFailed extends KnownError {
   readonly code = "migration_failed"
 }
 
-// Any constant of our own: two processes that migrate one database at once take turns.
+// Any constant of our own: processes that migrate one database at the same time take turns.
 const migrationLock = 7_283_114
 
 /**
  * Brings a database to this release's schema. Two processes may do so at once: one waits for the other.
- * @param folder  holds the `.sql` files; a file with a line that begins with `-- breaking` may not be ahead of a release.
- *                Its sub-folder `functions` holds `create or replace function` statements only
- * @returns       the names of the migrations that were applied now
+ * @param folder  contains the `.sql` files; a file with a line that starts with `-- breaking` may not be ahead of a release.
+ *                Its sub-folder `functions` contains only `create or replace function` statements
+ * @returns       the names of the migrations applied now
  * @throws SchemaTooNew     when a breaking migration is applied that this release does not know
- * @throws MigrationFailed  naming the first that cannot be applied
+ * @throws MigrationFailed  naming the first that fails
  */
 export async function migrate({ uri, folder, log }: { uri: string; folder: string; log: Log }): Promise<string[]> {
   const files = await migrationFiles(folder)
@@ -45,7 +45,7 @@ export async function migrate({ uri, folder, log }: { uri: string; folder: strin
     const unknown = rows.find(({ name, breaking }) => breaking && !files.includes(name))
     if (unknown) {
       throw new SchemaTooNew(
-        `the database has the migration ${unknown.name}, which this release does not know: run a newer release`,
+        `the database has the migration ${unknown.name}, which this release does not have: run a newer release`,
       )
     }
     const applied = new Set(rows.map(({ name }) => name))
@@ -59,7 +59,8 @@ export async function migrate({ uri, folder, log }: { uri: string; folder: strin
 async function migrationFiles(folder: string): Promise<string[]> {
   const files = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort()
   const misnamed = files.find((name) => !/^\d{6}_\w+\.sql$/.test(name))
-  if (misnamed) throw new Error(`${join(folder, misnamed)}: a migration is named like 000001_create_runs.sql`)
+  if (misnamed)
+    throw new Error(`${join(folder, misnamed)}: the name of a migration must have the form 000001_create_runs.sql`)
   return files
 }
 
@@ -74,7 +75,7 @@ async function apply(client: pg.Client, folder: string, name: string, log: Log):
 }
 
 /**
- * A text is applied once, ever: a server of an older release that restarts beside this one does not put its functions back.
+ * A text is applied only once, ever: a restarted server of an older release does not restore its functions.
  */
 async function applyFunctions(client: pg.Client, folder: string, log: Log): Promise<void> {
   const files = ((await readdir(folder).catch(ifCode(["ENOENT"]))) ?? []).filter((name) => name.endsWith(".sql")).sort()
@@ -100,7 +101,7 @@ async function inTransaction(client: pg.Client, what: string, work: () => Promis
     await work()
     await client.query("commit")
   } catch (cause) {
-    // The caller ends the session, which rolls back.
+    // The caller closes the session, which rolls back.
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new MigrationFailed(`${what} failed and changed nothing: ${reason}`, { cause })
   }

@@ -1,6 +1,6 @@
 /**
- * Databases and the roles that own them, on an embedded server or any other. A database and its role share one name;
- * the role reaches no other database. Everything here may be called again after a kill half way.
+ * Databases and the roles that own them, on an embedded server or any other. A database and its role have the same name;
+ * the role may connect to no other database. All functions may be repeated after a kill half way.
  */
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto"
 import pg from "pg"
@@ -16,15 +16,15 @@ export class MissingPrivilege extends KnownError {
 }
 
 export interface DatabaseOwner {
-  /** ASCII; the server gets only its SCRAM verifier, so it is in no statement log. */
+  /** ASCII; the server gets only its SCRAM verifier, so it appears in no statement log. */
   readonly password: string
-  /** Most sessions of the role at a time; unlimited unless told. */
+  /** Most sessions of the role at a time; default no limit. */
   readonly connectionLimit?: number
 }
 
 /**
- * Makes a database, and with `owner` a role of the same name that owns it and nothing else; then no other role may
- * connect to it, superusers apart. What exists is kept, and its password and limit are set to these.
+ * Creates a database, and with `owner` a role of the same name that owns it and nothing else; then no other role except
+ * superusers may connect to it. Existing ones are kept, and their password and limit are updated.
  * @param adminUri  a role that may create databases, and roles when there is an owner
  * @returns         the connection string for the database, the owner's if there is one
  * @throws MissingPrivilege  naming what the admin's role lacks
@@ -47,11 +47,11 @@ export async function createDatabase({
 }
 
 /**
- * From now on only the owner of this database and superusers connect to it, and whom they grant it: a database that somebody
- * made by hand is open to all roles of its server, those of deployments among them, which could hold its locks.
+ * From now on only the owner of this database, superusers and roles with a grant may connect to it. A database that somebody
+ * created by hand is open to all roles of its server, including those of deployments, which could hold its locks.
  * @param uri  of the database; without effect when its role does not own it
  */
-export async function keepOthersOut(uri: string): Promise<void> {
+export async function restrictToOwner(uri: string): Promise<void> {
   await withClient(uri, async (client) => {
     const { rows } = await client.query<{ name: string }>("select current_database() as name")
     for (const { name } of rows) {
@@ -63,7 +63,7 @@ export async function keepOthersOut(uri: string): Promise<void> {
 
 const revokeFromPublic = (name: string): string => `revoke connect, temporary on database ${quoted(name)} from public`
 
-/** Ends all sessions of a database, then removes it and the role of its name. What is not there is fine. */
+/** Ends all sessions of a database, then drops it and the role of its name. Missing ones are ignored. */
 export async function dropDatabase({ adminUri, name }: { adminUri: string; name: string }): Promise<void> {
   await asAdmin(adminUri, async (client) => {
     await takeTurns(client, name)
@@ -72,7 +72,7 @@ export async function dropDatabase({ adminUri, name }: { adminUri: string; name:
   })
 }
 
-/** Sets how many sessions a role may have at a time. A role that is not there is fine: its database is being removed. */
+/** Sets how many sessions a role may have at a time. A missing role is ignored: its database is being deleted. */
 export async function limitConnections({
   adminUri,
   name,
@@ -90,10 +90,10 @@ export async function limitConnections({
   })
 }
 
-// Any constant of our own. Two that change one role at once would fail with "tuple concurrently updated".
+// Any constant of our own. Two concurrent changes of one role would fail with "tuple concurrently updated".
 const provisionLock = 7_283_115
 
-/** Waits until nobody else works on the database of this name; the end of the session lets the next one. */
+/** Waits until nobody else works on the database of this name; the end of the session releases the lock. */
 async function takeTurns(client: pg.Client, name: string): Promise<void> {
   await client.query("select pg_advisory_lock($1, hashtext($2))", [provisionLock, name])
 }
@@ -103,7 +103,7 @@ async function ensureRole(client: pg.Client, name: string, owner: DatabaseOwner)
   await client.query(`create role ${role}`).catch(ignoring(sqlState.duplicateObject))
   const password = pg.escapeLiteral(scramVerifier(owner.password))
   await client.query(`alter role ${role} login password ${password} connection limit ${owner.connectionLimit ?? -1}`)
-  // A superuser may give a database to anybody, other roles only to one that they belong to.
+  // A superuser may give a database to any role, other roles only to one that they are members of.
   await client.query(`grant ${role} to current_user`)
 }
 
@@ -132,8 +132,8 @@ const ignoring = (state: string) => (error: unknown) => {
 }
 
 /**
- * What Postgres stores of a password, computed here as `psql \\password` does, so that the password itself is never
- * part of a statement.
+ * The form in which Postgres stores a password, computed here as `psql \\password` does, so that the password itself is
+ * never part of a statement.
  * @see  RFC 5803, and `src/common/scram-common.c` of Postgres
  */
 function scramVerifier(password: string): string {

@@ -1,7 +1,7 @@
-/** What keeps a text out of a `text` column or parameter. */
+/** Checks whether Postgres can store a text in a `text` column or parameter. */
 
 // U+0000 is refused by Postgres, half a surrogate pair cannot be written as UTF-8.
 const unstorable = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 
-/** Whether Postgres keeps this text as it is. */
+/** Whether Postgres stores this text unchanged. */
 export const isPlainText = (text: string): boolean => !unstorable.test(text)

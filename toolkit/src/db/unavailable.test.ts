@@ -16,7 +16,7 @@ import { asUnavailable, DatabaseUnavailable, isPassing } from "./unavailable.js"
 
 const log = createLog({ process: "test", level: "silent" })
 
-test("while Postgres is down requests are 503 and may be repeated, and once it is back they are answered", async () => {
+test("while Postgres is down requests get 503, and they succeed when it is back", async () => {
   const folder = await preparedCluster()
   const first = await startPostgres({ folder, log, stopWithParent: true })
   await using db = openDatabase({ uri: first.superuserUri, log })
@@ -45,7 +45,7 @@ test("while Postgres is down requests are 503 and may be repeated, and once it i
   assert.equal(answered.status, 200)
 })
 
-test("a statement over its time fails as if there were no connection, and the next one gets another", async () => {
+test("a statement that exceeds its time fails like a lost connection, and the next one gets a new connection", async () => {
   await using shared = await freshDatabase()
   await using db = openDatabase({ uri: shared.uri, log, poolSize: 1, statementMs: 2000 })
 
@@ -54,7 +54,7 @@ test("a statement over its time fails as if there were no connection, and the ne
   assert.deepEqual(await db.row(sql`select 1 as one`), { one: 1 })
 })
 
-test("a host that takes the connection and says nothing does not hold a request for ever", async () => {
+test("a host that accepts a connection and never answers does not block a request forever", async () => {
   const silent = createServer().listen(0, "127.0.0.1")
   await new Promise((resolve) => silent.once("listening", resolve))
   const { port } = silent.address() as { port: number }
@@ -68,7 +68,7 @@ test("a host that takes the connection and says nothing does not hold a request 
   silent.close()
 })
 
-test("only what concerns the connection is unavailable; what a statement did wrong stays what it is", () => {
+test("only connection errors become DatabaseUnavailable; errors of statements are unchanged", () => {
   const ofState = (code: string) => Object.assign(new pg.DatabaseError("no", 2, "error"), { code })
   const ofSystem = (code: string) => Object.assign(new Error("no"), { code })
 
@@ -80,7 +80,7 @@ test("only what concerns the connection is unavailable; what a statement did wro
   }
 })
 
-test("of two transactions that wait for each other, the one that Postgres ends may be made again", async () => {
+test("of two deadlocked transactions, the one that Postgres aborts may be retried", async () => {
   await using db = await freshDatabase()
   await db.run(sql`create table held (id integer primary key, n integer not null)`)
   await db.run(sql`insert into held values (1, 0), (2, 0)`)
@@ -109,12 +109,12 @@ test("of two transactions that wait for each other, the one that Postgres ends m
   assert.match(failures[0].message, /busy with other changes \(40P01\)/)
 })
 
-test("a full disk is called that, and is away until there is room", async () => {
+test("a full disk is reported as such, as unavailable until there is space", async () => {
   await using db = await freshDatabase()
   // As Postgres itself says it when a file cannot grow.
   const fill = sql`do $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`
 
   await assert.rejects(db.run(fill), (error: Error) => {
-    return error instanceof DatabaseUnavailable && /^the disk of the database is full \(53100\)/.test(error.message)
+    return error instanceof DatabaseUnavailable && /^the database's disk is full \(53100\)/.test(error.message)
   })
 })

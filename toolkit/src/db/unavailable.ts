@@ -1,14 +1,14 @@
-/** Tells a database that cannot be reached from a statement that failed. Pure. */
+/** Distinguishes an unreachable database from a failed statement. Pure. */
 import pg from "pg"
 import { Unavailable } from "../errors/errors.js"
 
 /**
- * No connection could be made, or the one in use was lost, or Postgres could not do it at this moment. What a lost one was
- * committing may or may not be written.
+ * Connecting failed, or the connection was lost, or Postgres could not do it at this moment. A transaction that was
+ * committing on a lost connection may or may not be stored.
  */
 export class DatabaseUnavailable extends Unavailable {}
 
-// Not there, not listening, or gone in the middle; ENOENT is a Unix socket whose server has stopped.
+// Missing, not listening, or lost while in use; ENOENT is a Unix socket whose server has stopped.
 const systemCodes = new Set([
   "EAI_AGAIN",
   "ECONNREFUSED",
@@ -22,17 +22,17 @@ const systemCodes = new Set([
 ])
 
 // Appendix A of Postgres' manual: class 08 is the connection, 57P01 to 57P03 a server that stops or starts, 53300 one
-// that takes no more sessions.
+// that accepts no more sessions.
 const states = /^(08\w{3}|57P0[123]|53300)$/
 
-// pg gives these no code (pg/lib/client.js, pg-pool/index.js).
+// pg sets no code on these (pg/lib/client.js, pg-pool/index.js).
 const words =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout e(xpired|xceeded))/
 
-// A deadlock or a serialisation failure (class 40), resources that ran out (53), a lock that was not available (55P03).
+// A deadlock or a serialisation failure (class 40), exhausted resources (53), an unavailable lock (55P03).
 const passing = /^(40\w{3}|53\w{3}|55P03)$/
 
-// query_canceled, which also tells of a cancel that somebody asked for.
+// query_canceled, which also reports a requested cancel.
 const statementTimeout = "57014"
 
 /** Whether the same statement may succeed a little later: nothing is wrong with it. */
@@ -51,7 +51,7 @@ export function asUnavailable(error: unknown): unknown {
   return words.test(error.message) ? unavailable(error.message, error) : error
 }
 
-// The reason is a code or a constant of the library: an address would be for the log only.
+// The reason is a code or a constant of the library: an address belongs only in the log.
 const unavailable = (reason: string | undefined, cause: Error): DatabaseUnavailable =>
   new DatabaseUnavailable(`the database cannot be reached (${reason}): try again in a moment`, 1000, { cause })
 
@@ -65,12 +65,16 @@ const busy = (cause: pg.DatabaseError): DatabaseUnavailable =>
   )
 
 const tooSlow = (cause: pg.DatabaseError): DatabaseUnavailable =>
-  new DatabaseUnavailable("the database took too long, and the request was given up: ask for less at a time", 1000, {
-    cause,
-  })
+  new DatabaseUnavailable(
+    "the database took too long and the request was cancelled: request less data at a time",
+    1000,
+    {
+      cause,
+    },
+  )
 
-/** What passes only when somebody does something about it. */
+/** Conditions that do not pass without action. */
 const full: Readonly<Record<string, string>> = {
-  "53100": "the disk of the database is full",
-  "53200": "the database has no memory left",
+  "53100": "the database's disk is full",
+  "53200": "the database is out of memory",
 }

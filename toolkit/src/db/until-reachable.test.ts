@@ -7,7 +7,7 @@ import { untilReachable } from "./until-reachable.js"
 const log = createLog({ process: "test", level: "silent" })
 const refused = () => Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" })
 
-test("a database that is starting is waited for, one that never answers is told", async () => {
+test("a starting database is waited for, and one that never answers is an error", async () => {
   let tries = 0
   const work = async () => {
     tries++
@@ -23,7 +23,7 @@ test("a database that is starting is waited for, one that never answers is told"
   )
 })
 
-test("any other failure is told at once", async () => {
+test("any other failure is thrown at once", async () => {
   let tries = 0
   const work = async () => {
     tries++

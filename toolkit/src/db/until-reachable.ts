@@ -1,4 +1,4 @@
-/** Waits for a database that is about to be there: a machine that boots starts Postgres beside those who need it. */
+/** Waits for a database that is about to start: at boot, Postgres starts at the same time as its clients. */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Log } from "../log/log.js"
 import { asUnavailable, DatabaseUnavailable } from "./unavailable.js"
@@ -6,9 +6,9 @@ import { asUnavailable, DatabaseUnavailable } from "./unavailable.js"
 const retryDelayMs = 200
 
 /**
- * Does something with a database, and does it again while nothing answers there.
- * @param forMs  how long nothing may answer, in milliseconds
- * @throws DatabaseUnavailable  when nothing has answered in that time; any other error of `work` at once
+ * Runs `work` with a database, and retries while the database is unreachable.
+ * @param forMs  how long it may be unreachable, in milliseconds
+ * @throws DatabaseUnavailable  when it was unreachable for that time; any other error of `work` at once
  */
 export async function untilReachable<T>(work: () => Promise<T>, options: { forMs: number; log: Log }): Promise<T> {
   const deadline = performance.now() + options.forMs

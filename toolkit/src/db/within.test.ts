@@ -4,7 +4,7 @@ import { freshDatabase } from "../testing/fresh-database.js"
 import { sql } from "./sql.js"
 import { within } from "./within.js"
 
-test("a transaction inside another one is undone alone, and commits with it", async () => {
+test("a nested transaction rolls back alone and commits with the outer one", async () => {
   await using db = await freshDatabase()
   await db.run(sql`create table notes (id int primary key)`)
   const add = (n: number) => sql`insert into notes values (${n})`

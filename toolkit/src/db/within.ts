@@ -1,10 +1,10 @@
-/** A transaction that is under way, for what was written to open its own. */
+/** Adapts an open transaction for code that opens its own. */
 import type { Database, Db } from "./database.js"
 import { sql } from "./sql.js"
 
 /**
- * A database whose statements are all part of `tx`. A transaction in it is a savepoint: an error undoes that part alone,
- * and what it wrote commits with the rest. Work in it goes one after the other.
+ * A database whose statements are all part of `tx`. A transaction in it is a savepoint: an error undoes only that part, and
+ * its writes commit with the rest. Work in it runs one after the other.
  */
 export const within = (db: Database, tx: Db): Database => {
   const nested: Database = {
@@ -19,7 +19,7 @@ export const within = (db: Database, tx: Db): Database => {
         await tx.run(sql`release savepoint part`)
         return result
       } catch (error) {
-        // A connection that is gone has nothing to undo; the first error is the one to tell.
+        // On a lost connection there is nothing to undo; the first error is thrown.
         await tx.run(sql`rollback to savepoint part`).catch(() => undefined)
         throw error
       }

@@ -1,6 +1,6 @@
 /**
- * Errors that say what happened. They know nothing of HTTP or exit codes: `http/errors.ts` turns them into a reply,
- * the CLI's `main.ts` into words. Anything that is not a KnownError is a bug.
+ * Errors that say what happened. They are independent of HTTP and exit codes: `http/errors.ts` turns them into replies,
+ * the CLI's `main.ts` into messages. Anything that is not a KnownError is a bug.
  */
 
 /** An error whose message is meant for the person who caused it, with a stable `code` for programs. */
@@ -13,7 +13,7 @@ export abstract class KnownError extends Error {
   }
 }
 
-/** One thing wrong with what was sent: where it is and what was expected there. */
+/** One problem of an input: where it is and what was expected there. */
 export interface Problem {
   /** For example `["body", "source_config", "repo_url"]`. */
   readonly path: readonly (string | number)[]
@@ -22,7 +22,7 @@ export interface Problem {
   readonly type: string
 }
 
-/** What was sent cannot be used; nothing was changed. Carries all problems at once. */
+/** The input cannot be used; nothing was changed. Contains all problems at once. */
 export class InvalidInput extends KnownError {
   readonly code: string
   readonly problems: readonly Problem[]
@@ -35,7 +35,7 @@ export class InvalidInput extends KnownError {
   }
 }
 
-/** Well formed, but a rule of the platform forbids it whatever the state of things. */
+/** Well formed, but a rule of the platform forbids it in any state. */
 export class Refused extends KnownError {
   readonly code: string
   constructor(message: string, code = "refused") {
@@ -70,14 +70,14 @@ export class Denied extends KnownError {
   }
 }
 
-/** The same words as for the platform's own refusals. */
+/** The same codes as for the platform's own refusals. */
 const deniedCodes: Readonly<Record<number, string>> = { 401: "unauthenticated", 403: "forbidden", 404: "not_found" }
 
 export class NotFound extends KnownError {
   readonly code = "not_found"
 }
 
-/** The state of the thing forbids it. `extra` goes into the reply's body, such as `conflicting_id`. */
+/** The present state forbids it. `extra` is added to the reply's body, such as `conflicting_id`. */
 export class Conflict extends KnownError {
   readonly code: string
   readonly extra: Readonly<Record<string, unknown>>
@@ -88,12 +88,12 @@ export class Conflict extends KnownError {
   }
 }
 
-/** A precondition the caller named (`If-Match`) does not hold any more. */
+/** A precondition of the caller (`If-Match`) no longer holds. */
 export class PreconditionFailed extends KnownError {
   readonly code = "precondition_failed"
 }
 
-/** Not now; trying again after `retryAfterMs` may work. */
+/** Not now; a retry after `retryAfterMs` may succeed. */
 export class Unavailable extends KnownError {
   readonly code = "unavailable"
   readonly retryAfterMs: number
@@ -103,7 +103,7 @@ export class Unavailable extends KnownError {
   }
 }
 
-/** The caller asks for more than it may at a time; after `retryAfterMs` it may again. */
+/** The caller exceeds its limit; after `retryAfterMs` it may continue. */
 export class TooManyRequests extends KnownError {
   readonly code = "too_many_requests"
   readonly retryAfterMs: number
@@ -113,7 +113,7 @@ export class TooManyRequests extends KnownError {
   }
 }
 
-/** Not yet: the process is starting. Expected, so nobody is warned of it. */
+/** Not yet: the process is starting. Expected, so it is not logged as a warning. */
 export class NotReady extends Unavailable {}
 
 /** The body is larger than this server reads. */
@@ -121,7 +121,7 @@ export class TooLarge extends KnownError {
   readonly code = "too_large"
 }
 
-/** Ends a switch or an if-ladder over a union: the compiler proves that it is never reached. */
+/** Completes a switch or an if-ladder over a union: the compiler proves that it is never reached. */
 export function assertNever(value: never): never {
   throw new Error(`unexpected value: ${JSON.stringify(value)}`)
 }

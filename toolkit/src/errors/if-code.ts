@@ -1,14 +1,14 @@
 /**
- * For `catch`: some of the system's errors are an answer, and stand for a value.
- * @param codes  such as `ENOENT`; an error with any other, or with none, is thrown again
+ * For `catch`: treats some system errors as a value.
+ * @param codes  such as `ENOENT`; an error with any other code, or with none, is rethrown
  */
 export const ifCode =
   <Value = undefined>(codes: readonly string[], value?: Value) =>
   (error: NodeJS.ErrnoException): Value => {
     if (!codes.includes(error.code ?? "")) throw error
-    // Without a value it is `undefined` that is given, which is then what `Value` is.
+    // Without a value the result is `undefined`, which is then the type `Value`.
     return value as Value
   }
 
-/** Nothing is there, or it cannot be, since a part of the path is a file. */
+/** There is no such file, or there cannot be, since a part of the path is a file. */
 export const missing: readonly string[] = ["ENOENT", "ENOTDIR"]

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises"
 
 /**
- * Waits for a time, which a signal cuts short: that is no error here.
- * @returns  false when it was cut short
+ * Waits for a time; an abort of the signal ends it early, without an error.
+ * @returns  false when it was ended early
  */
 export const pause = (ms: number, signal: AbortSignal): Promise<boolean> =>
   sleep(ms, true, { signal }).catch((error: unknown) => {

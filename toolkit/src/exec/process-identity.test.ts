@@ -30,7 +30,7 @@ test("a running process is alive and an ended one is not", async () => {
   assert.equal(await identify(pid), undefined)
 })
 
-test("another process with the same pid is not the one that was meant", async () => {
+test("another process with the same pid has a different identity", async () => {
   const identity = await identify(process.pid)
   assert.ok(identity)
 
@@ -39,7 +39,7 @@ test("another process with the same pid is not the one that was meant", async ()
   assert.equal(await isAlive({ ...identity, bootId: "another boot" }), false)
 })
 
-test("a program's name with brackets and blanks does not disturb reading its start", async () => {
+test("brackets and blanks in a program's name do not affect reading its start time", async () => {
   const { pid, end } = await startWaiting('process.title = "a) S (b 1 2"')
 
   const identity = await identify(pid)
@@ -49,6 +49,6 @@ test("a program's name with brackets and blanks does not disturb reading its sta
   await end()
 })
 
-test("a command line has the words a process was started with", async () => {
+test("a command line has the arguments that a process was started with", async () => {
   assert.match((await commandLine(process.pid)) ?? "", /process-identity\.test\.js$/)
 })

@@ -1,6 +1,6 @@
 /**
- * Who a process is. A pid alone is not enough: it is given out again, after a reboot even to a process that started
- * at the same moment of its boot. So an identity may be stored for as long as one likes, and read after any restart.
+ * Identifies a process. A pid alone is not enough: it is reused, after a reboot even by a process that started at the same
+ * time after the boot. An identity may be stored for any time, and read after any restart.
  */
 import { execFile } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
@@ -9,9 +9,9 @@ import { promisify } from "node:util"
 
 export interface ProcessIdentity {
   readonly pid: number
-  /** When it started: clock ticks since boot on Linux, milliseconds since 1970 where `ps` is asked. */
+  /** When it started: clock ticks since boot on Linux, milliseconds since 1970 where `ps` is used. */
   readonly startTicks: number
-  /** Which boot of the machine; empty where start times are absolute. */
+  /** Identifies the boot of the machine; empty where start times are absolute. */
   readonly bootId: string
 }
 
@@ -22,7 +22,7 @@ export async function identify(pid: number): Promise<ProcessIdentity | undefined
   return isLinux ? identifyByProc(pid) : identifyByPs(pid)
 }
 
-/** Tells whether this very process still runs; another process with its pid does not count, nor does a zombie. */
+/** Returns whether this very process still runs; another process with its pid does not count, nor does a zombie. */
 export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
   const current = await identify(identity.pid)
   return current !== undefined && current.startTicks === identity.startTicks && current.bootId === identity.bootId
@@ -36,15 +36,15 @@ export async function commandLine(pid: number): Promise<string | undefined> {
 }
 
 /**
- * The identity of a child that was started in this very tick, also when it has ended at once: on Linux it is read
- * before this function first waits, and until then nobody has collected the child.
+ * The identity of a child that was started in this very tick, even if it has ended at once: on Linux it is read
+ * before this function first waits, and until then the child has not been reaped.
  */
 export async function identifyNewChild(pid: number): Promise<ProcessIdentity> {
   if (!isLinux) return (await identifyByPs(pid)) ?? { pid, startTicks: 0, bootId: "" }
   return { pid, startTicks: readStat(pid)?.startTicks ?? 0, bootId: bootId() }
 }
 
-// Files below /proc are made up in memory when they are read, so reading them does not block on a disk.
+// Files below /proc are generated in memory when they are read, so reading them does not block on a disk.
 function identifyByProc(pid: number): ProcessIdentity | undefined {
   const stat = readStat(pid)
   if (!stat || hasEnded(pid, stat.state)) return undefined
@@ -52,8 +52,8 @@ function identifyByProc(pid: number): ProcessIdentity | undefined {
 }
 
 /**
- * A killed process is a zombie as soon as its first thread has ended. Until the last one has, its sockets are open: who
- * took it for gone then would find its port in use.
+ * A killed process is a zombie as soon as its first thread has ended. Until the last one has, its sockets are open: a caller
+ * that considered it gone would find its port in use.
  */
 function hasEnded(pid: number, state: string): boolean {
   if (state !== "Z" && state !== "X") return false
@@ -72,7 +72,7 @@ function readStat(pid: number): { state: string; startTicks: number } | undefine
   } catch (error) {
     return undefinedIfEnded(error)
   }
-  // The second field is the program's name in brackets and may itself hold blanks and brackets: count from the last one.
+  // The second field is the program's name in brackets and may itself contain blanks and brackets: count from the last one.
   const [state = "", ...fields] = text.slice(text.lastIndexOf(")") + 2).split(" ")
   return { state, startTicks: Number(fields[18]) }
 }
@@ -99,7 +99,7 @@ async function askPs(pid: number, columns: string): Promise<string | undefined> 
     const { stdout } = await promisify(execFile)("ps", ["-o", columns, "-p", String(pid)], { env })
     return stdout.trim() || undefined
   } catch (error) {
-    // ps ends with 1 when it knows no such process.
+    // ps exits with 1 when there is no such process.
     if ((error as { code?: unknown }).code === 1) return undefined
     throw error
   }

@@ -9,7 +9,7 @@ const busyChild = `
   const child = spawn(process.execPath, ["-e", "const end = process.cpuUsage().user + 100000; while (process.cpuUsage().user < end); console.log('ready'); process.stdin.resume()"], { stdio: ["inherit", "inherit", "inherit"] })
   child.on("exit", () => process.exit())`
 
-test("a process is told with what it started, and one that has ended is not", async () => {
+test("the use of a process includes its descendants, and an ended process has none", async () => {
   const parent = spawn(process.execPath, ["-e", busyChild], { stdio: ["pipe", "pipe", "inherit"] })
   const pid = parent.pid ?? assert.fail("it was not started")
   await once(parent.stdout, "data")

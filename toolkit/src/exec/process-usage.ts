@@ -1,4 +1,4 @@
-/** What processes use, each with all that it started. */
+/** Resource use of processes, each with all its descendants. */
 import { execFile } from "node:child_process"
 import { readdir, readFile } from "node:fs/promises"
 import { promisify } from "node:util"
@@ -32,7 +32,7 @@ export async function usageOfTrees(pids: readonly number[]): Promise<ReadonlyMap
   return new Map(trees)
 }
 
-// Linux tells times in hundredths of a second to every program, whatever the kernel counts in (USER_HZ).
+// Linux reports times to programs in hundredths of a second, whatever the kernel counts in (USER_HZ).
 const ticksPerSecond = 100
 
 async function listByProc(): Promise<Listed[]> {
@@ -47,7 +47,7 @@ async function readProcess(pid: string): Promise<Listed | undefined> {
       readFile(`/proc/${pid}/stat`, "latin1"),
       readFile(`/proc/${pid}/status`, "latin1"),
     ])
-    // The second field is the program's name in brackets and may itself hold blanks and brackets: count from the last one.
+    // The second field is the program's name in brackets and may itself contain blanks and brackets: count from the last one.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
     const kilobytes = Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0)
     return {

@@ -24,13 +24,13 @@ async function endedWithChild(end: AbortController): Promise<number> {
   return Number(printed)
 }
 
-test("a command's output is given back when it ends well", async () => {
+test("a successful command returns its output", async () => {
   const { stdout, stderr, truncated } = await runCommand(shell("echo out; echo err >&2"))
 
   assert.deepEqual({ stdout, stderr, truncated }, { stdout: "out\n", stderr: "err\n", truncated: false })
 })
 
-test("a command that fails tells its code and its last lines", async () => {
+test("a failed command reports its exit code and its last lines", async () => {
   const failed = runCommand(shell("seq 1 100; echo broken >&2; exit 7"))
 
   await assert.rejects(failed, (error) => {
@@ -43,7 +43,7 @@ test("a command that fails tells its code and its last lines", async () => {
   })
 })
 
-test("only so much output is kept as was asked for, and all of it is seen", async () => {
+test("kept output is limited, and onOutput gets all of it", async () => {
   let seen = 0
 
   const onOutput = (chunk: Buffer) => {
@@ -62,19 +62,19 @@ test("a command that takes too long is killed", async () => {
   await assert.rejects(slow, { name: "CommandFailed", killedBy: "timeout" })
 })
 
-test("an aborted command takes the processes it started with it", async () => {
+test("an abort also kills the processes that the command started", async () => {
   const child = await endedWithChild(new AbortController())
 
   await until(async () => (await identify(child)) === undefined, { what: "the grandchild is gone" })
 })
 
-test("a command is not started when it was aborted before", async () => {
+test("a command whose signal is aborted is not started", async () => {
   const aborted = runCommand({ ...shell("echo never"), signal: AbortSignal.abort(new Error("too late")) })
 
   await assert.rejects(aborted, /too late/)
 })
 
-test("a program that is not there is told", async () => {
+test("a missing program is an error", async () => {
   const missing = runCommand({ ...shell(""), argv: ["/no/such/program"] })
 
   await assert.rejects(missing, { code: "ENOENT" })

@@ -1,4 +1,4 @@
-/** Runs a command to its end, for what is short or has its parent waiting: git, npm, initdb. */
+/** Runs a command to its end, for commands that are short or whose parent waits: git, npm, initdb. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import type { OsUser } from "./spawn-detached.js"
@@ -14,20 +14,20 @@ export interface Command {
   readonly timeoutMs: number
   /** Ends the command early, as `timeoutMs` does. */
   readonly signal?: AbortSignal | undefined
-  /** Sees all output as it comes, of both kinds. */
+  /** Gets all output as it arrives, of both streams. */
   readonly onOutput?: ((chunk: Buffer) => void) | undefined
-  /** How much of standard output is kept and of standard error, each in bytes; the rest is dropped. */
+  /** How much of standard output and of standard error is kept, each in bytes; the rest is dropped. */
   readonly maxOutputBytes?: number
 }
 
 export interface CommandResult {
   readonly stdout: string
   readonly stderr: string
-  /** Tells whether output was dropped. */
+  /** Whether output was dropped. */
   readonly truncated: boolean
 }
 
-/** The command ended with another code than 0, or was killed. What it printed may hold secrets of its input. */
+/** The command exited with another code than 0, or was killed. Its output may contain secrets of its input. */
 export class CommandFailed extends Error {
   override readonly name = "CommandFailed"
   readonly program: string
@@ -38,7 +38,7 @@ export class CommandFailed extends Error {
   readonly lastLines: string
 
   constructor(program: string, exitCode: number | undefined, killedBy: CommandFailed["killedBy"], lastLines: string) {
-    super(`${program} ${killedBy ? `was ended (${killedBy})` : `ended with code ${exitCode}`}: ${lastLines}`)
+    super(`${program} ${killedBy ? `was killed (${killedBy})` : `exited with code ${exitCode}`}: ${lastLines}`)
     this.program = program
     this.exitCode = exitCode
     this.killedBy = killedBy
@@ -48,7 +48,7 @@ export class CommandFailed extends Error {
 
 /**
  * Runs the command in a process group of its own, with standard input closed.
- * @throws CommandFailed  when it does not end with code 0
+ * @throws CommandFailed  when it does not exit with code 0
  * @throws                the system's error when the program cannot be started (ENOENT, EACCES)
  */
 export async function runCommand(command: Command): Promise<CommandResult> {
@@ -62,7 +62,7 @@ export async function runCommand(command: Command): Promise<CommandResult> {
     stdio: ["ignore", "pipe", "pipe"],
   })
   const output = collectOutput(child, command)
-  const killer = killInTime(child, command)
+  const killer = killAfterTimeout(child, command)
   try {
     const [code, signal] = (await once(child, "close")) as [number | null, NodeJS.Signals | null]
     if (code !== 0)
@@ -73,8 +73,8 @@ export async function runCommand(command: Command): Promise<CommandResult> {
   }
 }
 
-/** `close` comes when the output has ended too, so a grandchild that keeps it open must be killed with the group. */
-function killInTime(child: ChildProcess, { timeoutMs, signal }: Command) {
+/** `close` comes only when the output has ended too, so a grandchild that keeps it open must be killed with the group. */
+function killAfterTimeout(child: ChildProcess, { timeoutMs, signal }: Command) {
   let reason: "timeout" | "abort" | undefined
   const kill = (why: "timeout" | "abort") => {
     reason ??= why

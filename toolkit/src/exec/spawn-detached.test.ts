@@ -15,7 +15,7 @@ const folderAndFile = () => {
   return { cwd, outputFile: join(cwd, "output.log") }
 }
 
-test("a detached process goes on when its parent is killed", async () => {
+test("a detached process survives the kill of its parent", async () => {
   const { cwd, outputFile } = folderAndFile()
   const command = { argv: ["/bin/sleep", "600"], cwd, env: {}, outputFile }
   const parent = `
@@ -54,7 +54,7 @@ test("a detached process leads a session of its own", { skip: process.platform !
   await stopProcess(identity, { graceMs: 10_000 })
 })
 
-test("a process that ends at once is known by an identity that is not alive", async () => {
+test("a process that exits at once has an identity that is not alive", async () => {
   const { cwd, outputFile } = folderAndFile()
 
   const identity = await spawnDetached({ argv: ["/bin/sh", "-c", "exit 3"], cwd, env: {}, outputFile })
@@ -62,7 +62,7 @@ test("a process that ends at once is known by an identity that is not alive", as
   await until(async () => !(await isAlive(identity)), { what: "the process has ended" })
 })
 
-test("a program that is not there is told", async () => {
+test("a missing program is an error", async () => {
   const { cwd, outputFile } = folderAndFile()
 
   const started = spawnDetached({ argv: ["/no/such/program"], cwd, env: {}, outputFile })

@@ -1,4 +1,4 @@
-/** Starts a process that outlives its parent: nothing of the parent's life, terminal or environment reaches it. */
+/** Starts a process that outlives its parent and is independent of the parent's terminal and environment. */
 import { spawn } from "node:child_process"
 import { open } from "node:fs/promises"
 import { identifyNewChild, type ProcessIdentity } from "./process-identity.js"

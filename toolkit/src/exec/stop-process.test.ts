@@ -28,7 +28,7 @@ async function startScript(script: string, lines: number) {
   return { identity, printed }
 }
 
-test("a process that ends when asked is not killed", async () => {
+test("a process that exits on the signal is not killed", async () => {
   const { identity } = await startScript('trap "exit 0" TERM; echo up; while :; do sleep 0.01; done', 1)
 
   const how = await stopProcess(identity, { graceMs: 20_000 })
@@ -37,7 +37,7 @@ test("a process that ends when asked is not killed", async () => {
   assert.equal(await isAlive(identity), false)
 })
 
-test("a process that does not listen is killed after its grace", async () => {
+test("a process that ignores the signal is killed after the grace period", async () => {
   const { identity } = await startScript('trap "" TERM; echo up; while :; do sleep 0.01; done', 1)
 
   const how = await stopProcess(identity, { graceMs: 50 })
@@ -46,7 +46,7 @@ test("a process that does not listen is killed after its grace", async () => {
   assert.equal(await isAlive(identity), false)
 })
 
-test("a group's stragglers end with their leader", async () => {
+test("remaining processes of a group are killed after their leader exits", async () => {
   const deafChild = `sh -c 'trap "" TERM; echo $$; while :; do sleep 0.01; done' &`
   const { identity, printed } = await startScript(
     `${deafChild} trap "exit 0" TERM; echo up; while :; do sleep 0.01; done`,
@@ -61,7 +61,7 @@ test("a group's stragglers end with their leader", async () => {
   await until(async () => !(await isAlive(child)), { what: "the child is gone" })
 })
 
-test("a process that only has the pid of the one that was meant is left alone", async () => {
+test("another process with the same pid is not stopped", async () => {
   const { identity } = await startScript("echo up; sleep 600", 1)
 
   const how = await stopProcess({ ...identity, startTicks: identity.startTicks - 1 }, { graceMs: 0, group: true })

@@ -1,16 +1,16 @@
-/** Ends processes, also those that are not our children and those that a former process of ours started. */
+/** Stops processes, also those that are not our children or that a former process of ours started. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { isAlive, type ProcessIdentity } from "./process-identity.js"
 
-// Nobody tells us of the end of a process that is not our child, so it is asked for. 20 ms is less than any start takes.
+// The end of a process that is not our child causes no event, so it is polled. 20 ms is less than any start takes.
 const pollMs = 20
 
 /**
- * Asks a process to end and, when it has not ended after `graceMs`, kills it. Returns when it is gone.
- * @param graceMs  how long it may take over its own end, in milliseconds
- * @param group    also signal the processes it started, which share its process group; what is left of them when it
- *                 has ended is killed
- * @returns        `gone` if it had ended before, `ended` if it did so when asked, `killed` if it had to be
+ * Sends a signal to a process and, when it has not exited after `graceMs`, kills it. Returns when it is gone.
+ * @param graceMs  how long its shutdown may take, in milliseconds
+ * @param group    also signal the processes it started, which share its process group; those that are left when it has
+ *                 exited are killed
+ * @returns        `gone` if it had ended before, `ended` if it exited after the signal, `killed` if it had to be killed
  */
 export async function stopProcess(
   identity: ProcessIdentity,
@@ -43,7 +43,7 @@ function send(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal)
   } catch (error) {
-    // It ended between the look and the signal.
+    // It ended between the check and the signal.
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
   }
 }

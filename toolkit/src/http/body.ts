@@ -1,8 +1,8 @@
-/** Reads a request's body as JSON, and refuses what could not be handled further down. Pure. */
+/** Parses a request's body as JSON, and rejects what later code could not handle. Pure. */
 import { InvalidInput, type Problem } from "../errors/errors.js"
 
-// Parsing survives any depth, but what validates, writes or stores a value calls itself once a level: at some thousands
-// of them the stack of this process or of Postgres (54001) ends. No honest state is near this.
+// Parsing survives any depth, but validating, writing and storing a value are recursive: at some thousands of levels the
+// stack of this process or of Postgres (54001) overflows. No legitimate state is near this.
 const mostLevels = 500
 
 const refuse = (type: string, message: string): InvalidInput => {
@@ -12,7 +12,7 @@ const refuse = (type: string, message: string): InvalidInput => {
 
 /**
  * The text of a body.
- * @throws InvalidInput  when it is not UTF-8: decoding it all the same would change what was sent
+ * @throws InvalidInput  when it is not UTF-8: decoding it anyway would change its content
  */
 export function decodeBody(bytes: ArrayBuffer): string {
   try {
@@ -41,7 +41,7 @@ export function parseJsonBody(text: string): unknown {
 const [quote, backslash] = [0x22, 0x5c]
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** Counts brackets outside of texts, once from left to right: it must not be as deep as what it measures. */
+/** Counts brackets outside of strings, without recursion. */
 function isDeeperThan(levels: number, text: string): boolean {
   if (text.length <= levels) return false
   let depth = 0

@@ -33,7 +33,7 @@ const ask = async (socketPath: string): Promise<string> => {
   return text(response)
 }
 
-test("a process serves a socket that another one bound, and the next one at the same path after its end", async (t) => {
+test("a process serves a socket that another process bound, and after its exit the next one serves the same path", async (t) => {
   const path = join(temporaryFolder(), "u.sock")
 
   const first = await serve(path, "first")
@@ -55,13 +55,13 @@ test("a process serves a socket that another one bound, and the next one at the 
   assert.deepEqual(readdirSync(join(path, "..")), ["u.sock"])
 })
 
-test("a path that cannot be bound is an error that names it", async () => {
+test("a path that cannot be bound causes an error that names it", async () => {
   const path = join(temporaryFolder(), "none", "u.sock")
 
   await assert.rejects(bindUnixSocket(path), /cannot bind .*u\.sock: EACCES|ENOENT/)
 })
 
-test("a process serves a port that another one bound, and one that is in use is told", async (t) => {
+test("a process serves a port that another process bound, and a port in use is an error", async (t) => {
   const server = createServer().listen(0, "127.0.0.1")
   await once(server, "listening")
   t.after(() => server.close())

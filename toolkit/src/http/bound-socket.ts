@@ -1,6 +1,6 @@
 /**
  * Sockets that one process binds and another one listens on: the first decides where the socket is, the second serves it
- * without the right to be there. Until it listens, whoever connects is refused, as where there is no process.
+ * without rights on that place. Until it listens, connections are refused, as if there were no process.
  */
 import { lookup } from "node:dns/promises"
 import { chmod, lchown, rename, rm } from "node:fs/promises"
@@ -9,27 +9,27 @@ import { getSystemErrorName } from "node:util"
 import { AddressInUse } from "./listen.js"
 
 export interface BoundSocket extends Disposable {
-  /** To be given to a process that is started. */
+  /** To be passed to a process at its start. */
   readonly descriptor: number
 }
 
 interface Handle {
   readonly fd: number
   close(): void
-  /** @returns 0, or the negative number of the system's error: also of one that binding has kept to itself */
+  /** @returns  0, or the negative number of the system's error, also of one that binding did not report */
   getsockname(found: object): number
 }
 
-// Node has it for its own clusters and documents it nowhere, hence the tests of this file.
+// Node uses it for its cluster module and does not document it, hence the tests of this file.
 const { _createServerHandle: createHandle } = net as unknown as {
   _createServerHandle(address: string, port: number, type: 4 | 6 | -1): Handle | number
 }
 
 /**
- * Binds a Unix socket. It takes the place of what is at the path, also of the socket of a process that has ended.
- * Disposing of it leaves the socket to those who have its descriptor.
+ * Binds a Unix socket. It replaces what is at the path, also the socket of a process that has ended.
+ * Disposing of it leaves the socket to the processes that have its descriptor.
  * @param path   only we may write to its folder; below 96 bytes
- * @param group  whose processes may connect, beside our own; only for root
+ * @param group  the group whose processes may connect, besides our own user; only for root
  */
 export async function bindUnixSocket(path: string, group?: number): Promise<BoundSocket> {
   // Node removes the path that it has bound when it closes its handle, even if others listen on the socket.

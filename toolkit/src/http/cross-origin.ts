@@ -1,6 +1,6 @@
 /**
- * What web pages of other origins are told (agent-server-api §13.3). The agent server answers by it, and so does the edge
- * in its place: both must say the same.
+ * The CORS answers for web pages of other origins (agent-server-api §13.3). Agent server and edge share this code, since both
+ * must answer the same.
  */
 import { Hono, type MiddlewareHandler } from "hono"
 import { cors } from "hono/cors"
@@ -8,36 +8,36 @@ import { z } from "zod"
 
 const token = z.string().regex(/^[\w!#$%&'*+.^`|~-]{1,255}$/, "expected the name of a header or method")
 
-/** All that decides the answer to a preflight, as data. */
+/** Everything that determines the answer to a preflight, as data. */
 export const preflightRule = z.object({
-  /** Pages of these origins may call; null: of all, and none is named. */
+  /** Pages of these origins may call; null: of all origins, and the answer names none. */
   origins: z.array(z.string().max(1000)).max(1000).nullable(),
   methods: z.array(token).max(100),
-  /** Empty: those that the page asks for. */
+  /** Empty: those that the page requests. */
   headers: z.array(token).max(100),
   /** Headers of a reply that a page may read. */
   exposed: z.array(token).max(100),
   /** Whether a page may send cookies. */
   credentials: z.boolean(),
-  /** How long a browser may keep the answer; null: as long as browsers do. */
+  /** How long a browser may cache the answer; null: the browser's default. */
   max_age_seconds: z.int().min(0).nullable(),
 })
 export type PreflightRule = z.infer<typeof preflightRule>
 
-/** What every page may do where nothing else is said. */
+/** The default rule for all pages. */
 export const openToAll: PreflightRule = {
   origins: null,
   methods: ["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH"],
   headers: [],
-  // What the browser SDKs read of a reply (agent-server-api §1.5).
+  // The headers that the browser SDKs read (agent-server-api §1.5).
   exposed: ["content-location", "location", "x-pagination-total", "x-pagination-next", "x-request-id"],
   credentials: false,
   max_age_seconds: null,
 }
 
 /**
- * Answers preflights, and tells browsers which replies a page may read.
- * @param mayCall  whether a page of this origin may call, where a list of origins cannot tell
+ * Answers preflights, and sets the headers by which browsers let a page read a reply.
+ * @param mayCall  whether a page of this origin may call, where a list of origins is not enough
  */
 export function crossOrigin(rule: PreflightRule, mayCall = callersOf(rule)): MiddlewareHandler {
   const answer = cors({
@@ -49,7 +49,7 @@ export function crossOrigin(rule: PreflightRule, mayCall = callersOf(rule)): Mid
     ...(rule.max_age_seconds !== null && { maxAge: rule.max_age_seconds }),
   })
   return async (c, next) => {
-    // Chrome asks before a public page may talk to this machine: Studio does (protocol-v2 §2.5).
+    // Chrome asks before a public page may call this machine: Studio does (protocol-v2 §2.5).
     const asksForNetwork = c.req.method === "OPTIONS" && c.req.header("access-control-request-private-network")
     if (asksForNetwork === "true" && mayCall(c.req.header("origin") ?? "")) {
       c.header("access-control-allow-private-network", "true")

@@ -56,7 +56,7 @@ test("each known error has its status and its level in the log", async () => {
   }
 })
 
-test("a conflict tells what it conflicts with, and what is not available when to come back", async () => {
+test("a conflict names the conflicting resource, and unavailability has a Retry-After", async () => {
   const { body } = await replyTo(new Conflict("busy", "thread_busy", { conflicting_id: "r1" }))
   const { response } = await replyTo(new Unavailable("later", 1200))
   const limited = await replyTo(new TooManyRequests("slowly", 59_001))
@@ -74,7 +74,7 @@ test("a bug shows only the request's id, and its stack goes to the log", async (
   assert.match(JSON.stringify(line), /hunter2.*errors\.test/)
 })
 
-test("Hono's own refusals are rendered alike", async () => {
+test("Hono's own errors have the same format", async () => {
   const { response, body } = await replyTo(new HTTPException(413, { message: "too much" }))
   const log = createLog({ process: "test", level: "silent" })
   const app = new Hono().use(bodyLimit({ maxSize: 1 })).post("/notes", async (c) => c.text(await c.req.text()))

@@ -41,8 +41,8 @@ const replyFor = (error: KnownError): Reply => {
 }
 
 /**
- * How a 422 tells its problems: `text` is the agent server's `{"detail": "…"}`, `list` the control plane's
- * FastAPI shape `{"detail": [{"loc", "msg", "type"}]}`.
+ * The form of the problems in a 422: `text` is the agent server's `{"detail": "…"}`, `list` the control plane's
+ * FastAPI form `{"detail": [{"loc", "msg", "type"}]}`.
  */
 export type DetailStyle = "text" | "list"
 
@@ -59,8 +59,8 @@ function addHeaders(c: Context, headers: Readonly<Record<string, string>>): void
 }
 
 /**
- * Renders any error. Known ones show their message; a bug shows only the request's id, its stack goes to the log.
- * @returns a handler for Hono's `app.onError`
+ * Renders any error. Known ones show their message; a bug shows only the request's id, and its stack is logged.
+ * @returns  a handler for Hono's `app.onError`
  */
 export const errorHandler =
   ({ log, detail }: { log: Log; detail: DetailStyle }) =>

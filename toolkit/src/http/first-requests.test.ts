@@ -61,7 +61,7 @@ async function meetClients(plain: () => Socket, secure?: () => Socket) {
 
 const limits = { headMs: 1000, most: 100 }
 
-test("who says nothing, or half a head, is cut; a slow body is not", async () => {
+test("a connection without a complete first head is closed; a slow body is not", async () => {
   const server = createServer(echo)
   limitFirstRequests({ accepting: server, answering: [server] }, limits)
   const port = await listening(server)
@@ -71,7 +71,7 @@ test("who says nothing, or half a head, is cut; a slow body is not", async () =>
   server.close()
 })
 
-test("who calls two of our addresses from one port has a time for each", async () => {
+test("connections from one port to two addresses of ours are limited separately", async () => {
   const server = createServer(echo)
   limitFirstRequests({ accepting: server, answering: [server] }, limits)
   server.listen(0, "0.0.0.0")
@@ -96,7 +96,7 @@ test("who calls two of our addresses from one port has a time for each", async (
   server.close()
 })
 
-test("so it is with TLS, where a handshake may stop half way", { skip }, async () => {
+test("the limits apply to TLS, also to incomplete handshakes", { skip }, async () => {
   const secure = createSecureServer(readTlsFiles(makeCertificate(temporaryFolder())), echo)
   const front = secureFront({ plain: createServer(echo), secure: secure as unknown as Server }, limits)
   const port = await listening(front.server)
@@ -109,7 +109,7 @@ test("so it is with TLS, where a handshake may stop half way", { skip }, async (
   await front.close(0)
 })
 
-test("a later request's head has a limit too, behind a front as before", { skip }, async () => {
+test("the head of a later request has a time limit too, also behind a front", { skip }, async () => {
   const quick = { headersTimeout: 1000, requestTimeout: 0, connectionsCheckingInterval: 20 }
   const secure = createSecureServer({ ...quick, ...readTlsFiles(makeCertificate(temporaryFolder())) }, echo)
   const front = secureFront({ plain: createServer(quick, echo), secure: secure as unknown as Server })
@@ -131,7 +131,7 @@ test("a later request's head has a limit too, behind a front as before", { skip 
   await front.close(0)
 })
 
-test("of too many that say nothing the oldest goes, and who means it is served", async () => {
+test("of too many silent connections the oldest is closed, and real requests are served", async () => {
   const server = createServer(echo)
   limitFirstRequests({ accepting: server, answering: [server] }, { headMs: 60_000, most: 3 })
   const port = await listening(server)
@@ -157,7 +157,7 @@ for (const [name, files] of [
   ["plain HTTP", undefined],
   ["TLS", skip ? undefined : makeCertificate(temporaryFolder())],
 ] as const) {
-  test(`whatever listens has these limits: ${name}`, { skip: name === "TLS" && skip }, async () => {
+  test(`every kind of server has these limits: ${name}`, { skip: name === "TLS" && skip }, async () => {
     const app = () => new Response("served")
     const { port = 0, close } = await listen(app, loopback, files && { files, log: silent })
     const first = noting(connect(port, "127.0.0.1"))

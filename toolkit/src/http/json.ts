@@ -8,7 +8,7 @@ export class RawJson {
   }
 }
 
-/** A RawJson, or null for null: what a nullable `json` column gives. */
+/** A RawJson, or null for null: the value of a nullable `json` column. */
 export const rawJson = (text: string | null): RawJson | null => (text === null ? null : new RawJson(text))
 
 /** `JSON.stringify`, with RawJson spliced in at any depth. Undefined fields are left out. */

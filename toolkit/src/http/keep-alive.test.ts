@@ -23,7 +23,7 @@ async function serving(listener: RequestListener) {
   return { port, accepted, [Symbol.asyncDispose]: close }
 }
 
-test("an idle connection is kept for longer than the client is told", async () => {
+test("an idle connection is kept longer than the announced time", async () => {
   await using it = await serving((_, response) => void response.end("answer"))
   const asked = request({ port: it.port, headers: { connection: "keep-alive" } }).end()
 
@@ -35,7 +35,7 @@ test("an idle connection is kept for longer than the client is told", async () =
   await until(() => it.accepted[0]?.timeout === 90_000, { what: "the server waits for the next request" })
 })
 
-test("a request that takes long is not limited by the time of an idle connection", async () => {
+test("the idle time limit does not apply to a slow request", async () => {
   let finish: () => void = () => undefined
   await using it = await serving((asked, response) => {
     if (asked.url === "/first") response.end("first")

@@ -40,7 +40,7 @@ test("a port with a certificate speaks HTTPS, and plain HTTP to this machine", {
   await assert.rejects(fetch(`http://127.0.0.1:${listening.port}/`))
 })
 
-test("a certificate without its key, or the other way round, is refused", () => {
+test("a certificate without its key, and a key without its certificate, are refused", () => {
   assert.equal(tlsFilesOf(undefined, undefined), undefined)
   assert.throws(() => tlsFilesOf("/a.crt", undefined), UnusableCertificate)
   assert.throws(() => tlsFilesOf(undefined, "/a.key"), UnusableCertificate)

@@ -27,7 +27,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return text
 }
 
-test("an app answers on a port that was chosen for it, and no more after close", async () => {
+test("an app answers on a chosen port, and not after close", async () => {
   const listening = await listen(app().fetch, loopback)
   const { port } = listening
 
@@ -38,7 +38,7 @@ test("an app answers on a port that was chosen for it, and no more after close",
   await assert.rejects(get({ port }), { code: "ECONNREFUSED" })
 })
 
-test("a port that is taken is told with what to do", async () => {
+test("a port in use is an error that says what to do", async () => {
   const first = await listen(app().fetch, loopback)
 
   const second = listen(app().fetch, { host: "127.0.0.1", port: first.port ?? 0 })
@@ -50,7 +50,7 @@ test("a port that is taken is told with what to do", async () => {
   await first.close(0)
 })
 
-test("after it listens, an error of the server is nobody's secret", async () => {
+test("an error of the server after it listens is not swallowed", async () => {
   const { server, close } = await listen(app().fetch, loopback)
   assert.ok(server)
 
@@ -106,7 +106,7 @@ test("a socket is open to other users, and the file of a killed process is repla
   await listening.close(0)
 })
 
-test("the socket of a living process is left to it, and so is a file that is none", async () => {
+test("the socket of a running process is not replaced, and neither is a regular file", async () => {
   const folder = temporaryFolder()
   const socketPath = join(folder, "unit.sock")
   const first = await listen(app().fetch, { socketPath })
@@ -119,7 +119,7 @@ test("the socket of a living process is left to it, and so is a file that is non
   await first.close(0)
 })
 
-test("close waits for an open stream, although its connection could serve more", async () => {
+test("close waits for an open stream and then closes its kept-alive connection", async () => {
   const pieces = new TransformStream<Uint8Array, Uint8Array>()
   const writer = pieces.writable.getWriter()
   const listening = await listen(app().get("/stream", () => new Response(pieces.readable)).fetch, loopback)
@@ -136,7 +136,7 @@ test("close waits for an open stream, although its connection could serve more",
   agent.destroy()
 })
 
-test("close cuts what has not ended after the grace", async () => {
+test("close cuts requests that have not ended after the grace period", async () => {
   const endless = () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array([46])) }))
   const listening = await listen(app().get("/stream", endless).fetch, loopback)
   const response = await get({ port: listening.port }, "/stream")
@@ -155,7 +155,7 @@ async function answerTo(port: number | undefined, bytes: string): Promise<string
   return text
 }
 
-test("what is no HTTP, or is too long, is refused in words", async () => {
+test("malformed and oversized requests get an error reply", async () => {
   const listening = await listen(app().fetch, loopback)
   const long = "x".repeat(20_000)
 

@@ -1,4 +1,4 @@
-/** Puts an app on a TCP address or a Unix socket, and takes it off again without cutting what is under way. */
+/** Serves an app on a TCP address or a Unix socket, and stops it without cutting requests under way. */
 import { once } from "node:events"
 import { chmod, lstat, rm } from "node:fs/promises"
 import { maxHeaderSize, type Server } from "node:http"
@@ -18,13 +18,13 @@ export type ListenAddress =
   | { readonly host: string; readonly port: number }
   /** A path below 100 bytes: the kernel's limit is 108. */
   | { readonly socketPath: string }
-  /** A socket that another process has bound and given to this one (`bound-socket.ts`). */
+  /** A socket that another process has bound and passed to this one (`bound-socket.ts`). */
   | { readonly descriptor: number }
 
 export interface Listening {
-  /** Undefined where HTTPS is spoken. */
+  /** Undefined with HTTPS. */
   readonly server?: Server
-  /** The port that was given or chosen; undefined on a Unix socket. */
+  /** The given or chosen port; undefined on a Unix socket. */
   readonly port: number | undefined
   /** Stops accepting and waits until open requests have ended, at most `graceMs`; then cuts them. */
   close(graceMs: number): Promise<void>
@@ -36,7 +36,7 @@ export class AddressInUse extends KnownError {
 
 /**
  * @param fetch  an app's `fetch`, such as that of a Hono app
- * @param tls    speaks HTTPS, with these files as they are at the moment; from this machine plain HTTP is answered too
+ * @param tls    speaks HTTPS, with the present content of these files; plain HTTP is answered only to this machine
  * @throws AddressInUse         when another process listens there
  * @throws UnusableCertificate  the files cannot be used
  */
@@ -62,7 +62,7 @@ function configure(server: Server): void {
   // Streams stay open for hours and clients reuse connections: only idle sockets may time out.
   server.requestTimeout = 0
   keepIdleConnections(server)
-  // Node's own limit of a head.
+  // Node's own limit for a head.
   server.on("clientError", refuseUnreadable(maxHeaderSize / 1024))
 }
 
@@ -94,22 +94,22 @@ async function listenSecurely(input: {
 }
 
 /**
- * Binds a server of any kind. A socket file that a killed process left behind is replaced.
+ * Binds a server of any kind. Replaces the socket file of a killed process.
  * @throws AddressInUse  when another process listens there
  */
 export async function bind(server: NetServer, address: ListenAddress): Promise<void> {
   if ("socketPath" in address) {
     await removeDeadSocket(address.socketPath)
     await tryBind(server, address)
-    // Who may connect is decided by the folder and by the credential that each request carries.
+    // The folder and the credential of each request decide which process may connect.
     await chmod(address.socketPath, 0o666)
   } else {
     await tryBind(server, address)
   }
 }
 
-// Most connections that wait until the process accepts them. A burst may come while it gets no processor, and on a Unix socket
-// whoever comes when the queue is full is refused at once. The kernel's own limit (somaxconn) is as much on most machines.
+// Most connections that wait to be accepted. A burst may come while the process gets no processor time, and on a Unix socket a
+// connection is refused at once when the queue is full. The kernel's own limit (somaxconn) is the same on most machines.
 export const waitingConnections = 4096
 
 async function tryBind(server: NetServer, address: ListenAddress): Promise<void> {
@@ -117,7 +117,7 @@ async function tryBind(server: NetServer, address: ListenAddress): Promise<void>
   try {
     const listening = once(server, "listening")
     if ("socketPath" in address) server.listen({ path: address.socketPath, backlog })
-    // Of a descriptor Node takes it as an argument of its own only.
+    // Node accepts the backlog for a descriptor only as a separate argument.
     else if ("descriptor" in address) server.listen({ fd: address.descriptor }, backlog)
     else server.listen({ port: address.port, host: address.host, backlog })
     await listening
@@ -129,7 +129,7 @@ async function tryBind(server: NetServer, address: ListenAddress): Promise<void>
   }
 }
 
-/** A socket file outlives the process that was killed; only when nobody answers there is it dead. */
+/** A socket file outlives a killed process; it is dead only when nobody answers there. */
 async function removeDeadSocket(path: string): Promise<void> {
   const found = await lstat(path).catch(ifCode(missing))
   if (!found?.isSocket()) return

@@ -1,4 +1,4 @@
-/** What a request gets that no route takes: 405 when another method would be right there, else 404. */
+/** Answers requests without a route: 405 when another method has a route there, else 404. */
 import type { Context, Hono, NotFoundHandler } from "hono"
 
 /** Turns a router's pattern (`/v2/deployments/:deployment_id`) into a test for paths. */

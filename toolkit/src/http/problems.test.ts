@@ -23,7 +23,7 @@ test("null is a wrong value and not a missing one", () => {
   assert.deepEqual(problems(z.object({ text: z.string() }), { text: null }), ["body.text value_error"])
 })
 
-test("what is wrong in a list that came as one text is a wrong value", () => {
+test("an invalid item in a comma-separated list is a wrong value", () => {
   const list = z
     .string()
     .transform((text) => text.split(","))
@@ -35,7 +35,7 @@ test("what is wrong in a list that came as one text is a wrong value", () => {
   ])
 })
 
-test("our own rule about an absent field keeps its words", () => {
+test("a custom rule about an absent field keeps its message", () => {
   const needsOne = z.object({ a: z.string().optional(), b: z.string().optional() }).refine(({ a, b }) => a ?? b, {
     path: ["a"],
     error: "give a or b",
@@ -48,6 +48,6 @@ test("our own rule about an absent field keeps its words", () => {
   ])
 })
 
-test("a body that is not there at all is missing itself", () => {
+test("an absent body is reported as missing", () => {
   assert.deepEqual(problems(z.object({}), undefined), ["body missing"])
 })

@@ -1,4 +1,4 @@
-/** What zod found wrong, in the words a client of LangGraph's servers knows. */
+/** Translates zod's issues into the messages of LangGraph's servers, which clients expect. */
 import type { z } from "zod"
 import type { Problem } from "../errors/errors.js"
 
@@ -6,14 +6,14 @@ type Issue = z.core.$ZodIssue
 type Path = readonly (string | number)[]
 
 /**
- * @param value  what was checked; zod's issues do not hold it
+ * @param value  the checked value; zod's issues do not contain it
  * @param at     where that value came from, such as `["body"]`
  */
 export function problemsOf(issues: readonly Issue[], value: unknown, at: Path): Problem[] {
   return issues.flatMap((issue) => {
     const inside = issue.path.map((part) => (typeof part === "number" ? part : String(part)))
     const path = [...at, ...inside]
-    // A rule of our own (`custom`) says more than that the field it points to is absent.
+    // A rule of our own (`custom`) says more than that its field is missing.
     if (issue.code !== "custom" && valueAt(value, inside) === undefined) {
       return [{ path, message: "this field is required", type: "missing" }]
     }
@@ -22,7 +22,7 @@ export function problemsOf(issues: readonly Issue[], value: unknown, at: Path): 
   })
 }
 
-/** Of several forms the value may have, the one it nearly has tells its problems; else all tell what they expect. */
+/** Of several allowed forms, only the problems of the nearest one are reported; else what all of them expect. */
 function problemsOfUnion(issue: Extract<Issue, { code: "invalid_union" }>, value: unknown, path: Path): Problem[] {
   const nearest = issue.errors.find((branch) => branch.length > 0 && branch.every((inner) => inner.path.length > 0))
   if (nearest) return problemsOf(nearest, value, path)
@@ -33,7 +33,7 @@ function problemsOfUnion(issue: Extract<Issue, { code: "invalid_union" }>, value
 function valueAt(value: unknown, path: Path): unknown {
   let current = value
   for (const key of path) {
-    // A query's list is one text, and none of its parts is absent.
+    // A list in a query is one text, and none of its parts is missing.
     if (typeof current === "string") return current
     if (current === null || typeof current !== "object") return undefined
     current = (current as Readonly<Record<string | number, unknown>>)[key]

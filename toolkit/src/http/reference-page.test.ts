@@ -31,7 +31,7 @@ const document = {
   },
 }
 
-test("the page says of each route what it takes and what it answers", () => {
+test("the page shows the parameters and replies of each route", () => {
   const page = referencePage(document)
 
   for (const part of [
@@ -46,7 +46,7 @@ test("the page says of each route what it takes and what it answers", () => {
   }
 })
 
-test("nothing of the document becomes markup, and nothing is asked of another server", () => {
+test("the document's texts are escaped, and the page makes no external requests", () => {
   const page = referencePage(document)
 
   assert.ok(page.includes("<h1>Notes &lt;API&gt;</h1>"))

@@ -1,4 +1,4 @@
-/** The API's reference as one page without scripts: what `/openapi.json` says, for people. Pure. */
+/** The API's reference as one page without scripts: the content of `/openapi.json` for people. Pure. */
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -42,7 +42,7 @@ function operationsOf(document: Document): Entry[] {
   })
 }
 
-/** A page that asks nobody for anything: style is in it, and nothing is executed. */
+/** A page without external requests: it contains its style, and executes nothing. */
 export function referencePage(document: Document): string {
   const groups = new Map<string, Entry[]>()
   for (const entry of operationsOf(document)) {
@@ -96,7 +96,7 @@ function resolved(document: Document, schema: Schema | undefined): Schema {
   return name === undefined ? (schema ?? {}) : ((document.components?.schemas?.[name] ?? {}) as Schema)
 }
 
-/** What a value may be, in a few words: its type, its choices, or the forms that it may have. */
+/** A short description of a value: its type, its choices, or its possible forms. */
 function typeOf(document: Document, schema: Schema | undefined): string {
   const { type, enum: choices, anyOf, oneOf, items } = resolved(document, schema)
   if (Array.isArray(choices)) return choices.map((choice) => JSON.stringify(choice)).join(" or ")

@@ -1,13 +1,13 @@
-/** What is no HTTP never gets to an app; it is told in the same form as any other refusal. */
+/** Replies 400 to malformed HTTP, in the same form as any other refusal; an app never sees it. */
 import { randomUUID } from "node:crypto"
 import type { Duplex } from "node:stream"
 
 const refusals: Readonly<Record<string, readonly [string, (headerKb: number) => string]>> = {
   HPE_HEADER_OVERFLOW: [
     "431 Request Header Fields Too Large",
-    (headerKb) => `the address and headers of a request may be ${headerKb} KB long`,
+    (headerKb) => `the address and headers of a request are limited to ${headerKb} KB`,
   ],
-  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", () => "the request did not come to its end"],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", () => "the request did not arrive in time"],
 }
 
 /**

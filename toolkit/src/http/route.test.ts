@@ -46,7 +46,7 @@ async function problemsOf(response: Response): Promise<string[]> {
   return detail.map(({ loc, msg, type }) => `${loc.join(".")} ${type}: ${msg}`)
 }
 
-test("a handler gets parsed parameters and the body as it came", async () => {
+test("a handler gets parsed parameters and the unchanged body text", async () => {
   const response = await post('{"title": "t"}', { query: "?limit=3&tag=x&tag=y" })
 
   assert.equal(response.status, 200)
@@ -59,7 +59,7 @@ test("a handler gets parsed parameters and the body as it came", async () => {
   })
 })
 
-test("a body is JSON whatever its type says, and none is an empty object", async () => {
+test("a body is parsed as JSON whatever its content type, and an empty one is an empty object", async () => {
   for (const [body, headers] of [
     ['{"title":"t"}', { "content-type": "text/plain" }],
     ['{"title":"t"}', {}],
@@ -71,7 +71,7 @@ test("a body is JSON whatever its type says, and none is an empty object", async
   }
 })
 
-test("all problems of path, query and body are told at once", async () => {
+test("all problems of path, query and body are reported together", async () => {
   const response = await notesApi().request("/notes/17?limit=many", {
     method: "POST",
     body: '{"kind":"c","parts":[{}]}',
@@ -85,14 +85,14 @@ test("all problems of path, query and body are told at once", async () => {
   )
 })
 
-test("a body that is no JSON is told beside the other problems", async () => {
+test("invalid JSON in a body is reported with the other problems", async () => {
   const problems = await problemsOf(await post("{oops", { query: "?limit=many" }))
 
   assert.equal(problems.length, 2)
   assert.match(problems[1] ?? "", /^body json_invalid: the body is not valid JSON/)
 })
 
-test("a value of none of the allowed forms is told what each expects", async () => {
+test("a value that matches no allowed form causes an error that lists what each form expects", async () => {
   assert.deepEqual(await problemsOf(await post('{"stream_mode": 7}')), [
     "body.stream_mode value_error: Invalid input: expected string, received number, or Invalid input: expected array, received number",
   ])
@@ -101,7 +101,7 @@ test("a value of none of the allowed forms is told what each expects", async () 
   ])
 })
 
-test("an agent server tells problems as one text", async () => {
+test("an agent server reports problems as one text", async () => {
   const response = await notesApi("text").request(`/notes/${id}`, { method: "POST", body: '{"title": 7}' })
 
   const { detail, code } = (await response.json()) as { detail: string; code: string }
@@ -125,7 +125,7 @@ test("the document lists the route with its parameters and bodies", () => {
   assert.deepEqual(Object.keys(operation?.responses ?? {}), ["200"])
 })
 
-test("a body that is nested too deeply or is not UTF-8 is refused in words", async () => {
+test("a body that is nested too deeply or is not UTF-8 is refused with a message", async () => {
   const nested = (levels: number) => `{"title": "t", "extra": ${"[".repeat(levels)}${"]".repeat(levels)}}`
 
   const deep = [await post(nested(5000)), await post("[".repeat(1_000_000)), await post(nested(500))]

@@ -1,7 +1,7 @@
 /**
- * One definition makes a route, its validation, its types and its place in the OpenAPI document. It differs from
- * `app.openapi()` in reading bodies the way LangGraph's servers do: any non-empty body is JSON whatever its content
- * type says, and an empty one is `{}` (agent-server-api §1.2; both official CLIs POST without a body).
+ * One definition creates a route, its validation, its types and its entry in the OpenAPI document. It differs from
+ * `app.openapi()` in parsing bodies as LangGraph's servers do: any non-empty body is JSON whatever its content type, and an
+ * empty one is `{}` (agent-server-api §1.2; both official CLIs POST without a body).
  */
 import { OpenAPIHono, type RouteConfig } from "@hono/zod-openapi"
 import type { Context } from "hono"
@@ -24,7 +24,7 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends Shape> {
   readonly params?: P
   readonly query?: Q
   readonly body?: B
-  /** Replies by status: a schema, or only words where there is no JSON body. */
+  /** Replies by status: a schema, or only a description where there is no JSON body. */
   readonly responses: Readonly<Record<number, { description: string; schema?: z.ZodType; contentType?: string }>>
 }
 
@@ -33,13 +33,13 @@ export interface RouteInput<P extends Shape, Q extends Shape, B extends Shape> {
   readonly params: Parsed<P>
   readonly query: Parsed<Q>
   readonly body: Parsed<B>
-  /** The body's bytes as they came, when the route has a body. */
+  /** The raw text of the body, when the route has a body. */
   readonly bodyText: string
 }
 
 /**
- * Makes an app whose document lists every route that was added with `addRoute`.
- * @param getPath  what of a request's address the routes see, instead of its path as it is
+ * Creates an app whose document lists every route that was added with `addRoute`.
+ * @param getPath  the path that the routes see, if it is not the request's own
  */
 export const createApi = (getPath?: (request: Request) => string): Api =>
   new OpenAPIHono(getPath === undefined ? {} : { getPath: getPath as never })

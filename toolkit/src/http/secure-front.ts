@@ -1,6 +1,6 @@
 /**
- * One port that speaks HTTPS to the world, and also plain HTTP to this machine: what runs beside us (the command line, a
- * health check) knows an address that no certificate names.
+ * One port that speaks HTTPS to everybody, and also plain HTTP to this machine: local programs (the command line, a health
+ * check) use an address that no certificate names.
  */
 import type { Server } from "node:http"
 import { createServer, type Server as NetServer, type Socket } from "node:net"
@@ -12,25 +12,25 @@ export interface SecureFront {
   close(graceMs: number): Promise<void>
 }
 
-// The first byte of a TLS handshake; no method of HTTP begins with it.
+// The first byte of a TLS handshake; no HTTP method starts with it.
 const handshake = 0x16
 
 /**
  * @param servers  neither listens by itself
- * @param limits   for connections over which no request has come yet
+ * @param limits   for connections without a first request
  */
 export function secureFront(
   { plain, secure }: { plain: Server; secure: Server },
   limits?: FirstRequestLimits,
 ): SecureFront {
   const sockets = new Set<Socket>()
-  // A server begins to look at the time of heads and of idle connections when it listens, which these never do.
+  // A server starts to check the times of heads and of idle connections when it listens, which these never do.
   for (const it of [plain, secure]) it.emit("listening")
-  // As an HTTP server has it: an event of a stream does not wait for the next one.
+  // As in an HTTP server: an event of a stream is not delayed until the next one.
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket)
     socket.once("close", () => sockets.delete(socket))
-    // A caller that goes away before it said anything.
+    // A caller that leaves before it has sent anything.
     socket.once("error", () => socket.destroy())
     socket.once("data", (first: Buffer) => {
       socket.pause()
@@ -50,12 +50,12 @@ export function secureFront(
     await closed
     clearInterval(sweep)
     clearTimeout(cut)
-    // They hold no connection any more, and end their looks.
+    // They have no connections any more; this stops their checks.
     for (const it of [plain, secure]) it.close()
   }
   return { server, close }
 }
 
-// Whoever calls a machine's own address from that machine has it as the sender's too.
+// A process that calls its own machine's address has that address as its source, too.
 const isFromHere = ({ remoteAddress = "", localAddress }: Socket): boolean =>
   remoteAddress === localAddress || /^(?:::ffff:)?127\./.test(remoteAddress) || remoteAddress === "::1"

@@ -6,7 +6,7 @@ import { KnownError } from "../errors/errors.js"
 import type { Log } from "../log/log.js"
 
 export interface TlsFiles {
-  /** PEM: the server's own certificate first, those that vouch for it after it. */
+  /** PEM: the server's own certificate first, then its issuers. */
   readonly certFile: string
   /** PEM, without a passphrase. */
   readonly keyFile: string
@@ -16,7 +16,7 @@ export class UnusableCertificate extends KnownError {
   readonly code = "unusable_certificate"
 }
 
-/** @throws UnusableCertificate  a file cannot be read, or the two do not belong together */
+/** @throws UnusableCertificate  a file cannot be read, or the two do not match */
 export function readTlsFiles({ certFile, keyFile }: TlsFiles): { cert: Buffer; key: Buffer } {
   try {
     const pair = { cert: readFileSync(certFile), key: readFileSync(keyFile) }
@@ -35,16 +35,16 @@ export function readTlsFiles({ certFile, keyFile }: TlsFiles): { cert: Buffer; k
 export function tlsFilesOf(certFile: string | undefined, keyFile: string | undefined): TlsFiles | undefined {
   if (certFile === undefined && keyFile === undefined) return undefined
   if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile }
-  throw new UnusableCertificate("SUPERSTEP_TLS_CERT and SUPERSTEP_TLS_KEY belong together: set both or neither")
+  throw new UnusableCertificate("set both SUPERSTEP_TLS_CERT and SUPERSTEP_TLS_KEY, or neither")
 }
 
-// Looking at a path finds a file that took its place and a link that was turned, which watching a file does not.
+// Polling a path notices a replaced file and a changed link; watching the file does not.
 const lookMs = 5000
 
 /**
- * Uses new files from the next connection on; those that are open keep what they have. Files that cannot be used, such as
- * when only one of the two is new yet, are told in the log, and the former pair stays.
- * @returns ends it
+ * Uses new files from the next connection on; open connections keep theirs. Unusable files, for example while only one of the
+ * two is new, are logged, and the former pair stays in use.
+ * @returns  a function that stops it
  */
 export function followTlsFiles(server: Server, files: TlsFiles, log: Log, everyMs = lookMs): () => void {
   const renew = () => {
@@ -52,7 +52,7 @@ export function followTlsFiles(server: Server, files: TlsFiles, log: Log, everyM
       server.setSecureContext(readTlsFiles(files))
       log.info({ file: files.certFile }, "certificate renewed")
     } catch (err) {
-      log.error({ err }, "the new certificate is not used")
+      log.error({ err }, "the new certificate cannot be used; the former one stays in use")
     }
   }
   // Both may be in one file.

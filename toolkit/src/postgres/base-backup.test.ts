@@ -11,7 +11,7 @@ import { startPostgres } from "./start-postgres.js"
 
 const log = createLog({ process: "test", level: "silent" })
 
-test("a copy that was made under load has every row that was committed before, and starts", async () => {
+test("a copy made under load contains every row committed before, and starts", async () => {
   const [folder, to, placed] = ["postgres", "copy", "placed"].map((name) => join(temporaryFolder(), name))
   if (!folder || !to || !placed) throw new Error("three folders")
   const original = await startPostgres({ folder: await preparedCluster(folder), log, stopWithParent: true })

@@ -1,9 +1,9 @@
 /**
- * A copy of a running cluster, made while it works: Postgres' low-level base backup (its manual, "Continuous archiving").
- * The copy starts as a cluster does after a power failure, and has everything that was committed when it was finished.
+ * Copies a cluster while it runs, with Postgres' low-level base backup (its manual, "Continuous archiving"). The copy starts
+ * like a cluster after a power failure, and contains everything that was committed when the backup ended.
  *
- * Files change while they are copied; the write-ahead log that is copied last mends that. A replication slot of the
- * session keeps Postgres from recycling that log meanwhile; slot and backup end with the session, a killed one too.
+ * Files change while they are copied; the write-ahead log, which is copied last, repairs that at the start of the copy. A
+ * temporary replication slot keeps Postgres from recycling that log; slot and backup end with the session, even if it is killed.
  */
 import { constants } from "node:fs"
 import { chmod, chown, copyFile, lstat, mkdir, readdir, rename, writeFile } from "node:fs/promises"
@@ -13,7 +13,7 @@ import { ifCode } from "../errors/if-code.js"
 import { makeClusterFolder } from "./folders.js"
 import { postgresUser } from "./postgres-user.js"
 
-// What a start makes anew; the manual's list for base backups.
+// Created again at each start; the list is that of the manual for base backups.
 const emptied = new Set([
   "pg_dynshmem",
   "pg_notify",
@@ -28,9 +28,9 @@ const leftOut = /^(postmaster\.(pid|opts)|pgsql_tmp.*|pg_internal\.init.*|backup
 const walSegment = /^([0-9A-F]{24}|[0-9A-F]{8}\.history)$/
 
 /**
- * @param folder        the cluster's folder, as `startPostgres` was given it
- * @param superuserUri  of the cluster, which runs
- * @param to            a folder that is not there yet; it gets `data` and `password`
+ * @param folder        the cluster's folder, as for `startPostgres`
+ * @param superuserUri  connects to the running cluster
+ * @param to            must not exist yet; gets `data` and `password`
  */
 export async function copyCluster({
   folder,
@@ -72,21 +72,21 @@ async function copyFolder(from: string, to: string, below: string): Promise<void
     const [source, target] = [join(from, entry.name), join(to, entry.name)]
     if (entry.isFile()) await copyIfThere(source, target)
     else if (!entry.isDirectory())
-      throw new Error(`${source} is neither file nor folder: a cluster of ours has no tablespaces`)
+      throw new Error(`${source} is neither a file nor a folder: clusters with tablespaces are not supported`)
     else if (below === "" && emptied.has(entry.name)) await mkdir(target, { mode: 0o700 })
     else await copyFolder(source, target, `${below}${entry.name}/`)
   }
 }
 
-/** A table that is dropped meanwhile takes its file along; the log that comes last drops it in the copy too. */
+/** The file of a table that is dropped meanwhile disappears; the write-ahead log drops the table in the copy too. */
 async function copyIfThere(from: string, to: string): Promise<void> {
   await copyFile(from, to, constants.COPYFILE_FICLONE).catch(ifCode(["ENOENT"]))
 }
 
 /**
- * Puts a copy in its place, for the next `startPostgres` on the folder.
- * @param from    what `copyCluster` made; it is moved
- * @param folder  where the cluster shall be; it has none
+ * Moves a copy into the folder of a cluster, for the next `startPostgres`.
+ * @param from    the result of `copyCluster`; it is moved
+ * @param folder  has no cluster yet
  */
 export async function placeCluster(from: string, folder: string): Promise<void> {
   const user = postgresUser()
@@ -97,7 +97,7 @@ export async function placeCluster(from: string, folder: string): Promise<void> 
   await move(join(from, "data"), join(cluster, "data"))
 }
 
-/** The cluster of a root process may lie on another disk (`folders.ts`). */
+/** The cluster of a root process may be on another disk (`folders.ts`). */
 async function move(from: string, to: string): Promise<void> {
   try {
     await rename(from, to)

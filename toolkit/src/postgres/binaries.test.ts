@@ -21,7 +21,7 @@ async function versionOf(bin: string): Promise<string> {
   return stdout
 }
 
-test("programs run where npm put them, once their links are back", async () => {
+test("programs run in place after their links are restored", async () => {
   const bare = await packageWithoutLinks()
 
   const bin = await postgresBinaries(temporaryFolder(), postgresUser(), { installed: bare })
@@ -44,7 +44,7 @@ test("as root, programs below a closed folder are copied, once", {
   assert.deepEqual(await readdir(folder), [`postgres-${closed.version}`])
 })
 
-test("programs that are kept run on when the package is gone, until another release's take their place", async () => {
+test("kept programs run after the package is removed, until those of another version replace them", async () => {
   const installed = await packageWithoutLinks()
   const folder = temporaryFolder()
   await mkdir(join(folder, "postgres-17.1.0"))

@@ -1,4 +1,4 @@
-/** The Postgres programs that npm carries, made runnable: found, their links put back, moved where they must be. */
+/** Finds the Postgres programs of the npm package, restores their links, and copies them if they cannot be used in place. */
 import { readFileSync } from "node:fs"
 import {
   chmod,
@@ -24,23 +24,23 @@ import { isReachable } from "./postgres-user.js"
 export class NoEmbeddedPostgres extends KnownError {
   readonly code = "no_embedded_postgres"
   constructor(reason: string, options?: ErrorOptions) {
-    super(`${reason}: set DATABASE_URI to a Postgres server that you run`, options)
+    super(`${reason}: set DATABASE_URI to a Postgres server of your own`, options)
   }
 }
 
-/** A link inside the package, paths counted from the package's folder. */
+/** A link in the package; paths are relative to the package's folder. */
 interface Link {
   readonly source: string
   readonly target: string
 }
 
 /**
- * @param folder  where they are put when the installed files cannot be used in place: a root process may have them
- *                below /root, where no other user may look, and a read-only installation may lack its links
- * @param user    who must be able to run the programs
- * @param isKept  whether they have to be there as long as the folder is: an upgrade takes the installation from below a
- *                Postgres that goes on, which loads files (such as plpgsql) whenever a session needs them
- * @returns       the folder that holds `initdb` and `postgres`
+ * @param folder  gets a copy when the installed files cannot be used in place: below /root other users cannot read them, and
+ *                a read-only installation may lack the links
+ * @param user    must be able to run the programs
+ * @param isKept  always make a copy that stays as long as the folder: a Postgres that keeps running during an upgrade loads
+ *                files (such as plpgsql) when a session needs them, and the upgrade may have removed the installed ones
+ * @returns       the folder that contains `initdb` and `postgres`
  * @throws NoEmbeddedPostgres  when npm has no binaries for this platform
  */
 export async function postgresBinaries(
@@ -56,11 +56,11 @@ export async function postgresBinaries(
 
 interface BinariesOptions {
   readonly isKept?: boolean
-  /** The package of npm; that of this machine unless told. */
+  /** The npm package; default that of this machine. */
   readonly installed?: { readonly root: string; readonly version: string }
 }
 
-/** Removes what other releases kept there. Only for who has just started the Postgres of this folder. */
+/** Removes the copies of other versions. Only for the process that has just started the Postgres of this folder. */
 export async function removeFormerBinaries(folder: string, { version } = installedPackage()): Promise<void> {
   const former = (await readdir(folder)).filter(
     (name) => /^postgres-\d/.test(name) && !name.startsWith(`postgres-${version}`),
@@ -76,17 +76,20 @@ export function installedPackage(): { root: string; version: string } {
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string }
     return { root, version }
   } catch (cause) {
-    throw new NoEmbeddedPostgres(`there is no Postgres for this machine: the package ${name} is not installed`, {
-      cause,
-    })
+    throw new NoEmbeddedPostgres(
+      `there is no embedded Postgres for this machine: the package ${name} is not installed`,
+      {
+        cause,
+      },
+    )
   }
 }
 
 const readOnly = ["EROFS", "EACCES", "EPERM"]
 
 /**
- * An npm package cannot carry symbolic links. This one lists them and makes them in an install script, which npm 12
- * and `--ignore-scripts` do not run; without them the programs do not find their libraries.
+ * An npm package cannot contain symbolic links. This one lists them and creates them in an install script, which npm 12
+ * and `--ignore-scripts` do not run; without the links the programs do not find their libraries.
  */
 async function putBackLinks(root: string): Promise<void> {
   const links = JSON.parse(await readFile(join(root, "native", "pg-symlinks.json"), "utf8")) as Link[]
@@ -97,7 +100,7 @@ async function putBackLinks(root: string): Promise<void> {
   }
 }
 
-/** Another process may do the same at once: each makes its own copy, the first to give it the name wins. */
+/** Another process may do the same at the same time: each makes its own copy, and the first rename wins. */
 async function copyPackage(root: string, target: string): Promise<string> {
   if (await lstat(target).catch(ifCode(missing))) return target
   await mkdir(dirname(target), { recursive: true })
@@ -110,13 +113,13 @@ async function copyPackage(root: string, target: string): Promise<string> {
   return target
 }
 
-/** Links take no room and no time; a copy where the system refuses them: another disk, or files of another user. */
+/** Hard links need no space and no time; files are copied where links are refused: on another disk, or of another user. */
 async function linkTree(from: string, to: string): Promise<void> {
   for (const entry of await readdir(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)]
     if (entry.isDirectory()) {
       await mkdir(target)
-      // Whatever the umask: another user runs what is in it.
+      // Independent of the umask, since another user runs the programs.
       await chmod(target, 0o755)
       await linkTree(source, target)
     } else if (entry.isSymbolicLink()) await symlink(await readlink(source), target)

@@ -1,6 +1,6 @@
 /**
- * Where a cluster lives. Everything of it is below one folder: `data` (the cluster), `run` (its socket), `password`
- * and `postgres.log`.
+ * The folders of a cluster. All its files are below one folder: `data` (the cluster), `run` (its socket), `password` and
+ * `postgres.log`.
  */
 
 import { createHash } from "node:crypto"
@@ -15,18 +15,18 @@ export class UnsafeFolder extends KnownError {
   readonly code = "unsafe_folder"
 }
 
-/** The kernel keeps 108 bytes for a socket's path (104 on macOS), its end included. */
+/** The kernel allows 108 bytes for a socket's path (104 on macOS), including its terminating zero. */
 const socketPathBytes = 100
 const socketName = ".s.PGSQL.5432"
 
-/** Where the clusters of a root process go whose own folder is closed to every other user, as all below /root is. */
+/** Contains the clusters of a root process whose own folder other users cannot enter, such as one below /root. */
 const openFolder = "/var/lib/superstep"
 
 /**
- * Makes the folder of a cluster. When Postgres' user cannot reach it, the real folder is made elsewhere and this one
+ * Creates the folder of a cluster. If Postgres' user cannot enter it, the real folder is created elsewhere and this one
  * becomes a link to it.
  * @returns  the real path
- * @throws UnsafeFolder  when it cannot be reached and holds something already
+ * @throws UnsafeFolder  Postgres' user cannot enter the folder, and it is not empty
  */
 export async function makeClusterFolder(folder: string, user: OsUser | undefined): Promise<string> {
   for (;;) {
@@ -46,24 +46,31 @@ async function linkElsewhere(folder: string): Promise<void> {
     await symlink(elsewhere, folder)
   } catch (cause) {
     await rmdir(elsewhere)
-    // Another start does the same at this moment: look again.
+    // Another start does the same at this moment: check again.
     if (["ENOENT", "ENOTDIR", "EEXIST"].includes((cause as NodeJS.ErrnoException).code ?? "")) return
-    throw new UnsafeFolder(`root's Postgres runs as nobody, who cannot reach ${folder}: choose another data folder`, {
-      cause,
-    })
+    throw new UnsafeFolder(
+      `Postgres of a root process runs as the user nobody, who cannot enter ${folder}: choose another data folder`,
+      {
+        cause,
+      },
+    )
   }
 }
 
 /**
- * Makes the folder of the cluster's socket: `run` beside the data, or a short one below the system's folder for
- * temporary files when the path would be too long for a socket.
- * @throws UnsafeFolder  when somebody else has made the latter before us
+ * Creates the folder of the cluster's socket: `run` beside the data, or a short one below the system's temporary folder if
+ * the path would be too long for a socket.
+ * @throws UnsafeFolder  somebody else created the latter before
  */
-export async function makeSocketFolder(folder: string, user: OsUser | undefined): Promise<string> {
+export const makeSocketFolder = async (folder: string, user: OsUser | undefined): Promise<string> =>
+  makeOwned(await socketFolderOf(folder), user)
+
+/** Where the socket of a cluster is. */
+export async function socketFolderOf(folder: string): Promise<string> {
   const near = join(folder, "run")
-  if (Buffer.byteLength(join(near, socketName)) < socketPathBytes) return makeOwned(near, user)
+  if (Buffer.byteLength(join(near, socketName)) < socketPathBytes) return near
   const hash = createHash("sha256").update(folder).digest("hex").slice(0, 16)
-  return makeOwned(join(await realpath(tmpdir()), `superstep-${hash}`), user)
+  return join(await realpath(tmpdir()), `superstep-${hash}`)
 }
 
 async function makeOwned(folder: string, user: OsUser | undefined): Promise<string> {
@@ -77,7 +84,7 @@ async function makeOwned(folder: string, user: OsUser | undefined): Promise<stri
   }
   const found = await lstat(folder)
   if (!found.isDirectory() || found.uid !== owner.uid || (found.mode & 0o022) !== 0) {
-    throw new UnsafeFolder(`${folder} belongs to somebody else: remove it, or choose another data folder`)
+    throw new UnsafeFolder(`${folder} belongs to another user: remove it, or choose another data folder`)
   }
   return folder
 }

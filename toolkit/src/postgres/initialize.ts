@@ -1,4 +1,4 @@
-/** Makes a cluster where there is none. A kill at any moment leaves either none or a whole one. */
+/** Creates a cluster if there is none. A kill at any moment leaves no cluster or a complete one. */
 import { randomBytes } from "node:crypto"
 import { chown, link, lstat, mkdtemp, open, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -12,17 +12,17 @@ export class PasswordLost extends KnownError {
   readonly code = "postgres_password_lost"
 }
 
-// A role other than the superuser's reaches only the database of its own name (`db/provision.ts` makes such pairs), so
-// an agent cannot look into another one's, whatever is granted there.
+// A role other than the superuser may connect only to the database of its own name (`db/provision.ts` creates such pairs), so
+// an agent cannot access another agent's database, whatever is granted there.
 const whoMayConnect = `# type database user method
 local all postgres scram-sha-256
 local sameuser all scram-sha-256
 `
 
 /**
- * @param folder  the cluster's folder; its `data` is made if it is missing
- * @returns       the superuser's password, which `password` in the folder keeps for the next start
- * @throws PasswordLost  when there is a cluster, but its password is gone
+ * @param folder  the cluster's folder; its `data` is created if it is missing
+ * @returns       the superuser's password; the file `password` in the folder stores it for the next start
+ * @throws PasswordLost  there is a cluster, but the file with its password is missing
  */
 export async function ensureCluster(folder: string, bin: string, user: OsUser | undefined): Promise<string> {
   const data = join(folder, "data")
@@ -32,11 +32,12 @@ export async function ensureCluster(folder: string, bin: string, user: OsUser | 
   return password
 }
 
-/** Two processes may start at once: each writes a draft, the first to give it the name decides for both. */
+/** Two processes may start at the same time: each writes a draft, and the first rename decides for both. */
 async function ensurePassword(file: string, clusterExists: boolean): Promise<string> {
   const draft = `${file}.${randomBytes(6).toString("hex")}`
   if (!(await lstat(file).catch(ifCode(missing)))) {
-    if (clusterExists) throw new PasswordLost(`${file} is missing: put it back, or remove the folder to begin anew`)
+    if (clusterExists)
+      throw new PasswordLost(`${file} is missing: restore it, or remove the folder to start with an empty cluster`)
     await writeFile(draft, randomBytes(24).toString("base64url"), { mode: 0o600, flush: true })
     await link(draft, file).catch(ifCode(alreadyThere))
     await rm(draft)
@@ -52,7 +53,7 @@ async function initialize(folder: string, bin: string, user: OsUser | undefined,
     if (user) for (const path of [draft, passwordFile]) await chown(path, user.uid, user.gid)
     await initdb({ data: draft, bin, user, passwordFile })
     await writeFile(join(draft, "pg_hba.conf"), whoMayConnect)
-    // It fails when another process was quicker; then its cluster is the one.
+    // It fails when another process was faster; then that one's cluster is used.
     await rename(draft, join(folder, "data")).catch(ifCode(alreadyThere))
     await using directory = await open(folder)
     await directory.sync()
@@ -80,12 +81,12 @@ async function initdb({
     "--auth=scram-sha-256",
     `--pwfile=${passwordFile}`,
     "--encoding=UTF8",
-    // Texts compare byte by byte and letters of every language have their upper case, on every system alike.
+    // Texts are compared byte by byte, and upper case works for all languages, identically on every system.
     "--locale=C",
     "--locale-provider=builtin",
     "--builtin-locale=C.UTF-8",
-    // Without `--no-sync`: Postgres later syncs only what it changes, so after a power failure the first commits would be
-    // there and the files below them not. It costs a tenth of a second.
+    // Without `--no-sync`: Postgres later syncs only the files that it changes, so after a power failure the first commits
+    // could exist without the files that they depend on. The sync takes a tenth of a second.
   ] as const
   try {
     await runCommand({
@@ -96,12 +97,12 @@ async function initdb({
       timeoutMs: 120_000,
     })
   } catch (cause) {
-    // The file is there, yet the system does not find it: what it misses is the loader that the file names.
+    // The file exists, and yet the error is ENOENT: the system lacks the loader that the file names.
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") {
-      throw new NoEmbeddedPostgres("the Postgres that npm carries needs glibc, which this system lacks", { cause })
+      throw new NoEmbeddedPostgres("the embedded Postgres requires glibc, which this system does not have", { cause })
     }
     const reason = cause instanceof CommandFailed ? cause.lastLines : String(cause)
-    throw new NoEmbeddedPostgres(`the embedded Postgres cannot be set up (${reason})`, { cause })
+    throw new NoEmbeddedPostgres(`the embedded Postgres cannot be initialized (${reason})`, { cause })
   }
 }
 

@@ -1,16 +1,16 @@
-/** Postgres refuses to run as root, so a root process runs it as `nobody`, who exists everywhere and owns nothing. */
+/** Postgres refuses to run as root, so a root process runs it as `nobody`, a user that exists everywhere and owns nothing. */
 import { stat } from "node:fs/promises"
 import { dirname } from "node:path"
 import type { OsUser } from "../exec/spawn-detached.js"
 
 const nobody: OsUser = { uid: 65_534, gid: 65_534 }
 
-/** @returns  the user Postgres must run as, or undefined when that is our own */
+/** @returns  the user that Postgres must run as; undefined for our own */
 export const postgresUser = (): OsUser | undefined => (process.getuid?.() === 0 ? nobody : undefined)
 
 /**
- * Tells whether a user may pass through every folder on the way to a path, itself included. Asked of the permission
- * bits, because Postgres checks its own binary with `access()`, which no capability can talk out of a refusal.
+ * Returns whether a user may enter every folder of a path, including the last one. It reads the permission bits, since
+ * Postgres checks its own binary with `access()`, which ignores capabilities.
  */
 export async function isReachable(path: string, user: OsUser | undefined): Promise<boolean> {
   if (!user) return true

@@ -1,4 +1,4 @@
-/** What a running Postgres says about itself in `postmaster.pid`, and whether it is still that process. */
+/** Reads `postmaster.pid`, by which a running Postgres identifies itself, and checks that its process still runs. */
 import { readFile, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -15,7 +15,7 @@ interface PidFile {
   readonly isReady: boolean
 }
 
-// pg_ctl looks every 100 ms; a start takes about that long, so look more often.
+// pg_ctl polls every 100 ms; a start takes about that long, so we poll more often.
 const pollMs = 10
 
 /**
@@ -30,8 +30,8 @@ function parsePidFile(text: string): PidFile | undefined {
 
 /**
  * @param data  the cluster's data folder
- * @returns     the Postgres that runs on it, starting and stopping ones too. A file that a killed one left behind
- *              does not count, even when another program has its pid by now
+ * @returns     the Postgres that runs on it, also while it starts or stops; undefined for the file of a killed one, even if
+ *              another program has its pid now
  */
 export async function findPostmaster(data: string): Promise<Postmaster | undefined> {
   const file = await readPidFile(data)
@@ -40,12 +40,12 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
   const command = await commandLine(file.pid)
   if (!command) return undefined
   if (`${command} `.includes(` ${data} `)) return { identity, socketFolder: file.socketFolder }
-  // Another program has the pid. Postgres itself would take it for a Postgres and refuse to start.
+  // Another program has the pid. Postgres itself would assume that it is a Postgres, and refuse to start.
   await rm(join(data, "postmaster.pid"), { force: true })
   return undefined
 }
 
-/** Waits until this Postgres takes connections. @returns it, or undefined when it ended before */
+/** Waits until this Postgres accepts connections. @returns  undefined when it exited before */
 export async function untilReady(data: string, identity: ProcessIdentity): Promise<Postmaster | undefined> {
   while (await isAlive(identity)) {
     const file = await readPidFile(data)

@@ -48,7 +48,7 @@ async function startInAnotherProcess(folder: string, stopWithParent: boolean) {
   return { identity, kill }
 }
 
-test("a first start makes a cluster, and after a stop a second finds what was written", async () => {
+test("a first start creates a cluster, and a second start finds its data", async () => {
   const folder = join(temporaryFolder(), "postgres")
   const first = await start(folder)
   await ask(first.superuserUri, sql`create table kept as select 7 as seven`)
@@ -63,7 +63,7 @@ test("a first start makes a cluster, and after a stop a second finds what was wr
   assert.notEqual(second.pid, first.pid)
 })
 
-test("it listens on a socket only, keeps every commit and needs a password", async () => {
+test("it listens only on a socket, keeps every commit and requires a password", async () => {
   const postgres = await start(await preparedCluster())
 
   const settings = await ask(
@@ -77,7 +77,7 @@ test("it listens on a socket only, keeps every commit and needs a password", asy
   await postgres.stop()
 })
 
-test("a role reaches no database but its own", async () => {
+test("a role may connect only to its own database", async () => {
   const postgres = await start(await preparedCluster())
   const adminUri = postgres.superuserUri
   const mine = await createDatabase({ adminUri, name: "mine", owner: { password: "secret" } })
@@ -95,7 +95,7 @@ test("a role reaches no database but its own", async () => {
   await postgres.stop()
 })
 
-test("nobody but its owner may read the password or the data", async () => {
+test("only the owner may read the password and the data", async () => {
   const folder = temporaryFolder()
   const postgres = await start(folder)
 
@@ -104,7 +104,7 @@ test("nobody but its owner may read the password or the data", async () => {
   await postgres.stop()
 })
 
-test("it outlives a killed parent, and the next start takes it over (P1, P2)", async () => {
+test("it survives the kill of its parent, and the next start adopts it (P1, P2)", async () => {
   const folder = await preparedCluster()
   const { identity, kill } = await startInAnotherProcess(folder, false)
   await kill()
@@ -118,7 +118,7 @@ test("it outlives a killed parent, and the next start takes it over (P1, P2)", a
   assert.equal(await isAlive(identity), false)
 })
 
-test("it stops with its parent when it was asked to", { skip: process.platform !== "linux" }, async () => {
+test("it stops with its parent if started with stopWithParent", { skip: process.platform !== "linux" }, async () => {
   const { identity, kill } = await startInAnotherProcess(await preparedCluster(), true)
 
   await kill()
@@ -126,7 +126,7 @@ test("it stops with its parent when it was asked to", { skip: process.platform !
   await until(async () => !(await isAlive(identity)), { what: "Postgres is gone" })
 })
 
-test("starts at the same moment end with one Postgres (P3)", async () => {
+test("concurrent starts result in one Postgres (P3)", async () => {
   const folder = temporaryFolder()
 
   const started = await Promise.all([start(folder), start(folder), start(folder)])
@@ -151,7 +151,7 @@ test("after Postgres itself was killed the next start recovers what was committe
   await second.stop()
 })
 
-test("a pid file that names another program is no running Postgres", async () => {
+test("a pid file with the pid of another program does not count as a running Postgres", async () => {
   const folder = await preparedCluster()
   const first = await start(folder)
   const pidFile = join(folder, "data", "postmaster.pid")
@@ -165,7 +165,7 @@ test("a pid file that names another program is no running Postgres", async () =>
   await second.stop()
 })
 
-test("a start while the former Postgres stops waits for its end", async () => {
+test("a start waits for a former Postgres that is stopping", async () => {
   const folder = await preparedCluster()
   const first = await start(folder)
   const session = new pg.Client({ connectionString: first.superuserUri })
@@ -184,7 +184,7 @@ test("a start while the former Postgres stops waits for its end", async () => {
   await second.stop()
 })
 
-test("what is left of an initialization that was killed does not matter", async () => {
+test("leftovers of a killed initialization do not affect the next start", async () => {
   const folder = temporaryFolder()
   await mkdir(join(folder, "data.killed"))
   await writeFile(join(folder, "data.killed", "PG_VERSION"), "18\n")
@@ -207,7 +207,7 @@ test("a folder with a long path gets its socket elsewhere", async () => {
   await rm(socketFolder, { recursive: true })
 })
 
-test("a cluster whose password is gone is not begun anew", async () => {
+test("a cluster whose password file is missing is not replaced", async () => {
   const folder = await preparedCluster()
   const postgres = await start(folder)
   await postgres.stop()
@@ -231,7 +231,7 @@ test("a Postgres that cannot start says why", async () => {
 
 const asRoot = { skip: process.getuid?.() !== 0 && "only root must give Postgres to another user" }
 
-test("as root, a folder that is closed to others links to one that Postgres reaches", asRoot, async () => {
+test("as root, a folder that others cannot enter becomes a link to one that Postgres can enter", asRoot, async () => {
   const closed = join(temporaryFolder(), "closed")
   await mkdir(closed, { mode: 0o700 })
   const folder = join(closed, "postgres")
@@ -245,7 +245,7 @@ test("as root, a folder that is closed to others links to one that Postgres reac
   await rm(await realpath(folder), { recursive: true })
 })
 
-test("as root, a closed folder that holds something is left as it is", asRoot, async () => {
+test("as root, a closed folder that is not empty is not changed", asRoot, async () => {
   const closed = join(temporaryFolder(), "closed")
   await mkdir(closed, { mode: 0o700 })
   await writeFile(join(closed, "notes"), "mine")

@@ -1,18 +1,21 @@
 /**
- * The embedded Postgres: one cluster a folder, reached over a Unix socket only.
- * P1 it survives its parent, `kill -9` included; P2 a start on a folder whose Postgres runs takes that one over; P3 two
- * starts at once end with one Postgres; P4 nobody connects without a password, and a role reaches only its own database.
- * It stops by `stop`, or with its parent when it was started so.
+ * The embedded Postgres: one cluster for each folder, which listens only on a Unix socket.
+ * P1 it survives its parent, even `kill -9`; P2 a start on a folder whose Postgres runs adopts that one; P3 two concurrent
+ * starts result in one Postgres; P4 connections require a password, and a role may connect only to its own database.
+ * It is stopped by `stop`, or with its parent if it was started with `stopWithParent`.
  */
-import { access, constants, open, rename, stat } from "node:fs/promises"
+import { open, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { databaseUri } from "../db/database-uri.js"
 import { KnownError } from "../errors/errors.js"
+import { ifCode } from "../errors/if-code.js"
+import { endWithParent } from "../exec/end-with-parent.js"
 import { isAlive, type ProcessIdentity } from "../exec/process-identity.js"
 import { type OsUser, spawnDetached } from "../exec/spawn-detached.js"
 import { untilGone } from "../exec/stop-process.js"
 import type { Log } from "../log/log.js"
+import { rotateLog } from "../log/rotate-log.js"
 import { postgresBinaries, removeFormerBinaries } from "./binaries.js"
 import { makeClusterFolder, makeSocketFolder } from "./folders.js"
 import { ensureCluster } from "./initialize.js"
@@ -20,24 +23,24 @@ import { postgresUser } from "./postgres-user.js"
 import { findPostmaster, type Postmaster, untilReady } from "./postmaster.js"
 
 export interface PostgresOptions {
-  /** Holds all of the cluster. It is made when it is missing; as root it may become a link to a reachable one. */
+  /** Contains the whole cluster. Created if it is missing; as root it may become a link to a folder that Postgres can enter. */
   readonly folder: string
   readonly log: Log
-  /** Stop when the parent dies. Works on Linux with util-linux; elsewhere the next start takes Postgres over. */
+  /** Stop when the parent dies. Works on Linux with util-linux; elsewhere the next start adopts the running Postgres. */
   readonly stopWithParent?: boolean
-  /** Nothing in it has to survive a power failure, so it waits for no disk. Its data still survives `kill -9`. For tests. */
+  /** Its data need not survive a power failure, so it never waits for the disk; it still survives `kill -9`. For tests. */
   readonly isDisposable?: boolean
 }
 
 export interface RunningPostgres {
   readonly pid: number
-  /** True when it ran before: another process had started it, or an earlier one that was killed. */
+  /** True when it was running already: another process, possibly a killed one, had started it. */
   readonly adopted: boolean
   /** The superuser's connection string for a database of the cluster. */
   uri(database: string): string
-  /** The superuser's connection string for `postgres`, the database that is always there. */
+  /** The superuser's connection string for the database `postgres`, which always exists. */
   readonly superuserUri: string
-  /** Ends all sessions, writes everything down and waits until Postgres is gone. */
+  /** Closes all sessions, writes everything to disk, and resolves when Postgres has exited. */
   stop(): Promise<void>
 }
 
@@ -45,7 +48,7 @@ export class PostgresFailed extends KnownError {
   readonly code = "postgres_failed"
 }
 
-// What a killed Postgres leaves running (its sessions) ends by itself within this time.
+// The sessions that a killed Postgres leaves running exit within this time.
 const leftoversMs = 10_000
 
 const settings = {
@@ -55,18 +58,18 @@ const settings = {
   shared_buffers: "128MB",
   timezone: "UTC",
   log_timezone: "UTC",
-  // Its log tells of Postgres itself. A failed statement is told to the client that sent it.
+  // The log is about Postgres itself: the error of a failed statement goes to the client that sent it.
   log_min_messages: "log",
   log_checkpoints: "off",
 }
 
-// Of a disposable cluster: no wait for the disk, and no more of the log than its folder, which may be in memory, has room for.
+// For a disposable cluster: never wait for the disk, and keep the write-ahead log small, since the folder may be in memory.
 const disposableSettings = { fsync: "off", full_page_writes: "off", max_wal_size: "128MB" }
 
 /**
- * Starts the cluster of a folder, or takes over the one that runs there. The first start takes a second or two.
+ * Starts the cluster of a folder, or adopts the one that runs there. The first start takes a second or two.
  * @throws NoEmbeddedPostgres  when npm has no binaries for this machine
- * @throws PostgresFailed      when Postgres ends while it starts; the message holds its last words
+ * @throws PostgresFailed      when Postgres exits while it starts; the message contains the end of its log
  */
 export async function startPostgres({
   folder,
@@ -92,8 +95,8 @@ export async function startPostgres({
 }
 
 /**
- * Makes the cluster of a folder, unless it is there. Nothing is started.
- * @param isKept  whether the folder gets a copy of the programs, which an upgrade of the installation leaves alone
+ * Creates the cluster of a folder unless it exists. Starts nothing.
+ * @param isKept  whether the folder gets a copy of the programs, which an upgrade of the installation does not change
  */
 export async function makeCluster(folder: string, { isKept = false } = {}) {
   const user = postgresUser()
@@ -119,7 +122,7 @@ interface Launch {
   readonly startedAt: number
 }
 
-/** @returns  undefined when it should be tried again: another start was quicker, or a killed Postgres has not quite ended */
+/** @returns  undefined when the caller should retry: another start was faster, or sessions of a killed Postgres still run */
 async function launch({
   cluster,
   bin,
@@ -130,21 +133,18 @@ async function launch({
 }: Launch): Promise<Postmaster | undefined> {
   const data = join(cluster, "data")
   const outputFile = join(cluster, "postgres.log")
-  const logBegin = await trimLog(outputFile)
+  const logBegin = await trimmedLog(outputFile)
   const socketFolder = await makeSocketFolder(cluster, user)
   const options = Object.entries({
     ...settings,
     ...(isDisposable && disposableSettings),
     unix_socket_directories: socketFolder,
   })
+  const settingsArgs = options.map(([name, value]) => `--${name}=${value}`)
+  const command = [join(bin, "postgres"), "-D", data, ...settingsArgs] as const
   const identity = await spawnDetached({
-    argv: [
-      ...(stopWithParent ? await endWithParent() : []),
-      join(bin, "postgres"),
-      "-D",
-      data,
-      ...options.map(([name, value]) => `--${name}=${value}`),
-    ] as [string, ...string[]],
+    // INT means a fast shutdown.
+    argv: stopWithParent ? endWithParent(command, "INT") : command,
     cwd: cluster,
     env: { LC_ALL: "C", TZ: "UTC", PATH: "/usr/bin:/bin" },
     user,
@@ -152,27 +152,15 @@ async function launch({
   })
   const ready = await untilReady(data, identity)
   if (ready) return ready
-  const lastWords = await readFrom(outputFile, logBegin)
-  if (!/lock file|still in use/.test(lastWords) || performance.now() - startedAt > leftoversMs) {
-    throw new PostgresFailed(`Postgres did not start in ${cluster}: ${lastWords.trim()}`)
+  const endOfLog = await readFrom(outputFile, logBegin)
+  if (!/lock file|still in use/.test(endOfLog) || performance.now() - startedAt > leftoversMs) {
+    throw new PostgresFailed(`Postgres did not start in ${cluster}: ${endOfLog.trim()}`)
   }
   await sleep(100)
   return undefined
 }
 
-/** On Linux the kernel can tell Postgres that its parent has died; INT means a fast shutdown. */
-async function endWithParent(): Promise<string[]> {
-  const setpriv = "/usr/bin/setpriv"
-  const isThere =
-    process.platform === "linux" &&
-    (await access(setpriv, constants.X_OK).then(
-      () => true,
-      () => false,
-    ))
-  return isThere ? [setpriv, "--pdeathsig=INT", "--"] : []
-}
-
-// Fast shutdown writes everything down, which may take a while; the immediate one leaves that to the next start.
+// A fast shutdown writes everything to disk, which may take a while; an immediate one leaves recovery to the next start.
 const shutdowns = [
   { signal: "SIGINT", waitMs: 60_000 },
   { signal: "SIGQUIT", waitMs: 30_000 },
@@ -183,22 +171,16 @@ async function stop(identity: ProcessIdentity, log: Log): Promise<void> {
     if (!(await isAlive(identity))) return
     process.kill(identity.pid, signal)
     if (await untilGone(identity, waitMs)) return
-    log.warn({ pid: identity.pid, signal }, "postgres is slow to stop")
+    log.warn({ pid: identity.pid, signal }, "Postgres has not stopped yet; sending the next signal")
   }
   throw new PostgresFailed(`Postgres (process ${identity.pid}) does not stop`)
 }
 
-const largestLogBytes = 10 * 1024 * 1024
-
-/** Keeps the log from growing for ever: one older part is kept. @returns where the next entry will begin, in bytes */
-async function trimLog(file: string): Promise<number> {
-  const size = await stat(file).then(
-    ({ size }) => size,
-    () => 0,
-  )
-  if (size <= largestLogBytes) return size
-  await rename(file, `${file}.1`)
-  return 0
+/** @returns  where its next line will start, in bytes */
+async function trimmedLog(file: string): Promise<number> {
+  await rotateLog(file)
+  const found = await stat(file).catch(ifCode(["ENOENT"]))
+  return found?.size ?? 0
 }
 
 async function readFrom(file: string, begin: number): Promise<string> {

@@ -1,9 +1,9 @@
-/** A certificate for tests of TLS, made by openssl where it is installed. */
+/** A certificate for tests of TLS, created by openssl where it is installed. */
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
 import type { TlsFiles } from "../http/tls-files.js"
 
-const isOpensslThere = (): boolean => {
+const hasOpenssl = (): boolean => {
   try {
     execFileSync("openssl", ["version"], { stdio: "ignore" })
     return true
@@ -12,11 +12,11 @@ const isOpensslThere = (): boolean => {
   }
 }
 
-/** For a test's `skip`: why it cannot run here, or false. */
+/** For a test's `skip`: the reason why it cannot run here, or false. */
 export const withoutOpenssl = (): string | false =>
-  isOpensslThere() ? false : "openssl, which makes the certificate, is not installed"
+  hasOpenssl() ? false : "openssl, which creates the certificate, is not installed"
 
-/** Makes a certificate that vouches for itself, good for this machine's addresses. @param name  its common name */
+/** Creates a self-signed certificate for this machine's addresses. @param name  its common name */
 export function makeCertificate(folder: string, name = "localhost"): TlsFiles {
   const files = { certFile: join(folder, `${name}.crt`), keyFile: join(folder, `${name}.key`) }
   const args = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]

@@ -1,4 +1,4 @@
-/** A way to a test's Postgres that the test can cut, as a network does: Postgres itself goes on. */
+/** A proxy to a test's Postgres that the test can cut, as a network failure would: Postgres itself goes on. */
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 
@@ -6,15 +6,15 @@ export interface CuttableProxy extends AsyncDisposable {
   /** The database behind the proxy. */
   readonly uri: string
   /**
-   * `reset`: connections break, and new ones do. `silence`: nothing passes and nobody is told; what was sent meanwhile
-   * arrives when the way is open again.
+   * `reset`: open and new connections are reset. `silence`: nothing is forwarded and no connection is closed; what is sent
+   * meanwhile arrives after `heal`.
    */
   cut(how: "reset" | "silence"): void
-  /** Opens the way again. */
+  /** Restores the connection. */
   heal(): void
 }
 
-/** @param uri  a database that is reached by a Unix socket, as that of tests is (`?host=/folder`) or by TCP */
+/** @param uri  a database on a Unix socket (`?host=/folder`), as in tests, or on TCP */
 export async function cuttableProxy(uri: string): Promise<CuttableProxy> {
   const target = targetOf(uri)
   const pairs = new Set<readonly [Socket, Socket]>()

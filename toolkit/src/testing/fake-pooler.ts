@@ -1,7 +1,6 @@
 /**
- * A transaction pooler for tests: it speaks Postgres' protocol as PgBouncer does with `pool_mode = transaction` and a pool
- * of one. PgBouncer itself cannot be expected on a machine that runs the tests.
- * It lends its one server session to whoever asks, from a query until ReadyForQuery.
+ * A transaction pooler for tests: it behaves like PgBouncer with `pool_mode = transaction` and one server session, which it
+ * assigns to a client from a query until ReadyForQuery. PgBouncer itself may be missing on a machine that runs the tests.
  */
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
@@ -10,7 +9,7 @@ export interface FakePooler extends AsyncDisposable {
   readonly port: number
 }
 
-/** @param serverSocket  the Unix socket of a Postgres; the first client's log-in makes the session that all share */
+/** @param serverSocket  the Unix socket of a Postgres; the first client's login opens the session that all clients share */
 export async function fakePooler(serverSocket: string): Promise<FakePooler> {
   const server = connect(serverSocket)
   const clients = new Set<Socket>()
@@ -21,7 +20,7 @@ export async function fakePooler(serverSocket: string): Promise<FakePooler> {
   server.on("data", (chunk: Buffer) => {
     if (!greeting) heard.push(chunk)
     borrower?.write(chunk)
-    // ReadyForQuery of an idle session ends what was lent; everything before the first one is the greeting.
+    // ReadyForQuery of an idle session ends the assignment; everything before the first one is the login reply.
     if (!chunk.subarray(-6).equals(readyForQuery)) return
     greeting ??= sessionGreeting(Buffer.concat(heard))
   })
@@ -36,7 +35,7 @@ export async function fakePooler(serverSocket: string): Promise<FakePooler> {
         return
       }
       isKnown = true
-      // Terminate ("X") ends the client's own connection only.
+      // Terminate ("X") closes only the client's own connection.
       if (chunk[0] === terminate && chunk.length === 5) return client.end()
       borrower = client
       server.write(chunk)
@@ -57,5 +56,5 @@ const terminate = "X".charCodeAt(0)
 const readyForQuery = Buffer.from([90, 0, 0, 0, 5, 73])
 const authenticationOk = Buffer.from([82, 0, 0, 0, 8, 0, 0, 0, 0])
 
-/** From AuthenticationOk on: what a client that is let in hears. */
+/** From AuthenticationOk on: the reply to an accepted login. */
 const sessionGreeting = (heard: Buffer): Buffer => heard.subarray(heard.indexOf(authenticationOk))

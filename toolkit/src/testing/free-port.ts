@@ -1,13 +1,13 @@
-/** A port for a process that a test starts, and perhaps kills and starts again. */
+/** A port for a process that a test starts, and may kill and restart. */
 import { randomInt } from "node:crypto"
 import { once } from "node:events"
 import { createServer } from "node:net"
 
-// Below the range from which systems take the local ports of outgoing connections (32768 and up on Linux, 49152 on
-// macOS): between a kill and the next start no client of anybody can get it.
+// Below the range of local ports for outgoing connections (32768 and up on Linux, 49152 on macOS), so that no client takes
+// the port between a kill and the next start.
 const [first, last] = [20_000, 32_000]
 
-/** @returns a port that nobody has at the moment and no outgoing connection will be given */
+/** @returns  a port that is free now and that no outgoing connection uses */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(first, last)

@@ -31,7 +31,7 @@ test("two tests get databases of their own with the same migrations applied", as
   assert.deepEqual(await second.rows(sql`select id from notes`), [])
 })
 
-test("databases that are asked for at once share one template", async () => {
+test("concurrently requested databases share one template", async () => {
   const migrations = await migrationsFolder(notes)
 
   const databases = await Promise.all([1, 2, 3, 4].map(() => freshDatabase({ migrations })))
@@ -52,14 +52,14 @@ test("a changed migration makes a new template", async () => {
   assert.deepEqual(await db.rows(sql`select body from notes`), [])
 })
 
-test("a broken migration is told, and told again", async () => {
+test("a broken migration is reported each time", async () => {
   const migrations = await migrationsFolder("create tabel notes")
 
   await assert.rejects(freshDatabase({ migrations }), /000001_create_notes.sql failed/)
   await assert.rejects(freshDatabase({ migrations }), /000001_create_notes.sql failed/)
 })
 
-test("a closed database is gone, although somebody else was connected to it", async () => {
+test("a closed database is dropped even if another session is connected to it", async () => {
   const db = await freshDatabase()
   await using other = openDatabase({ uri: db.uri, log: silent })
   await other.rows(sql`select 1`)

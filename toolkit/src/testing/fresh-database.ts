@@ -8,40 +8,44 @@ import { migrate } from "../db/migrate.js"
 import { createDatabase, dropDatabase } from "../db/provision.js"
 import { identifier } from "../db/sql.js"
 import { withClient } from "../db/with-client.js"
+import { administer } from "./test-administrator.js"
 import { silent, testCluster } from "./test-cluster.js"
 
 /**
- * Makes a database that nobody else uses: `await using db = await freshDatabase({ migrations })`. Closing it drops it.
+ * Creates a database that nobody else uses: `await using db = await freshDatabase({ migrations })`. Closing it drops it.
  * @param migrations  a folder of migrations; without it the database is empty
  */
 export async function freshDatabase({ migrations }: { migrations?: string } = {}): Promise<Database> {
   const adminUri = await testCluster()
   const name = `test_${randomBytes(8).toString("hex")}`
-  if (migrations === undefined) await createDatabase({ adminUri, name })
-  else await copyTemplate(adminUri, name, await ensureTemplate(adminUri, migrations))
+  const template = migrations === undefined ? "template1" : await ensureTemplate(adminUri, migrations)
+  // Copies files instead of logging each page: on a cluster that waits for no disk, a quarter of the processor time.
+  await administer(`create database ${quoted(name)} template ${quoted(template)} strategy file_copy`)
   const db = openDatabase({ uri: changeUri(adminUri, { database: name }), log: silent })
   const close = async () => {
     await db.close()
-    await dropDatabase({ adminUri, name })
+    await administer(`drop database if exists ${quoted(name)} with (force)`)
   }
   return { ...db, close, [Symbol.asyncDispose]: close }
 }
 
-// One template a state of a migrations folder and process; the cluster may be shared with other test files.
+// One template per folder of migrations and process; the cluster, and so the templates, may be shared with other processes.
 const templates = new Map<string, Promise<string>>()
 
-async function ensureTemplate(adminUri: string, folder: string): Promise<string> {
-  const name = `template_${await contentHash(folder)}`
-  let template = templates.get(name)
+function ensureTemplate(adminUri: string, folder: string): Promise<string> {
+  let template = templates.get(folder)
   if (!template) {
-    template = makeTemplate(adminUri, name, folder).then(() => name)
-    templates.set(name, template)
+    template = contentHash(folder).then((hash) => makeTemplate(adminUri, `template_${hash}`, folder))
+    templates.set(folder, template)
   }
   return template
 }
 
-/** Makes a template unless it is there. It gets its name when it is whole, so a killed test leaves no half one. */
-async function makeTemplate(adminUri: string, name: string, folder: string): Promise<void> {
+/**
+ * Creates a template unless it exists. It gets its name when it is complete, so a killed test leaves no partial one.
+ * @returns  its name
+ */
+async function makeTemplate(adminUri: string, name: string, folder: string): Promise<string> {
   await withClient(adminUri, async (admin) => {
     await admin.query("select pg_advisory_lock(hashtext($1))", [name])
     const { rowCount } = await admin.query("select 1 from pg_database where datname = $1", [name])
@@ -51,13 +55,8 @@ async function makeTemplate(adminUri: string, name: string, folder: string): Pro
     await migrate({ uri: await createDatabase({ adminUri, name: draft }), folder, log: silent })
     await admin.query(`alter database ${quoted(draft)} rename to ${quoted(name)}`)
   })
+  return name
 }
-
-const copyTemplate = (adminUri: string, name: string, template: string): Promise<void> =>
-  withClient(adminUri, async (admin) => {
-    // Copies files instead of logging each page: on a cluster that waits for no disk, a quarter of the processor time.
-    await admin.query(`create database ${quoted(name)} template ${quoted(template)} strategy file_copy`)
-  })
 
 async function contentHash(folder: string): Promise<string> {
   const hash = createHash("sha256")

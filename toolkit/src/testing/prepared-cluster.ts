@@ -1,6 +1,6 @@
 /**
- * Folders with a Postgres cluster in them, as a first start makes it. `initdb` takes more than a second of processor time and
- * waits for the disk; a copy of what it made takes a twentieth. For tests that are not about a first start.
+ * Folders that contain a Postgres cluster, as after a first start. `initdb` takes more than a second of processor time and
+ * waits for the disk; a copy of its result takes a twentieth of that. For tests that are not about a first start.
  */
 import { execFile } from "node:child_process"
 import { mkdir } from "node:fs/promises"
@@ -11,7 +11,7 @@ import { temporaryFolder } from "./temporary-folder.js"
 
 let made: Promise<string> | undefined
 
-/** `npm test` makes one for all files (`SUPERSTEP_TEST_CLUSTER`); else this process makes its own. */
+/** `npm test` creates one for all files (`SUPERSTEP_TEST_CLUSTER`); otherwise this process creates its own. */
 function template(): Promise<string> {
   made ??= Promise.resolve(process.env.SUPERSTEP_TEST_CLUSTER ?? makeTemplate())
   return made
@@ -24,8 +24,8 @@ async function makeTemplate(): Promise<string> {
 }
 
 /**
- * Puts a cluster into a folder, which is made; the next start there finds it.
- * @returns the folder
+ * Creates a folder with a cluster, which the next start there uses.
+ * @returns  the folder
  */
 export async function preparedCluster(folder: string = temporaryFolder()): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o755 })

@@ -1,4 +1,4 @@
-/** Folders for tests, gone when the test process is. */
+/** Folders for tests, removed when the test process exits. */
 import { execFileSync } from "node:child_process"
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -7,8 +7,8 @@ import { join } from "node:path"
 const folders: string[] = []
 
 /**
- * @returns  a new folder, which other users may read: an embedded Postgres of a root process must reach it. It is
- *           removed when the process ends, in whatever way it ends by itself
+ * @returns  a new folder, which other users may read, since an embedded Postgres of a root process runs as another user. It
+ *           is removed when the process exits, except after a kill
  */
 export function temporaryFolder(): string {
   if (folders.length === 0) process.once("exit", () => folders.forEach(remove))
@@ -23,7 +23,7 @@ function remove(folder: string): void {
     rmSync(folder, { recursive: true, force: true })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error
-    // Published artefacts are read-only, which holds back everybody but root.
+    // Published artefacts are read-only, so only root could delete them otherwise.
     execFileSync("chmod", ["-R", "u+rwX", folder])
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,6 +1,6 @@
 /**
- * The Postgres of this test process: the one that `SUPERSTEP_TEST_DATABASE_URI` names (`npm test` starts it once for
- * all files), else one of its own in a temporary folder, which is gone when the process is.
+ * The Postgres of this test process: the one that `SUPERSTEP_TEST_DATABASE_URI` names (`npm test` starts it once for all
+ * files), else one of its own in a temporary folder, which is removed when the process exits.
  */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -21,14 +21,14 @@ export function testCluster(): Promise<string> {
 async function startOwnCluster(): Promise<string> {
   const folder = await preparedCluster()
   const postgres = await startPostgres({ folder, log: silent, stopWithParent: true, isDisposable: true })
-  // The only hook that also runs after a failed test and after `process.exit`; it cannot wait for promises. It goes
-  // before the one that removes the folder.
-  process.prependOnceListener("exit", () => endNow(postgres.pid, join(folder, "data", "postmaster.pid")))
+  // The only hook that also runs after a failed test and after `process.exit`; it cannot wait for promises. It must run
+  // before the hook that removes the folder.
+  process.prependOnceListener("exit", () => killPostmaster(postgres.pid, join(folder, "data", "postmaster.pid")))
   return postgres.superuserUri
 }
 
-/** Ends Postgres without saving anything; it removes its pid file last. */
-function endNow(pid: number, pidFile: string): void {
+/** Kills Postgres without writing anything to disk; Postgres removes its pid file last. */
+function killPostmaster(pid: number, pidFile: string): void {
   if (!existsSync(pidFile)) return
   process.kill(pid, "SIGQUIT")
   const clock = new Int32Array(new SharedArrayBuffer(4))

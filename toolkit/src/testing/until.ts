@@ -1,23 +1,32 @@
 /** Tests wait for facts, never for time to pass. */
 import { setTimeout as sleep } from "node:timers/promises"
 
-const pollMs = 10
+// A fact is often a request or a query, so checking every 10 ms for seconds would use up the processor time that the awaited
+// work needs. The pause between two checks grows to a twentieth of the time waited so far.
+const [shortestMs, longestMs] = [10, 50]
+const shareOfWait = 1 / 20
+
+/** @returns  how long to pause before the next check, in milliseconds, after waiting for `waitedMs` */
+export const pauseAfter = (waitedMs: number): number =>
+  Math.min(longestMs, Math.max(shortestMs, waitedMs * shareOfWait))
 
 /**
- * Waits until a fact holds: until `fact` gives something truthy, and returns that.
- * @param what       names what is awaited, for the error: "the run is final"
+ * Waits until a fact holds: until `fact` returns a truthy value, and returns that value.
+ * @param what       names the fact, for the error: "the run is final"
  * @param timeoutMs  how long to wait at most, in milliseconds; generous, since only a failing test uses it up
- * @throws Error     when it does not hold in time; with what `fact` said last
+ * @throws Error     when it does not hold in time; with the last result of `fact`
  */
 export async function until<T>(
   fact: () => T | Promise<T>,
   { what, timeoutMs = 60_000 }: { what: string; timeoutMs?: number },
 ): Promise<Exclude<T, undefined | null | false | 0 | "">> {
-  const deadline = performance.now() + timeoutMs
+  const start = performance.now()
   for (;;) {
     const value = await fact()
     if (value) return value as Exclude<T, undefined | null | false | 0 | "">
-    if (performance.now() >= deadline) throw new Error(`waited ${timeoutMs} ms in vain until ${what}; it is ${value}`)
-    await sleep(pollMs)
+    const waitedMs = performance.now() - start
+    if (waitedMs >= timeoutMs)
+      throw new Error(`timed out after ${timeoutMs} ms waiting until ${what}; the last value was ${value}`)
+    await sleep(pauseAfter(waitedMs))
   }
 }

@@ -1,8 +1,8 @@
-/** What kind of network an IP address belongs to, however it is written. Pure. */
+/** Classifies an IP address by its network, however it is written. Pure. */
 import { BlockList, isIP, isIPv4 } from "node:net"
 
 /**
- * `never`: link-local, where clouds keep their metadata, and what is no host at all. `loopback`: this machine.
+ * `never`: link-local, where clouds serve their metadata, and addresses that are no host. `loopback`: this machine.
  * `private`: the operator's own network. `public`: the rest.
  */
 export type AddressKind = "public" | "private" | "loopback" | "never"
@@ -20,7 +20,7 @@ const never = blocks(
   "0.0.0.0/8",
   // Link-local: cloud metadata at 169.254.169.254.
   "169.254.0.0/16",
-  // Metadata of clouds that keep it elsewhere: in the range of carriers, and in that of local IPv6 networks.
+  // Metadata of clouds that serve it elsewhere: in the range of carriers, and in that of local IPv6 networks.
   "100.100.100.200/32",
   "fd00:ec2::254/128",
   "192.0.0.0/24",
@@ -29,12 +29,12 @@ const never = blocks(
   "198.18.0.0/15",
   "198.51.100.0/24",
   "203.0.113.0/24",
-  // Many hosts, or none yet.
+  // Multicast, or reserved.
   "224.0.0.0/4",
   "240.0.0.0/4",
   "::/128",
   "100::/64",
-  // Tunnels that end who knows where.
+  // Tunnels with an unknown end.
   "64:ff9b:1::/48",
   "2001::/32",
   "2001:db8::/32",
@@ -72,7 +72,7 @@ function groupsOf(address: string): number[] {
   return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after]
 }
 
-/** The IPv4 address that an IPv6 address stands for: mapped, translated, compatible, NAT64 and 6to4. */
+/** The IPv4 address inside an IPv6 address: mapped, translated, compatible, NAT64 and 6to4. */
 function embeddedIPv4(groups: readonly number[]): string | undefined {
   const [g0 = 0, g1 = 0, g2 = 0] = groups
   const [high = 0, low = 0] = groups.slice(6)

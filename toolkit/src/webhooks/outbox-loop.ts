@@ -1,7 +1,7 @@
 /**
- * Empties an outbox of calls to other programs: what is due is taken, called, and noted. A notification tells of what was
- * added; for what waits to be tried again it sleeps on one timer until the next is due, and looks once in a while in case
- * a notification was lost. What is under way when it stops is due again at once, for another process or the next start.
+ * Empties an outbox of calls to other programs: takes what is due, makes the call, and stores the result. A notification
+ * reports new entries; for retries the loop sleeps on one timer until the next is due, and it polls once in a while in case a
+ * notification was lost. Calls under way when it stops are due again at once, for another process or the next start.
  */
 import type { Database } from "../db/database.js"
 import type { Subscription } from "../db/listen.js"
@@ -9,24 +9,24 @@ import type { Log } from "../log/log.js"
 
 /** The outbox of one kind of delivery. */
 export interface Outbox<Delivery> {
-  /** Notifications that tell that something may be due. */
+  /** Channels whose notifications report that something may be due. */
   readonly channels: readonly string[]
-  /** What it is called in the log: "webhooks". */
+  /** Its name in the log: "webhooks". */
   readonly name: string
   /**
-   * Takes what is due, for so long that no other process calls it meanwhile.
+   * Takes what is due, and holds it so that no other process calls it meanwhile.
    * @param holdMs  longer than a call may take, in milliseconds
    */
   take(asked: { readonly limit: number; readonly holdMs: number }): Promise<readonly Delivery[]>
   /** When the next delivery is due, in milliseconds from now; undefined when none waits. */
   nextMs(): Promise<number | undefined>
   /**
-   * Calls, and notes what came of it.
-   * @param signal  aborts when the process stops: the call ends, and is noted as due again
-   * @returns       whether it is to be called again
+   * Makes the call, and stores its result.
+   * @param signal  aborts when the process stops: the call ends, and is stored as due again
+   * @returns       whether it must be called again
    */
   deliver(delivery: Delivery, signal: AbortSignal): Promise<boolean>
-  /** Done after each look. */
+  /** Called after each check. */
   afterLook?(): Promise<void>
 }
 
@@ -34,18 +34,18 @@ export interface OutboxLoopOptions<Delivery> {
   readonly db: Database
   readonly log: Log
   readonly outbox: Outbox<Delivery>
-  /** For a whole call, in milliseconds. */
+  /** Limit for a whole call, in milliseconds. */
   readonly timeoutMs?: number | undefined
 }
 
 export const usualTimeoutMs = 15_000
 
-// Receivers are waited for nearly all the time; a slow one should not keep the others from hearing.
+// Calls mostly wait for receivers; a slow receiver must not delay the others.
 const atATime = 16
 
 const sweepMs = 60_000
 
-// After a failure of our own, such as a database that is away.
+// After a failure of our own, such as an unreachable database.
 const ownRetryMs = 5_000
 
 export class OutboxLoop<Delivery> {
@@ -68,7 +68,7 @@ export class OutboxLoop<Delivery> {
     this.wake()
   }
 
-  /** Something may be due: looks now, or once more when it is looking already. */
+  /** Something may be due: checks now, or once more after the check under way. */
   wake(): void {
     this.#isWoken = true
     if (this.#stopping.signal.aborted) return
@@ -78,7 +78,7 @@ export class OutboxLoop<Delivery> {
     })
   }
 
-  /** Calls nobody any more; resolves when what was under way is written. */
+  /** Makes no more calls; resolves when the results of calls under way are stored. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     clearTimeout(this.#timer)
@@ -94,7 +94,7 @@ export class OutboxLoop<Delivery> {
       while (this.#isWoken && !this.#stopping.signal.aborted) {
         this.#isWoken = false
         const limit = atATime - this.#calls.size
-        // The end of a call looks again.
+        // The end of a call checks again.
         if (limit === 0) break
         const taken = await outbox.take({ limit, holdMs: 2 * timeoutMs })
         for (const delivery of taken) this.#track(delivery)
@@ -114,11 +114,11 @@ export class OutboxLoop<Delivery> {
     const call = outbox
       .deliver(delivery, this.#stopping.signal)
       .then((isAgain) => {
-        // Until now the loop slept to the end of the time for which the call was held.
+        // Otherwise the loop would sleep to the end of the time for which the call was held.
         if (isAgain) this.wake()
       })
-      // What could not be written is tried again when its time to be held is over.
-      .catch((err: unknown) => log.warn({ err }, `what came of one of the ${outbox.name} could not be written`))
+      // A result that could not be stored is retried when its hold has expired.
+      .catch((err: unknown) => log.warn({ err }, `the result of one of the ${outbox.name} could not be stored`))
     this.#calls.add(call)
     void call.then(() => {
       const wasFull = this.#calls.size === atATime

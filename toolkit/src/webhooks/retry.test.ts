@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { delaysOfHalfADayMs as delaysMs, retryDelayMs } from "./retry.js"
 
-test("a delivery is tried for half a day, ever more rarely, and then given up", () => {
+test("a delivery is retried for half a day with growing delays, and then fails", () => {
   const delays = Array.from({ length: 10 }, (_, index) => retryDelayMs(delaysMs, index + 1, 0.5))
   const hours = delays.reduce<number>((sum, delay) => sum + (delay ?? 0), 0) / 3_600_000
 

@@ -1,6 +1,6 @@
-/** When a delivery that failed is tried again, and whether it is worth it. Pure. */
+/** Decides when a failed delivery is retried, and whether. Pure. */
 
-// It says that nobody will ever take it there (RFC 9110, 15.5.11).
+// The status means that the address is gone for good (RFC 9110, 15.5.11).
 const gone = 410
 
 const second = 1000
@@ -8,8 +8,8 @@ const minute = 60 * second
 const hour = 60 * minute
 
 /**
- * In milliseconds, after the first try, the second …: soon after a hiccup, then ever more rarely. A receiver that is
- * repaired within half a day hears of everything.
+ * In milliseconds, after the first try, the second …: soon after a short failure, then with growing pauses. A receiver that is
+ * repaired within half a day gets everything.
  */
 export const delaysOfHalfADayMs: readonly number[] = [
   5 * second,
@@ -23,7 +23,7 @@ export const delaysOfHalfADayMs: readonly number[] = [
   6 * hour,
 ]
 
-// A receiver that comes back is not called by everybody at once.
+// Spreads the calls, so that a receiver that is back does not get all of them at once.
 const jitter = 0.2
 
 /**
@@ -38,20 +38,20 @@ export function retryDelayMs(delaysMs: readonly number[], tries: number, random:
   return delay === undefined ? undefined : Math.round(delay * (1 - jitter + 2 * jitter * random))
 }
 
-/** What follows from a try. */
+/** The consequence of a try. */
 export interface Verdict {
   readonly state: "pending" | "delivered" | "dead"
-  /** When to try again, in milliseconds from now; only while it is pending. */
+  /** When to retry, in milliseconds from now; only while it is pending. */
   readonly againMs: number | undefined
-  /** Why it was not delivered, in words. */
+  /** Why it was not delivered, as text. */
   readonly failure: string | undefined
 }
 
 /**
- * @param status      what the receiver answered; undefined when it gave no answer, and `error` says why
- * @param isStopping  the process ended the call: it is no fault of the receiver's
+ * @param status      the receiver's answer; undefined when there was none, and `error` says why
+ * @param isStopping  the process aborted the call: no fault of the receiver
  */
-export function judgeTry(
+export function resultOfTry(
   { status, error }: { readonly status?: number | undefined; readonly error?: string | undefined },
   { delaysMs, tries, isStopping }: { delaysMs: readonly number[]; tries: number; isStopping: boolean },
 ): Verdict {
@@ -63,7 +63,7 @@ export function judgeTry(
 }
 
 function failureOf(status: number | undefined, error: string | undefined): string | undefined {
-  if (status === undefined) return error ?? "it gave no answer"
-  if (status >= 300 && status < 400) return "it answered with a redirect, which is not followed"
-  return status >= 200 && status < 300 ? undefined : `it answered ${status}`
+  if (status === undefined) return error ?? "no answer"
+  if (status >= 300 && status < 400) return "the answer was a redirect, which is not followed"
+  return status >= 200 && status < 300 ? undefined : `the answer had the status ${status}`
 }

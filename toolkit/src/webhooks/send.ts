@@ -1,43 +1,43 @@
-/** One call of somebody's address: guarded, in limited time, without redirects, and with a bounded reply. */
+/** One call of a user's address: guarded, with a time limit, without redirects, and with a limited reply. */
 import { lookup } from "node:dns"
 import { request as requestHttp } from "node:http"
 import { request as requestHttps } from "node:https"
 import type { LookupFunction } from "node:net"
 
-/** Says why an IP address may not be connected to; undefined when it may. */
+/** Returns why an IP address may not be connected to; undefined when it may. */
 export type AddressGuard = (address: string) => string | undefined
 
 export interface Call {
-  /** Its text was judged before: only the addresses that a name leads to are judged here. */
+  /** Its text was checked before: here only the addresses that its name resolves to are checked. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly guard: AddressGuard
-  /** For the whole call, in milliseconds. */
+  /** Limit for the whole call, in milliseconds. */
   readonly timeoutMs: number
-  /** Ends it early. */
+  /** Aborts it early. */
   readonly signal: AbortSignal
 }
 
-/** What came of a call: what the receiver answered, or why it did not. */
+/** The result of a call: the receiver's answer, or why there was none. */
 export interface CallResult {
   readonly status?: number
-  /** The beginning of what it said. */
+  /** The start of its body. */
   readonly reply?: string
   readonly error?: string
 }
 
-/** Enough to see what the receiver wants to tell; the rest is not read. */
+/** Enough to see the receiver's message; the rest is not read. */
 export const mostReplyBytes = 4096
 
-/** POSTs to a host, following nothing. @returns never rejects: what went wrong is the result */
+/** POSTs to a host, without following redirects. @returns  the result; never rejects: failures are part of the result */
 export function callHost(call: Call): Promise<CallResult> {
   const signal = AbortSignal.any([call.signal, AbortSignal.timeout(call.timeoutMs)])
   return new Promise((resolve) => {
     const send = call.url.startsWith("https:") ? requestHttps : requestHttp
-    // A connection of its own: one that is kept was checked for another call's host.
+    // A new connection: a kept-alive one was checked for another call's host.
     const options = { method: "POST", headers: call.headers, agent: false, lookup: guardedLookup(call.guard), signal }
-    // The status is the answer, also when the rest of it never comes.
+    // The status is the answer, even when the rest never arrives.
     let settleAnswered: (() => void) | undefined
     const request = send(call.url, options, (response) => {
       const status = response.statusCode ?? 0
@@ -56,15 +56,15 @@ export function callHost(call: Call): Promise<CallResult> {
       response.on("end", settle).on("error", settle)
     })
     request.on("error", (error) => (settleAnswered ? settleAnswered() : resolve({ error: reasonOf(error, call) })))
-    // An answer that asks for another protocol (101) is neither a response nor an error to Node; after them this says nothing.
-    request.on("close", () => resolve({ error: "it closed the connection without an answer" }))
+    // An answer with another protocol (101) is neither a response nor an error to Node; after those this has no effect.
+    request.on("close", () => resolve({ error: "the receiver closed the connection without an answer" }))
     request.end(call.body)
   })
 }
 
 /**
- * Name resolution that hands on only addresses that may be connected to. It is asked for the very connection that is
- * made, so a name that changes its address between a check and the call gains nothing.
+ * Name resolution that returns only allowed addresses. It runs for the very connection that is made, so a name that changes
+ * its address between a check and the call gains nothing.
  */
 export const guardedLookup =
   (guard: AddressGuard, resolveName = lookup as LookupFunction): LookupFunction =>
@@ -82,10 +82,10 @@ export const guardedLookup =
 
 function refusal(guard: AddressGuard, hostname: string, [first]: readonly { address: string }[]): string {
   const problem = first && guard(first.address)
-  return `${hostname} leads nowhere a webhook may go${problem === undefined ? "" : `: ${problem}`}`
+  return `${hostname} resolves to no address that may be called${problem === undefined ? "" : `: ${problem}`}`
 }
 
-/** Why a call came to nothing, in words. */
+/** Why a call failed, as text. */
 export function reasonOf(
   error: Error & { code?: string },
   { signal, timeoutMs }: Pick<Call, "signal" | "timeoutMs">,
@@ -95,6 +95,6 @@ export function reasonOf(
   return error.message || (error.code ?? error.name)
 }
 
-/** The beginning of what was said, as a text that Postgres can keep. */
+/** The start of a reply, as text that Postgres can store. */
 export const textOf = (bytes: Buffer): string =>
   bytes.subarray(0, mostReplyBytes).toString("utf8").replaceAll("\u0000", "\ufffd")

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { signingSecretPattern, webhookHeaders } from "./signature.js"
 
-test("a call is signed as Standard Webhooks says", () => {
+test("a call is signed according to Standard Webhooks", () => {
   // The example that its specification and its libraries test with.
   const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
   const sentAt = new Date(1_614_265_330_000)

@@ -1,7 +1,7 @@
-/** The headers of Standard Webhooks, by which a receiver knows the sender, the moment and a repetition. Pure. */
+/** The headers of Standard Webhooks, by which a receiver recognizes the sender, the time and repetitions. Pure. */
 import { createHmac } from "node:crypto"
 
-/** How a signing secret looks: the key in base64 behind a prefix. */
+/** The format of a signing secret: the key in base64 after a prefix. */
 export const signingSecretPattern = /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/
 
 export interface Signed {

@@ -1,4 +1,4 @@
-/** `node build-ui.js ORDER`: bundles a project's UI components and ends. ORDER is JSON, see server/src/ui. */
+/** `node build-ui.js ORDER`: bundles a project's UI components and exits. ORDER is JSON, see server/src/ui. */
 import { build } from "@langchain/langgraph-ui"
 
 await build(JSON.parse(process.argv[2] ?? "{}"))

@@ -1,8 +1,8 @@
-/** The conversations that every worker of every language has word for word. */
+/** The recorded conversations, which workers of every language must follow exactly. */
 import assert from "node:assert/strict"
 import { readdirSync } from "node:fs"
 import { test } from "node:test"
-import { readGraphs } from "./langgraph-json.js"
+import { readGraphs } from "./loading/langgraph-json.js"
 import { FakeServer } from "./testing/fake-server.js"
 import { readFixture, replay, workerFrames } from "./testing/replay.js"
 import { graphsFolder, workerMain } from "./testing/worker.js"

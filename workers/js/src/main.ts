@@ -1,20 +1,21 @@
 /**
- * A worker process: connects to its server, loads what it is told, executes runs. It ends when the socket closes
- * (exit 0 after `stop`), or non-zero when user code calls `process.exit`, or throws where no run can be blamed.
+ * A worker process: connects to its server, loads the graphs of the `load` frame, executes runs. It exits when the socket
+ * closes (with 0 after `stop`), or with another code when user code calls `process.exit` or throws outside of every run.
  */
 import { connect } from "node:net"
 import { readConfig } from "./config.js"
-import { Connection } from "./connection.js"
-import { Gate } from "./gate.js"
-import { currentRun } from "./run.js"
-import { Runner } from "./runner.js"
+import { Connection } from "./connection/connection.js"
+import { Gate } from "./gate/gate.js"
+import { currentRun } from "./runs/run.js"
+import { Runner } from "./runs/runner.js"
 
-/** The server's watch over its children tells these apart from the codes of user code. */
+/** The server distinguishes these exit codes from those of user code. */
 const exitCodes = { connectionLost: 70, uncaught: 71 }
 
-const { socketPath, workerId } = readConfig(process.env)
+const { socketPath, workerId, title } = readConfig(process.env)
+if (title !== undefined) process.title = title
 
-// An error that nobody caught ends its run and no other; without a run to blame the process is not to be trusted (W5).
+// An uncaught error ends only its own run. If its run is unknown, the process cannot be trusted and exits (W5).
 function assign(thrown: unknown): void {
   const run = currentRun.getStore()
   say(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown))
@@ -29,7 +30,7 @@ socket.once("connect", () => {
   const connection: Connection = new Connection(socket, {
     onFrame: (frame, payload) => runner.onFrame(frame, payload),
     onClose: (reason) => {
-      say(`worker ${workerId} ends: ${reason}`)
+      say(`worker ${workerId} exits: ${reason}`)
       process.exit(exitCodes.connectionLost)
     },
   })

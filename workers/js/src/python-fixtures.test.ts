@@ -1,4 +1,4 @@
-/** The Python worker has the conversations of the protocol word for word. */
+/** The Python worker follows the protocol's recorded conversations exactly. */
 import assert from "node:assert/strict"
 import { readdirSync } from "node:fs"
 import { test } from "node:test"
@@ -10,13 +10,14 @@ const conversations = new URL("../../../protocol/worker/fixtures/", import.meta.
 const known = {
   "<project>": project,
   "<language>": "python",
+  "<auth>": "../twins/auth.py:auth",
   ...Object.fromEntries(Object.entries(pythonGraphs).map(([graphId, spec]) => [`<graph ${graphId}>`, spec])),
 }
 
-const notYet = new Map([["auth.jsonl", "auth modules in Python are not supported yet"]])
-
 for (const name of readdirSync(conversations).filter((each) => each.endsWith(".jsonl"))) {
-  test(`the Python worker has the conversation ${name}`, { skip: skip || (notYet.get(name) ?? false) }, async () => {
+  test(`the Python worker follows the conversation ${name}`, {
+    skip,
+  }, async () => {
     await using server = await startPythonWorker({ answers: false })
     const lines = readFixture(`${conversations}${name}`)
 

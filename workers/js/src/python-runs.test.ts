@@ -1,9 +1,6 @@
-/** Runs in the real Python worker: it does with a graph what the JavaScript worker does. */
+/** Runs in the real Python worker: it behaves like the JavaScript worker. */
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { after, before, test } from "node:test"
 import type { FakeServer, Received } from "./testing/fake-server.js"
 import { eventsByNode } from "./testing/functional-graph.js"
@@ -27,15 +24,7 @@ after(async () => {
 const names = (events: readonly { event: string }[]) => events.map(({ event }) => event)
 const isAbout = (frame: Received, claimId: string) => "claim_id" in frame.header && frame.header.claim_id === claimId
 
-test("a Python run goes on when it is told to drain, which is not there yet", { skip }, async () => {
-  server.send({ type: "drain" })
-
-  const { status } = await server.run("chat", { input: { messages: [{ role: "user", content: "hi" }] } })
-
-  assert.equal(status, "success")
-})
-
-test("a Python model's words come one by one, and from a subgraph with its namespace", { skip }, async () => {
+test("a Python model's tokens are streamed one by one, those of a subgraph with its namespace", { skip }, async () => {
   const input = { messages: [{ role: "user", content: "hi" }] }
 
   const flat = await server.run("chat", { input, stream_modes: ["messages-tuple"] })
@@ -56,7 +45,7 @@ test("a Python model's words come one by one, and from a subgraph with its names
   )
 })
 
-test("LangChain's events carry the stream of a Python graph too", { skip }, async () => {
+test("LangChain's events contain the stream of a Python graph, too", { skip }, async () => {
   const input = { messages: [{ role: "user", content: "hi" }] }
 
   const { events, status } = await server.run("chat", { input, stream_modes: ["events", "values"] })
@@ -68,14 +57,14 @@ test("LangChain's events carry the stream of a Python graph too", { skip }, asyn
   assert.equal(events.filter(({ event }) => event === "values").length, 2)
 })
 
-test("events of a functional graph in Python have the names that they have in JavaScript", { skip }, async () => {
+test("events of a functional graph have the same names in Python and JavaScript", { skip }, async () => {
   const [deep, flat] = [await eventsByNode(server, true), await eventsByNode(server, false)]
 
   assert.deepEqual(deep, { messages: ["messages"], tools: ["tools|functional:<task>"] })
   assert.deepEqual(flat, { messages: ["messages"], tools: [] })
 })
 
-test("of two parallel questions in Python, the one that is answered is not open any more", { skip }, async () => {
+test("of two parallel interrupts in Python, an answered one is no longer open", { skip }, async () => {
   const thread_id = crypto.randomUUID()
   const asked = await server.run("pair", { thread_id, input: { out: [] } })
   const [first, second] = Object.values(Object(asked.interrupts))
@@ -95,7 +84,7 @@ test("of two parallel questions in Python, the one that is answered is not open 
   assert.deepEqual(end.values, { out: ["a:A", "b:None"] })
 })
 
-test("a Python node that asks twice is interrupted twice", { skip }, async () => {
+test("a Python node with two interrupts is interrupted twice", { skip }, async () => {
   const thread_id = crypto.randomUUID()
   const answers = ["one", "two"].map((resume) => ({ thread_id, command: { resume } }))
 
@@ -114,7 +103,7 @@ for (const [durability, modes] of [
   ["sync", ["tasks"]],
   ["async", ["tasks", "events"]],
 ] as const) {
-  test(`what a Python task has sent goes before its writes, ${durability} (W2)`, { skip }, async () => {
+  test(`events of a Python task are sent before its writes, ${durability} (W2)`, { skip }, async () => {
     const { frame, values } = await server.run("wide", {
       input: {},
       durability,
@@ -131,7 +120,7 @@ for (const [durability, modes] of [
         if ("result" in task) told.add(task.id)
       }
       if (header.type !== "call" || header.method !== "checkpoint.put_writes") continue
-      // The task that takes the input in is not shown to anybody.
+      // The task that applies the input is hidden.
       const { task_id: taskId, task_path: path } = header.writes[0] ?? {}
       if (path?.endsWith("__start__")) continue
       saved += 1
@@ -142,7 +131,35 @@ for (const [durability, modes] of [
   })
 }
 
-test("values that only Python has come back from a checkpoint as they were", { skip }, async () => {
+test("writes of a Python run may wait for others, unless it awaits them", { skip }, async () => {
+  for (const [durability, mayWait] of [
+    ["async", true],
+    ["exit", true],
+    ["sync", undefined],
+  ] as const) {
+    const { frame, status } = await server.run("hitl", { input: { x: 0 }, durability })
+
+    const writes = server.received.flatMap(({ header }) =>
+      header.type === "call" && "claim_id" in header && header.claim_id === frame.claim_id ? [header] : [],
+    )
+    assert.equal(status, "interrupted")
+    assert.ok(writes.length > 0)
+    assert.ok(writes.every((call) => Object(call).may_wait === mayWait))
+  }
+})
+
+test("a rejected write that a Python run does not await fails the run", { skip }, async () => {
+  const run = server.startRun("slow", { input: { n: 0 }, config: { configurable: { tick_ms: 3_600_000 } } })
+  server.refuse = (call) =>
+    "claim_id" in call && call.claim_id === run.claim_id ? { error: "InvalidInput", message: "too big" } : undefined
+
+  const { status, error } = await server.done(run)
+
+  server.refuse = () => undefined
+  assert.deepEqual([status, error?.message], ["error", "too big"])
+})
+
+test("Python-only values are restored from a checkpoint unchanged", { skip }, async () => {
   const make = async (kind: string) => (await server.run("values", { input: { kind } })).values
 
   assert.deepEqual(await make("point"), { kind: "Point", value: { x: 1.5, y: null } })
@@ -153,19 +170,19 @@ test("values that only Python has come back from a checkpoint as they were", { s
   assert.deepEqual(await make("keys"), { kind: "dict", value: { 1: "one" } })
 })
 
-test("a Python run that fails says why and ends no other", { skip }, async () => {
+test("a failing Python run reports its error and does not affect others", { skip }, async () => {
   const other = server.startRun("slow", { input: { n: 3 }, config: { configurable: { tick_ms: 1 } } })
 
   const failed = await server.run("values", { input: { kind: "error" } })
-  const unknown = await server.run("values", { input: { kind: "set" }, stream_modes: ["messages"] })
+  const unknown = await server.run("values", { input: { kind: "set" }, stream_modes: ["nonsense"] })
 
   assert.deepEqual([failed.status, failed.error], ["error", { error: "LookupError", message: "nothing is there" }])
   assert.deepEqual(failed.next, ["make"])
-  assert.match(unknown.error?.message ?? "", /no stream mode messages yet/)
+  assert.match(unknown.error?.message ?? "", /has no stream mode nonsense/)
   assert.equal((await server.done(other)).status, "success")
 })
 
-test("Python code that ends the process is told by a code", { skip }, async () => {
+test("Python code that ends the process is reported by its exit code", { skip }, async () => {
   await using ending = await serving()
 
   ending.startRun("values", { input: { kind: "exit" } })
@@ -173,7 +190,7 @@ test("Python code that ends the process is told by a code", { skip }, async () =
   assert.equal(await ending.exit(), 71)
 })
 
-test("a Python worker ends with its server, although nobody reads why", { skip }, async () => {
+test("a Python worker exits with its server, also when its output is not read", { skip }, async () => {
   const ending = await serving()
   ending.child.stderr?.destroy()
 
@@ -182,7 +199,7 @@ test("a Python worker ends with its server, although nobody reads why", { skip }
   assert.equal(await ending.exit(), 70)
 })
 
-test("a Python node that blocks its thread holds neither pings nor its own cancel (W7)", { skip }, async () => {
+test("a Python node that blocks its thread blocks neither pings nor its own cancellation (W7)", { skip }, async () => {
   const run = server.startRun("values", { input: { kind: "blocked" }, stream_modes: ["tasks"] })
   await server.frame((frame) => frame.header.type === "event" && isAbout(frame, run.claim_id))
   server.send({ type: "ping", nonce: "n" })
@@ -193,15 +210,15 @@ test("a Python node that blocks its thread holds neither pings nor its own cance
   assert.equal((await server.done(run)).status, "cancelled")
 })
 
-test("a cancel that comes in one write with its Python run ends it", { skip }, async () => {
+test("a cancel that arrives in the same write as its Python run cancels it", { skip }, async () => {
   const run = server.startRun("slow", { input: { n: 0 }, config: { configurable: { tick_ms: 100 } } })
-  // The writer sends what one turn of the event loop gives it as one.
+  // The writer sends all frames of one turn of the event loop in one write.
   server.send({ type: "cancel", run_id: run.run_id, claim_id: run.claim_id })
 
   assert.equal((await server.done(run)).status, "cancelled")
 })
 
-test("an attempt of a Python run after a lost claim goes on where the checkpoints end", { skip }, async () => {
+test("an attempt of a Python run after a lost claim continues from the last checkpoint", { skip }, async () => {
   const config = { configurable: { tick_ms: 1 } }
   const options = { input: { n: 0 }, stream_modes: ["custom"], config, durability: "sync" } as const
   const [thread_id, run_id, claim_id] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
@@ -224,7 +241,7 @@ test("an attempt of a Python run after a lost claim goes on where the checkpoint
   assert.ok(!server.received.some((each) => each.header.type === "done" && isAbout(each, first.claim_id)))
 })
 
-test("a Python run stops at a breakpoint, a repeated attempt too, and a new run goes on from it", {
+test("a Python run stops at a breakpoint, a repeated attempt, too, and a new run continues from it", {
   skip,
 }, async () => {
   const thread_id = crypto.randomUUID()
@@ -247,7 +264,7 @@ test("a Python run stops at a breakpoint, a repeated attempt too, and a new run 
   assert.deepEqual([on.status, on.values], ["success", { n: 5 }])
 })
 
-test("`null` is an answer that reaches a Python node", { skip }, async () => {
+test("a Python node gets the answer `null`", { skip }, async () => {
   const { frame } = await server.run("hitl", { input: { x: 0 } })
 
   const { values } = await server.run("hitl", { thread_id: frame.thread_id, command: { resume: null } })
@@ -255,7 +272,7 @@ test("`null` is an answer that reaches a Python node", { skip }, async () => {
   assert.deepEqual(values, { x: 4, y: "none" })
 })
 
-test("a Python graph is drawn, and tells its schemas and subgraphs", { skip }, async () => {
+test("a Python graph returns its drawing, schemas and subgraphs", { skip }, async () => {
   const ask = async (method: string, graph_id: string, fields: object = {}) =>
     Object(await server.ask({ method, graph_id, ...fields }))
 
@@ -275,7 +292,7 @@ test("a Python graph is drawn, and tells its schemas and subgraphs", { skip }, a
   assert.deepEqual(none, {})
 })
 
-test("a Python graph tells the state and the history of a thread", { skip }, async () => {
+test("a Python graph reads the state and the history of a thread", { skip }, async () => {
   const { frame } = await server.run("hitl", { input: { x: 0 } })
   const question = { graph_id: "hitl", thread_id: frame.thread_id, checkpoint_ns: "" }
 
@@ -321,49 +338,11 @@ test("a Python node in a thread runs another graph, whose checkpoints are kept",
   assert.ok(kept.some((ns) => ns.startsWith("call:")))
 })
 
-test("a function makes a Python graph anew for each use", { skip }, async () => {
+test("a factory function creates a new Python graph for each use", { skip }, async () => {
   const { values } = await server.run("factory", { input: { n: 1 }, config: { configurable: { step: 5 } } })
 
   assert.deepEqual(values, { n: 6 })
 })
-
-test("graphs that do not load say what is missing, and where", { skip }, async () => {
-  await using loading = await startPythonWorker()
-  await using folder = temporaryFolder()
-  const write = (name: string, text: string) => writeFileSync(join(folder.path, name), text)
-  write("graph.py", "import nowhere_to_be_found\n")
-  write("broken.py", "x = 1\ny = (\n")
-  write("other.py", "graph = 1\n")
-
-  const specs = { a: "./graph.py:graph", b: "./broken.py:graph", c: "./other.py:graph", d: "./other.py:none" }
-  const { failed } = await loading.load(folder.path, specs)
-
-  const told = failed.map(({ error: { name, message, code_frame } }) => `${name}: ${message}\n${code_frame ?? ""}`)
-  assert.match(told[0] ?? "", /^ModuleNotFoundError: No module named 'nowhere_to_be_found'\ngraph.py:1\n> 1 \| import/)
-  assert.match(told[1] ?? "", /^SyntaxError: .*\nbroken.py:2\n/)
-  assert.match(told[2] ?? "", /^TypeError: \.\/other\.py:graph is not a graph but a int/)
-  assert.match(told[3] ?? "", /has no "none": it has graph/)
-})
-
-test("a Python without langgraph says how to install it", { skip }, async () => {
-  await using folder = temporaryFolder()
-  const bare = join(folder.path, "python")
-  // Without its site module an interpreter sees no installed package.
-  writeFileSync(bare, `#!/bin/sh\nexec "${interpreter}" -S "$@"\n`, { mode: 0o755 })
-  await using loading = await startPythonWorker({ interpreter: bare })
-
-  const { failed } = await loading.load(project, { builder: pythonGraphs.builder ?? "" })
-
-  assert.match(
-    failed[0]?.error.message ?? "",
-    /does not have langgraph: install it with `\S+ -m pip install langgraph`/,
-  )
-})
-
-function temporaryFolder(): AsyncDisposable & { readonly path: string } {
-  const path = mkdtempSync(join(tmpdir(), "python-"))
-  return { path, [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true }) }
-}
 
 test("a Python run's newest checkpoint has its writes in LangGraph's order", { skip }, () => {
   const program = `
@@ -374,7 +353,7 @@ newest, checkpoint = NewestCheckpoint(), empty_checkpoint()
 newest.set(CheckpointTuple({}, checkpoint, {}), [])
 for task_id, task_path, *values in [("t2", "~b", "c", "d"), ("t1", "~b", "b"), ("t9", "", "a")]:
     newest.add_writes(checkpoint["id"], task_id, task_path, [("x", value) for value in values])
-print("".join(value for _, _, value in newest.get().pending_writes))`
+print("".join(value for _, _, value in newest.get().tuple.pending_writes))`
 
   const { stdout, stderr } = spawnSync(interpreter, ["-c", program], { cwd: worker, encoding: "utf8" })
 

@@ -1,4 +1,4 @@
-/** Every stream mode against what the reference server sent, on the same graphs (recordings in tests/graphs). */
+/** Every stream mode compared with recordings of the reference server, with the same graphs (recordings in tests/graphs). */
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import type { FakeServer } from "./testing/fake-server.js"
@@ -13,7 +13,7 @@ before(async () => {
 after(() => server[Symbol.asyncDispose]())
 
 for (const name of inOrder) {
-  test(`the stream of ${name} is the recorded one`, async () => {
+  test(`the stream of ${name} equals its recording`, async () => {
     const recording = readRecording(name)
 
     const { events } = await server.run(recording.graphId, recording.run)
@@ -23,7 +23,7 @@ for (const name of inOrder) {
 }
 
 for (const name of byGroup) {
-  test(`each event of ${name} is the recorded one`, async () => {
+  test(`each event of ${name} equals its recording`, async () => {
     const recording = readRecording(name)
 
     const { events } = await server.run(recording.graphId, recording.run)
@@ -32,7 +32,7 @@ for (const name of byGroup) {
   })
 }
 
-test("without stream_subgraphs a subgraph's message is told by its tokens, since LangGraph 1.7 by the node of the subgraph", async () => {
+test("without stream_subgraphs a subgraph's message is sent as its tokens, since LangGraph 1.7 with the subgraph's node", async () => {
   const { graphId, run } = readRecording("nested-without-stream_subgraphs-multi")
 
   const { events } = await server.run(graphId, run)

@@ -1,25 +1,32 @@
 /**
- * Loads every graph of a project and says how that went: `node verify.js <langgraph.json> [result file]`. The build
- * calls it in a child process with a time limit. One line of JSON goes to standard output, or to the result file,
- * where nothing that user code prints can come between:
+ * Loads every graph of a project in JavaScript or TypeScript and reports the result: `node verify.js <langgraph.json> [result file]
+ * [nodes]`. The build calls it in a child process with a time limit. It writes one line of JSON to standard output, or to the result file, which
+ * cannot contain output of user code:
  *
  *     {"graphs": ["chat"], "failed": [{"graph_id", "message", "code_frame"?}], "langgraph_version": "1.4.12"}
  *
- * Exit code 0 when all graphs load, else 1. A `graph_id` is empty when the file itself is at fault.
+ * Exit code 0 when all graphs load, else 1. A `graph_id` is empty when the file itself is invalid. `lacks_schemas` is true when
+ * some graph does not provide its schemas at runtime, so that they are to be read from its source (`analyse.ts`).
+ * With the word `nodes` the report also has `nodes`, the names of each graph's nodes. Factories are called for that; one that
+ * fails is left out.
  */
 import { writeFileSync, writeSync } from "node:fs"
-import { readGraphs } from "./langgraph-json.js"
-import { type LoadResult, loadGraphs } from "./loader.js"
-import { openProject } from "./open-project.js"
+import { readGraphs } from "./loading/langgraph-json.js"
+import { type LoadResult, loadGraphs } from "./loading/loader.js"
+import { openProject } from "./loading/open-project.js"
+import { runtimeSchemas } from "./schemas/graph-schemas.js"
 
 interface Report {
   readonly graphs: readonly string[]
   readonly failed: readonly { readonly graph_id: string; readonly message: string; readonly code_frame?: string }[]
   readonly langgraph_version?: string
+  readonly lacks_schemas?: boolean
+  readonly nodes?: Readonly<Record<string, readonly string[]>>
 }
 
-const [configPath, resultPath] = process.argv.slice(2)
-// Node sets this exit code when nothing is left that could settle a top-level await: ours waits for that of the graph.
+const [configPath, resultPath, more] = process.argv.slice(2)
+const wantsNodes = more === "nodes"
+// Node sets this exit code when a top-level await can never settle. Ours waits for the graph's.
 const unsettledAwait = 13
 
 /** The graph that is being loaded. */
@@ -27,7 +34,7 @@ let loading = ""
 /** Undefined while graphs are being loaded. */
 let finished: Report | undefined
 
-// A write at exit is the only one that user code cannot prevent by calling `process.exit` itself.
+// Writes the report at exit, which user code cannot prevent by calling `process.exit` itself.
 process.on("exit", () => {
   const report = finished ?? cutShort()
   const line = `${JSON.stringify(report)}\n`
@@ -35,7 +42,7 @@ process.on("exit", () => {
   else writeFileSync(resultPath, line)
   process.exitCode = report.failed.length === 0 ? 0 : 1
 })
-// Standard output is for the report; what user code prints goes to standard error.
+// Standard output is for the report; output of user code goes to standard error.
 process.stdout.write = process.stderr.write.bind(process.stderr)
 
 finished = await verify()
@@ -48,26 +55,26 @@ async function verify(): Promise<Report> {
     const { project, graphs } = readGraphs(configPath)
     process.chdir(project)
     await openProject(project, graphs)
-    return told(
-      await loadGraphs(project, graphs, (graphId) => {
-        loading = graphId
-      }),
-    )
+    const loaded = await loadGraphs(project, graphs, (graphId) => {
+      loading = graphId
+    })
+    const nodes = wantsNodes ? { nodes: await nodesOf(loaded) } : {}
+    return { ...reportOf(loaded), lacks_schemas: await lacksSchemas(loaded), ...nodes }
   } catch (error) {
     return broken(error)
   }
 }
 
-/** What is reported when the process ends before the graphs are loaded. */
+/** The report when the process ends before the graphs are loaded. */
 function cutShort(): Report {
   const message =
     process.exitCode === unsettledAwait
       ? `graph "${loading}" does not finish loading: its module has a top-level await that never settles`
-      : `the code of graph "${loading}" ended the process while it was loaded`
+      : `the code of graph "${loading}" ended the process while it was loading`
   return { graphs: [], failed: [{ graph_id: loading, message }] }
 }
 
-function told({ graphs, failed }: LoadResult): Report {
+function reportOf({ graphs, failed }: LoadResult): Report {
   const version = [...graphs.values()].find(({ library }) => library.version !== undefined)?.library.version
   return {
     graphs: [...graphs.keys()],
@@ -78,6 +85,27 @@ function told({ graphs, failed }: LoadResult): Report {
     })),
     ...(version === undefined ? {} : { langgraph_version: version }),
   }
+}
+
+async function nodesOf({ graphs }: LoadResult): Promise<Record<string, readonly string[]>> {
+  const found: Record<string, readonly string[]> = {}
+  for (const [graphId, loaded] of graphs) {
+    try {
+      const { graph } = await loaded.use({}, { accessContext: "assistants.read", executionRuntime: null })
+      if (graph.nodes) found[graphId] = Object.keys(graph.nodes)
+    } catch (error) {
+      process.stderr.write(`graph "${graphId}" cannot be made without a config: ${error}\n`)
+    }
+  }
+  return found
+}
+
+/** Whether some graph does not provide its schemas at runtime. A factory's graph is unknown until it is used. */
+async function lacksSchemas({ graphs }: LoadResult): Promise<boolean> {
+  for (const { shared, library } of graphs.values()) {
+    if (shared === undefined || (await runtimeSchemas(shared, library)).state_schema === null) return true
+  }
+  return false
 }
 
 function broken(error: unknown): Report {

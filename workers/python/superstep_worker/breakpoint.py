@@ -1,4 +1,4 @@
-"""Whether a thread stands at a breakpoint that nobody has gone on from. Pure."""
+"""Whether a thread is stopped at a breakpoint from which no run has continued. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 
 def stands_before(head: CheckpointTuple, following: Sequence[str], nodes: str | Sequence[str] | None) -> bool:
-    """LangGraph takes a run without input as the wish to go on from a breakpoint. That is right for a new run; a
-    repeated attempt must stop where the one before it stopped, else a node runs that a person was to look at first.
+    """LangGraph treats a run without input as a request to continue from a breakpoint. That is right for a new run, but a
+    repeated attempt must stop where the previous one stopped; else a node would run before a person has checked it.
 
     :param following: the nodes that would run
-    :param nodes: those to stop before, or `*`
+    :param nodes: the nodes to stop before, or `*`
     """
     if not nodes or not any(nodes == "*" or node in nodes for node in following):
         return False

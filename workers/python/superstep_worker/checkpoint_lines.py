@@ -17,14 +17,14 @@ from .frames import Frame
 from .serialise import serialise
 
 if TYPE_CHECKING:
-    # Libraries of before delta channels do not have it.
+    # Older libraries, without delta channels, do not have it.
     from langgraph.checkpoint.base import DeltaChannelHistory
 
 Described = list[dict[str, Any]]
 
 
 class PlacedWrite(NamedTuple):
-    """A pending write that knows its place."""
+    """A pending write with its place."""
 
     task_path: str
     task_id: str
@@ -39,8 +39,19 @@ class PlacedWrite(NamedTuple):
         return self.task_id, self.channel, self.value
 
 
+class PlacedCheckpoint(NamedTuple):
+    """A checkpoint and the places of its pending writes."""
+
+    tuple: CheckpointTuple
+    writes: list[PlacedWrite]
+
+    @staticmethod
+    def of(found: CheckpointTuple, writes: list[PlacedWrite]) -> PlacedCheckpoint:
+        return PlacedCheckpoint(found._replace(pending_writes=[write.pending() for write in writes]), writes)
+
+
 def place_of(config: RunnableConfig) -> tuple[str, str, str | None]:
-    """Which checkpoint a config means: thread, namespace and id."""
+    """The checkpoint that a config refers to: thread, namespace and id."""
     configurable = config.get("configurable", {})
     if "thread_id" not in configurable:
         raise ValueError("a checkpoint needs configurable.thread_id")
@@ -54,7 +65,7 @@ def place_config(thread_id: str, ns: str, checkpoint_id: str) -> RunnableConfig:
 def encode_blobs(
     serde: SerializerProtocol, values: Mapping[str, Any], new_versions: ChannelVersions
 ) -> tuple[Described, Lines]:
-    """The channels whose version is new: their blobs and one line for each."""
+    """The blobs of channels with a new version, and one line for each."""
     blobs, lines = [], []
     for channel, version in new_versions.items():
         kind, line = _encode(serde, values[channel]) if channel in values else ("empty", "")
@@ -76,29 +87,42 @@ def encode_writes(
 
 
 def checkpoint_lines(checkpoint: Checkpoint, metadata: Mapping[str, Any]) -> Lines:
-    """The checkpoint without its values, which travel as blobs, and its metadata."""
+    """The checkpoint without its values, which are sent as blobs, and its metadata."""
     rest = {name: value for name, value in checkpoint.items() if name != "channel_values"}
     return [("checkpoint", serialise(rest)), ("metadata", serialise(metadata))]
 
 
-def decode_tuples(
-    serde: SerializerProtocol, thread_id: str, reply: Frame
-) -> list[tuple[CheckpointTuple, list[PlacedWrite]]]:
-    """Puts the tuples of a reply together, each with the places of its writes: `tuple` or `tuples`, and all their lines
-    one after the other."""
+def decode_tuples(serde: SerializerProtocol, thread_id: str, reply: Frame) -> list[PlacedCheckpoint]:
+    """Decodes the tuples of a reply: `tuple` or `tuples`, and all their lines, one after another."""
     one = reply.header.get("tuple")
+    shared: dict[tuple[str, str, str], bytes] = {}
     tuples, position = [], 0
     for fields in reply.header.get("tuples", [] if one is None else [one]):
         end = position + 2 + len(fields["blobs"]) + len(fields["writes"])
-        tuples.append(_decode_tuple(serde, thread_id, fields, reply.payload[position:end]))
+        lines = _with_repeated(fields, reply.payload[position:end], shared)
+        tuples.append(_decode_tuple(serde, thread_id, fields, lines))
         position = end
     return tuples
+
+
+def _with_repeated(
+    fields: Mapping[str, Any], lines: Sequence[bytes], shared: dict[tuple[str, str, str], bytes]
+) -> list[bytes]:
+    """A tuple's lines, including lines of values that were sent with an earlier tuple of the reply."""
+    whole = list(lines)
+    for place, blob in enumerate(fields["blobs"], 2):
+        key = (fields["checkpoint_ns"], blob["channel"], blob["version"])
+        if blob.get("repeated"):
+            whole[place] = shared[key]
+        else:
+            shared[key] = whole[place]
+    return whole
 
 
 def decode_history(
     serde: SerializerProtocol, channels: Sequence[str], reply: Frame
 ) -> dict[str, DeltaChannelHistory] | None:
-    """What delta channels are rebuilt from. None: the reply knows no such checkpoint."""
+    """The data from which delta channels are rebuilt. None: there is no such checkpoint."""
     fields = reply.header.get("history")
     if fields is None:
         return None
@@ -115,7 +139,7 @@ def decode_history(
 
 def _decode_tuple(
     serde: SerializerProtocol, thread_id: str, fields: Mapping[str, Any], lines: Sequence[bytes]
-) -> tuple[CheckpointTuple, list[PlacedWrite]]:
+) -> PlacedCheckpoint:
     ns, checkpoint_id, parent_id = fields["checkpoint_ns"], fields["checkpoint_id"], fields.get("parent_checkpoint_id")
     checkpoint, metadata, *values = lines
     count = len(fields["blobs"])
@@ -126,9 +150,8 @@ def _decode_tuple(
         checkpoint=cast(Checkpoint, {**json.loads(checkpoint), "channel_values": channel_values}),
         metadata=json.loads(metadata),
         parent_config=None if parent_id is None else place_config(thread_id, ns, parent_id),
-        pending_writes=[write.pending() for write in writes],
     )
-    return found, writes
+    return PlacedCheckpoint.of(found, writes)
 
 
 def _decode_blobs(serde: SerializerProtocol, blobs: Described, lines: Sequence[bytes]) -> dict[str, Any]:
@@ -149,7 +172,7 @@ def _decode_writes(serde: SerializerProtocol, writes: Described, lines: Sequence
 
 
 def _encode(serde: SerializerProtocol, value: Any) -> tuple[str, str]:
-    """Plain JSON goes as JSON, which everybody can read; all else as LangGraph's serialiser has it."""
+    """Plain JSON is encoded as JSON, which every language can read; other values by LangGraph's serialiser."""
     if _is_plain(value):
         return "json", json.dumps(value, separators=(",", ":"))
     kind, data = serde.dumps_typed(value)
@@ -161,8 +184,8 @@ def _decode(serde: SerializerProtocol, kind: str, line: bytes) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """True when the value comes back from JSON as it was: exactly these types, and no key that LangGraph's
-    serialiser would take for an object of its own."""
+    """Whether JSON restores the value unchanged: exactly these types, and no key that LangGraph's serializer treats as
+    one of its own objects."""
     kind = type(value)
     if value is None or kind in (str, bool, int):
         return True

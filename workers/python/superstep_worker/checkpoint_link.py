@@ -1,14 +1,14 @@
-"""The checkpoints of one run (or of one question about a thread), kept by the server and reached over calls.
+"""The checkpoints of one run (or of one call about a thread), stored by the server and accessed by calls.
 
-It remembers the newest checkpoint of its thread's root, since while a run holds its claim nobody else writes one: the
-questions at the end of a run then cost no round trip. It stops with `close`: afterwards every call fails with the reason
-given, and `idle` has told when the last one was answered (W3).
+It remembers the newest checkpoint of its thread's root, since no other writer exists while a run holds its claim: reads at
+the end of a run then need no round trip. Writes are sent in the order of LangGraph's calls, and `sent` returns when the last
+one was sent (W3). After `close` every call fails with the given reason.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointTup
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from .checkpoint_lines import (
+    PlacedCheckpoint,
     checkpoint_lines,
     decode_history,
     decode_tuples,
@@ -33,7 +34,7 @@ from .newest_checkpoint import NewestCheckpoint
 from .open_questions import without_answered
 
 if TYPE_CHECKING:
-    # Libraries of before delta channels do not have it.
+    # Older libraries, without delta channels, do not have it.
     from langgraph.checkpoint.base import DeltaChannelHistory
 
 Call = Callable[[Header, Lines], Awaitable[Frame]]
@@ -41,26 +42,33 @@ Call = Callable[[Header, Lines], Awaitable[Frame]]
 
 @dataclass(frozen=True)
 class LinkOptions:
-    #: How a question reaches the server.
+    #: Calls the server.
     call: Call
-    #: The run's thread. A graph that a node calls with a thread of its own comes here too, and is never taken for it.
+    #: The run's thread. A graph that a node calls with another thread uses this link too, and is distinguished by its thread.
     thread_id: str
-    #: False when that thread has no checkpoint, which saves asking.
+    #: False when that thread has no checkpoint, so that no call is needed.
     has_checkpoint: bool
-    #: Named by every write; a reader has none.
+    #: The claim that every write names; a reader has none.
     claim: Mapping[str, str] | None = None
-    #: Returns when every event that came before has been written to the socket (W2).
+    #: Returns when every earlier event has been written to the socket (W2).
     events_written: Callable[[], Awaitable[None]] | None = None
+    #: Whether the graph goes on only when a write is committed (durability `sync`), or already when it was sent.
+    awaits_commits: bool = True
+    #: Called when the server rejected a write that the graph does not await.
+    on_refused: Callable[[BaseException], None] = lambda error: None
 
 
 class CheckpointGone(LookupError):
-    """The thread was pruned, or a run of it deleted, after the checkpoint was loaded. The server knows this name."""
+    """The thread was pruned, or one of its runs deleted, after the checkpoint was loaded. The server knows it by name."""
 
 
 class CheckpointLink:
     def __init__(self, options: LinkOptions) -> None:
         self._options = options
+        # Writes without a reply yet.
         self._pending: set[asyncio.Future[Any]] = set()
+        # Done when the last write was sent.
+        self._last_sent: asyncio.Future[None] | None = None
         # Namespaces of the run's thread.
         self._written: set[str] = set()
         self._newest = NewestCheckpoint()
@@ -69,29 +77,37 @@ class CheckpointLink:
         self._closed: Exception | None = None
 
     def newest(self) -> CheckpointTuple | None:
-        """The root's newest checkpoint as far as this run knows it."""
-        return self._newest.get()
+        """The root's newest checkpoint, if this run knows it."""
+        known = self._newest.get()
+        return None if known is None else known.tuple
+
+    async def sent(self) -> None:
+        """Returns when all writes were sent."""
+        last = None
+        while last is not self._last_sent:
+            last = self._last_sent
+            if last is not None:
+                await last
 
     async def idle(self) -> None:
-        """Returns when all calls have their answers, good or bad."""
+        """Returns when all writes have succeeded or failed."""
         while self._pending:
             await asyncio.wait(set(self._pending))
 
     async def answered_so_far(self) -> None:
-        """Returns when what was asked to be written so far is answered, with the checkpoints that it belongs to."""
+        """Returns when all writes requested so far have a reply, and so have the checkpoints that they belong to."""
         await self._expected.asked()
-        # A checkpoint that has just been asked for is on its way in the next turn of the event loop.
+        # A checkpoint that was just requested is sent in the next turn of the event loop.
         await asyncio.sleep(0)
         if self._pending:
             await asyncio.wait(set(self._pending))
 
     def expect_no_more(self) -> None:
-        """What was written for checkpoints that did not come does not wait for them any more: a graph that failed may not
-        save them."""
+        """Stops waiting for checkpoints whose writes came before them: a failed graph may never save them."""
         self._expected.close()
 
     def stop(self) -> None:
-        """The run is being cancelled: that its tasks were stopped is no error of theirs to keep."""
+        """Called when the run is being cancelled: errors of its stopped tasks are not saved."""
         self._is_stopping = True
 
     def close(self, reason: Exception) -> None:
@@ -100,36 +116,37 @@ class CheckpointLink:
         self._expected.close()
 
     async def get(self, serde: SerializerProtocol, config: RunnableConfig) -> CheckpointTuple | None:
-        found = await self._find(serde, config)
-        return None if found is None else without_answered(found)
+        found = await self.load(serde, config)
+        return None if found is None else without_answered(found.tuple)
 
-    async def _find(self, serde: SerializerProtocol, config: RunnableConfig) -> CheckpointTuple | None:
+    async def load(self, serde: SerializerProtocol, config: RunnableConfig) -> PlacedCheckpoint | None:
+        """Like `get`, with the places of the checkpoint's writes, and with the writes of finished tasks."""
         thread_id, ns, checkpoint_id = place_of(config)
         is_root = thread_id == self._options.thread_id and ns == ""
-        known = self.newest() if is_root else None
-        if known is not None and checkpoint_id in (None, known.checkpoint["id"]):
+        known = self._newest.get() if is_root else None
+        if known is not None and checkpoint_id in (None, known.tuple.checkpoint["id"]):
             return known
         if self._is_new(thread_id, ns):
             return None
-        # A question must not overtake the writes it is about.
+        # A read must not overtake earlier writes.
         await self.idle()
         wanted = {} if checkpoint_id is None else {"checkpoint_id": checkpoint_id}
         question = {"method": "checkpoint.get", "thread_id": thread_id, "checkpoint_ns": ns, **wanted}
         reply = decode_tuples(serde, thread_id, await self._call(question))
         if not reply:
             return None
-        [(found, writes)] = reply
-        self._expected.add(found.checkpoint["id"])
+        [found] = reply
+        self._expected.add(found.tuple.checkpoint["id"])
         if is_root and checkpoint_id is None:
-            self._newest.set(found, writes)
+            self._newest.set(*found)
         return found
 
     async def history(
         self, serde: SerializerProtocol, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """Reads, in one call, what channels without a stored value at a checkpoint are rebuilt from.
+        """Reads, in one call, the data from which channels without a stored value at a checkpoint are rebuilt.
 
-        :raises CheckpointGone: an empty history would read as an empty channel
+        :raises CheckpointGone: since an empty history would be read as an empty channel
         """
         thread_id, ns, checkpoint_id = place_of(config)
         nothing: dict[str, DeltaChannelHistory] = {name: {"writes": []} for name in channels}
@@ -146,7 +163,7 @@ class CheckpointLink:
         return nothing if history is None else history
 
     def _is_new(self, thread_id: str, ns: str) -> bool:
-        """The run's thread had no checkpoint, and the run has written none in this namespace: there is nothing to ask."""
+        """Whether no call is needed: the run's thread had no checkpoint, and the run has written none in this namespace."""
         is_own = thread_id == self._options.thread_id
         return is_own and not self._options.has_checkpoint and ns not in self._written
 
@@ -172,8 +189,16 @@ class CheckpointLink:
             "limit": limit,
             "filter": filter,
         }
-        reply = await self._call({name: value for name, value in question.items() if value is not None})
-        return [without_answered(found) for found, _ in decode_tuples(serde, thread_id, reply)]
+        listed: list[CheckpointTuple] = []
+        # Page by page, as the server gives them.
+        while True:
+            reply = await self._call({name: value for name, value in question.items() if value is not None})
+            page = [without_answered(each.tuple) for each in decode_tuples(serde, thread_id, reply)]
+            listed += page
+            if not page or not reply.header.get("more"):
+                return listed
+            question["before"] = page[-1].config["configurable"]["checkpoint_id"]
+            question["limit"] = None if limit is None else limit - len(listed)
 
     async def put(
         self,
@@ -222,31 +247,45 @@ class CheckpointLink:
         await self._write({"method": "checkpoint.put_writes", **where, "writes": described}, lines)
 
     async def _write(self, fields: Header, lines: Lines) -> None:
-        claim, events_written = self._options.claim, self._options.events_written
-        if claim is None:
-            raise RuntimeError("checkpoints are written by runs, not by questions about a thread")
+        """Sends a write after all earlier writes, and after the events that led to it."""
+        options = self._options
+        if options.claim is None:
+            raise RuntimeError("checkpoints are written by runs, not by calls about a thread")
+        may_wait = {} if options.awaits_commits else {"may_wait": True}
+        before = self._last_sent
+        sent: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._last_sent = sent
+        # A separate task, so that a started write is finished although its caller was cancelled.
+        work = asyncio.ensure_future(self._send({**fields, **options.claim, **may_wait}, lines, before, sent))
+        self._pending.add(work)
+        work.add_done_callback(self._settled)
+        await asyncio.shield(work if options.awaits_commits else sent)
 
-        async def write() -> None:
-            if events_written is not None:
-                await events_written()
-            await self._call({**fields, **claim}, lines)
-
-        await self._tracked(write())
+    async def _send(
+        self, fields: Header, lines: Lines, before: asyncio.Future[None] | None, sent: asyncio.Future[None]
+    ) -> None:
+        try:
+            # Not one after the other, so that writes of one tick are also sent together, and share a commit.
+            if self._options.events_written is not None:
+                await self._options.events_written()
+            if before is not None:
+                await before
+            reply = asyncio.ensure_future(self._call(fields, lines))
+            # The call is sent in the next turn of the event loop.
+            await asyncio.sleep(0)
+        finally:
+            if not sent.done():
+                sent.set_result(None)
+        await reply
 
     async def _call(self, fields: Header, lines: Lines = ()) -> Frame:
         if self._closed is not None:
             raise self._closed
         return await self._options.call(fields, lines)
 
-    async def _tracked(self, work: Coroutine[Any, Any, None]) -> None:
-        # A task of its own: a write that has begun is finished although whoever asked for it was cancelled.
-        task = asyncio.ensure_future(work)
-        self._pending.add(task)
-        task.add_done_callback(self._settled)
-        await asyncio.shield(task)
-
-    def _settled(self, task: asyncio.Future[None]) -> None:
-        self._pending.discard(task)
-        # Looked at here, since nobody else may: the run learns of a lost claim where the call fails.
-        if not task.cancelled():
-            task.exception()
+    def _settled(self, work: asyncio.Future[None]) -> None:
+        self._pending.discard(work)
+        # Retrieves the error, so that asyncio does not report it as never retrieved. The run handles a lost claim where the call fails.
+        error = None if work.cancelled() else work.exception()
+        if error is not None and not self._options.awaits_commits:
+            self._options.on_refused(error)

@@ -1,4 +1,4 @@
-"""What a checkpoint remembers about the run that made it."""
+"""The metadata that a checkpoint stores about the run that made it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-# LangGraph's bookkeeping: of the node that is running, true only while it runs; and of the checkpoint's delta channels.
+# LangGraph's internal values: of the running node, valid only while it runs; and of the checkpoint's delta channels.
 _not_kept = {
     "counters_since_delta_snapshot",
     "delta_writes_versioned",
@@ -24,11 +24,11 @@ _not_kept = {
 
 def checkpoint_metadata(config: RunnableConfig, metadata: Mapping[str, Any]) -> dict[str, Any]:
     """The run's scalar configurable values and its config's metadata, then LangGraph's own `source`, `step`, `parents`.
-    `run_id` is what lets a repeated attempt see that its input is in already (architecture D7)."""
+    By `run_id` a repeated attempt sees that its input is already applied (architecture D7)."""
     configurable = config.get("configurable", {})
     kept = {key: value for key, value in configurable.items() if _is_public(key) and _is_scalar(value)}
-    told = {key: value for key, value in (config.get("metadata") or {}).items() if _is_public(key)}
-    return {**kept, **told, **metadata}
+    own = {key: value for key, value in (config.get("metadata") or {}).items() if _is_public(key)}
+    return {**kept, **own, **metadata}
 
 
 def _is_public(key: str) -> bool:

@@ -20,7 +20,7 @@ def checkpoint_ref(config: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def checkpoint_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The full form of a checkpoint event: LangGraph's internals stay here, a subgraph's config becomes a reference.
+    """The full form of a checkpoint event: without LangGraph's internals, and with a reference for a subgraph's config.
 
     @see agent-server API §7.7
     """

@@ -1,7 +1,7 @@
 """LangGraph's `BaseCheckpointSaver`, with a server behind it instead of a database.
 
-Graphs are run by `astream`, which uses the async methods. The others are for user code in threads, such as a node that
-is no coroutine and invokes another graph; they run on the worker's event loop.
+Graphs are executed by `astream`, which uses the async methods. The other methods are for user code in threads, such as a
+node that is not a coroutine and invokes another graph; they run on the worker's event loop.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from langgraph.checkpoint.base import (
 )
 
 from .checkpoint_link import CheckpointLink
+from .gathering_link import GatheringLink
 
 if TYPE_CHECKING:
-    # Libraries of before delta channels do not have it.
+    # Older libraries, without delta channels, do not have it.
     from langgraph.checkpoint.base import DeltaChannelHistory
 
 Result = TypeVar("Result")
 
 
 class Checkpointer(BaseCheckpointSaver[str]):
-    def __init__(self, link: CheckpointLink) -> None:
+    def __init__(self, link: CheckpointLink | GatheringLink) -> None:
         super().__init__()
         self._link = link
         self._loop = asyncio.get_running_loop()
@@ -52,7 +53,7 @@ class Checkpointer(BaseCheckpointSaver[str]):
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """LangGraph's own version calls `aget_tuple` for each ancestor, and would not find those kept for replay only."""
+        """LangGraph's own version calls `aget_tuple` for each ancestor, and would miss those kept only for this method."""
         return await self._link.history(self.serde, config, channels)
 
     async def aput(
@@ -108,8 +109,8 @@ class Checkpointer(BaseCheckpointSaver[str]):
         on_loop(self._loop, self.adelete_thread(thread_id))
 
     def get_next_version(self, current: str | None, channel: None) -> str:
-        """A version names one value for ever, since a thread's checkpoints share blobs by channel and version; the
-        random part keeps those of two branches apart. The form is that of LangGraph's own Postgres saver."""
+        """A version names one value forever, since a thread's checkpoints share blobs by channel and version; the random
+        part makes the versions of two branches differ. The form is that of LangGraph's own Postgres saver."""
         number = 0 if current is None else int(str(current).split(".")[0])
         return f"{number + 1:032}.{random.random():016}"
 
@@ -120,9 +121,9 @@ class Checkpointer(BaseCheckpointSaver[str]):
 
 
 def on_loop(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Result]) -> Result:
-    """Waits in a thread for what the event loop does.
+    """Waits in a thread for work on the event loop.
 
-    :raises RuntimeError: the caller is on the event loop, which would wait for itself
+    :raises RuntimeError: called on the event loop, which would wait for itself
     """
     try:
         is_on_loop = asyncio.get_running_loop() is loop
@@ -130,5 +131,5 @@ def on_loop(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Result]) 
         is_on_loop = False
     if is_on_loop:
         work.close()
-        raise RuntimeError("this would stop the event loop: use the async form, such as `await graph.aget_state(…)`")
+        raise RuntimeError("this would block the event loop: use the async method, such as `await graph.aget_state(…)`")
     return asyncio.run_coroutine_threadsafe(work, loop).result()

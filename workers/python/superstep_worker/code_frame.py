@@ -15,7 +15,7 @@ class Place(NamedTuple):
 
 def code_frame(error: BaseException, project: str) -> str | None:
     """
-    :param project: folder of the user's code; installed packages below it are not the user's
+    :param project: folder of the user's code; installed packages below it do not count as user code
     :returns: `src/graph.py:3` and the lines around it, or None when the place is not known
     """
     place = _syntax_error(error, project) or _last_own_line(error, project)
@@ -29,7 +29,7 @@ def _syntax_error(error: BaseException, project: str) -> Place | None:
 
 
 def _last_own_line(error: BaseException, project: str) -> Place | None:
-    """The innermost line of the traceback that is the user's."""
+    """The innermost line of the traceback in user code."""
     for entry in reversed(traceback.extract_tb(error.__traceback__)):
         if entry.lineno is not None and _is_own(entry.filename, project):
             return Place(entry.filename, entry.lineno)

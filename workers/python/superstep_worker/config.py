@@ -1,4 +1,4 @@
-"""What the server tells a worker through its environment; nothing else here reads it."""
+"""A worker's settings from its environment; only this file reads the environment."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ class WorkerConfig:
     socket_path: str
     #: The worker's name in `hello` and in the server's log.
     worker_id: str
+    #: The title of the process in `ps`; None: its command line.
+    title: str | None = None
 
 
 def read_config(env: Mapping[str, str]) -> WorkerConfig:
@@ -20,4 +22,4 @@ def read_config(env: Mapping[str, str]) -> WorkerConfig:
     missing = [name for name in names if name not in env]
     if missing:
         raise ValueError(f"a worker is started by an agent server: {' and '.join(missing)} is not set")
-    return WorkerConfig(socket_path=env[names[0]], worker_id=env[names[1]])
+    return WorkerConfig(socket_path=env[names[0]], worker_id=env[names[1]], title=env.get("SUPERSTEP_WORKER_TITLE"))

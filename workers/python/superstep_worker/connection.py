@@ -1,4 +1,4 @@
-"""The worker's end of the socket: frames in and out, and calls with their answers. It owns the pending calls; when the
+"""The worker's end of the socket: frames in and out, and calls with their replies. It owns the pending calls; when the
 socket closes they all fail, and `on_close` ends the process."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .frames import Frame, FrameReader, FrameWriter, Header, ProtocolError
-from .protocol import check_header, is_unknown_call
+from .protocol import check_header
 
 OnFrame = Callable[[Frame], None]
 #: Payload lines with their names, in order.
@@ -16,11 +16,11 @@ Lines = Sequence[tuple[str, str]]
 
 
 class CallFailed(Exception):
-    """The server refused a call."""
+    """The server rejected a call."""
 
     def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__(str(error.get("message")))
-        #: The protocol's word for it, such as `ClaimLost`.
+        #: The protocol's name of the error, such as `ClaimLost`.
         self.name = str(error.get("error"))
 
 
@@ -34,7 +34,7 @@ class Connection(asyncio.Protocol):
         self._is_closed = False
 
     def listen(self, on_frame: OnFrame) -> None:
-        """Who gets the frames that are no answers."""
+        """Sets the callback for frames that are not replies."""
         self._on_frame = on_frame
 
     def send(self, header: Header, payload: Sequence[str] = ()) -> None:
@@ -48,11 +48,11 @@ class Connection(asyncio.Protocol):
         return self._writer.is_full
 
     async def room(self) -> None:
-        """Returns when the server reads again: nothing more is to be produced before."""
+        """Returns when the server reads again. Wait for it before producing more."""
         await self._writer.room()
 
     async def call(self, fields: Header, payload: Lines = ()) -> Frame:
-        """Asks the server.
+        """Calls a method of the server.
 
         :raises CallFailed: the server answered with `failure`
         """
@@ -68,7 +68,7 @@ class Connection(asyncio.Protocol):
         self._writer.send(header, [line for _, line in payload])
         return await answer
 
-    # asyncio calls what follows
+    # Called by asyncio:
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -93,16 +93,12 @@ class Connection(asyncio.Protocol):
 
     def _receive(self, frame: Frame) -> None:
         header = frame.header
-        if is_unknown_call(header):
-            error = {"error": "UnknownMethod", "message": f"this worker has no method {header.get('method')}"}
-            self.send({"type": "failure", "call_id": header["call_id"], "error": error})
-            return
         check_header(header)
         if header["type"] not in ("reply", "failure"):
             self._on_frame(frame)
             return
         answer = self._pending.pop(header["call_id"], None)
-        # Whoever asked may have been cancelled meanwhile.
+        # The caller may have been cancelled meanwhile.
         if answer is None or answer.done():
             return
         if header["type"] == "reply":

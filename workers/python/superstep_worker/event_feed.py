@@ -7,21 +7,21 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-# From a task's commit to the reader an event passes callbacks of the event loop only. With a hundred subgraphs at a time
-# three turns of it were enough, and five when LangChain's events carry the stream (measured); the rest is a margin.
+# Between a task's commit and the reader, an event passes only through callbacks of the event loop. With a hundred concurrent
+# subgraphs three turns were enough, and five when LangChain's events carry the stream (measured); the rest is a margin.
 _turns = 10
 
 
 class EventFeed:
     def __init__(self) -> None:
-        # The reader holds nothing: it waits for the next item, or the stream has ended.
+        # Set while the reader has no item: it waits for the next one, or the stream has ended.
         self._is_parked = asyncio.Event()
         self._is_parked.set()
 
     async def read(
         self, stream: AsyncIterator[Any], on_item: Callable[[Any], None], room: Callable[[], Awaitable[None]]
     ) -> None:
-        """Calls `on_item` for each item in order until the stream ends, each time when there is room for it."""
+        """Calls `on_item` for each item in order until the stream ends, and waits for `room` before each."""
         async for item in stream:
             self._is_parked.clear()
             try:
@@ -36,6 +36,6 @@ class EventFeed:
         await self._is_parked.wait()
 
     async def turns(self) -> None:
-        """Returns when what LangGraph has produced, or asked for, has arrived here."""
+        """Returns when everything that LangGraph has produced or requested so far has arrived here."""
         for _ in range(_turns):
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Frames on a byte stream: a header line of JSON and the payload lines it announces. Payload lines are never parsed."""
+"""Frames on a byte stream: a JSON header line and the payload lines that it announces. Payload lines are never parsed."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Frame:
 
 
 class ProtocolError(Exception):
-    """The other side sent what the protocol does not know."""
+    """The other side violated the protocol."""
 
 
 class FrameReader:
-    """Cuts chunks, which may end anywhere, into frames."""
+    """Splits chunks, which may end anywhere, into frames."""
 
     def __init__(self) -> None:
-        # The beginning of a line whose end has not come; joined once, so a long line is not copied for each chunk.
+        # The start of an incomplete line, in pieces; joined once, so that a long line is not copied for each chunk.
         self._partial: list[bytes] = []
         self._header: Header | None = None
         self._lines: list[bytes] = []
@@ -71,13 +71,13 @@ def _parse_header(line: bytes) -> Header:
     return header
 
 
-# A graph's stream may hold any number of items at once. Written this early, whoever asks for room is told to wait before
-# all of them are here.
+# A graph's stream may produce any number of items at once. Writing this early makes `room` block before all of them
+# are queued here.
 _most_unwritten = 256 * 1024
 
 
 class FrameWriter:
-    """Puts frames on a transport, all of one turn of the event loop in one write, and tells when it is full."""
+    """Writes frames to a transport, all of one turn of the event loop in one write, and blocks in `room` while it is full."""
 
     def __init__(self, transport: asyncio.WriteTransport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport
@@ -102,7 +102,7 @@ class FrameWriter:
         if not self._text:
             return
         self._text.append("")
-        # Half of a surrogate pair has no bytes.
+        # Half of a surrogate pair cannot be encoded.
         data = "\n".join(self._text).encode("utf-8", "replace")
         self._text = []
         self._unwritten = 0
@@ -114,7 +114,7 @@ class FrameWriter:
         return not self._has_room.is_set()
 
     async def room(self) -> None:
-        """Returns when the transport takes more."""
+        """Returns when the transport accepts more."""
         await self._has_room.wait()
 
     def pause(self) -> None:

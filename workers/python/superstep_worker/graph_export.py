@@ -6,6 +6,7 @@ import copy
 import inspect
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from functools import partial
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -14,40 +15,47 @@ from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 from langgraph.store.base import BaseStore
 
+from .factory import Purpose, call_factory
+
 Graph = Pregel[Any, Any, Any, Any]
 
 
 def check_export(exported: Any, origin: str) -> Any:
-    """A compiled graph, one that is not compiled yet, or a function that makes one; what a function makes is seen
-    when it is called.
+    """Accepts a compiled graph, an uncompiled one, or a function that makes one; a function's result is checked when
+    it is called.
 
-    :raises TypeError: saying what was found instead
+    :raises TypeError: describing what was exported instead
     """
     if isinstance(exported, (Pregel, StateGraph)):
         return _compiled(exported, origin)
-    if inspect.isroutine(exported):
+    if is_factory(exported):
         return exported
     raise TypeError(f"{origin} is not a graph but {_described(exported)}: {_wanted}")
 
 
+def is_factory(exported: Any) -> bool:
+    """Whether the graph is made anew for each use."""
+    return inspect.isroutine(exported) or isinstance(exported, partial)
+
+
 @asynccontextmanager
-async def graph_for(exported: Any, origin: str, config: RunnableConfig) -> AsyncIterator[Graph]:
-    """The graph for one use. A factory gets the config if it takes one; what it returns may be awaited, and entered
-    as a context for as long as the use lasts."""
-    if not inspect.isroutine(exported):
+async def graph_for(exported: Any, origin: str, config: RunnableConfig, purpose: Purpose) -> AsyncIterator[Graph]:
+    """The graph for one use. A factory's result may be awaitable, or a context manager that is entered while the graph is
+    used."""
+    if not is_factory(exported):
         yield exported
         return
-    made = exported(config) if inspect.signature(exported).parameters else exported()
+    made = call_factory(exported, config, purpose)
     if inspect.isawaitable(made):
         made = await made
     if isinstance(made, AbstractAsyncContextManager):
         async with made as graph:
-            yield _compiled(graph, f"what {origin} made")
+            yield _compiled(graph, f"the result of {origin}")
     elif isinstance(made, AbstractContextManager):
         with made as graph:
-            yield _compiled(graph, f"what {origin} made")
+            yield _compiled(graph, f"the result of {origin}")
     else:
-        yield _compiled(made, f"what {origin} made")
+        yield _compiled(made, f"the result of {origin}")
 
 
 def with_persistence(graph: Graph, checkpointer: BaseCheckpointSaver[Any], store: BaseStore) -> Graph:
@@ -56,7 +64,7 @@ def with_persistence(graph: Graph, checkpointer: BaseCheckpointSaver[Any], store
     own = copy.copy(graph)
     own.checkpointer = checkpointer
     own.store = store
-    # Without it LangGraph hands the events of a single node over only after the checkpoint that they led to (W2).
+    # Without it LangGraph sends the events of a single node only after the checkpoint that they led to (W2).
     own.stream_eager = True
     return own
 

@@ -1,4 +1,4 @@
-"""The server's questions about a graph itself, for whoever wants to show it: its drawing, its schemas, its subgraphs."""
+"""The server's calls about a graph itself, for user interfaces: its drawing, its schemas, its subgraphs."""
 
 from __future__ import annotations
 
@@ -6,27 +6,31 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from .connection import Connection
+from .factory import Purpose
 from .frames import Frame
 from .loader import LoadedGraph
+from .store import Store
+from .user import with_user
 
 Schemas = dict[str, Any]
 
 
-async def draw_graph(loaded: LoadedGraph, question: Frame) -> dict[str, Any]:
-    """:returns: `{nodes, edges}` as LangGraph's drawable graph says it"""
+async def draw_graph(loaded: LoadedGraph, question: Frame, connection: Connection) -> dict[str, Any]:
+    """:returns: `{nodes, edges}` in the form of LangGraph's drawable graph"""
     config = _config_of(question)
-    async with loaded.use(config) as graph:  # type: ignore[arg-type]
+    async with loaded.use(config, _purpose(connection)) as graph:  # type: ignore[arg-type]
         drawable = await graph.aget_graph(config, xray=question.header["xray"])  # type: ignore[arg-type]
         return drawable.to_json()
 
 
-async def graph_schemas(loaded: LoadedGraph, question: Frame) -> Schemas:
-    """:returns: each JSON Schema, or None where the graph cannot tell it"""
-    async with loaded.use(_config_of(question)) as graph:  # type: ignore[arg-type]
+async def graph_schemas(loaded: LoadedGraph, question: Frame, connection: Connection) -> Schemas:
+    """:returns: each JSON Schema, or None when the graph does not provide it"""
+    async with loaded.use(_config_of(question), _purpose(connection)) as graph:  # type: ignore[arg-type]
         return _schemas_of(graph)
 
 
-async def graph_subgraphs(loaded: LoadedGraph, question: Frame) -> dict[str, Schemas]:
+async def graph_subgraphs(loaded: LoadedGraph, question: Frame, connection: Connection) -> dict[str, Schemas]:
     """:returns: the schemas of subgraphs by their namespace"""
     namespace, recurse = question.header.get("namespace"), question.header["recurse"]
 
@@ -35,7 +39,7 @@ async def graph_subgraphs(loaded: LoadedGraph, question: Frame) -> dict[str, Sch
             return recurse or "|" not in name
         return name == namespace or (recurse and name.startswith(f"{namespace}|"))
 
-    async with loaded.use(_config_of(question)) as graph:  # type: ignore[arg-type]
+    async with loaded.use(_config_of(question), _purpose(connection)) as graph:  # type: ignore[arg-type]
         found = [each async for each in graph.aget_subgraphs(recurse=True)]
         return {name: _schemas_of(subgraph) for name, subgraph in found if is_asked(name)}
 
@@ -53,7 +57,7 @@ def _schemas_of(graph: Any) -> Schemas:
 
 
 def _state_schema(graph: Any) -> Any:
-    """From the channels: pydantic refuses a `typing.TypedDict` before Python 3.12, but not the types in it."""
+    """Made from the channels: before Python 3.12 pydantic rejects a `typing.TypedDict`, but not the types in it."""
     from pydantic import create_model
 
     fields: dict[str, Any] = {name: (graph.channels[name].UpdateType, None) for name in graph.stream_channels_list}
@@ -69,5 +73,10 @@ def _told(tell: Callable[[], Any]) -> Any:
 
 
 def _config_of(question: Frame) -> dict[str, Any]:
-    config: dict[str, Any] = json.loads(question.line("config") or b"{}")
-    return config
+    given = json.loads(question.line("config") or b"{}")
+    # A factory may read it without a check, as in a run.
+    return with_user({"configurable": {}, **given})
+
+
+def _purpose(connection: Connection) -> Purpose:
+    return Purpose("assistants.read", Store(connection.call))

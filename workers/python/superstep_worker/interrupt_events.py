@@ -1,5 +1,5 @@
-"""Events that tell of an interrupt. They are sent when the state shows it (W10): a client that hears of one may ask for the
-state at once. Everything else of the stream goes on meanwhile, so no write waits for an event that waits for the write."""
+"""Events that report an interrupt. They are sent once the state shows the interrupt (W10), since a client may read the state
+as soon as it gets one. Other events of the stream go on meanwhile, so no write waits for an event that waits for the write."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .event_mapper import WireEvent
+from .wire_event import WireEvent
 
 
 @dataclass(frozen=True)
 class InterruptOptions:
     #: Nothing is saved before the end of the run (durability `exit`).
     saves_at_end: bool
-    #: Returns when what the graph has asked to save so far is saved.
+    #: Returns when all saves that the graph has requested so far are done.
     saved_so_far: Callable[[], Awaitable[None]]
-    #: Returns when everything is saved. Asked for when the graph's stream is over.
+    #: Returns when everything is saved. Called when the graph's stream is over.
     all_saved: Callable[[], Awaitable[None]]
     send: Callable[[Sequence[WireEvent]], None]
 
@@ -25,19 +25,19 @@ class InterruptOptions:
 class InterruptEvents:
     def __init__(self, options: InterruptOptions) -> None:
         self._options = options
-        # Done when those that need not wait for the end are sent.
+        # Done when the events that need not wait for the end are sent.
         self._sent: asyncio.Task[None] | None = None
         self._at_end: list[WireEvent] = []
 
     def take(self, events: Sequence[WireEvent]) -> Sequence[WireEvent]:
-        """Keeps the events of a chunk that tell of an interrupt.
+        """Holds back the events of a chunk that report an interrupt.
 
-        :returns: the others
+        :returns: the other events
         """
         held = [event for event in events if _tells_of_interrupt(event)]
         if not held:
             return events
-        # A breakpoint, which asks nothing, is the last thing that a graph tells; its checkpoint may still be on its way.
+        # A breakpoint is the last event of a graph; its checkpoint may still be on its way.
         if self._options.saves_at_end or any(map(_is_breakpoint, held)):
             self._at_end.extend(held)
         else:
@@ -45,7 +45,7 @@ class InterruptEvents:
         return [event for event in events if not _tells_of_interrupt(event)]
 
     async def end(self) -> None:
-        """The graph's stream is over: returns when all are sent."""
+        """Called when the graph's stream is over; returns when all held events are sent."""
         if self._sent is not None:
             await self._sent
         if self._at_end:
@@ -64,7 +64,7 @@ def _is_breakpoint(event: WireEvent) -> bool:
 
 
 def _tells_of_interrupt(event: WireEvent) -> bool:
-    """`updates` and `values` have it under a name of its own, `tasks` with a task's result, and `debug` wraps that."""
+    """`updates` and `values` have interrupts under `__interrupt__`, `tasks` with a task's result, and `debug` wraps that."""
     data = event.data
     if not isinstance(data, dict):
         return False

@@ -1,4 +1,4 @@
-"""Tells the server how much this process has to do while runs execute: it gives new runs by that."""
+"""Reports this process's load to the server while runs execute; the server distributes new runs by it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 
 from .connection import Connection
 
-# Several times within what a person notices, and far more than the frame costs.
+# Short enough that a person does not notice the delay, and long compared to the cost of a frame.
 _every_seconds = 0.1
 
 
@@ -20,7 +20,7 @@ class LoadReports:
         self._cpu = 0.0
 
     def start(self) -> None:
-        """Reports from now on; does nothing when it does so already."""
+        """Starts reporting; does nothing if it has already started."""
         if self._timer is None:
             self._note()
             self._wait()
@@ -39,14 +39,14 @@ class LoadReports:
     def _report(self) -> None:
         wall, cpu = self._wall, self._cpu
         self._note()
-        # All threads: synchronous nodes run beside the event loop, and share its interpreter.
+        # Counts all threads: synchronous nodes run in threads beside the event loop, and share its interpreter.
         busy = min(1.0, (self._cpu - cpu) / max(self._wall - wall, 0.001))
         self._connection.send({"type": "load_report", "busy": round(busy, 3), "memory_mb": _resident_mb()})
         self._wait()
 
 
 def _resident_mb() -> int:
-    """Resident memory in megabytes; 0 where the system does not tell: then memory is no limit."""
+    """Resident memory in megabytes; 0 when the system does not report it: then memory limits nothing."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             pages = int(file.read().split()[1])

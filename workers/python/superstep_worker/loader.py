@@ -1,5 +1,5 @@
-"""Loads the graphs of a project once and gives them out. The first thing here that is not of the standard library is
-the user's own LangGraph."""
+"""Loads the graphs of a project once and provides them. The first import from outside the standard library is the
+user's own LangGraph."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from .code_frame import code_frame
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
+    from .factory import Purpose
     from .graph_export import Graph
 
 
@@ -30,11 +31,11 @@ class LoadedGraph:
     #: For messages, such as `./agent.py:graph`.
     origin: str
 
-    def use(self, config: RunnableConfig) -> AbstractAsyncContextManager[Graph]:
-        """A factory is called anew for every use; everything else gives the same shared graph."""
+    def use(self, config: RunnableConfig, purpose: Purpose) -> AbstractAsyncContextManager[Graph]:
+        """A factory is called again for every use; any other export is one shared graph."""
         from .graph_export import graph_for
 
-        return graph_for(self.exported, self.origin, config)
+        return graph_for(self.exported, self.origin, config, purpose)
 
 
 @dataclass(frozen=True)
@@ -45,39 +46,60 @@ class LoadResult:
     langgraph_version: str | None
 
 
-def load_graphs(project: str, specs: Mapping[str, str]) -> LoadResult:
-    """Loads every graph; one that fails does not keep the others from loading.
+def load_graphs(
+    project: str, specs: Mapping[str, str], on_graph: Callable[[str], None] = lambda graph_id: None
+) -> LoadResult:
+    """Loads every graph; a failure of one does not prevent the others from loading.
 
     :param project: folder that the paths are relative to
-    :param specs: `path:name` by graph id
+    :param specs: `path:name` or `package.module:name` by graph id
+    :param on_graph: called before each graph is loaded, since user code can end the process
     """
-    root = os.path.realpath(project)
-    if root not in sys.path:
-        sys.path.insert(0, root)
     graphs: dict[str, LoadedGraph] = {}
     failed: dict[str, Mapping[str, str]] = {}
     for graph_id, spec in specs.items():
+        on_graph(graph_id)
         try:
-            graphs[graph_id] = _load_graph(root, spec)
-        # User code may also raise SystemExit, and that is no reason to end.
+            graphs[graph_id] = _load_graph(project, spec)
+        # User code may also raise SystemExit, which must not end the worker.
         except (Exception, SystemExit) as error:
-            failed[graph_id] = _graph_error(error, root)
+            failed[graph_id] = load_error(error, project)
     return LoadResult(graphs, failed, _langgraph_version())
 
 
 def _load_graph(project: str, spec: str) -> LoadedGraph:
-    path, colon, name = spec.rpartition(":")
-    if not colon or not path or not name:
-        raise ValueError(f'"{spec}" must be a path and a name, such as "./src/agent.py:graph"')
+    _parse(spec)
     _require_langgraph()
     from .graph_export import check_export
 
-    module = _import_file(project, path)
+    return LoadedGraph(check_export(import_export(project, spec), spec), spec)
+
+
+def import_export(project: str, spec: str) -> Any:
+    """The object that the project exports under this name.
+
+    :param spec: `path:name` or `package.module:name`
+    """
+    path, name = _parse(spec)
+    root = os.path.realpath(project)
+    if root not in sys.path:
+        sys.path.insert(0, root)
+    module = _import_file(root, path) if _is_file(path) else importlib.import_module(path)
     if not hasattr(module, name):
         names = sorted(each for each in vars(module) if not each.startswith("_"))
         raise AttributeError(f'{path} has no "{name}": it has {", ".join(names) or "nothing"}')
-    exported = check_export(getattr(module, name), spec)
-    return LoadedGraph(exported, spec)
+    return getattr(module, name)
+
+
+def _parse(spec: str) -> tuple[str, str]:
+    path, colon, name = spec.rpartition(":")
+    if not colon or not path or not name:
+        raise ValueError(f'"{spec}" must be a path and a name, such as "./src/agent.py:graph"')
+    return path, name
+
+
+def _is_file(path: str) -> bool:
+    return path.endswith(".py") or "/" in path or os.sep in path
 
 
 def _require_langgraph() -> None:
@@ -95,7 +117,7 @@ def _import_file(project: str, path: str) -> ModuleType:
     share its module."""
     file = Path(project, path).resolve()
     if not file.is_file():
-        raise FileNotFoundError(f"there is no file {os.path.relpath(file, project)}")
+        raise FileNotFoundError(f"no such file: {os.path.relpath(file, project)}")
     top, parts = file.parent, [file.stem]
     while (top / "__init__.py").is_file():
         parts.insert(0, top.name)
@@ -108,15 +130,15 @@ def _import_file(project: str, path: str) -> ModuleType:
 
 
 def _import_script(file: Path) -> ModuleType:
-    # The path is in the name: two folders may have a graph.py each.
+    # The name contains the path: two folders may each have a graph.py.
     name = f"superstep_graph_{str(file.with_suffix('')).strip(os.sep).replace(os.sep, '_').replace('.', '_')}"
     if name in sys.modules:
         return sys.modules[name]
     module_spec = importlib.util.spec_from_file_location(name, file)
     if module_spec is None or module_spec.loader is None:
-        raise ImportError(f"{file.name} is no Python file")
+        raise ImportError(f"{file.name} is not a Python file")
     module = importlib.util.module_from_spec(module_spec)
-    # Dataclasses and pickling look their module up while it is executed.
+    # Dataclasses and pickling look up their module while it is executed.
     sys.modules[name] = module
     try:
         module_spec.loader.exec_module(module)
@@ -126,8 +148,9 @@ def _import_script(file: Path) -> ModuleType:
     return module
 
 
-def _graph_error(error: BaseException, project: str) -> Mapping[str, str]:
-    frame = code_frame(error, project)
+def load_error(error: BaseException, project: str) -> Mapping[str, str]:
+    """The protocol's form of an error of code that did not load, for a person."""
+    frame = code_frame(error, os.path.realpath(project))
     return {
         "name": type(error).__name__,
         "message": str(error),

@@ -1,5 +1,5 @@
-"""A worker process: connects to its server, loads what it is told, executes runs. It ends when the socket closes (exit 0
-after `stop`), or non-zero when user code ends it, or when the worker itself has a bug."""
+"""A worker process: connects to its server, loads the graphs of the `load` frame, executes runs. It exits when the socket
+closes (with 0 after `stop`), or with another code when user code ends it, or when the worker itself has a bug."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ import traceback
 
 from .config import read_config
 from .connection import Connection
+from .gate import Gate
+from .process_title import set_process_title
 from .runner import Runner
+from .uncaught import assign_errors
 
-# The server's watch over its children tells these apart from the codes of user code.
+# The server distinguishes these exit codes from those of user code.
 _connection_lost = 70
 _uncaught = 71
 
 
 def main() -> None:
-    # What user code prints is to be seen when it is printed, not when a buffer is full.
+    # Output of user code must appear when it is printed, not when a buffer is full.
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):
             output.reconfigure(line_buffering=True)
@@ -38,16 +41,21 @@ async def _serve() -> None:
         _leave(_connection_lost, str(error))
         return
 
+    if config.title is not None:
+        set_process_title(config.title)
+
     def on_close(reason: str) -> None:
-        _leave(_connection_lost, f"worker {config.worker_id} ends: {reason}")
+        _leave(_connection_lost, f"worker {config.worker_id} exits: {reason}")
 
     loop = asyncio.get_running_loop()
+    assign_errors(loop)
     try:
         _, connection = await loop.create_unix_connection(lambda: Connection(on_close), config.socket_path)
     except OSError as error:
         _leave(_connection_lost, f"worker {config.worker_id} cannot reach its server: {error}")
         return
-    runner = Runner(connection, on_bug=lambda error: _leave(_uncaught, "".join(traceback.format_exception(error))))
+    gate = Gate(config.socket_path, config.worker_id)
+    runner = Runner(connection, gate, lambda error: _leave(_uncaught, "".join(traceback.format_exception(error))))
     connection.listen(runner.on_frame)
     connection.send(
         {
@@ -59,14 +67,14 @@ async def _serve() -> None:
             "language_version": platform.python_version(),
         }
     )
-    # Every end of this process is an exit.
+    # The process always ends by an explicit exit.
     await asyncio.Event().wait()
 
 
 def _leave(code: int, why: str) -> None:
-    """At once: threads of user code would keep an ordinary exit waiting."""
+    """Exits at once: an ordinary exit would wait for threads of user code."""
     try:
         print(why, file=sys.stderr, flush=True)
     finally:
-        # Who reads standard error may have died with the server.
+        # The reader of standard error may have died with the server.
         os._exit(code)

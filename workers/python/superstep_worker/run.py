@@ -1,9 +1,10 @@
 """One run, from its `run` frame to its `done`.
 
 It owns the task that reads the graph's stream, the run's link to its checkpoints and the feed of its events. It promises:
-nothing is sent before it starts or after `done` (W1), events go before the checkpoint they led to (W2), or after it when they
-tell of an interrupt (W10), `done` goes after the replies to all writes (W3), and a lost claim ends it in silence (W4). It stops when the graph does, by `cancel`, or
-when a write is told that the claim is lost. Between `pause_events` and `resume_events` it sends no event (W9).
+nothing is sent before it starts or after `done` (W1); events are sent before the checkpoint they led to (W2), or after it when
+they report an interrupt (W10); `done` is sent after all writes (W3); after a lost claim nothing is sent (W4). It stops when the
+graph stops, by `cancel`, by `fail`, after a super-step by `drain` (W8), or when a write fails because the claim is lost.
+Between `pause_events` and `resume_events` it sends no events (W9).
 """
 
 from __future__ import annotations
@@ -19,23 +20,29 @@ from .breakpoint import stands_before
 from .checkpoint_link import CheckpointLink, LinkOptions
 from .checkpointer import Checkpointer
 from .connection import CallFailed, Connection, Lines
+from .drain import drain_option, is_drained
 from .event_feed import EventFeed
-from .event_mapper import EventMapper, WireEvent
+from .event_mapper import EventMapper
+from .factory import Purpose
 from .frames import Frame, Header
 from .graph_export import Graph, with_persistence
 from .interrupt_events import InterruptEvents, InterruptOptions
 from .loader import LoadedGraph
 from .run_input import needs_head, run_start
-from .run_request import RunRequest, runnable_config, stream_options
+from .run_request import RunRequest, runnable_config, stream_options, uses_events
 from .serialise import describe_error, serialise, stack_of
 from .store import Store
 from .thread_state import open_interrupts
+from .uncaught import current_run
+from .wire_event import WireEvent
 
-# A cancelled graph ends almost at once, but user code that ignores it may not; nobody waits longer for it.
+# A cancelled graph usually ends at once. User code that ignores the cancellation gets this long.
 _cancel_grace_seconds = 1
-# When its stream is over, a graph has asked for all its checkpoints, or does so at once. Where saving one failed, those after
-# it never come, and the run must end all the same.
+# When its stream is over, a graph has requested all its checkpoints, or does so at once. If saving one failed, later ones never
+# come, and the run must end anyway.
 _late_checkpoint_seconds = 5
+
+Ending = Literal["cancelled", "failed", "abandoned", "drained"]
 
 
 class Run:
@@ -51,9 +58,11 @@ class Run:
                 call=self._call,
                 claim=request.claim,
                 thread_id=request.thread_id,
-                # The attempt before this one may have saved the thread's first.
+                # The previous attempt may have saved the thread's first checkpoint.
                 has_checkpoint=header["has_checkpoint"] or request.attempt > 1,
                 events_written=self._feed.written,
+                awaits_commits=header["durability"] == "sync",
+                on_refused=self.fail,
             )
         )
         self._interrupts = InterruptEvents(
@@ -65,7 +74,10 @@ class Run:
             )
         )
         self._graph: Graph | None = None
-        self._ending: Literal["cancelled", "abandoned"] | None = None
+        self._ending: Ending | None = None
+        # The reason of the ending `failed`.
+        self._failure: BaseException | None = None
+        self._is_draining = False
         self._stopped = asyncio.Event()
         # Set while events may be sent.
         self._may_send = asyncio.Event()
@@ -73,13 +85,26 @@ class Run:
         self._is_over = False
 
     async def execute(self, loaded: LoadedGraph) -> None:
-        """Never raises: whatever happens becomes the run's `done`, or silence when the claim is lost."""
+        """Never raises: every outcome becomes the run's `done`, except that nothing is sent when the claim is lost."""
+        current_run.set(self)
         async with AsyncExitStack() as uses:
             problem = await self._outcome(asyncio.ensure_future(self._stream(loaded, uses)))
+            if self._is_draining and self._ending is None and is_drained(problem):
+                self._ending = "drained"
             await self._finish(problem)
 
     def cancel(self) -> None:
         self._end("cancelled")
+
+    def drain(self) -> None:
+        """Makes the graph end when its super-step is over (W8)."""
+        self._is_draining = True
+
+    def fail(self, error: BaseException) -> None:
+        """Ends the run with an error outside of what the graph awaits."""
+        if self._ending is None:
+            self._failure = error
+        self._end("failed")
 
     def pause_events(self) -> None:
         if self._ending is None:
@@ -88,7 +113,7 @@ class Run:
     def resume_events(self) -> None:
         self._may_send.set()
 
-    def _end(self, ending: Literal["cancelled", "abandoned"]) -> None:
+    def _end(self, ending: Ending) -> None:
         if self._is_over:
             return
         self._ending = self._ending or ending
@@ -97,7 +122,7 @@ class Run:
         self._stopped.set()
 
     async def _outcome(self, work: asyncio.Future[None]) -> BaseException | None:
-        """Waits for the graph, or for what stops it, and tells why it failed."""
+        """Waits until the graph ends or is stopped, and returns why it failed."""
         stopped: asyncio.Future[Any] = asyncio.ensure_future(self._stopped.wait())
         ends: set[asyncio.Future[Any]] = {work, stopped}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -106,7 +131,7 @@ class Run:
             work.cancel()
             await asyncio.wait({work}, timeout=_cancel_grace_seconds)
         if not work.done():
-            # It is left behind. Whatever it still does fails at the closed link.
+            # The graph's task is abandoned. Its later calls fail at the closed link.
             work.add_done_callback(lambda left: left.cancelled() or left.exception())
             return None
         if work.cancelled():
@@ -116,23 +141,27 @@ class Run:
     async def _stream(self, loaded: LoadedGraph, uses: AsyncExitStack) -> None:
         request = self._request
         config = runnable_config(request, self._langgraph_version)
-        shared = await uses.enter_async_context(loaded.use(config))
-        checkpointer = Checkpointer(self._link)
-        graph = self._graph = with_persistence(shared, checkpointer, Store(self._call, request.claim))
+        store, checkpointer = Store(self._call, request.claim), Checkpointer(self._link)
+        purpose = Purpose("threads.create_run", store, request.context)
+        shared = await uses.enter_async_context(loaded.use(config, purpose))
+        graph = self._graph = with_persistence(shared, checkpointer, store)
         head = await checkpointer.aget_tuple(self._thread) if needs_head(request) else None
         if await self._repeats_breakpoint(graph):
             return
         start, config = run_start(request, config, head)
         options: dict[str, Any] = {**stream_options(request), "context": _context_for(graph, request.context)}
+        # With durability `exit` nothing is saved in between, so the next attempt would start from the beginning.
+        if request.header["durability"] != "exit":
+            options |= drain_option(graph, lambda: self._is_draining)
         try:
-            if "events" in request.header["stream_modes"]:
+            if uses_events(request.header["stream_modes"]):
                 events = graph.astream_events(start, config, version="v2", **options)
                 await self._feed.read(events, lambda event: self._take(self._events.from_langchain_event(event)), self._room)
             else:
                 chunks = graph.astream(start, config, **options)
                 await self._feed.read(chunks, lambda chunk: self._take(self._events.from_chunk(chunk)), self._room)
         finally:
-            # What was asked stands, also when another node fails.
+            # The interrupts are open, even if another node fails.
             late = asyncio.get_running_loop().call_later(_late_checkpoint_seconds, self._link.expect_no_more)
             try:
                 await self._interrupts.end()
@@ -144,7 +173,7 @@ class Run:
         return {"configurable": {"thread_id": self._request.thread_id}}
 
     async def _repeats_breakpoint(self, graph: Graph) -> bool:
-        """The attempt before this one stopped at a breakpoint and could not tell: this one tells it and runs nothing."""
+        """If the previous attempt stopped at a breakpoint and could not report it, this one reports it and runs nothing."""
         request, head = self._request, self._link.newest()
         if request.attempt == 1 or head is None or head.metadata.get("run_id") != request.run_id:
             return False
@@ -152,9 +181,9 @@ class Run:
         nodes = request.header.get("interrupt_before") or graph.interrupt_before_nodes
         if state is None or not stands_before(head, state.next, nodes):
             return False
-        stop: Mapping[str, Any] = {"__interrupt__": []}
         namespace = [()] if request.header["stream_subgraphs"] else []
-        for mode, payload in (("values", state.values), ("updates", stop), ("values", stop)):
+        # LangGraph for Python reports a breakpoint only on `updates`.
+        for mode, payload in (("values", state.values), ("updates", {"__interrupt__": []})):
             self._emit(self._events.from_chunk((*namespace, mode, payload)))
         return True
 
@@ -162,7 +191,7 @@ class Run:
         self._emit(self._interrupts.take(list(events)))
 
     async def _saved_so_far(self) -> None:
-        # LangGraph saves in the background: what it has asked for is here after some turns of the event loop.
+        # LangGraph saves in the background: its requests arrive here after some turns of the event loop.
         await self._feed.turns()
         await self._link.answered_so_far()
 
@@ -188,7 +217,7 @@ class Run:
             raise
 
     async def _finish(self, problem: BaseException | None) -> None:
-        await self._link.idle()
+        await self._link.sent()
         state: StateSnapshot | None = None
         try:
             state = await self._final_state()
@@ -197,16 +226,22 @@ class Run:
         self._is_over = True
         self._link.close(RuntimeError(f"run {self._request.run_id} is over"))
         if self._ending != "abandoned":
-            self._done(state, None if self._ending == "cancelled" else problem)
+            self._done(state, self._failed(problem))
+
+    def _failed(self, problem: BaseException | None) -> BaseException | None:
+        if self._ending in ("cancelled", "drained"):
+            return None
+        return self._failure if self._ending == "failed" else problem
 
     async def _final_state(self) -> StateSnapshot | None:
-        """The link remembers the newest checkpoint, so this asks the server nothing."""
-        if self._ending == "abandoned" or self._graph is None or self._link.newest() is None:
+        """The link remembers the newest checkpoint, so this needs no call to the server."""
+        if self._ending in ("abandoned", "drained") or self._graph is None or self._link.newest() is None:
             return None
         return await self._graph.aget_state(self._thread)
 
     def _done(self, state: StateSnapshot | None, problem: BaseException | None) -> None:
-        status = "cancelled" if self._ending == "cancelled" else _stopped(state) if problem is None else "error"
+        ended = _stopped(state) if problem is None else "error"
+        status = self._ending if self._ending in ("cancelled", "drained") else ended
         header = {
             "type": "done",
             **self._request.claim,
@@ -220,14 +255,14 @@ class Run:
 
 
 def _stopped(state: StateSnapshot | None) -> Literal["success", "interrupted"]:
-    """A task that asks for the second time has a write, its first answer: LangGraph 1.0 leaves it out of `next`."""
+    """A task at its second interrupt already has a write, its first answer: LangGraph 1.0 leaves it out of `next`."""
     if state is None:
         return "success"
     return "interrupted" if state.next or any(task.interrupts for task in state.tasks) else "success"
 
 
 def _context_for(graph: Graph, context: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """A run without context gives the graph its schema's defaults, and none when the schema has some without one."""
+    """Without a context, the graph gets its schema's defaults, or none when a field of the schema has no default."""
     schema = graph.context_schema
     if context or schema is None:
         return context or None

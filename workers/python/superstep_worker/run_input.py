@@ -1,4 +1,4 @@
-"""What a run's first step gets: the input, a command, or nothing, when the thread simply goes on."""
+"""What a run's first step gets: the input, a command, or nothing when the thread just continues."""
 
 from __future__ import annotations
 
@@ -16,34 +16,43 @@ def run_start(
     request: RunRequest, config: RunnableConfig, head: CheckpointTuple | None
 ) -> tuple[Any, RunnableConfig]:
     """
-    :param head: the thread's newest checkpoint; only looked at by a repeated attempt or an answer that is null
+    :param head: the thread's newest checkpoint; only needed for a repeated attempt or an answer that is null
     :returns: input and config
     """
     if request.attempt > 1 and head is not None and head.metadata.get("run_id") == request.run_id:
         return None, _from_head(config)
     if request.command is None:
         return request.input, config
-    return _to_command(request.command, head), config
+    return to_command(request.command, head), config
 
 
 def needs_head(request: RunRequest) -> bool:
-    """True when `run_start` has to see the head."""
+    """Whether `run_start` needs the head."""
     return request.attempt > 1 or (request.command is not None and _is_null_answer(request.command))
 
 
 def _from_head(config: RunnableConfig) -> RunnableConfig:
-    """The attempt before this one has saved a checkpoint, so its input or command is in. Sent again, an answer would
-    also answer the next question, and a run from an older checkpoint would fork once more."""
+    """The previous attempt has saved a checkpoint, so its input or command is already applied. Sent again, an answer would
+    also answer the next interrupt, and a run from an older checkpoint would fork once more."""
     old = {"checkpoint_id", "checkpoint_ns", "checkpoint_map"}
     kept = {name: value for name, value in config["configurable"].items() if name not in old}
     return cast(RunnableConfig, {**config, "configurable": kept})
 
 
-def _to_command(command: Mapping[str, Any], head: CheckpointTuple | None) -> Command[Any]:
-    goto, update = command.get("goto"), command.get("update")
+def to_command(command: Mapping[str, Any], head: CheckpointTuple | None) -> Command[Any]:
+    """:param head: the checkpoint with the open interrupts, for an answer that is null"""
+    goto, update = command.get("goto"), _to_update(command.get("update"))
     targets = goto if isinstance(goto, list) else [] if goto is None else [goto]
     resume = _answer_by_id(head) if _is_null_answer(command) else command.get("resume")
     return Command(update=update, goto=[_to_goto(target) for target in targets], resume=resume)
+
+
+def _to_update(update: Any) -> Any:
+    """JSON has no tuples, and LangGraph recognises pairs of channel and value only as tuples."""
+    is_pairs = isinstance(update, list) and all(
+        isinstance(each, list) and len(each) == 2 and isinstance(each[0], str) for each in update
+    )
+    return [tuple(each) for each in update] if is_pairs else update
 
 
 def _to_goto(target: Any) -> Any:
@@ -53,14 +62,14 @@ def _to_goto(target: Any) -> Any:
 
 
 def _is_null_answer(command: Mapping[str, Any]) -> bool:
-    """LangGraph takes None for "no answer" (decisions, agent server 7 wants every answer to reach its node). `null` is
-    one when the command says nothing else."""
+    """LangGraph treats None as "no answer", but every answer must reach its node (decisions, agent server 7). `null` is
+    an answer when the command contains nothing else."""
     is_alone = command.get("goto") is None and command.get("update") is None
     return "resume" in command and command["resume"] is None and is_alone
 
 
 def _answer_by_id(head: CheckpointTuple | None) -> dict[str, None] | None:
-    """The map `{interrupt id: answer}` passes any value; the oldest open question gets it."""
+    """A map `{interrupt id: answer}` can pass any value; the oldest open interrupt gets the answer."""
     writes = [] if head is None else head.pending_writes or []
     open_questions = [each for _, channel, value in writes if channel == "__interrupt__" for each in value]
     return {open_questions[0].id: None} if open_questions else None

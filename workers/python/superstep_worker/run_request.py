@@ -1,4 +1,4 @@
-"""A run as the server ordered it, parsed, and what LangGraph is to be told. Pure."""
+"""A run's order from the server, parsed, and the arguments for LangGraph. Pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from .frames import Frame, Header
+from .user import with_user
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class RunRequest:
     header: Header
-    #: None goes on from the checkpoint.
+    #: None: continue from the checkpoint.
     input: Any
     command: Mapping[str, Any] | None
     config: Mapping[str, Any]
@@ -37,7 +38,7 @@ class RunRequest:
 
     @property
     def claim(self) -> Mapping[str, str]:
-        """Named by everything that is sent for the run."""
+        """The ids that every frame for the run contains."""
         return {"run_id": self.run_id, "claim_id": str(self.header["claim_id"])}
 
 
@@ -53,30 +54,34 @@ def parse_run(frame: Frame) -> RunRequest:
         header=frame.header,
         input=line("input"),
         command=command if isinstance(command, dict) else None,
-        config=_dict(line("config")),
+        config=with_user(dict(_dict(line("config")))),
         context=_dict(line("context")),
     )
 
 
-#: What LangGraph Python streams by itself; `events` costs an order of magnitude more.
+#: What LangGraph Python streams by itself.
 _engine_modes = {"values", "updates", "custom", "debug", "tasks", "checkpoints", "tools"}
 
 
 def engine_modes(wire_modes: Sequence[str]) -> list[str]:
-    """How the events are asked from LangGraph.
+    """The stream modes to request from LangGraph.
 
-    :raises ValueError: a mode is not there yet
+    :raises ValueError: a mode is unknown
     """
-    unknown = [mode for mode in wire_modes if mode not in _engine_modes | {"messages-tuple", "events"}]
+    unknown = [mode for mode in wire_modes if mode not in _engine_modes | {"messages-tuple", "messages", "events"}]
     if unknown:
-        names = ", ".join(unknown)
-        raise ValueError(f"the Python worker has no stream mode {names} yet: ask for messages-tuple, values or updates")
-    asked = ["messages" if mode == "messages-tuple" else mode for mode in wire_modes if mode != "events"]
-    return list(dict.fromkeys(asked))
+        raise ValueError(f"LangGraph for Python has no stream mode {', '.join(unknown)}")
+    engine_names = {"messages-tuple": "messages", "messages": "values"}
+    return list(dict.fromkeys(engine_names.get(mode, mode) for mode in wire_modes if mode != "events"))
+
+
+def uses_events(wire_modes: Sequence[str]) -> bool:
+    """LangChain's events cost an order of magnitude more, so they are used only for the two modes that need them."""
+    return "events" in wire_modes or "messages" in wire_modes
 
 
 def runnable_config(request: RunRequest, langgraph_version: str | None) -> RunnableConfig:
-    """LangGraph's config. What was not asked for is absent, so that what the graph was given with `with_config` stays."""
+    """LangGraph's config. Values that were not requested are absent, so that those set with `with_config` stay in force."""
     header, config = request.header, request.config
     ids = {"run_id": request.run_id, "thread_id": request.thread_id}
     version = {} if langgraph_version is None else {"langgraph_version": langgraph_version}
@@ -97,7 +102,7 @@ def runnable_config(request: RunRequest, langgraph_version: str | None) -> Runna
 
 
 def stream_options(request: RunRequest) -> dict[str, Any]:
-    """The arguments of `astream` beside input, config and context."""
+    """The arguments of `astream` besides input, config and context."""
     header = request.header
     return {
         "stream_mode": engine_modes(header["stream_modes"]),

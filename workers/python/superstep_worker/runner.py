@@ -1,4 +1,4 @@
-"""The runs of this process, and the server's questions about threads; one slow or broken run never holds the others."""
+"""The runs of this process, and the server's calls about threads; a slow or failing run never blocks the others."""
 
 from __future__ import annotations
 
@@ -7,26 +7,37 @@ import os
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
+from .answer import Answer
 from .connection import CallFailed, Connection
 from .frames import Frame
+from .gate import Gate
 from .load_reports import LoadReports
 from .loader import LoadedGraph, LoadResult, load_graphs
+from .loopback import offer_loopback
 from .run_request import parse_run
-from .serialise import describe_error, serialise
+from .serialise import describe_error
 
 if TYPE_CHECKING:
     from .run import Run
 
 
+_gate_methods = frozenset({"auth.authenticate", "auth.authorize"})
+_methods = frozenset(
+    {"graph.state", "graph.history", "graph.update_state", "graph.draw", "graph.schemas", "graph.subgraphs"}
+)
+
+
 class Runner:
-    def __init__(self, connection: Connection, on_bug: Callable[[BaseException], None]) -> None:
+    def __init__(self, connection: Connection, gate: Gate, on_bug: Callable[[BaseException], None]) -> None:
         self._connection = connection
+        self._gate = gate
+        self._project = ""
         self._on_bug = on_bug
-        # By claim: a run that was lost and came back is another one. From its frame on, since a cancel may follow in the
-        # same write; None until its graph is loaded.
+        # By claim: a run that was lost and came back has another claim. An entry exists from the `run` frame on, since a
+        # cancel may follow in the same write; it is None until the graph is loaded.
         self._runs: dict[str, Run | None] = {}
-        # Claims of those that were cancelled while they were None.
-        self._cancelled: set[str] = set()
+        # By claim: requests that came while the entry was None.
+        self._early: dict[str, list[Callable[[Run], None]]] = {}
         self._load_reports = LoadReports(connection)
         self._loaded: asyncio.Future[LoadResult] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -41,17 +52,16 @@ class Runner:
         if kind == "ping":
             self._connection.send({"type": "pong", "nonce": frame.header["nonce"]})
         elif kind == "cancel":
-            self._cancel(frame.header["claim_id"])
+            self._tell(frame.header["claim_id"], lambda run: run.cancel())
         elif kind in ("pause_events", "resume_events"):
             run = self._runs.get(frame.header["claim_id"])
             if run is not None:
                 run.pause_events() if kind == "pause_events" else run.resume_events()
         elif kind == "drain":
-            # Not there yet: the run goes on until it is stopped, and its super-step is executed again (README).
-            return
+            for claim_id in self._runs:
+                self._tell(claim_id, lambda run: run.drain())
         elif kind == "stop":
-            # At once: threads of user code would keep an ordinary exit waiting.
-            os._exit(0)
+            self._begin(self._stop())
         else:
             if kind == "run":
                 self._runs[frame.header["claim_id"]] = None
@@ -67,19 +77,33 @@ class Runner:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._on_bug(error)
 
+    async def _stop(self) -> None:
+        await self._gate.end()
+        # Exits at once: an ordinary exit would wait for threads of user code.
+        os._exit(0)
+
     async def _load(self, frame: Frame) -> None:
-        # In a thread: imports take seconds, and user code at the top of a module may run an event loop of its own.
-        result = await asyncio.to_thread(load_graphs, frame.header["project"], frame.header["graphs"])
+        self._project = frame.header["project"]
+        # In a thread: imports take seconds, and user code at the top of a module may run its own event loop.
+        result = await asyncio.to_thread(self._load_graphs, frame)
+        gate = await self._gate.load(frame.header)
         version = result.langgraph_version
         self._connection.send(
             {
                 "type": "loaded",
                 "graphs": [{"graph_id": graph_id} for graph_id in result.graphs],
                 "failed": [{"graph_id": graph_id, "error": error} for graph_id, error in result.failed.items()],
+                **gate,
                 **({} if version is None else {"langgraph_version": version}),
             }
         )
         self._loaded.set_result(result)
+
+    def _load_graphs(self, frame: Frame) -> LoadResult:
+        loopback = frame.header.get("loopback")
+        if loopback is not None:
+            offer_loopback(loopback)
+        return load_graphs(frame.header["project"], frame.header["graphs"])
 
     async def _run(self, frame: Frame) -> None:
         claim_id = frame.header["claim_id"]
@@ -88,7 +112,7 @@ class Runner:
             await self._attempt(frame, claim_id)
         finally:
             del self._runs[claim_id]
-            self._cancelled.discard(claim_id)
+            self._early.pop(claim_id, None)
             if not self._runs:
                 self._load_reports.stop()
 
@@ -100,49 +124,62 @@ class Runner:
 
             run = Run(parse_run(frame), self._connection, loaded.langgraph_version)
         except Exception as error:
-            # The run never began: its graph is not there, or its order cannot be read.
+            # The run never started: its graph is missing, or its order cannot be parsed.
             claim = {"run_id": frame.header["run_id"], "claim_id": claim_id}
             failure = {"status": "error", "error": describe_error(error), "payload": ["values", "interrupts"]}
             self._connection.send({"type": "done", **claim, **failure}, ["", "{}"])
             return
         self._runs[claim_id] = run
-        if claim_id in self._cancelled:
-            run.cancel()
+        for request in self._early.get(claim_id, ()):
+            request(run)
         await run.execute(graph)
 
-    def _cancel(self, claim_id: str) -> None:
+    def _tell(self, claim_id: str, request: Callable[[Run], None]) -> None:
+        """Passes a request to a run, now or when it starts. Unknown runs are ignored."""
         run = self._runs.get(claim_id)
         if run is not None:
-            run.cancel()
+            request(run)
         elif claim_id in self._runs:
-            self._cancelled.add(claim_id)
+            self._early.setdefault(claim_id, []).append(request)
 
     async def _answer(self, frame: Frame) -> None:
         call_id = frame.header["call_id"]
         try:
-            graph = self._graph(await asyncio.shield(self._loaded), frame.header["graph_id"])
-            name, answer = await self._answer_of(graph, frame)
-            self._connection.send({"type": "reply", "call_id": call_id, "payload": [name]}, [serialise(answer)])
+            answer = await self._answer_of(await asyncio.shield(self._loaded), frame)
+            names = [name for name, _ in answer.lines]
+            header = {"type": "reply", "call_id": call_id, **answer.fields, **({"payload": names} if names else {})}
+            self._connection.send(header, [line for _, line in answer.lines])
         except Exception as error:
-            told = {**describe_error(error), **({"error": error.name} if isinstance(error, CallFailed) else {})}
-            self._connection.send({"type": "failure", "call_id": call_id, "error": told})
+            self._connection.send({"type": "failure", "call_id": call_id, "error": describe_error(error)})
 
-    async def _answer_of(self, graph: LoadedGraph, frame: Frame) -> tuple[str, Any]:
-        """:returns: the name of the reply's payload line, and its value"""
+    async def _answer_of(self, loaded: LoadResult, frame: Frame) -> Answer:
+        method, header, connection = frame.header.get("method"), frame.header, self._connection
+        if method in _gate_methods:
+            return await self._gate.answer(frame)
+        if method == "store.embed":
+            from .embedding import embed_texts
+
+            return Answer.line("vectors", await embed_texts(self._project, frame))
+        if method not in _methods:
+            raise CallFailed({"error": "UnknownMethod", "message": f"this worker has no method {method}"})
+        graph = self._graph(loaded, header["graph_id"])
         from .graph_questions import draw_graph, graph_schemas, graph_subgraphs
         from .thread_questions import graph_history, graph_state
+        from .thread_update import graph_update_state
 
-        match frame.header["method"]:
+        match method:
             case "graph.state":
-                return "state", await graph_state(graph, frame, self._connection)
+                return Answer.line("state", await graph_state(graph, frame, connection))
             case "graph.history":
-                return "states", await graph_history(graph, frame, self._connection)
+                return Answer.line("states", await graph_history(graph, frame, connection))
+            case "graph.update_state":
+                return await graph_update_state(graph, frame, connection)
             case "graph.draw":
-                return "graph", await draw_graph(graph, frame)
+                return Answer.line("graph", await draw_graph(graph, frame, connection))
             case "graph.schemas":
-                return "schemas", await graph_schemas(graph, frame)
-            case _:
-                return "subgraphs", await graph_subgraphs(graph, frame)
+                return Answer.line("schemas", await graph_schemas(graph, frame, connection))
+            case _:  # graph.subgraphs
+                return Answer.line("subgraphs", await graph_subgraphs(graph, frame, connection))
 
     def _graph(self, loaded: LoadResult, graph_id: str) -> LoadedGraph:
         if graph_id in loaded.graphs:

@@ -1,5 +1,5 @@
-"""Values of a graph as one line of JSON, the way the wire wants them (agent-server API §2.11, §2.12): messages flat with
-their `type`, models and dataclasses as objects, errors as `{error, message}`, sets as lists, bytes as base64, NaN as null."""
+"""Values of a graph as one line of JSON in the wire's form (agent-server API §2.11, §2.12): messages flat with their
+`type`, models and dataclasses as objects, errors as `{error, message}`, sets as lists, bytes as base64, NaN as null."""
 
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ from datetime import date, time, timedelta
 from enum import Enum
 from typing import Any
 
+from .connection import CallFailed
+
 
 def serialise(value: Any) -> str:
-    """One pass over the value. What JSON cannot say never throws: a cycle reads `[Circular]`, a value whose own
-    serialisation fails reads `[Unserialisable: why]`."""
+    """One pass over the value. Never raises: a cycle becomes `[Circular]`, a value whose own serialisation fails becomes
+    `[Unserialisable: why]`."""
     try:
         return json.dumps(value, default=_form, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except Exception:
-        # NaN, keys that are no text, cycles and failing models are rare, so only they pay for the careful walk.
+        # NaN, keys that are not text, cycles and failing models are rare, so only they need the slower walk.
         return json.dumps(_plain(value, ()), separators=(",", ":"), ensure_ascii=False)
 
 
 def describe_error(error: BaseException) -> dict[str, str]:
-    """How an error is told to clients: its class and its message."""
-    return {"error": type(error).__name__, "message": str(error)}
+    """An error in the form for clients: its class, or the server's name of it, and its message."""
+    name = error.name if isinstance(error, CallFailed) else type(error).__name__
+    return {"error": name, "message": str(error)}
 
 
-# A deep recursion's stack says nothing more after its first lines.
+# The rest of a deep recursion's stack adds nothing.
 _MOST_STACK_LENGTH = 8_000
 
 
@@ -40,7 +43,7 @@ def stack_of(error: BaseException) -> str:
 
 
 def _form(value: Any) -> Any:
-    """What stands for a value that JSON does not know."""
+    """The replacement for a value that JSON does not support."""
     if hasattr(value, "model_dump"):
         return value.model_dump()
     if isinstance(value, BaseException):
@@ -64,14 +67,14 @@ def _form(value: Any) -> Any:
 
 def _dataclass_form(value: Any) -> dict[str, Any]:
     fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    # LangGraph's newer interrupts have a schema, mostly none; clients know `{id, value}`.
+    # LangGraph's newer interrupts have a schema field, which is usually None; clients expect `{id, value}`.
     if type(value).__name__ == "Interrupt" and fields.get("response_schema", ...) is None:
         del fields["response_schema"]
     return fields
 
 
 def _plain(value: Any, ancestors: tuple[int, ...]) -> Any:
-    """The same forms, made step by step, with what cannot be said replaced."""
+    """The same forms, made step by step, with a replacement for each value that JSON does not support."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""LangGraph's `BaseStore`, with the server's behind it."""
+"""LangGraph's `BaseStore`, backed by the server's store."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Store(BaseStore):
 
 def _wire_operation(operation: Op) -> dict[str, Any]:
     if isinstance(operation, GetOp):
-        return {"op": "get", "namespace": operation.namespace, "key": operation.key}
+        return {"op": "get", **_present(operation, ("namespace", "key", "refresh_ttl"))}
     if isinstance(operation, SearchOp):
-        names = ("namespace_prefix", "filter", "limit", "offset", "query")
+        names = ("namespace_prefix", "filter", "limit", "offset", "query", "refresh_ttl")
         return {"op": "search", **_present(operation, names)}
     if isinstance(operation, PutOp):
         return {"op": "put", "value": operation.value, **_present(operation, ("namespace", "key", "index", "ttl"))}
@@ -69,6 +69,6 @@ def _from_wire(operation: Op, result: Any) -> Result:
 def _item(result: Mapping[str, Any]) -> dict[str, Any]:
     names = ("value", "key", "namespace", "created_at", "updated_at")
     fields = {name: result[name] for name in names}
-    # Python before 3.11 does not read the Z.
+    # Python before 3.11 cannot parse the Z.
     dates = {name: fields[name].replace("Z", "+00:00") for name in ("created_at", "updated_at")}
     return {**fields, **dates, "namespace": tuple(fields["namespace"])}

@@ -1,7 +1,8 @@
-"""A snapshot of LangGraph as the wire's ThreadState (agent-server API §2.6). Pure."""
+"""Converts LangGraph's snapshot to the wire's ThreadState (agent-server API §2.6). Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from langgraph.types import PregelTask, StateSnapshot
@@ -11,7 +12,7 @@ from .serialise import serialise
 
 
 def thread_state(snapshot: StateSnapshot) -> dict[str, Any]:
-    # Without a checkpoint LangGraph echoes the question's config; clients see that there is none.
+    # Without a checkpoint LangGraph returns the given config; clients must see that there is no checkpoint.
     is_empty = snapshot.created_at is None
     return {
         "values": snapshot.values,
@@ -25,8 +26,23 @@ def thread_state(snapshot: StateSnapshot) -> dict[str, Any]:
     }
 
 
+def selected(state: dict[str, Any], select: Sequence[str] | None) -> dict[str, Any]:
+    """Selects fields of a ThreadState; `values.x` selects one value, and has no effect together with `values`.
+
+    :param select: None: all fields
+    """
+    if select is None:
+        return state
+    fields = {field: value for field, value in state.items() if field in select}
+    keys = {each.removeprefix("values.") for each in select if each.startswith("values.")}
+    values = state["values"]
+    if not keys or "values" in select or not isinstance(values, dict):
+        return fields
+    return {"values": {key: value for key, value in values.items() if key in keys}, **fields}
+
+
 def open_interrupts(snapshot: StateSnapshot) -> dict[str, Any]:
-    """The open questions by the task that asked, only of tasks that did (agent-server API §2.4)."""
+    """The open interrupts by task, only for tasks that have some (agent-server API §2.4)."""
     return {task.id: task.interrupts for task in snapshot.tasks if task.interrupts}
 
 

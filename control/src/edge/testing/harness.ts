@@ -1,18 +1,21 @@
 /** A real edge in a process of its own, and real units: HTTP servers on Unix sockets. */
+
 import { type ChildProcess, spawn } from "node:child_process"
 import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
+import { type Address, unixAddress, unixPathOf } from "@superstep/protocol/http/address"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { bindTcpSocket } from "@superstep/toolkit/http/bound-socket"
+import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { type EdgeAdmin, edgeProcess, pushTable } from "../client.js"
 import type { Route, Table, Unit } from "../table.js"
 
 export const key = "lsv2_test_key"
-/** May only read. */
+/** A key that may only read. */
 export const readKey = "lsv2_read_key"
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex")
 
@@ -30,35 +33,39 @@ export const route = (name: string, units: readonly Unit[], change: Partial<Rout
 
 export interface RunningEdge extends AsyncDisposable {
   readonly port: number
+  /** Of plain HTTP, with `SUPERSTEP_EDGE_PLAIN`. */
+  readonly plainPort: number
   readonly url: string
   readonly admin: EdgeAdmin
   readonly tablePath: string
-  readonly wakeSocket: string
+  readonly wakeAddress: Address
   readonly process: ChildProcess
   take(table: Table): Promise<void>
-  /** Tells whether a log line has this message. */
+  /** Returns whether a log line has this message. */
   hasLogged(message: string): boolean
-  /** Sends a signal and waits for the end. @returns the exit code, or null when the signal ended it */
+  /** Sends a signal and waits for the exit. @returns  the exit code, or null when the signal ended it */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
 export const token = new Secret("the token of all edges in tests, long enough")
 
 export const edgeFiles = (folder: string) => ({
-  adminSocket: join(folder, "admin.sock"),
+  adminAddress: unixAddress(join(folder, "admin.sock")),
   successorFile: join(folder, "successor.json"),
   tablePath: join(folder, "routes.json"),
-  wakeSocket: join(folder, "wake.sock"),
+  wakeAddress: unixAddress(join(folder, "wake.sock")),
 })
 
 /** Starts an edge whose files are in `folder`, and waits until it listens. */
 export async function startEdge(folder: string, env: Record<string, string> = {}): Promise<RunningEdge> {
   const files = edgeFiles(folder)
-  const admin = { socketPath: files.adminSocket, token }
+  const admin = { address: files.adminAddress, token }
   const spec = edgeProcess({ token, ...files })
   const [program, ...args] = spec.argv
   using socket = await bindTcpSocket({ host: "127.0.0.1", port: 0 })
-  const stdio = ["ignore", "pipe", "inherit", socket.descriptor] as const
+  const plainPort = await freePort()
+  using plain = await bindTcpSocket({ host: "127.0.0.1", port: plainPort })
+  const stdio = ["ignore", "pipe", "inherit", socket.descriptor, plain.descriptor] as const
   const child: ChildProcess = spawn(program, args, { env: { ...spec.env, ...env }, stdio: [...stdio] })
   const exited = once(child, "exit") as Promise<[number | null]>
   const log = readLog(child)
@@ -72,6 +79,7 @@ export async function startEdge(folder: string, env: Record<string, string> = {}
     ...files,
     admin,
     port,
+    plainPort,
     url: `http://127.0.0.1:${port}`,
     process: child,
     take: async (table) => {
@@ -90,7 +98,7 @@ interface LogLine {
   readonly port?: number
 }
 
-/** Keeps all log lines, and tells the port once the edge listens. */
+/** Keeps all log lines, and resolves `port` once the edge listens. */
 function readLog({ stdout }: ChildProcess): { lines: LogLine[]; port: Promise<number> } {
   if (!stdout) throw new Error("the edge has no standard output")
   const input = createInterface({ input: stdout })
@@ -109,15 +117,15 @@ function readLog({ stdout }: ChildProcess): { lines: LogLine[]; port: Promise<nu
 export interface RunningUnit extends AsyncDisposable {
   readonly unit: Unit
   readonly server: Server
-  /** Cuts everything and frees the path. */
+  /** Cuts all connections and frees the path. */
   close(): Promise<void>
 }
 
 /** Starts a unit that answers on `<folder>/<id>.sock`. */
 export async function startUnit(folder: string, id: string, handler: RequestListener): Promise<RunningUnit> {
-  const unit: Unit = { unit_id: id, socket_path: join(folder, `${id}.sock`), token: `token-of-${id}` }
+  const unit: Unit = { unit_id: id, address: unixAddress(join(folder, `${id}.sock`)), token: `token-of-${id}` }
   const server = createServer({ maxHeaderSize: 128 * 1024 }, handler)
-  server.listen(unit.socket_path)
+  server.listen(unixPathOf(unit.address))
   await once(server, "listening")
   const close = async () => {
     if (!server.listening) return
@@ -149,7 +157,7 @@ export interface Gate {
   open(): void
 }
 
-/** A promise that someone else fulfils. */
+/** A promise that the caller fulfils with `open`. */
 export function gate(): Gate {
   let open = (): void => undefined
   const passed = new Promise<void>((resolve) => {

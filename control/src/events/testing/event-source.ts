@@ -1,4 +1,4 @@
-/** A client of server-sent events for tests: what came, and what the server answered. */
+/** A client of server-sent events for tests: the received events, and the server's answer. */
 
 export interface ReceivedEvent {
   readonly id: string
@@ -33,7 +33,7 @@ export async function openEvents(url: string, headers: Record<string, string>): 
     () => {
       hasEnded = true
     },
-    // It was cut, by us or by the server's death: a test that cares looks at what came.
+    // It was cut, by us or by the server's death: tests check the received events.
     () => {
       hasEnded = true
     },

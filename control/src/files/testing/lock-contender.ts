@@ -1,4 +1,4 @@
-/** Tries to take each lock that it is told on its input, and answers with "ours" or "taken"; ends with its input. */
+/** Tries to take each lock named on its input, and prints "ours" or "taken"; exits at the end of its input. */
 import { createInterface } from "node:readline"
 import { takeLock } from "../process-lock.js"
 

@@ -1,4 +1,4 @@
-/** A process that swaps folders for a link and back as fast as it can, in a race with whoever works in them by path. */
+/** Swaps folders for a link and back as fast as it can, in a race with a process that works in them by path. */
 import { mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
@@ -21,7 +21,7 @@ function swap(name: string): void {
     renameSync(`${name}.away`, name)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // Whoever deletes has been here; or the folder is not ours any more, and everything is over.
+    // The folder was deleted, or is no longer ours: nothing is left to do.
     if (code === "EACCES" || code === "EPERM") process.exit(0)
     if (!["ENOENT", "EEXIST", "ENOTDIR", "ENOTEMPTY", "EISDIR"].includes(code ?? "")) throw error
   }

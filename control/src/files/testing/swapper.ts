@@ -1,4 +1,4 @@
-/** Another process that swaps folders for links, in a race with whoever works in them by path (`swapper-main.ts`). */
+/** Starts a process that swaps folders for links, in a race with code that works in them by path (`swapper-main.ts`). */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { chownSync, mkdirSync } from "node:fs"
@@ -8,10 +8,10 @@ import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 const program = fileURLToPath(new URL("swapper-main.js", import.meta.url))
 
 /**
- * Makes folders `f0`, `f1` … with an empty file `kept` in each, and swaps them for links to `victim` until it is disposed
- * of, or until the folder is no longer its own.
- * @param folder  made if need be
- * @param user    who does it; only for root
+ * Creates folders `f0`, `f1` … with an empty file `kept` in each, and swaps them for links to `victim` until it is disposed,
+ * or until the folder is no longer its own.
+ * @param folder  created if necessary
+ * @param user    the user of the process; only for root
  */
 export async function swapperIn(
   folder: string,

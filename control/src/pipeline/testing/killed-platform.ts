@@ -1,6 +1,6 @@
 /**
- * A platform that tests kill: with one deployment that serves, and a Postgres of its own, in which everything is the
- * platform's, so that a test sees what is left.
+ * A platform for tests that kill it: with one deployment that serves, and a Postgres of its own that contains only the
+ * platform's data, so that a test sees what is left over.
  */
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
@@ -16,21 +16,21 @@ import { deploymentOf, type Platform, smallProject, testPlatform } from "./platf
 
 export interface KilledPlatform extends Platform {
   readonly repository: BareRepository
-  /** Of the one that serves, called "chat". */
+  /** The id of the deployment that serves, named "chat". */
   readonly deploymentId: string
-  /** Of its first revision. */
+  /** The id of its first revision. */
   readonly firstRevisionId: string
-  /** Starts Postgres again after it was killed, as the keeper of the embedded one does. */
+  /** Starts Postgres again after it was killed, as the supervisor of the embedded one does. */
   readonly startPostgres: () => Promise<RunningPostgres>
-  /** Asks for a revision of "chat" with other code. @returns its id */
+  /** Requests a revision of "chat" with other code. @returns  its id */
   change(): Promise<string>
-  /** Which revision of "chat" answers callers; null while none does. */
+  /** The revision of "chat" that answers callers; null when there is none. */
   revisionBehind(): Promise<string | null>
-  /** Of the unit that a revision has. */
+  /** The folder of a revision's unit. */
   unitFolder(revisionId: string): Promise<string>
 }
 
-/** @param home  a folder that is made; the control plane does not run when this returns */
+/** @param home  a folder that is created; the control plane does not run when this returns */
 export async function killedPlatform(given: { home?: string } = {}): Promise<KilledPlatform> {
   const folder = await preparedCluster()
   const start = () => startPostgres({ folder, log: silent, stopWithParent: true })
@@ -49,7 +49,7 @@ export async function killedPlatform(given: { home?: string } = {}): Promise<Kil
     return (await platform.call("PATCH", `/v2/deployments/${deploymentId}`, body)).body.latest_revision_id as string
   }
   const revisionBehind = async () => {
-    // While the edge is killed nobody answers: no revision is behind it then.
+    // While the edge is dead nothing answers: then there is no revision.
     const reply = await fetch(`${platform.agentsUrl}/d/chat/ok`).catch(() => undefined)
     return reply?.headers.get("x-revision-id") ?? null
   }

@@ -1,6 +1,6 @@
 /**
- * What a platform has on its machine beside what its tables say: processes, sockets, files, databases, sessions, locks.
- * For a platform that has a Postgres of its own (`killedPlatform`), so that everything in there is the platform's.
+ * Finds what a platform has on its machine besides what its tables say: processes, sockets, files, databases, sessions,
+ * locks. For a platform with a Postgres of its own (`killedPlatform`), so that everything in there belongs to it.
  */
 import assert from "node:assert/strict"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
@@ -8,14 +8,14 @@ import { join } from "node:path"
 import { isDeepStrictEqual } from "node:util"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import { foldersOf } from "../folders.js"
+import { machineFolders } from "../../machines/process/folders.js"
 import type { Platform } from "./platform.js"
 import { canFindProcesses, processesOf } from "./processes-of.js"
 
 /**
- * Waits until a platform whose control plane runs has exactly what its deployments need: each has one unit, of the
- * revision that serves, its own database and role, and nothing goes on.
- * @throws AssertionError  with all that is too much and all that is missing
+ * Waits until a platform whose control plane runs has exactly what its deployments need: for each one unit of the serving
+ * revision, its own database and role, and no work in progress.
+ * @throws AssertionError  with everything extra and everything missing
  */
 export async function untilNothingIsLeft(platform: Platform): Promise<void> {
   let last: { readonly is: unknown; readonly should: unknown } = { is: undefined, should: undefined }
@@ -31,7 +31,7 @@ export async function untilNothingIsLeft(platform: Platform): Promise<void> {
 
 interface Tables {
   readonly deployments: readonly { readonly id: string; readonly active: string | null; readonly database: string }[]
-  readonly units: readonly { readonly id: string; readonly revision: string; readonly state: string }[]
+  readonly units: readonly { readonly id: string; readonly revision: string; readonly role: string }[]
   readonly artifacts: readonly string[]
   readonly uploads: readonly string[]
   readonly goesOn: number
@@ -41,8 +41,8 @@ async function tablesOf({ db }: Platform): Promise<Tables> {
   const row = await db.row<Tables>(sql`
     select coalesce((select jsonb_agg(jsonb_build_object('id', deployment_id, 'active', active_revision_id,
         'database', database_name) order by deployment_id) from deployments), '[]') as deployments,
-      coalesce((select jsonb_agg(jsonb_build_object('id', unit_id, 'revision', revision_id, 'state', state)
-        order by deployment_id) from units), '[]') as units,
+      coalesce((select jsonb_agg(jsonb_build_object('id', u.unit_id, 'revision', u.revision_id, 'role', r.role)
+        order by u.deployment_id) from units u join revisions r using (revision_id)), '[]') as units,
       coalesce((select jsonb_agg(artifact_id) from artifacts), '[]') as artifacts,
       coalesce((select jsonb_agg(upload_id || '.tar.gz') from uploads where stored_at is not null), '[]') as uploads,
       (select count(*) from revisions where stage is not null or lease_owner is not null) as "goesOn"`)
@@ -52,15 +52,15 @@ async function tablesOf({ db }: Platform): Promise<Tables> {
 
 type Picture = Readonly<Record<string, unknown>>
 
-/** Pure, but for the two ports. */
+/** Pure, apart from the two ports. */
 function wanted(platform: Platform, { deployments, units, artifacts, uploads }: Tables): Picture {
   const { home, apiUrl, agentsUrl } = platform
-  const { run, edge, edgeState, edgeSockets, unitSockets } = foldersOf(home)
+  const { run, edge, edgeState, edgeSockets, unitSockets } = machineFolders(home)
   const databases = deployments.map(({ database }) => database).sort()
   const socket = (unitId: string) => join(unitSockets, `${unitId.replaceAll("-", "").slice(-16)}.sock`)
   const unitProcess = ({ id }: Tables["units"][number]) => ({
     is: `unit ${id}`,
-    // As it was bound, before it came to its place.
+    // The path it was bound to, before the rename to its place.
     listens: [`${socket(id)}.new`],
   })
   return {
@@ -83,7 +83,7 @@ function wanted(platform: Platform, { deployments, units, artifacts, uploads }: 
       ...deployments.map(({ id }) => join(home, "cache", id)),
       ...units.map(({ id }) => join(home, "units", id)),
       ...uploads.map((name) => join(home, "uploads", name)),
-      ...["pid.json", "token.json"].map((name) => join(edge, name)),
+      ...["certificates", "pid.json", "token.json"].map((name) => join(edge, name)),
       ...[join(edgeState, "table.json"), join(edgeSockets, "admin.sock"), join(run, "wake.sock")],
       ...units.map(({ id }) => socket(id)),
     ].sort(),
@@ -91,21 +91,21 @@ function wanted(platform: Platform, { deployments, units, artifacts, uploads }: 
 }
 
 const homeFiles = ["control.json", "id", "master.key"]
-// Logs and what git finds in place of a home are there as soon as somebody wrote them, and stay.
+// Logs and git's home exist as soon as something has written them, and stay.
 const mayBeThere = /^(out\.log(\.1)?|retired|state|successor\.json|git-home)$/
 
-/** What there is, in the form of `wanted`. */
+/** What exists, in the form of `wanted`. */
 async function present(platform: Platform, { units, goesOn }: Tables): Promise<Picture> {
   const { db, home, temporary } = platform
-  const { run, unitSockets, edgeSockets } = foldersOf(home)
+  const { run, unitSockets, edgeSockets } = machineFolders(home)
   const names = async (statement: ReturnType<typeof sql>) =>
     (await db.rows<{ name: string }>(statement)).map(({ name }) => name).sort()
   return {
     goesOn,
-    units: units.map(({ state, revision }) => `${state} ${revision}`),
+    units: units.map(({ role, revision }) => `${role} ${revision}`),
     databases: await names(sql`select datname as name from pg_database where not datistemplate`),
     roles: await names(sql`select rolname as name from pg_roles where rolname not like 'pg\_%'`),
-    // The control plane's own are for the one database, and in no transaction for long; fake units have none.
+    // The control plane's own sessions are only in its database and in no long transaction; fake units have none.
     sessions: await names(sql`
       select coalesce(usename, '') || ' in ' || datname || ': ' || query as name from pg_stat_activity
       where datname is not null and pid <> pg_backend_pid()

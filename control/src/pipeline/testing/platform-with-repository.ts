@@ -1,4 +1,4 @@
-/** What the tests of a file share: a platform that runs, and a repository to deploy. */
+/** The setup that tests of a file share: a running platform and a repository to deploy. */
 import assert from "node:assert/strict"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { type BareRepository, bareRepository } from "../../sources/testing/bare-repository.js"
@@ -12,9 +12,9 @@ interface Deployed {
 }
 
 export interface PlatformWithRepository extends Platform {
-  /** Its branch `main` holds the small project. */
+  /** A repository whose branch `main` contains the small project. */
   readonly repository: BareRepository
-  /** Creates a deployment of the repository, and waits until its revision has ended in whatever way. */
+  /** Creates a deployment of the repository, and waits until its revision has ended, in whatever state. */
   deployRepository(change?: DeploymentChange): Promise<Deployed>
   /** The same, but fails unless the revision is DEPLOYED. */
   serveRepository(change?: DeploymentChange): Promise<Deployed>

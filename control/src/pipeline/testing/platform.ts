@@ -14,37 +14,37 @@ import { ensureDefaultWorkspace } from "../../workspaces/operations.js"
 export interface Platform extends AsyncDisposable {
   readonly db: Database
   readonly home: string
-  /** For its temporary files. */
+  /** Its folder for temporary files. */
   readonly temporary: string
-  /** Of the control plane. */
+  /** The address of the control plane's API. */
   readonly apiUrl: string
   readonly agentsUrl: string
   readonly apiKey: string
-  /** Starts the control plane; `env` adds to its settings. Returns when it answers, unless it dies before. */
+  /** Starts the control plane; `env` adds to its settings. Resolves when it answers or has died. */
   start(env?: Record<string, string>): Promise<ChildProcess>
-  /** Ends it as a power failure would. */
+  /** Kills it, as a power failure would. */
   kill(): Promise<void>
-  /** Waits until it has died by itself. */
+  /** Waits until it has died without our doing. */
   untilDead(): Promise<void>
   call(method: string, path: string, body?: unknown): Promise<{ status: number; body: Json }>
-  /** Asks the API as `call` does, and gives the reply as it comes. */
+  /** Sends the request as `call` does, and returns the raw response. */
   fetch(path: string, init?: RequestInit): Promise<Response>
-  /** Creates a deployment. @returns its id and its revision's */
+  /** Creates a deployment. @returns  its id and its revision's */
   deploy(body: Record<string, unknown>): Promise<{ deploymentId: string; revisionId: string }>
-  /** Waits until a revision has ended in whatever way. */
+  /** Waits until a revision has ended, in whatever state. */
   untilEnded(deploymentId: string, revisionId: string, timeoutMs?: number): Promise<Json>
 }
 
-// What the API answers is checked by what the tests ask of it.
+// The tests' assertions check the API's replies.
 // biome-ignore lint/suspicious/noExplicitAny: replies of every shape go through here
 export type Json = any
 
-const mainFile = fileURLToPath(new URL("main.js", import.meta.url))
+const mainFile = fileURLToPath(import.meta.resolve("@superstep/control/pipeline/testing/main"))
 const finalStatuses = ["DEPLOYED", "SKIPPED", "INTERRUPTED", "CREATE_FAILED", "BUILD_FAILED", "DEPLOY_FAILED"]
 
 /**
- * @param db    its database, which is dropped when it closes; one on the Postgres that all tests share unless told
- * @param home  a folder that is made
+ * @param db    its database, dropped when the platform closes; default a new one on the Postgres that all tests share
+ * @param home  a folder that is created
  */
 export async function testPlatform(given: { db?: Database; home?: string } = {}): Promise<Platform> {
   const db = given.db ?? (await freshDatabase())
@@ -63,7 +63,7 @@ export async function testPlatform(given: { db?: Database; home?: string } = {})
       SUPERSTEP_PORT: String(port),
       SUPERSTEP_AGENTS_PORT: String(agentsPort),
       SUPERSTEP_WATCH: "0",
-      // Enough for what the tests ask of a unit, and each of them starts a process that loads LangGraph.
+      // Enough for the tests' units, and each worker is a process that loads LangGraph.
       SUPERSTEP_WORKERS: "1",
       DATABASE_URI: db.uri,
       LOG_LEVEL: "debug",
@@ -132,7 +132,7 @@ export async function testPlatform(given: { db?: Database; home?: string } = {})
   }
   const dispose = async () => {
     await kill()
-    // Whatever a killed control plane left running is ended by a last one, in order.
+    // A last control plane stops whatever a killed one left running.
     const last = await start({ SUPERSTEP_STOP_ALL_ON_EXIT: "1", SUPERSTEP_STOP_GRACE: "1", SUPERSTEP_CRASH_AT: "" })
     last.kill("SIGTERM")
     await untilDead()

@@ -1,16 +1,16 @@
-/** Which processes of this machine belong to a folder, and what they listen on. Read from /proc, so on Linux alone. */
+/** Finds the processes of this machine that belong to a folder, and their listening sockets. Reads /proc, so Linux only. */
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
 
 export interface FoundProcess {
   readonly pid: number
   readonly command: string
-  /** Such as `tcp 8900` or the path of a Unix socket, in order. */
+  /** Sorted; such as `tcp 8900` or the path of a Unix socket. */
   readonly listens: readonly string[]
 }
 
 export const canFindProcesses = existsSync("/proc/self/environ")
 
-/** @returns those that have a folder's path in their environment, their arguments or as where they are; this one apart */
+/** @returns  processes with the folder's path in their environment, arguments or working folder, except this one */
 export function processesOf(folder: string): FoundProcess[] {
   const sockets = listeningSockets()
   return readdirSync("/proc")
@@ -46,7 +46,7 @@ const rowsOf = (file: string): string[][] =>
 
 const portOf = (address = ""): number => Number.parseInt(address.split(":").at(-1) ?? "", 16)
 
-// A process that ends while we look, or one of another user, has nothing to read.
+// A process that ends meanwhile, or that belongs to another user, has nothing to read.
 const text = (pid: string, file: string): string => orNothing(() => readFileSync(`/proc/${pid}/${file}`, "utf8"))
 const link = (pid: string, file: string): string => orNothing(() => readlinkSync(`/proc/${pid}/${file}`))
 const openFiles = (pid: string): readonly string[] =>

@@ -24,7 +24,7 @@ export interface PushFields {
 
 const hmac = (secret: string, text: string) => createHmac("sha256", secret).update(text).digest("hex")
 
-/** Signs a body as its host does. @param id  of the delivery; a new one unless given */
+/** Signs a body as its host does. @param id  of the delivery; default a new one */
 export function signed(
   provider: Provider,
   { secret, event, body, id = randomUUID() }: { secret: string; event: string; body: object | string; id?: string },
@@ -57,7 +57,7 @@ const defaults = {
   repoUrl: "https://github.com/acme/shop",
 }
 
-/** The fields of a push that anybody reads, as each host documents them. */
+/** The fields of a push that the code reads, as each host documents them. */
 export function pushBody(provider: Provider, fields: PushFields = {}): object {
   const it = { ...defaults, ...fields }
   const commit = { id: it.after, message: it.message, added: [], modified: it.files, removed: [] }

@@ -1,6 +1,6 @@
 /**
- * A git host's API for commit statuses, as GitHub, GitLab, Gitea and Bitbucket document theirs: paths, headers, the
- * values that they take and the statuses that they answer. The hosts themselves cannot run here.
+ * A git host's API for commit statuses, as GitHub, GitLab, Gitea and Bitbucket document theirs: paths, headers, accepted
+ * values and status codes. The hosts themselves cannot run here.
  */
 import { once } from "node:events"
 import { createServer, type IncomingMessage } from "node:http"
@@ -15,7 +15,7 @@ export interface FakeGitHost extends AsyncDisposable {
   /** `127.0.0.1:<port>` */
   readonly host: string
   readonly received: ReceivedStatus[]
-  /** Answers this in place of its own, as long as it is set. */
+  /** While set, sent as the answer in place of its own. */
   instead: { status: number; body: string; headers?: Record<string, string> } | undefined
 }
 
@@ -23,7 +23,7 @@ interface Api {
   readonly path: RegExp
   readonly isAuthorized: (request: IncomingMessage, token: string) => boolean
   readonly states: readonly string[]
-  /** What each host calls a request with a state that it does not know. */
+  /** The host's status code for a request with an unknown state. */
   readonly malformed: number
 }
 
@@ -55,7 +55,7 @@ const apis: readonly Api[] = [
   },
 ]
 
-/** @param token  the only one that it takes */
+/** @param token  the only one that it accepts */
 export async function fakeGitHost(token: string): Promise<FakeGitHost> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []

@@ -1,12 +1,18 @@
-/** Deployments and revisions for tests that need their rows and nothing behind them. */
+/** Deployments and revisions for tests that need only their rows. */
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { v7 as newId } from "uuid"
 import type { RevisionStatus, Stage, Trigger } from "../revision.js"
 
-export async function addDeployment(db: Database): Promise<string> {
-  const [workspaceId, deploymentId] = [newId(), newId()]
+export async function addWorkspace(db: Database): Promise<string> {
+  const workspaceId = newId()
   await db.run(sql`insert into workspaces (workspace_id, name) values (${workspaceId}, ${workspaceId})`)
+  return workspaceId
+}
+
+/** @param workspace  default a new one */
+export async function addDeployment(db: Database, workspace?: string): Promise<string> {
+  const [workspaceId, deploymentId] = [workspace ?? (await addWorkspace(db)), newId()]
   await db.run(sql`
     insert into deployments (deployment_id, workspace_id, name, route_name, source, source_config,
       source_revision_config, status)

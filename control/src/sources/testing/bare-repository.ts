@@ -1,4 +1,4 @@
-/** Real git repositories for tests: bare ones, as a host has them. */
+/** Real git repositories for tests: bare ones, as on a host. */
 import { execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -9,7 +9,7 @@ export interface BareRepository {
   readonly folder: string
   /**
    * Commits exactly these files on the branch.
-   * @param links  by name: what the symbolic link says
+   * @param links  targets of symbolic links, by name
    * @returns      the commit's id
    */
   commit(files: Readonly<Record<string, string>>, branch?: string, links?: Readonly<Record<string, string>>): string
@@ -33,7 +33,7 @@ export function bareRepository(parent: string): BareRepository {
   const work = join(folder, "work")
   const run = (cwd: string, ...args: string[]) => execFileSync("git", args, { cwd, env, encoding: "utf8" }).trim()
   run(folder, "init", "--quiet", "--bare", "--initial-branch=main", bare)
-  // Not a clone: that warns of an empty repository in the output of every test.
+  // Not a clone: that prints a warning about an empty repository in every test.
   run(folder, "init", "--quiet", "--initial-branch=main", work)
   run(work, "remote", "add", "origin", bare)
   const commit: BareRepository["commit"] = (files, branch = "main", links = {}) => {

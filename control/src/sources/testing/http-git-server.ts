@@ -9,12 +9,12 @@ import { join, relative } from "node:path"
 export interface HttpGitServer extends AsyncDisposable {
   /** `127.0.0.1:port`. */
   readonly host: string
-  /** Argument lists of all processes of the machine, each time git waited for an answer. */
+  /** Argument lists of all processes of the machine, recorded each time git waited for an answer. */
   readonly seenArguments: string[]
   urlOf(repositoryFolder: string): string
 }
 
-/** @param authorization  the header that lets in; every other is answered with what was sent, as a careless host does */
+/** @param authorization  the accepted header; to any other the answer repeats what was sent, as a careless host does */
 export async function httpGitServer(folder: string, authorization: string): Promise<HttpGitServer> {
   const backend = join(execFileSync("git", ["--exec-path"], { encoding: "utf8" }).trim(), "git-http-backend")
   const seenArguments: string[] = []
@@ -44,7 +44,7 @@ const allArguments = (): string =>
       try {
         return readFileSync(`/proc/${pid}/cmdline`, "utf8")
       } catch {
-        // It has ended between the two looks.
+        // It ended between listing and reading.
         return ""
       }
     })

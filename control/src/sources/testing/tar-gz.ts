@@ -1,4 +1,4 @@
-/** Makes archives byte by byte, also those that no tool would make. */
+/** Builds archives byte by byte, also invalid ones that no tool creates. */
 
 import { createHash } from "node:crypto"
 import { writeFileSync } from "node:fs"
@@ -10,7 +10,7 @@ import type { ArchiveLocation } from "../archive.js"
 export interface TarEntry {
   readonly path: string | Buffer
   readonly content?: string | Buffer
-  /** The type's sign: `0` file, `1` hard link, `2` symbolic link, `3` and `4` devices, `5` folder, `6` pipe. */
+  /** The type flag: `0` file, `1` hard link, `2` symbolic link, `3` and `4` devices, `5` folder, `6` pipe. */
   readonly type?: string
   readonly mode?: number
   readonly linkTo?: string
@@ -42,7 +42,7 @@ function entryBytes({ path, content = "", type = "0", mode = 0o644, linkTo = "" 
   return Buffer.concat([header, body, Buffer.alloc((block - (body.length % block)) % block)])
 }
 
-/** A name of any length and letters, as Python's tarfile writes it: in an extended header before the entry. */
+/** A name of any length and characters, as Python's tarfile writes it: in an extended header before the entry. */
 export function longName(path: string, entry: Omit<TarEntry, "path"> = {}): TarEntry[] {
   const record = (length: number) => `${length} path=${path}\n`
   let length = Buffer.byteLength(path) + 8
@@ -58,7 +58,7 @@ export const tar = (entries: readonly TarEntry[]): Buffer =>
 
 export const tarGz = (entries: readonly TarEntry[]): Buffer => gzipSync(tar(entries))
 
-/** Puts bytes where an upload would be. */
+/** Writes bytes to where an upload would be. */
 export function uploaded(bytes: Buffer): ArchiveLocation {
   const file = join(temporaryFolder(), "upload.tar.gz")
   writeFileSync(file, bytes)

@@ -1,4 +1,4 @@
-/** Requests that two readers could take for different ones: each hop must refuse them or pass on exactly one. */
+/** Requests that two parsers could read differently: each hop must reject them or forward exactly one request. */
 import assert from "node:assert/strict"
 import { once } from "node:events"
 import { createServer, type Server } from "node:http"
@@ -8,21 +8,21 @@ export interface HostileRequest {
   readonly name: string
   readonly method: string
   readonly bytes: string
-  /** What the next hop gets as its body; undefined: nothing gets there, and the caller is told 400. */
+  /** The body that the next hop gets; undefined: it gets no request, and the caller gets 400. */
   readonly body: string | undefined
 }
 
 export interface Victim {
   readonly path: string
-  /** Lines of the request's head, each with its end; they must ask for the connection to be closed. */
+  /** Lines of the request's head, each with its line end; they must request that the connection is closed. */
   readonly head: string
-  /** The request that must not be seen: a whole one, with its empty line. */
+  /** The request that must not be seen: a complete one, with its empty line. */
   readonly hidden: string
 }
 
 const chunked = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
 
-/** The table. Every case holds `hidden` where one of two readers would look for the next request. */
+/** The table. Every case contains `hidden` where one of two parsers would look for the next request. */
 export function hostileRequests({ path, head, hidden }: Victim): HostileRequest[] {
   const length = `Content-Length: ${hidden.length}`
   const te = "Transfer-Encoding: chunked"
@@ -98,7 +98,7 @@ export function hostileRequests({ path, head, hidden }: Victim): HostileRequest[
   ]
 }
 
-/** Sends bytes as they are. @returns everything that comes back until the other side closes */
+/** Sends bytes unchanged. @returns all bytes received until the other side closes */
 export async function sendRaw(to: number | string, bytes: string): Promise<string> {
   const socket = typeof to === "number" ? connect(to, "127.0.0.1") : connect(to)
   const chunks: Buffer[] = []
@@ -118,13 +118,13 @@ export interface SeenRequest {
 
 export interface Target extends AsyncDisposable {
   readonly server: Server
-  /** Whole requests, in the order in which they ended. One whose body broke off is none. */
+  /** Complete requests, in the order in which they ended. */
   readonly seen: SeenRequest[]
-  /** What came that is not HTTP, by Node's error codes. */
+  /** Node's error codes for received bytes that are not HTTP. */
   readonly garbage: string[]
 }
 
-/** The hop behind the one that is tested: it notes everything that it takes for a request. */
+/** The hop after the tested one: it records everything that it parses as a request. */
 export async function startTarget(socketPath: string): Promise<Target> {
   const seen: SeenRequest[] = []
   const garbage: string[] = []
@@ -138,7 +138,7 @@ export async function startTarget(socketPath: string): Promise<Target> {
     })
   })
   server.on("clientError", ({ code = "" }: NodeJS.ErrnoException, socket) => {
-    // The hop has cut a request whose body turned out to be malformed.
+    // The tested hop has aborted a request whose body turned out to be malformed.
     if (code !== "ECONNRESET" && code !== "HPE_INVALID_EOF_STATE") garbage.push(code)
     socket.destroy()
   })
@@ -154,8 +154,8 @@ export async function startTarget(socketPath: string): Promise<Target> {
 }
 
 /**
- * Compares what became of a hostile request with the table, and empties what the target has seen.
- * @param reply  what its sender got
+ * Compares the result of a hostile request with the table, and clears the target's records.
+ * @param reply  what the sender received
  */
 export function checkHostile(
   { name, method, body }: HostileRequest,
@@ -165,7 +165,7 @@ export function checkHostile(
 ): void {
   const seen = target.seen.splice(0)
   const answers = reply.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, "").match(/HTTP\/1\.1 \d+/g)
-  assert.deepEqual(target.garbage, [], `${name}: the target got what is no request`)
+  assert.deepEqual(target.garbage, [], `${name}: the target received bytes that are not a request`)
   assert.deepEqual(answers, [body === undefined ? "HTTP/1.1 400" : "HTTP/1.1 200"], name)
   const passed = seen.map((one) => ({ method: one.method, body: one.body }))
   const expected = { method, body: dropsBodyOf.includes(method) ? "" : body }

@@ -1,4 +1,4 @@
-/** A thread whose `messages` and `files` are delta channels, as LangGraph's engines save one, beside a plain channel `log`. */
+/** A thread whose `messages` and `files` are delta channels, as saved by LangGraph, with an ordinary channel `log`. */
 import { randomUUID } from "node:crypto"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"

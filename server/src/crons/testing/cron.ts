@@ -1,4 +1,4 @@
-/** What tests of crons share: a server with an assistant, and due times that are moved, never waited for. */
+/** Helpers for tests of crons: a server with an assistant. Tests move due times instead of waiting. */
 import assert from "node:assert/strict"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -37,9 +37,11 @@ export const cronOf = async (http: TestHttp, cronId: string) =>
 export const newThread = async (http: TestHttp) =>
   ((await http.send("POST", "/threads", {})).json as { thread_id: string }).thread_id
 
-/** Makes a cron due, some while ago. */
-export const makeDue = (db: Db, cronId: string, ago = "1 second") =>
-  db.run(sql`update crons set next_run_date = now() - ${ago}::interval where cron_id = ${cronId}`)
+/** Moves a cron's due time into the past. */
+export async function makeDue(db: Db, cronId: string, ago = "1 second"): Promise<void> {
+  await db.run(sql`update crons set next_run_date = now() - ${ago}::interval where cron_id = ${cronId}`)
+  await db.run(sql`select pg_notify('crons_changed', '')`)
+}
 
 export const runsOf = (db: Db, cronId: string) =>
   db.rows<{ run_id: string; thread_id: string; status: string; kwargs: string }>(

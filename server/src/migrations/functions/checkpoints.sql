@@ -1,6 +1,6 @@
 -- Checkpoints and their writes, fenced by claims (server/src/checkpoints/README.md, K1–K7).
 
--- Locks a claim until the transaction ends, so that nobody takes the run over before the writes are committed. A write of the API
+-- Locks a claim until the transaction ends, so that no other server takes the run before the writes are committed. A write of the API
 -- has no run and needs no claim. False: the claim was lost.
 create or replace function hold_claim(_run_id uuid, _claim_id uuid) returns boolean language plpgsql as $$
 begin
@@ -12,23 +12,25 @@ begin
 end
 $$;
 
--- Writes what several runs have to write, in one transaction: a commit and a round trip cost more than the rows (docs/performance.md).
--- `_claims`: a list of `{n, run_id, claim_id, thread_id, ending}`; without a run it is a write of the API, which nothing
--- fences. `ending` (`{status, thread_status, error, values, interrupts}`) finishes the run after its other writes.
+-- Commits the writes of several runs in one transaction: a commit and a round trip cost more than the rows (docs/performance.md).
+-- `_claims`: a list of `{n, run_id, claim_id, thread_id, ending}`; an entry without a run is a write of the API, which is not
+-- fenced. `ending` (`{status, thread_status, error, values, interrupts}`) finishes the run after its other writes.
 -- `_rows`: `{checkpoints, blobs, writes, replacing, events}`, each row with the number of its claim. A text or value is a range
--- `{start, size}` of `_bytes`, counted from 1; null is none. `events` are the last ones of runs with a log: they are committed with
--- the end, so nobody waits for the end of a run whose server died just then. A server of the release before sends none.
+-- `{start, size}` of `_bytes`, counted from 1; null means no value. `events` are the last events of runs with a log, given for each
+-- outcome of the end. They are committed with it, so no client waits for the end of a run whose server died at that moment, and no
+-- event of the thread's next run precedes it.
 -- outcome: held | claim_lost (nothing of that claim was written) | finished | rolled_back
-create or replace function write_claims(_claims json, _rows json, _bytes bytea)
-returns table (claim integer, outcome text, watched_by uuid[]) language plpgsql as $$
+-- waiting: the next run of the thread of a run that has ended (`startable_run`)
+create or replace function commit_claims(_claims json, _rows json, _bytes bytea)
+returns table (claim integer, outcome text, watched_by uuid[], waiting jsonb) language plpgsql as $$
 #variable_conflict use_column
 declare
   _claim record;
   _end record;
   _held integer[] := '{}';
 begin
-  -- Threads first, then runs, each in order, as everywhere (runs.sql). One by one: each is found by its key, whatever the
-  -- planner believes about the size of the tables.
+  -- Threads first, then runs, each in order, as everywhere (runs.sql). One by one, so that each is found by its key, with any
+  -- statistics of the planner.
   for _claim in
     select thread_id from json_to_recordset(_claims) as c (thread_id uuid, ending json) where ending is not null
     order by thread_id
@@ -67,7 +69,7 @@ begin
       on conflict (thread_id, checkpoint_ns, checkpoint_id) do update
         set checkpoint = excluded.checkpoint, metadata = excluded.metadata;
   end if;
-  -- Writes of nodes stay as they were first saved; LangGraph's own replace what was there (C4).
+  -- Writes of nodes keep their first value; LangGraph's own writes replace earlier ones (C4).
   if json_array_length(_rows -> 'writes') > 0 then
     insert into checkpoint_writes
         (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob, run_id)
@@ -92,55 +94,61 @@ begin
         set channel = excluded.channel, type = excluded.type, blob = excluded.blob, run_id = excluded.run_id;
   end if;
 
+  if json_array_length(_rows -> 'events') > 0 then
+    perform lock_thread_logs(array(
+      select thread_id from json_to_recordset(_claims) as c (n integer, thread_id uuid)
+      where n in (select claim from json_to_recordset(_rows -> 'events') as e (claim integer))));
+  end if;
   for _claim in
-    select * from json_to_recordset(_claims) as c (n integer, run_id uuid, claim_id uuid, ending json)
+    select * from json_to_recordset(_claims) as c (n integer, run_id uuid, claim_id uuid, thread_id uuid, ending json)
   loop
     if not _claim.n = any (_held) then
-      return query select _claim.n, 'claim_lost', '{}'::uuid[];
+      return query select _claim.n, 'claim_lost', '{}'::uuid[], null::jsonb;
     elsif _claim.ending is null then
-      return query select _claim.n, 'held', '{}'::uuid[];
+      return query select _claim.n, 'held', '{}'::uuid[], null::jsonb;
     else
-      select f.outcome, f.watched_by into strict _end
+      select f.outcome, f.watched_by, f.waiting into strict _end
         from json_to_record(_claim.ending) as e (status text, thread_status text, error_start integer,
             error_size integer, values_start integer, values_size integer, interrupts_start integer,
             interrupts_size integer),
-          finish_run(_claim.run_id, _claim.claim_id, e.status,
+          end_run(_claim.run_id, _claim.claim_id, e.status,
             convert_from(substring(_bytes from e.error_start for e.error_size), 'UTF8')::json,
             convert_from(substring(_bytes from e.values_start for e.values_size), 'UTF8')::json,
             convert_from(substring(_bytes from e.interrupts_start for e.interrupts_size), 'UTF8')::json,
             e.thread_status) f;
-      if _end.outcome = 'finished' and json_array_length(_rows -> 'events') > 0 then
-        insert into run_events (run_id, seq, event, data)
-          select _claim.run_id, seq, event, convert_from(substring(_bytes from start for size), 'UTF8')
-          from json_to_recordset(_rows -> 'events') as new (claim integer, seq bigint, event text, start integer, size integer)
-          where claim = _claim.n
+      if _end.outcome in ('finished', 'rolled_back') and json_array_length(_rows -> 'events') > 0 then
+        insert into run_events (run_id, thread_id, seq, event, data)
+          select _claim.run_id, _claim.thread_id, seq, event, convert_from(substring(_bytes from start for size), 'UTF8')
+          from json_to_recordset(_rows -> 'events') as new (claim integer, outcome text, seq bigint, event text, start integer,
+            size integer)
+          where claim = _claim.n and coalesce(outcome, 'finished') = _end.outcome order by seq
           on conflict do nothing;
-        if found then
-          perform pg_notify('run_events', _claim.run_id::text);
-        end if;
       end if;
-      return query select _claim.n, _end.outcome, _end.watched_by;
+      return query select _claim.n, _end.outcome, _end.watched_by, _end.waiting;
     end if;
   end loop;
 end
 $$;
 
--- For the end of a stateless run and of a rolled back one; part of the queue's own functions, so no round trip of theirs.
-create or replace function delete_checkpoints(_thread_id uuid) returns void language sql as $$
+-- For the end of a stateless run and of a rolled back one; called by the queue's functions, so it needs no round trip of its own.
+-- In plpgsql, which caches its plans (like `searchable_metadata`).
+create or replace function delete_checkpoints(_thread_id uuid) returns void language plpgsql as $$
+begin
   delete from checkpoint_writes where thread_id = _thread_id::text;
   delete from checkpoint_blobs where thread_id = _thread_id::text;
   delete from checkpoints where thread_id = _thread_id::text;
+end
 $$;
 
--- For a run that is rolled back or deleted. Blobs stay: those of older checkpoints share the table, and versions of this run
--- are never asked for again. A run that answered an interrupt also wrote to the checkpoint before it; what it replaced there is
--- not brought back.
+-- For a run that is rolled back or deleted. Blobs are kept: older checkpoints share the table, and versions of this run are never
+-- read again. A run that answered an interrupt also wrote to the checkpoint before it; the values that it replaced there are not
+-- restored.
 create or replace function delete_checkpoints_of_run(_thread_id uuid, _run_id uuid) returns void language plpgsql as $$
 begin
   update checkpoints set is_replay_only = true
     where thread_id = _thread_id::text and metadata ->> 'run_id' = _run_id::text and not is_replay_only;
-  -- A run that executes may have begun at these checkpoints and not have saved one of its own yet: then all that its state may
-  -- be rebuilt from stays, until the next removal.
+  -- A running run may have started from these checkpoints and not have saved one of its own yet. Then all data from which its
+  -- state may be rebuilt is kept until the next removal.
   if exists (select from runs where thread_id = _thread_id and run_id <> _run_id and status = 'running')
       and exists (select from delta_channels(_thread_id::text)) then
     return;

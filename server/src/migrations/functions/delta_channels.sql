@@ -1,4 +1,4 @@
--- What delta channels are rebuilt from outlives the removal of checkpoints (server/src/checkpoints/README.md, C7).
+-- The data from which delta channels are rebuilt is kept when checkpoints are removed (server/src/checkpoints/README.md, C7).
 
 -- The delta channels of a thread. LangGraph counts their updates in the metadata of every checkpoint that has no stored value
 -- of them, in both languages; forks and copies keep it. A user's metadata of this name keeps more checkpoints, never fewer.
@@ -19,8 +19,8 @@ returns boolean language sql stable as $$
       and version = _checkpoint -> 'channel_versions' ->> _channel and type <> 'empty')
 $$;
 
--- One checkpoint. `limit` keeps the lookup one by the whole key: joined as a table, the planner reads all of a thread for each of its
--- checkpoints when it believes that the thread is small.
+-- One checkpoint. `limit` keeps this a lookup by the whole key. As a join, the planner would read all of a thread for each of its
+-- checkpoints when it estimates that the thread is small.
 create or replace function checkpoint_at(_thread_id text, _checkpoint_ns text, _checkpoint_id text)
 returns setof checkpoints language sql stable rows 1 as $$
   select * from checkpoints
@@ -30,7 +30,7 @@ $$;
 
 -- Removes the checkpoints of a thread that are marked `is_replay_only`, except for those that a visible checkpoint is rebuilt
 -- from; of these it keeps only what that takes. With `_run_id` it removes this run's writes to other checkpoints in the same way.
--- On a thread with delta channels the parent of a checkpoint that stays becomes its nearest ancestor that stays.
+-- On a thread with delta channels the parent of a kept checkpoint becomes its nearest kept ancestor.
 create or replace function drop_unneeded_checkpoints(_thread_id text, _run_id uuid) returns void language plpgsql as $$
 begin
   with recursive delta as materialized (select * from delta_channels(_thread_id)),
@@ -42,8 +42,8 @@ begin
         and p.checkpoint_id = c.parent_checkpoint_id and p.is_replay_only)
       or exists (select from checkpoint_writes w where w.thread_id = _thread_id and w.checkpoint_ns = c.checkpoint_ns
         and w.checkpoint_id = c.parent_checkpoint_id and w.run_id = _run_id))),
-  -- The value of this channel at a visible checkpoint is rebuilt through this checkpoint: a value takes the writes of the parent,
-  -- and where it is stored the rebuilding ends.
+  -- The value of this channel at a visible checkpoint is rebuilt through this checkpoint: a value includes the writes of the
+  -- parent, and rebuilding stops at a stored value.
   replayed as (
     select c.checkpoint_ns, c.parent_checkpoint_id as checkpoint_id, d.channel
     from children c join delta d on d.checkpoint_ns = c.checkpoint_ns
@@ -53,7 +53,7 @@ begin
     from replayed r cross join lateral checkpoint_at(_thread_id, r.checkpoint_ns, r.checkpoint_id) as c
     where c.is_replay_only and c.parent_checkpoint_id is not null
       and not stores_channel(_thread_id, c.checkpoint_ns, c.checkpoint, r.channel)),
-  -- Marked checkpoints that hold a value or a write of such a channel; those in between are only a way.
+  -- Marked checkpoints with a value or a write of such a channel; those in between are only links.
   needed as materialized (
     select c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id,
       coalesce(jsonb_object_agg(r.channel, c.checkpoint -> 'channel_versions' -> r.channel)
@@ -65,8 +65,8 @@ begin
         where w.thread_id = _thread_id and w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id
           and w.channel = r.channel))
     group by c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint),
-  -- From each checkpoint that stays up to its nearest ancestor that stays. Without `_run_id` only the newest ones are visible:
-  -- when nothing is needed they have no ancestor left, and the way to the root is spared.
+  -- From each kept checkpoint up to its nearest kept ancestor. Without `_run_id` only the newest checkpoints are visible:
+  -- if no data is needed they have no ancestor left, and the search up to the root is skipped.
   ancestry (checkpoint_ns, checkpoint_id, stored_versions, ancestor_id) as (
     (select checkpoint_ns, checkpoint_id, null::jsonb, parent_checkpoint_id from children
       union all
@@ -96,7 +96,7 @@ begin
       and (select c.is_replay_only from checkpoint_at(_thread_id, w.checkpoint_ns, w.checkpoint_id) as c)
       and (w.checkpoint_ns, w.checkpoint_id, w.channel) not in (
         select checkpoint_ns, checkpoint_id, channel from replayed)),
-  -- A task of the run stays with all that it wrote, or goes: with a part of it LangGraph would take it for done.
+  -- A task of the run is kept with all its writes or removed: with a part of them LangGraph would treat it as finished.
   dropped_writes_of_run as (
     delete from checkpoint_writes w
     where w.thread_id = _thread_id and w.run_id = _run_id and not exists (

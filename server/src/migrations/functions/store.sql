@@ -1,6 +1,6 @@
 -- The store: items and their vectors.
 
--- Trigger: a tool other than ours that changes `value` does not know `exact_value`, which is then out of date.
+-- Trigger: other tools that change `value` do not know `exact_value`, which is then outdated.
 create or replace function forget_exact_value() returns trigger language plpgsql as $$
 begin
   if new.value is distinct from old.value and new.exact_value::text is not distinct from old.exact_value::text then
@@ -54,7 +54,7 @@ begin
 end
 $$;
 
--- Trigger: a changed value makes its vectors out of date.
+-- Trigger: a changed value makes its vectors outdated.
 create or replace function forget_vectors() returns trigger language plpgsql as $$
 begin
   delete from store_vectors where prefix = new.prefix and key = new.key;

@@ -1,4 +1,4 @@
--- What happens to whole threads: time to live, deletion, pruning.
+-- Functions on whole threads: time to live, deletion, pruning.
 
 -- Trigger: gives a new thread the default time to live.
 create or replace function give_default_ttl() returns trigger language plpgsql as $$
@@ -11,8 +11,8 @@ begin
 end
 $$;
 
--- Deletes a thread and everything that belongs to it. A run in flight is asked to stop; what its worker still writes names a run
--- that no longer exists, so it is refused (R4). Returns the runs that were in flight, whose streams must be ended; null when
+-- Deletes a thread and everything that belongs to it. A run in flight is asked to stop; later writes of its worker name a run that
+-- no longer exists, so they are rejected (R4). Returns the runs that were in flight, whose streams must be ended; null when
 -- there is no such thread.
 create or replace function delete_thread(_thread_id uuid) returns uuid[] language plpgsql as $$
 declare
@@ -22,10 +22,9 @@ begin
   if not found then
     return null;
   end if;
-  -- A writer holds a lock on its run: once we have them all, everything written is visible below.
+  -- A writer holds a lock on its run: once all locks are held, all its writes are visible below.
   perform from runs where thread_id = _thread_id order by run_id for update;
   _in_flight := array(select run_id from runs where thread_id = _thread_id and status in ('pending', 'running'));
-  perform pg_notify('run_cancel', run_id::text) from runs where thread_id = _thread_id and status = 'running';
   perform delete_checkpoints(_thread_id);
   delete from thread_ttls where thread_id = _thread_id;
   delete from threads where thread_id = _thread_id;
@@ -33,16 +32,32 @@ begin
 end
 $$;
 
--- Keeps the newest checkpoint of each namespace and what it needs to go on. False when a run is in flight, which may have
--- begun at any of them, or there is no such thread.
+-- Deletes a thread like `delete_thread`. stopping: the running run, whose server must be notified (`running_run`).
+-- No row: there is no such thread.
+create or replace function remove_thread(_thread_id uuid) returns table (in_flight uuid[], stopping jsonb) language plpgsql as $$
+declare
+  _stopping jsonb;
+begin
+  perform from threads where thread_id = _thread_id for update;
+  if not found then
+    return;
+  end if;
+  perform from runs where thread_id = _thread_id order by run_id for update;
+  _stopping := running_run(_thread_id);
+  return query select delete_thread(_thread_id), _stopping;
+end
+$$;
+
+-- Keeps the newest checkpoint of each namespace and the data that it needs. False when a run is in flight, which may have started
+-- from any of them, or there is no such thread.
 create or replace function keep_latest_checkpoints(_thread_id uuid) returns boolean language plpgsql as $$
 begin
-  -- An update and no mere lock: a new version of the thread is what an update of its state looks for (threads/README, T1).
+  -- An update, not only a lock: an update of the thread's state checks for a new version of the thread (threads/README, T1).
   update threads set updated_at = updated_at where thread_id = _thread_id;
   if not found or is_in_flight(_thread_id) then
     return false;
   end if;
-  -- The newest is found by key, whatever the planner believes about the thread's size.
+  -- The newest is found by its key, with any statistics of the planner.
   update checkpoints c set is_replay_only = true
     where thread_id = _thread_id::text and not is_replay_only and checkpoint_id < (
       select max(newest.checkpoint_id) from checkpoints newest
@@ -62,8 +77,8 @@ end
 $$;
 
 -- Deletes or prunes one thread whose time to live is over; concurrent sweepers take different threads. A thread with a run in flight
--- is skipped. No row: nothing is due.
--- outcome: deleted | pruned | skipped (a run came meanwhile)
+-- is skipped. No row: no thread has expired.
+-- outcome: deleted | pruned | skipped (a run was created in the meantime)
 create or replace function sweep_thread() returns table (thread_id uuid, outcome text) language plpgsql as $$
 #variable_conflict use_column
 declare

@@ -1,6 +1,6 @@
--- Webhooks at the end of runs: the row is written with the run's last status, so no kill comes between the two.
+-- Webhooks at the end of runs: the row is written with the run's final status, so a kill cannot separate the two.
 
--- Trigger: a run that ends. A run that is deleted, by a rollback or with its thread, calls nobody.
+-- Trigger: a run that ends. A run that is deleted, by a rollback or with its thread, has no webhook call.
 -- `updated_at` of a running run is the moment when it was claimed.
 create or replace function queue_webhook() returns trigger language plpgsql as $$
 begin
@@ -11,12 +11,11 @@ begin
       case when old.status = 'running' then old.updated_at end, new.updated_at
     from threads t where t.thread_id = new.thread_id
     on conflict do nothing;
-  perform pg_notify('webhooks_due', '');
   return null;
 end
 $$;
 
--- Trigger: a delivery that somebody makes due by hand is sent at once.
+-- Trigger: a delivery that is made due manually is sent at once.
 create or replace function tell_webhook_due() returns trigger language plpgsql as $$
 begin
   perform pg_notify('webhooks_due', '');

@@ -1,4 +1,4 @@
-/** A folder with files for a test; it is removed at the end. */
+/** A temporary folder with files for a test. It is removed when disposed. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

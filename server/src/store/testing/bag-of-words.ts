@@ -1,4 +1,4 @@
-/** An embedding without a model: each word counts in one of a vector's places, so texts that share words are near. */
+/** An embedding without a model: each word increases one component of the vector, so texts that share words are near. */
 
 export const dims = 64
 

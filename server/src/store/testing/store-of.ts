@@ -1,4 +1,4 @@
-/** A store as a project has it that says nothing of it. */
+/** A store with the default settings. */
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Store, storeSettings } from "../store-settings.js"
 

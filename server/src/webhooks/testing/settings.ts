@@ -1,4 +1,4 @@
-/** Settings of webhooks for tests, whose receivers are on this machine. */
+/** Webhook settings for tests, whose receivers are on loopback. */
 import type { WebhookSettings } from "../settings.js"
 
 export const testWebhooks: WebhookSettings = {
@@ -8,7 +8,7 @@ export const testWebhooks: WebhookSettings = {
   requiresHttps: false,
   allowsLoopback: true,
   allowsPrivate: false,
-  mostUrlChars: 65_536,
+  maxUrlChars: 65_536,
   hasOwnRoutes: false,
   headers: {},
   signingSecret: undefined,

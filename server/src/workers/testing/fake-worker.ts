@@ -1,13 +1,13 @@
 /**
- * A worker that speaks the real protocol and misbehaves on demand, for tests. What a graph's path says happens when it
- * is loaded; what a run's input says happens when it is executed.
+ * A worker for tests that speaks the real protocol and misbehaves on demand. A graph's path selects what happens when it is
+ * loaded; a run's input selects what happens when it is executed.
  */
 import { spawn } from "node:child_process"
 import { connect } from "node:net"
 import type { ServerFrame } from "@superstep/protocol/worker/frames"
-import type { PayloadLine } from "../calls.js"
 import { FrameReader } from "../frame-reader.js"
 import { FrameWriter } from "../frame-writer.js"
+import type { PayloadLine } from "../port.js"
 
 type RunFrame = Extract<ServerFrame, { type: "run" }>
 
@@ -45,20 +45,20 @@ const end = ({ run_id, claim_id }: RunFrame, status: string, values?: unknown) =
 
 function load(graphs: Readonly<Record<string, string>>): void {
   const paths = Object.entries(graphs)
-  if (paths.some(([, path]) => path === "exit:now")) process.exit(3)
-  if (paths.some(([, path]) => path === "never:loads")) return
+  if (paths.some(([, path]) => path === "./exit:now")) process.exit(3)
+  if (paths.some(([, path]) => path === "./never:loads")) return
   const isFirst = process.env.SUPERSTEP_WORKER_ID?.split(".")[1] === "1"
-  if (!isFirst && paths.some(([, path]) => path === "first:only")) return
-  // Somebody kills the first process of each worker while it loads.
-  if (paths.some(([, path]) => path === "killed:once") && /\.1$/.test(process.env.SUPERSTEP_WORKER_ID ?? "")) {
+  if (!isFirst && paths.some(([, path]) => path === "./first:only")) return
+  // The first process of each worker is killed while it loads.
+  if (paths.some(([, path]) => path === "./killed:once") && /\.1$/.test(process.env.SUPERSTEP_WORKER_ID ?? "")) {
     process.kill(process.pid, "SIGKILL")
   }
   const isSolo = process.env.SUPERSTEP_WORKER_ID?.startsWith("solo")
-  if (isSolo && paths.some(([, path]) => path === "exit:alone")) process.exit(3)
-  if (isSolo && paths.some(([, path]) => path === "never:alone")) return
-  // Once it has told what it loaded.
-  if (paths.some(([, path]) => path === "exit:later")) setImmediate(() => socket.end(() => process.exit(3)))
-  const failed = paths.filter(([, path]) => path.startsWith("broken"))
+  if (isSolo && paths.some(([, path]) => path === "./exit:alone")) process.exit(3)
+  if (isSolo && paths.some(([, path]) => path === "./never:alone")) return
+  // Exits after it has reported what it loaded.
+  if (paths.some(([, path]) => path === "./exit:later")) setImmediate(() => socket.end(() => process.exit(3)))
+  const failed = paths.filter(([, path]) => path.startsWith("./broken"))
   writer.write({
     type: "loaded",
     graphs: paths.filter((entry) => !failed.includes(entry)).map(([graph_id]) => ({ graph_id })),
@@ -91,7 +91,7 @@ async function take(run: RunFrame, step: Step): Promise<void> {
       break
     case "exit_after_done":
       end(run, "success", { last: "word" })
-      // The bytes must be on their way, or the exit would be one before the end.
+      // The bytes must be sent first, or the exit would come before the run's end.
       setImmediate(() => socket.end(() => process.exit(0)))
       return
     case "kill":
@@ -105,7 +105,7 @@ async function take(run: RunFrame, step: Step): Promise<void> {
       event("waiting", {})
       return
     case "pause":
-      // Lets what was written leave before the next step.
+      // Sends what was written before the next step.
       await new Promise((resolve) => setImmediate(resolve))
       return
     case "spin": {
@@ -118,13 +118,13 @@ async function take(run: RunFrame, step: Step): Promise<void> {
       event("holding", {})
       return
     case "start": {
-      // It outlives its parent unless somebody ends it.
+      // This process outlives its parent unless it is killed.
       const { pid } = spawn("sleep", ["1000"], { stdio: "ignore" })
       event("started", { pid })
       return
     }
     case "garbage":
-      socket.write("this is no frame\n")
+      socket.write("this is not a frame\n")
       return
     case "call": {
       const answer = await call({ method: step.method, run_id, claim_id }, step.lines)
@@ -150,7 +150,7 @@ function answer(frame: Extract<ServerFrame, { type: "call" }>): void {
   const { call_id, method } = frame
   const fields: Record<string, unknown> = { ...frame }
   if (fields.thread_id === "die") process.exit(4)
-  // Longer than any limit of a test; what comes after it is answered.
+  // Replies after every limit of a test; later calls are answered at once.
   if (fields.thread_id === "late") {
     setTimeout(() => writer.write({ type: "reply", call_id }, [json("state", {})]), 200)
     return
@@ -173,7 +173,7 @@ const reader = new FrameReader<ServerFrame>(JSON.parse, (frame, payload) => {
       break
     case "pause_events":
     case "resume_events": {
-      // So that a test sees that it came.
+      // Shows the test that the frame arrived.
       const { run_id, claim_id, type } = frame
       writer.write({ type: "event", run_id, claim_id, event: type }, [json("data", {})])
       break

@@ -11,8 +11,8 @@ import type { Step } from "./fake-worker.js"
 
 const fakeWorker = fileURLToPath(new URL("./fake-worker.js", import.meta.url))
 
-/** What a run's listener was told, in order. */
-export interface Told {
+/** The calls of a run's listener, in order. */
+export interface RecordedCalls {
   readonly events: { readonly event: string; readonly data: unknown }[]
   readonly ends: ({ readonly done: RunResult } | { readonly lost: string; readonly detail: string })[]
 }
@@ -20,11 +20,11 @@ export interface Told {
 export interface TestPool extends AsyncDisposable {
   readonly pool: WorkerPool
   readonly report: LoadReport
-  /** Executes a run and notes what becomes of it. */
-  run(steps: readonly Step[], over?: Partial<RunOrder>): Told & { readonly order: RunOrder }
+  /** Executes a run and records its events and its end. */
+  run(steps: readonly Step[], over?: Partial<RunOrder>): RecordedCalls & { readonly order: RunOrder }
 }
 
-export const project = (graphs: Record<string, string> = { chat: "chat:graph" }) => ({
+export const project = (graphs: Record<string, string> = { chat: "./chat:graph" }) => ({
   folder: tmpdir(),
   graphs,
   env: {},
@@ -40,7 +40,8 @@ export const createTestPool = (over: Partial<WorkerPoolOptions> = {}): WorkerPoo
     log: createLog({ process: "test", level: "silent" }),
     main: fakeWorker,
     ...over,
-    limits: { mostRuns: 4, ...over.limits },
+    // A fake worker reports no load unless a run's steps contain a report.
+    limits: { maxRuns: 4, overloadMs: 600_000, ...over.limits },
   })
 
 export async function startTestPool(over: Partial<WorkerPoolOptions> = {}): Promise<TestPool> {
@@ -48,14 +49,14 @@ export async function startTestPool(over: Partial<WorkerPoolOptions> = {}): Prom
   const report = await pool.start()
   const run: TestPool["run"] = (steps, orderOver = {}) => {
     const order = runOrder(steps, orderOver)
-    const told: Told = { events: [], ends: [] }
-    pool.execute(order, noteDown(told))
+    const told: RecordedCalls = { events: [], ends: [] }
+    pool.execute(order, recordCalls(told))
     return { ...told, order }
   }
   return { pool, report, run, [Symbol.asyncDispose]: () => pool.stop(0) }
 }
 
-export const noteDown = ({ events, ends }: Told): RunListener => ({
+export const recordCalls = ({ events, ends }: RecordedCalls): RunListener => ({
   onEvent: (event, data) => void events.push({ event, data: JSON.parse(data.toString("utf8")) }),
   onDone: (done) => ends.push({ done }),
   onLost: (lost, detail) => ends.push({ lost, detail }),
@@ -81,16 +82,24 @@ export const runOrder = (steps: readonly Step[], over: Partial<RunOrder> = {}): 
   ...over,
 })
 
-/** The one end of a run, when it has come. */
-export async function endOf(told: Told) {
+/** Makes a pool start its second worker, by filling the first one (P20); both are idle afterwards. */
+export async function startSecondWorker({ pool, run }: TestPool): Promise<void> {
+  const runs = Array.from({ length: pool.freeSlots() }, () => run([{ do: "wait" }]))
+  await until(() => pool.freeSlots() > 0, { what: "the second worker serves" })
+  for (const { order } of runs) pool.cancel(order.claimId)
+  for (const one of runs) await endOf(one)
+}
+
+/** Waits for the only end of a run. */
+export async function endOf(told: RecordedCalls) {
   await until(() => told.ends.length > 0, { what: "the run has ended" })
   return told.ends[0]
 }
 
-export const seen = (told: Told, event: string) =>
+export const seen = (told: RecordedCalls, event: string) =>
   until(() => told.events.find((one) => one.event === event), { what: `the event ${event} came` })
 
-/** Whether a process runs; a signal that cannot be delivered says no. */
+/** Whether a process runs: whether a signal can be delivered to it. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)

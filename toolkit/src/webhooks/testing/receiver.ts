@@ -1,4 +1,4 @@
-/** A receiver of webhooks: a real HTTP server that keeps what it gets and answers as it is told. */
+/** A receiver of webhooks: a real HTTP server that records its requests and answers as the test says. */
 import { once } from "node:events"
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -19,7 +19,7 @@ export interface Receiver extends AsyncDisposable {
   readonly calls: ReceivedCall[]
 }
 
-/** @param answer  gets the number of the call, from 1; by default it takes every call */
+/** @param answer  gets the number of the call, from 1; by default it accepts every call */
 export async function startReceiver(
   answer: (reply: ServerResponse, n: number) => void = (reply) => reply.end("thanks"),
 ): Promise<Receiver> {

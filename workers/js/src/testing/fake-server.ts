@@ -1,5 +1,5 @@
 /**
- * The server's side of the worker protocol, as small as it can be: a socket, checkpoints and store items in memory.
+ * The server's side of the worker protocol, in a minimal form: a socket, checkpoints and store items in memory.
  * It starts the real worker as a child process.
  */
 import { type ChildProcess, spawn } from "node:child_process"
@@ -17,8 +17,8 @@ import type {
   WorkerFrame,
 } from "@superstep/protocol/worker/frames"
 import { problems } from "@superstep/protocol/worker/schema"
-import { FrameReader } from "../frame-reader.js"
-import { FrameWriter } from "../frame-writer.js"
+import { FrameReader } from "../connection/frame-reader.js"
+import { FrameWriter } from "../connection/frame-writer.js"
 import { MemoryCheckpoints, MemoryStore } from "./memory-server.js"
 
 /** A frame as a test sees it: the header and its payload lines by name (a repeated name keeps the last). */
@@ -28,7 +28,7 @@ export interface Received {
   readonly lines: readonly string[]
 }
 
-/** Any header: tests also send what the protocol forbids. */
+/** Any header: tests also send invalid ones. */
 interface Header {
   readonly type: string
   readonly payload?: readonly string[]
@@ -42,7 +42,7 @@ export interface RunOptions extends Partial<Omit<RunFrame, "type" | "payload">> 
   readonly context?: unknown
 }
 
-/** How a run went: its events in order and the `done` frame. */
+/** The result of a run: its events in order and the `done` frame. */
 export interface RunRecord {
   readonly events: { readonly event: string; readonly data: unknown }[]
   readonly status: string
@@ -63,10 +63,10 @@ interface Parts {
 export class FakeServer implements AsyncDisposable {
   readonly checkpoints = new MemoryCheckpoints()
   readonly store = new MemoryStore()
-  /** Everything that came, in order, but for reports of load: when those come depends on time. */
+  /** All received frames in order, except load reports, whose times vary. */
   readonly received: Received[] = []
   readonly loadReports: LoadReportFrame[] = []
-  /** Decides about a call before it is answered: a failure to send, or undefined to answer as usual. */
+  /** Called before a call is answered: returns a failure to send, or undefined to answer as usual. */
   refuse: (call: WorkerCall) => { error: string; message: string } | undefined = () => undefined
   readonly child: ChildProcess
   readonly #folder: string
@@ -74,7 +74,7 @@ export class FakeServer implements AsyncDisposable {
   readonly #writer: FrameWriter
   readonly #socket: Socket
   readonly #answers: boolean
-  /** Who waits for the next frame or line: each is told that one has come, or that none will. */
+  /** Waiters for the next frame or line: notified when one arrives, or when the process exits. */
   #watchers: { onFrame(): void; onExit(): void }[] = []
   #output = ""
   #errors = ""
@@ -91,7 +91,7 @@ export class FakeServer implements AsyncDisposable {
     socket.on("data", (chunk) => {
       for (const { header, payload } of reader.push(chunk)) this.#receive(header, payload)
     })
-    // The worker may die by a test's will.
+    // Some tests kill the worker.
     socket.on("error", () => {})
     child.stdout?.on("data", (chunk) => {
       this.#output += String(chunk)
@@ -122,7 +122,7 @@ export class FakeServer implements AsyncDisposable {
     return new FakeServer({ folder, server, child, socket, answers })
   }
 
-  /** What the worker has written to standard output, once so many lines are there. */
+  /** What the worker has written to standard output, once it has the given number of lines. */
   async output(lines: number): Promise<string[]> {
     for (;;) {
       const found = this.#output.split("\n").slice(0, -1)
@@ -140,13 +140,13 @@ export class FakeServer implements AsyncDisposable {
     this.#writer.send(header, payload)
   }
 
-  /** Stops reading, so that the worker's writes pile up; returns how to go on. */
+  /** Stops reading, so that the worker's writes queue up. @returns a function that resumes reading */
   pause(): () => void {
     this.#socket.pause()
     return () => this.#socket.resume()
   }
 
-  /** The first frame, already here or to come, that fits. */
+  /** The first matching frame, already received or later. */
   async frame(fits: (frame: Received) => boolean): Promise<Received> {
     for (;;) {
       const found = this.received.find(fits)
@@ -155,7 +155,7 @@ export class FakeServer implements AsyncDisposable {
     }
   }
 
-  /** The first so many reports of load, already here or to come. */
+  /** The first `count` load reports, already received or later. */
   async reports(count: number): Promise<LoadReportFrame[]> {
     while (this.loadReports.length < count) await this.#nextFrame()
     return this.loadReports.slice(0, count)
@@ -222,13 +222,13 @@ export class FakeServer implements AsyncDisposable {
     )
   }
 
-  /** Asks the worker; the answer's only payload line, parsed. */
+  /** Calls the worker. @returns the parsed payload line of its reply */
   async ask(fields: object): Promise<unknown> {
     const { lines } = await this.call(fields, { config: "" })
     return JSON.parse(lines[0] ?? "")
   }
 
-  /** Asks the worker with payload lines of the test's choice, and gives the whole reply. */
+  /** Calls the worker with the given payload lines. @returns the complete reply */
   async call(
     fields: object,
     payload: Readonly<Record<string, string>>,
@@ -274,7 +274,7 @@ export class FakeServer implements AsyncDisposable {
   #receive(header: Readonly<Record<string, unknown>>, payload: readonly Buffer[]): void {
     const wrong = problems("WorkerFrame", header)
     if (wrong.length > 0) throw new Error(`the worker sent a frame that the schema forbids: ${wrong.join("; ")}`)
-    // The schema has just said so.
+    // The schema has just validated it.
     const frame = header as unknown as WorkerFrame
     const lines = payload.map((line) => line.toString("utf8"))
     const names = Array.isArray(header.payload) ? header.payload.map(String) : []

@@ -1,8 +1,8 @@
-/** What the graph `functional` streams, in JavaScript and in Python. */
+/** The stream of the graph `functional`, in JavaScript and in Python. */
 import assert from "node:assert/strict"
 import type { FakeServer } from "./fake-server.js"
 
-/** Runs it. @returns the names of its `messages` and `tools` events, each once, without the ids of tasks */
+/** Runs the graph. @returns the names of its `messages` and `tools` events, each once, without the ids of tasks */
 export async function eventsByNode(server: FakeServer, stream_subgraphs: boolean) {
   const stream_modes = ["messages-tuple", "tools", "values"]
   const input = { word: "hey" }

@@ -1,4 +1,4 @@
-/** What a server keeps, in memory: the checkpoints in the official savers' shape, and store items. */
+/** A server's data in memory: checkpoints in the format of the official savers, and store items. */
 import type { Blob, CheckpointTuple, WorkerCall, Write } from "@superstep/protocol/worker/frames"
 
 export interface Answer {
@@ -87,7 +87,7 @@ export class MemoryCheckpoints {
     const [checkpoint = "", metadata = "", ...values] = lines
     blobs.forEach((blob, index) => {
       const key = [threadId, ns, blob.channel, blob.version].join("\0")
-      // A version names one value for ever: the first stays.
+      // A version always has the same value: the first one is kept.
       if (!this.#blobs.has(key)) this.#blobs.set(key, { ...blob, line: values[index] ?? "" })
     })
     this.saved.push({ threadId, ns, id, parentId, checkpoint, metadata })

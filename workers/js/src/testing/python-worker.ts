@@ -1,11 +1,11 @@
-/** The Python worker with its test graphs, where there is a Python that can run them. */
-import { readGraphs } from "../langgraph-json.js"
+/** The Python worker with its test graphs, if a suitable Python is installed. */
+import { readGraphs } from "../loading/langgraph-json.js"
 import { FakeServer } from "./fake-server.js"
 
 /** This file runs from `workers/js/dist/testing`. */
 export const worker = new URL("../../../python/", import.meta.url).pathname
 
-export const { project, graphs: pythonGraphs } = readGraphs(`${worker}testing/graphs/langgraph.json`)
+export const { project, graphs: pythonGraphs } = readGraphs(`${worker}testing/graphs/langgraph.json`, "python")
 
 export const interpreter = process.env.SUPERSTEP_TEST_PYTHON ?? ""
 

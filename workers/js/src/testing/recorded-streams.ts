@@ -1,10 +1,10 @@
-/** The recorded streams of the reference server, and what we do otherwise on purpose. */
+/** The recorded streams of the reference server, and our intended differences. */
 import assert from "node:assert/strict"
-import { isRecord } from "../checkpoint-payload.js"
+import { isRecord } from "../threads/checkpoint-payload.js"
 import { normalised, type StreamEvent } from "./recording.js"
 import { isSince } from "./worker.js"
 
-/** Carried by `graph.stream()`: the whole stream is the same, in the same order. */
+/** Streams by `graph.stream()`: the complete stream is the same, in the same order. */
 export const inOrder = [
   "single-values",
   "single-updates",
@@ -35,15 +35,15 @@ export const inOrder = [
   "subgraphs-multi",
 ]
 
-/** Carried by `streamEvents`. */
+/** Streams by `streamEvents`. */
 export const byGroup = ["single-events", "single-messages", "subgraphs-events", "subgraphs-messages", "multi-all"]
 
-/** Our stream in the form of the recordings: a checkpoint event has more than they have. */
+/** Our stream in the format of the recordings, whose checkpoint events have fewer fields. */
 export function ours(events: readonly StreamEvent[]): StreamEvent[] {
   return events.map(normalised).map(reducedCheckpoint).map(withoutTaskError)
 }
 
-/** A recording in the form that we send on purpose: see `event-mapper.ts`. */
+/** A recording changed to the format that we send; see `event-mapper.ts`. */
 export function theirs(name: string, events: readonly StreamEvent[]): StreamEvent[] {
   const sent = events
     .map(normalised)
@@ -52,7 +52,7 @@ export function theirs(name: string, events: readonly StreamEvent[]): StreamEven
   return withCompleted(name, isSince("1.5.0") ? sent.map(withoutChunksInState) : sent)
 }
 
-/** The reference server sends three fields of a checkpoint; ours are these and more. */
+/** The reference server sends three fields of a checkpoint; ours have more. */
 function reducedCheckpoint({ event, data }: StreamEvent): StreamEvent {
   if (!event.startsWith("checkpoints") || typeof data !== "object" || data === null) return { event, data }
   assert.ok("config" in data && "tasks" in data && "checkpoint" in data && "parent_checkpoint" in data)
@@ -68,14 +68,14 @@ function withoutNodeTask(event: string): string {
   return event.startsWith("messages|") ? event.split("|").slice(0, -1).join("|") : event
 }
 
-/** With subgraphs the reference server forgets `messages/complete` (agent-server API §7.6); we do not. */
+/** With subgraphs the reference server omits `messages/complete` (agent-server API §7.6); we do not. */
 function withCompleted(name: string, events: StreamEvent[]): StreamEvent[] {
   if (name !== "subgraphs-messages") return events
   const last = events.findLast(({ event }) => event === "messages/partial")
   return [...events, { event: "messages/complete", data: last?.data }]
 }
 
-/** Since LangGraph 1.7 the result of a task says whether it failed: null, or the error as it is stored. */
+/** Since LangGraph 1.7 the result of a task shows whether it failed: null, or the error as it is stored. */
 function withoutTaskError({ event, data }: StreamEvent): StreamEvent {
   if (!isSince("1.7.0") || !isRecord(data)) return { event, data }
   const result = data.type === "task_result" ? data.payload : data
@@ -85,7 +85,7 @@ function withoutTaskError({ event, data }: StreamEvent): StreamEvent {
   return { event, data: result === data ? rest : { ...data, payload: rest } }
 }
 
-/** Since LangGraph 1.5 a state has whole messages, no chunks; so has a task's input, which is made of it. */
+/** Since LangGraph 1.5 a state has whole messages, no chunks; and so has a task's input, which is derived from it. */
 function withoutChunksInState({ event, data }: StreamEvent): StreamEvent {
   const isState = event === "values" || (event === "tasks" && isRecord(data) && "input" in data)
   if (!isState) return { event, data }

@@ -1,4 +1,4 @@
-/** Recorded streams of the reference server, and what may differ between two streams of one graph. */
+/** Recorded streams of the reference server, and the differences that are allowed between two streams of one graph. */
 import { readFileSync } from "node:fs"
 import type { RunOptions } from "./fake-server.js"
 import { graphsFolder } from "./worker.js"
@@ -11,9 +11,9 @@ export interface StreamEvent {
 export interface Recording {
   readonly graphId: string
   readonly run: RunOptions
-  /** Without `metadata` and `error`, which the server makes. */
+  /** Without `metadata` and `error`, which the server adds. */
   readonly events: readonly StreamEvent[]
-  /** The stream ended with `error`. */
+  /** Whether the stream ended with `error`. */
   readonly fails: boolean
 }
 
@@ -32,7 +32,7 @@ export function readRecording(name: string): Recording {
   }
 }
 
-/** What the reference server put into every run's config. */
+/** Keys that the reference server adds to every run's config. */
 const config = {
   configurable: { "user-agent": "curl/7.88.1", assistant_id: "an-assistant" },
   metadata: {
@@ -51,10 +51,10 @@ const timestamp = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/g
 /**
  * The event with every id, time and library version replaced by its kind.
  *
- * The reference server runs everything through `streamEvents`, so its models always stream; ours stream when somebody
- * listens (architecture D6). A message that was put together from chunks is called `run-<id>` and has an empty list
- * of tool call chunks. LangGraph gives a tool's message its id on the way, so whether an event shows it is a matter of
- * when it was written.
+ * The reference server runs everything through `streamEvents`, so its models always stream; ours stream only when a client
+ * listens (architecture D6). A message that was assembled from chunks has the id `run-<id>` and has an empty list
+ * of tool call chunks. LangGraph assigns a tool message's id late, so whether an event contains it depends on when the
+ * event was written.
  */
 export function normalised({ event, data }: StreamEvent): StreamEvent {
   const text = JSON.stringify({ event, data })
@@ -69,7 +69,7 @@ export function normalised({ event, data }: StreamEvent): StreamEvent {
   return JSON.parse(text)
 }
 
-/** Events of one name in their order: between names the order is a race when LangChain's callbacks carry them. */
+/** Events of one name in their order: with LangChain's callbacks the order between names varies. */
 export function byName(events: readonly StreamEvent[]): Record<string, unknown[]> {
   const groups: Record<string, unknown[]> = {}
   for (const { event, data } of events) groups[event] = [...(groups[event] ?? []), data]

@@ -1,4 +1,4 @@
-/** Replays a conversation of `protocol/worker/fixtures` with a real worker (the README there tells the form). */
+/** Replays a conversation of `protocol/worker/fixtures` with a real worker (see the README there for the format). */
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { isDeepStrictEqual } from "node:util"
@@ -13,7 +13,7 @@ export type Line =
   | (Frame & { readonly from: "server" | "worker" })
   | { readonly from: "worker"; readonly any_order: readonly Frame[] }
 
-/** How many frames of the worker a conversation has. */
+/** The number of the worker's frames in a conversation. */
 export function workerFrames(lines: readonly Line[]): number {
   return lines.reduce(
     (sum, line) => sum + ("any_order" in line ? line.any_order.length : line.from === "worker" ? 1 : 0),
@@ -21,7 +21,7 @@ export function workerFrames(lines: readonly Line[]): number {
   )
 }
 
-/** What placeholders stand for, by their text, such as `<call 1>`. */
+/** Values of placeholders by their text, such as `<call 1>`. */
 type Bindings = Map<string, unknown>
 
 export function readFixture(path: string): Line[] {
@@ -33,7 +33,7 @@ export function readFixture(path: string): Line[] {
 
 /**
  * Sends the server's lines and expects the worker's, in order.
- * @param known  what placeholders such as `<project>` stand for from the start
+ * @param known  initial values of placeholders such as `<project>`
  */
 export async function replay(
   server: FakeServer,
@@ -67,7 +67,7 @@ function send(server: FakeServer, { header, payload }: Frame, bindings: Bindings
   )
 }
 
-/** What is bound by a frame that does not fit in the end is forgotten. */
+/** Placeholders bound by a frame that does not match are discarded. */
 function isExpected(received: Received, frame: Frame, bindings: Bindings): boolean {
   const trial: Bindings = new Map(bindings)
   const isSame =

@@ -1,17 +1,17 @@
 /** The real worker with the test graphs loaded, for tests. */
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
-import { readGraphs } from "../langgraph-json.js"
-import { isSince as isVersionSince } from "../library.js"
+import { readGraphs } from "../loading/langgraph-json.js"
+import { isSince as isVersionSince } from "../loading/library.js"
 import { FakeServer } from "./fake-server.js"
 
 /** The repository's test graphs; this file runs from `workers/js/dist/testing`. */
 export const graphsFolder = new URL("../../../../tests/graphs/", import.meta.url).pathname
 
-/** Of the LangGraph that the test graphs use: the pinned one, or the newest (`npm test -- --newest`). */
+/** The version of LangGraph that the test graphs use: the pinned one, or the newest (`npm test -- --newest`). */
 export const langgraphVersion = versionOf("@langchain/langgraph")
 
-/** Whether the test graphs' LangGraph is of this version or newer. */
+/** Whether the test graphs' LangGraph has this version or a newer one. */
 export const isSince = (version: string): boolean => isVersionSince(langgraphVersion, version)
 
 function versionOf(name: string): string {
@@ -21,7 +21,7 @@ function versionOf(name: string): string {
 
 export const workerMain = new URL("../main.js", import.meta.url).pathname
 
-/** Starts a worker that has loaded these graphs of `tests/graphs`, or a folder of the test's own. */
+/** Starts a worker that has loaded these graphs of `tests/graphs`, or of another folder. */
 export async function startWorker(...graphIds: string[]): Promise<FakeServer> {
   const { project, graphs } = readGraphs(`${graphsFolder}langgraph.json`)
   const server = await FakeServer.start(workerMain)

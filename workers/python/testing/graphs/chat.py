@@ -1,4 +1,4 @@
-"""A model that answers letter by letter, in a graph and in a graph within it."""
+"""A model that streams its answer letter by letter, in a graph and in a subgraph."""
 
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage

@@ -1,4 +1,4 @@
-"""A functional graph: a model in a task of a task, and a tool in a graph that is called. Its twin is in JavaScript."""
+"""A functional graph: a model in a task of a task, and a tool in a called graph. There is an equal graph in JavaScript."""
 
 from typing import TypedDict
 

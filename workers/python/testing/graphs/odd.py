@@ -1,4 +1,4 @@
-"""Values that JSON does not know, and what a node without `await` asks for."""
+"""Values that JSON cannot represent, and requests of a synchronous node."""
 
 import time
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ def make(state: Values) -> Values:
 
 
 def again(state: Values, config: RunnableConfig) -> Values:
-    """What was made, after it went through a checkpoint."""
+    """The values of `make` after they were restored from a checkpoint."""
     return {"kind": type(state["value"]).__name__}
 
 
@@ -66,7 +66,7 @@ class Note(TypedDict, total=False):
 
 
 def keep(state: Note) -> Note:
-    """A node in a thread, so the store's own sync form."""
+    """A synchronous node, which uses the synchronous methods of the store."""
     store = get_store()
     store.put(("notes",), "a", {"text": state["note"]})
     store.put(("notes",), "b", {"text": "other"})

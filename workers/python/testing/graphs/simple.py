@@ -1,4 +1,4 @@
-"""Graphs of numbers and questions: the twins of `tests/graphs`, as far as the conversations of the protocol need them."""
+"""Graphs with numbers and interrupts: equal to those of `tests/graphs`, as far as the recorded conversations need them."""
 
 import asyncio
 import operator
@@ -44,7 +44,7 @@ def ask_twice(state: Question) -> dict[str, str]:
     return {"y": f"{interrupt({'q': 'first?'})}, {interrupt({'q': 'second?'})}"}
 
 
-#: Two questions of one node.
+#: Two interrupts of one node.
 twice = StateGraph(Question).add_node(ask_twice).add_edge(START, "ask_twice").compile()
 
 
@@ -60,7 +60,7 @@ def ask_b(state: Answers) -> dict[str, list[str]]:
     return {"out": [f"b:{interrupt({'q': 'b?'})}"]}
 
 
-#: Two questions at a time.
+#: Two parallel interrupts.
 pair = StateGraph(Answers).add_node(ask_a).add_node(ask_b).add_edge(START, "ask_a").add_edge(START, "ask_b").compile()
 
 
@@ -69,7 +69,7 @@ async def fail(state: Answers) -> dict[str, list[str]]:
     raise TypeError("node exploded")
 
 
-#: One node asks while another one fails.
+#: One node is interrupted while another one fails.
 half = StateGraph(Answers).add_node(ask_a).add_node(fail).add_edge(START, "ask_a").add_edge(START, "fail").compile()
 
 
@@ -81,7 +81,7 @@ def ask_how_many(state: Answers) -> dict[str, list[str]]:
     return {"out": [str(interrupt({"q": "how many?"}, response_schema=Choice).n)]}
 
 
-#: Says what kind of answer it takes.
+#: An interrupt with a schema for its answer.
 choice = StateGraph(Answers).add_node("ask", ask_how_many).add_edge(START, "ask").compile()
 
 
@@ -102,7 +102,7 @@ slow = (
 
 
 async def make_graph(config: RunnableConfig) -> StateGraph[Number]:
-    """Adds what its config says."""
+    """Adds the number of its config."""
     step = config["configurable"].get("step", 10)
     graph = StateGraph(Number)
     graph.add_node("plus", lambda state: {"n": state["n"] + step})
@@ -115,7 +115,7 @@ class Steps(TypedDict):
 
 
 def make_named(config: RunnableConfig) -> StateGraph[Steps]:
-    """Has a node of the name that its config says."""
+    """Has a node with the name of its config."""
     name = config["configurable"].get("node", "unnamed")
     graph = StateGraph(Steps).add_node(name, lambda state: {"steps": [name]})
     graph.add_node("after", lambda state: {"steps": ["after"]})
@@ -130,7 +130,7 @@ def one(state: Number) -> dict[str, list[int]]:
     return {"sums": [state["n"]]}
 
 
-#: A hundred tasks at a time, each with a graph in it.
+#: A hundred parallel tasks, each with a subgraph.
 wide = (
     StateGraph(Sums)
     .add_node("one", StateGraph(Number, output_schema=Sums).add_node(one).add_edge(START, "one").compile())

@@ -1,4 +1,4 @@
-"""Steps that note in a file that they ran, so that a test sees what ran twice."""
+"""Steps that record their execution in a file, so that a test can detect repetitions."""
 
 import asyncio
 import operator
@@ -9,7 +9,7 @@ from langgraph.graph import END, START, StateGraph
 
 
 class Steps(TypedDict, total=False):
-    #: Where each step is noted: its number and its process.
+    #: The file in which each step records its number and its process.
     file: str
     steps: int
     log: Annotated[list[int], operator.add]

@@ -1,0 +1,119 @@
+/** `superstep check`: whether a project's graphs load, and whether paused threads of a deployment could go on with them. */
+import { join, resolve } from "node:path"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { Option } from "commander"
+import type { CliCommand, Context } from "../command.js"
+import { platformApi } from "../platform/api.js"
+import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
+import { findDeployment } from "../platform/deployments.js"
+import { type Orphan, orphansAmong, readPausedThreads } from "../platform/paused-threads.js"
+import { agentEnvironment } from "../project/agent-server.js"
+import { type LoadedGraphs, loadGraphs } from "../project/load-graphs.js"
+import { type Project, readProject } from "../project/project.js"
+import { readProjectSecrets } from "../project/project-secrets.js"
+import { configOption } from "./dev.js"
+
+interface CheckOptions extends ConnectionOptions {
+  readonly config: string
+  readonly envFile?: string
+  readonly against?: string
+}
+
+/** The check was done, and found something. */
+export class CheckFailed extends KnownError {
+  readonly code = "check_failed"
+}
+
+export const check: CliCommand<CheckOptions> = {
+  words: "check [folder]",
+  summary: "load the graphs of a project (default: in this folder), without deploying it",
+  options: [
+    configOption(),
+    new Option("--env-file <file>", "file with variables for the graphs, instead of `env` in langgraph.json"),
+    new Option("--against <deployment>", "also say which of its paused threads could not go on with these graphs"),
+    ...connectionOptions(),
+  ],
+  async run({ args: [folder = "."], options, ...context }) {
+    const project = await readProject(join(resolve(folder), options.config))
+    const loaded = await load(project, options, context)
+    const graphs = { graphs: project.graphs, nodes: loaded.nodes }
+    const isComparable = options.against !== undefined && loaded.failed.length === 0
+    const paused = isComparable ? await compare(options.against, graphs, options, context) : undefined
+    if (options.json) context.out.line(JSON.stringify({ graphs: loaded.graphs, failed: loaded.failed, ...paused }))
+    if (loaded.failed.length > 0) throw new CheckFailed(failureOf(loaded))
+    if (!options.json)
+      context.out.line(
+        `${context.out.style("green", "✔")} loaded: ${loaded.graphs.join(", ") || "no graph, since all are in Python"}`,
+      )
+    if (paused === undefined) return
+    const words = wordsFor(paused, options.against ?? "")
+    if (paused.orphaned > 0) throw new CheckFailed(words)
+    if (!options.json) context.out.line(`${context.out.style("green", "✔")} ${words}`)
+  },
+}
+
+async function load(project: Project, { envFile }: CheckOptions, { config: { environment }, err }: Context) {
+  const { folder, env } = project
+  const { secrets } = readProjectSecrets({ folder, env, environment }, envFile)
+  const own = Object.fromEntries(secrets.map(({ name, value }) => [name, value]))
+  return loadGraphs(project, {
+    env: { ...agentEnvironment(environment), ...own },
+    onOutput: (chunk) => err.line(chunk.toString().trimEnd()),
+  })
+}
+
+interface Compared {
+  /** Number of paused threads that were read: the newest ones, at most 200. */
+  readonly checked: number
+  readonly orphaned: number
+  readonly is_complete: boolean
+  readonly orphans: readonly Orphan[]
+  /** Graphs whose nodes are not known, since they are in Python or made for a config: their threads count as able to go on. */
+  readonly unknown_graphs: readonly string[]
+}
+
+async function compare(
+  name: string,
+  project: Pick<LoadedGraphs, "nodes"> & Pick<Project, "graphs">,
+  options: CheckOptions,
+  { config }: Context,
+): Promise<Compared> {
+  const connection = await connect(options, config)
+  const { source_config: found } = await findDeployment(platformApi(connection), name)
+  if (found.custom_url === null) throw new CheckFailed(`${name} has no address yet`)
+  const { threads, isComplete } = await readPausedThreads(found.custom_url, connection.apiKey)
+  const orphans = orphansAmong(threads, project)
+  return {
+    checked: threads.length,
+    orphaned: orphans.length,
+    is_complete: isComplete,
+    orphans,
+    unknown_graphs: project.graphs.filter((graph) => project.nodes[graph] === undefined),
+  }
+}
+
+const failureOf = ({ failed }: LoadedGraphs): string =>
+  failed
+    .map(({ graph_id, message, code_frame }) =>
+      [
+        graph_id === "" ? message : `graph "${graph_id}" does not load: ${message}`,
+        ...(code_frame ? [code_frame] : []),
+      ].join("\n"),
+    )
+    .join("\n")
+
+const shown = 5
+
+/** Pure. */
+function wordsFor(
+  { checked, orphaned, is_complete: isComplete, orphans, unknown_graphs: unknown }: Compared,
+  name: string,
+): string {
+  const of = isComplete ? `${checked}` : `the ${checked} newest`
+  const besides = unknown.length > 0 ? `; the nodes of ${unknown.join(", ")} are not known` : ""
+  if (checked === 0) return `${name} has no paused threads${besides}`
+  if (orphaned === 0) return `${checked} of ${of} paused threads of ${name} can go on with these graphs${besides}`
+  const examples = orphans.slice(0, shown).map(({ thread_id, reason }) => `${thread_id} (${reason})`)
+  const more = orphaned > shown ? ", …" : ""
+  return `${orphaned} of ${of} paused threads of ${name} could not go on with these graphs: ${examples.join(", ")}${more}${besides}`
+}

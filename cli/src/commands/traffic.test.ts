@@ -1,0 +1,69 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { listen } from "@superstep/toolkit/http/listen"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { writeCredentials } from "../home/credentials.js"
+import { homeAt } from "../home/home.js"
+import { runCli } from "../testing/run-cli.js"
+
+const id = "00000000-0000-4000-8000-000000000001"
+
+/** A control plane with one deployment, which keeps what it is asked to change. */
+async function platform(canary: { weight: number } | null) {
+  const changes: { path: string; body: unknown }[] = []
+  const revision = (name: string, traffic: object | null) => ({
+    id: name,
+    status: "DEPLOYED",
+    pinned_threads: 0,
+    traffic,
+    created_at: "2026-01-01T00:00:00Z",
+    trigger: "patch",
+    source_revision_config: {},
+  })
+  const revisions = [revision("r2", canary), revision("r1", { weight: 90 })]
+  const answer = async (request: Request) => {
+    const { pathname } = new URL(request.url)
+    if (request.method === "POST") {
+      const text = await request.text()
+      changes.push({ path: pathname, body: text === "" ? undefined : JSON.parse(text) })
+      return Response.json(revisions[0])
+    }
+    const resources = pathname.endsWith("/revisions") ? revisions : [{ id, name: "shop", active_revision_id: "r1" }]
+    return Response.json({ resources, offset: 10 })
+  }
+  const listening = await listen(answer, { host: "127.0.0.1", port: 0 })
+  const home = temporaryFolder()
+  const url = `http://127.0.0.1:${listening.port}`
+  await writeCredentials(homeAt(home), { url, tenant_id: "w1", api_key: "of-w1", org_api_key: "of-all" })
+  const run = (...args: string[]) => runCli([...args, "--home", home], { cwd: home })
+  return { changes, run, [Symbol.asyncDispose]: () => listening.close(0) }
+}
+
+test("a canary is found, and its traffic changed, promoted or aborted", async () => {
+  await using it = await platform({ weight: 10 })
+
+  const shown = await it.run("revisions", "shop")
+  const more = await it.run("traffic", "shop", "50")
+  const ends = [await it.run("promote", "shop"), await it.run("abort", "shop", "--revision", "r9")]
+  const wrong = await it.run("traffic", "shop", "100")
+
+  assert.match(shown.stdout, /r2 +DEPLOYED \(canary: 10 % of the threads\)/)
+  assert.match(more.stdout, /r2 gets 50 % of the threads of shop/)
+  assert.deepEqual([ends.map(({ code }) => code), wrong.code], [[0, 0], 1])
+  assert.match(wrong.stderr, /100 is no percentage from 1 to 99/)
+  const path = (name: string, action: string) => `/v2/deployments/${id}/revisions/${name}/${action}`
+  assert.deepEqual(it.changes, [
+    { path: path("r2", "traffic"), body: { weight: 50 } },
+    { path: path("r2", "promote"), body: undefined },
+    { path: path("r9", "abort"), body: undefined },
+  ])
+})
+
+test("without a canary the sentence says how to make one", async () => {
+  await using it = await platform(null)
+
+  const { code, stderr } = await it.run("promote", "shop")
+
+  assert.equal(code, 1)
+  assert.match(stderr, /shop has no canary: superstep deploy --canary 10/)
+})

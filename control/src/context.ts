@@ -1,0 +1,87 @@
+/** What the pipeline, the planner and the loops in the background share. Everything that outlives a process is in `db` or below `folders`. */
+import type { Database } from "@superstep/toolkit/db/database"
+import type { Log } from "@superstep/toolkit/log/log"
+import type { CrashPoint } from "./crash-points.js"
+import type { Table } from "./edge/table.js"
+import type { Tally } from "./edge/tallies.js"
+import type { Folders } from "./folders.js"
+import type { Machine } from "./machines/port.js"
+import type { Amounts } from "./quotas/quota.js"
+import type { MasterKey } from "./secrets/seal.js"
+import type { ArchiveLocation } from "./sources/archive.js"
+import type { GitLocation } from "./sources/git-location.js"
+import type { Source } from "./sources/port.js"
+
+/** The pipeline's view of the edge. */
+export interface Edge {
+  /**
+   * Resolves when every new request uses the table.
+   * @param pemOf  reads a certificate of the table, with its issuers and its key; called for those that the edge lacks
+   */
+  push(table: Table, pemOf?: (certificateSha256: string) => Promise<string>): Promise<{ readonly generation: number }>
+  status(): Promise<EdgeState>
+  /** Its address on this machine, such as `http://127.0.0.1:8901`. */
+  readonly url: string
+  /** Starts the edge unless it runs, with today's settings and certificate. */
+  ensure(): Promise<void>
+  /** Whether its process runs; costs little. */
+  isAlive(): Promise<boolean>
+}
+
+export interface EdgeState {
+  /** Counts since the edge started. */
+  readonly deployments: Readonly<Record<string, Tally>>
+  readonly generation: number
+  readonly units: Readonly<Record<string, { requests: number; streams: number; websockets: number; idle_ms: number }>>
+}
+
+export interface PipelineLimits {
+  /** To resolve a revision's ref and to fetch its code, together. */
+  readonly sourceMs: number
+  /** From the start of a unit until it is ready. */
+  readonly healthMs: number
+  /** How long until the public address must answer with a new revision. */
+  readonly verifyRouteMs: number
+  /** How long an old unit may go on with its open work. */
+  readonly drainMs: number
+  /** How long a new unit is watched after it took over; until then its predecessor stands by. */
+  readonly watchMs: number
+  /** How long a running unit may answer nothing. */
+  readonly hangMs: number
+  /** Time for a stopped unit to hand its runs back. */
+  readonly stopGraceMs: number
+  /** After how long without use a deployment sleeps, if it may. */
+  readonly idleMs: number
+  /** For how long fewer units must have been enough before one is taken away. */
+  readonly scaleDownMs: number
+  /** Quotas of workspaces for which the operator has set none. */
+  readonly defaultQuotas: Amounts
+  /** Most requests per second to a deployment in production; 0 for no limit. */
+  readonly requestsPerSecond: number
+  /** Most database connections of all units together. */
+  readonly connections: number
+  /** Most builds at once. */
+  readonly builds: number
+  /** Most fetches and builds at once of a workspace for which the operator has set no quota. */
+  readonly buildsOfAWorkspace: number
+  /** Most disk that it may keep, in megabytes. */
+  readonly diskOfAWorkspaceMb: number
+  /** How many DEPLOYED revisions of a deployment keep their artefact. */
+  readonly keptArtifacts: number
+  /** Most bytes of logs of a deployment. */
+  readonly logQuotaBytes: number
+  /** How long lines are kept: a build's log is read for its failure, an agent's for what happened today. */
+  readonly keptLogDays: { readonly build: number; readonly deploy: number }
+}
+
+export interface PipelineContext {
+  readonly db: Database
+  readonly log: Log
+  readonly key: MasterKey
+  readonly folders: Folders
+  readonly sources: { readonly git: Source<GitLocation>; readonly archive: Source<ArchiveLocation> }
+  readonly machine: Machine
+  readonly edge: Edge
+  readonly limits: PipelineLimits
+  readonly crashPoint: CrashPoint
+}

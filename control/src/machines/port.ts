@@ -1,0 +1,219 @@
+/**
+ * A machine: it builds projects, keeps the artefacts, and runs units. The control plane knows no more about it than this. It calls
+ * these functions again after a crash, so each is safe to repeat. What they return is read from the machine each time: a control
+ * plane that is killed loses nothing.
+ *
+ * R1 `start` twice is one unit, or one build. R2 what was started outlives the control plane, and is found again.
+ * R3 a unit that has ended is reported as such, and may be started again under the same id and address.
+ * R4 a unit's environment contains no secret of the platform, and no variable of ours but those of protocol/unit.
+ * R5 `stop` and `remove` may be repeated, and leave nothing. R6 output is kept in order and outlives its process.
+ * R7 an artefact never changes but for schemas that are added, and the same source built in the same way has the same id. R8 it is published whole or not at all.
+ */
+import type { Address } from "@superstep/protocol/http/address"
+import type { Secret, Secrets } from "@superstep/toolkit/config/settings"
+import type { NewLogLine } from "../logs/log-line.js"
+import type { ErrorCode } from "../revisions/revision.js"
+
+export interface Machine {
+  readonly units: Units
+  readonly builds: Builds
+  readonly artifacts: Artifacts
+}
+
+/** What is needed to start a unit, one running copy of a revision's agent server. */
+export interface UnitSpec {
+  readonly unitId: string
+  readonly deploymentId: string
+  /** The machine may keep deployments apart by it. */
+  readonly deploymentNumber: number
+  /** The deployment's name, for the titles of its processes. */
+  readonly name: string
+  readonly revisionId: string
+  readonly artifactId: string
+  /** As its build reported it; undefined for one of a former release. */
+  readonly platform: string | undefined
+  /** Path of `langgraph.json`, relative to the artefact. */
+  readonly configPath: string
+  /** Every request to the unit must carry it. */
+  readonly token: Secret
+  readonly databaseUri: Secret
+  /** Most connections of its pool. */
+  readonly poolSize: number
+  /** The deployment's variables. They overlay those that `langgraph.json` sets. */
+  readonly secrets: Secrets
+  /** Determines the limit of JavaScript's heap. */
+  readonly memoryMb: number | undefined
+  /** Limits for all its processes together; undefined for none. Enforced as far as the machine allows. */
+  readonly limits: { readonly memoryMb: number | undefined; readonly cpu: number | undefined }
+}
+
+export type UnitStatus =
+  | { readonly state: "running" }
+  /** It was started and has exited, or was killed for exceeding its memory limit, in megabytes. */
+  | { readonly state: "exited"; readonly ranOutOfMb?: number }
+  /** It was never started, or it was stopped. */
+  | { readonly state: "absent" }
+
+/** What a process of a unit, or its container, has used since it started. */
+export interface Usage {
+  /** No other has this key while it runs. */
+  readonly key: string
+  readonly cpuSeconds: number
+  readonly rssBytes: number
+}
+
+export interface UnitLogs {
+  /** Whole lines; of a unit that has ended also its last output without a line end. */
+  readonly lines: readonly string[]
+  /** Where the next read starts, in bytes. */
+  readonly next: number
+}
+
+export interface Units {
+  /**
+   * Resolves when the unit runs, which is long before it is ready.
+   * @throws TooManyDeployments
+   */
+  start(spec: UnitSpec): Promise<void>
+  status(unitId: string): Promise<UnitStatus>
+  /** Where the unit answers; the same after each restart. */
+  address(unitId: string): Address
+  /** @param from  0, or `next` of the last read */
+  logs(unitId: string, from: number): Promise<UnitLogs>
+  /** A value that changes with the unit's output: while it is the same, nothing was printed. Costs little. */
+  logMark(unitId: string): Promise<string>
+  /**
+   * Calls `onOutput` soon after the unit has printed; it may call too often.
+   * @returns  a function that stops the watch; undefined when the output cannot be watched yet, or not on this machine
+   */
+  watchLogs(unitId: string, onOutput: () => void): Promise<(() => void) | undefined>
+  /**
+   * Deletes the unit's output so far; later output starts at 0.
+   * @param read  how much of it was read, in bytes: if there is more, nothing is deleted
+   * @returns     whether it was deleted
+   */
+  clearLogs(unitId: string, read: number): Promise<boolean>
+  /**
+   * The memory of each unit's processes, in megabytes. Leaves out units that do not run or cannot be measured, and those whose
+   * limit is enforced, since nothing else has to watch them.
+   */
+  memoryMb(unitIds: readonly string[]): Promise<ReadonlyMap<string, number>>
+  /** What the processes of each unit that runs have used. A unit that cannot be measured has an empty list. */
+  usage(unitIds: readonly string[]): Promise<ReadonlyMap<string, readonly Usage[]>>
+  /** Kills all its processes at once, as a crash would: it is then `exited`. */
+  kill(unitId: string): Promise<void>
+  /** Stops it; what it has not finished after `graceMs` is cut. */
+  stop(unitId: string, options: { readonly graceMs: number }): Promise<void>
+  /** Deletes everything of a stopped unit. */
+  remove(unitId: string): Promise<void>
+  /** Every unit that has something here, running or not. */
+  list(): Promise<string[]>
+}
+
+/** What is built: a fetched tree, and how. */
+export interface BuildSource {
+  /** A revision has one build, which is named by it. */
+  readonly revisionId: string
+  readonly deploymentId: string
+  /** The machine may keep deployments apart by it. */
+  readonly deploymentNumber: number
+  /** Hash of the tree in the build's folder. */
+  readonly treeHash: string
+  /** Path of `langgraph.json`, relative to the tree. */
+  readonly configPath: string
+  readonly installCommand: string | null
+  readonly buildCommand: string | null
+}
+
+export interface PublishedArtifact {
+  readonly artifactId: string
+  /** What it runs on. An artefact is used again only where the machine still offers this. */
+  readonly platform: string
+  /** Ids of its graphs. */
+  readonly graphs: readonly string[]
+  readonly langgraphVersion: string | null
+  /** Whether a graph does not provide its schemas at run time, so that they are to be read from its source. */
+  readonly lacksSchemas: boolean
+}
+
+export type BuildState =
+  | { readonly state: "absent" }
+  | { readonly state: "running" }
+  | { readonly state: "published"; readonly artifact: PublishedArtifact }
+  /** The project's fault: the same source fails in the same way. */
+  | { readonly state: "failed"; readonly code: ErrorCode; readonly message: string }
+  /** Ended without a result, or by a fault of the machine that may pass: start it again from a fresh tree. */
+  | { readonly state: "ended"; readonly why: string }
+
+export interface BuildLogs {
+  readonly lines: readonly NewLogLine[]
+  /** Where the next read starts. */
+  readonly next: number
+}
+
+export interface Builds {
+  /**
+   * Ends the former build of the revision and removes its tree.
+   * @returns  where the tree is to be put: a path on this computer, of a folder that does not exist yet
+   */
+  prepare(revisionId: string): Promise<string>
+  /** Whether the tree that was put there still does, as far as can be seen. */
+  hasTree(revisionId: string): Promise<boolean>
+  /**
+   * @returns  the id of what the build would publish
+   * @throws BuildFailed  for every fault that is found before a command runs
+   */
+  plan(source: BuildSource): Promise<string>
+  /**
+   * Starts the build in the background.
+   * @param secrets  the deployment's variables, for the step that loads the graphs and for no other
+   * @throws BuildFailed  as `plan`
+   */
+  start(source: BuildSource, secrets: Secrets): Promise<void>
+  state(revisionId: string): Promise<BuildState>
+  /** @param from  0, or `next` of the last read */
+  logs(revisionId: string, from: number): Promise<BuildLogs>
+  /**
+   * Calls `onChange` soon after the build has written or ended; it may call too often.
+   * @returns  a function that stops the watch; undefined when it cannot be watched
+   */
+  watch(revisionId: string, onChange: () => void): Promise<(() => void) | undefined>
+  /** Makes it count as ended: without this, a build whose artefact is gone would be published. */
+  forgetResult(revisionId: string): Promise<void>
+  /** Stops builds, those of these revisions or all. They may be started again. */
+  stop(revisionIds?: ReadonlySet<string>): Promise<void>
+  /** Stops it, and deletes everything but what it has published. */
+  remove(revisionId: string): Promise<void>
+  /** The revisions that have a build here, running or not. */
+  list(): Promise<string[]>
+}
+
+/** Whose schemas are read. */
+export interface SchemaSource {
+  readonly artifactId: string
+  /** The machine may keep deployments apart by it. */
+  readonly deploymentNumber: number
+  /** Path of `langgraph.json`, relative to the artefact. */
+  readonly configPath: string
+}
+
+export interface Artifacts {
+  has(artifactId: string): Promise<boolean>
+  /** The platforms for which a deployment's artefacts can run here. */
+  platforms(deploymentNumber: number): Promise<readonly string[]>
+  /**
+   * Reads the schemas of its graphs from their sources, without executing them, and stores them for its units, which notice. May be
+   * repeated.
+   * @throws  they cannot be read
+   */
+  readSchemas(artifact: SchemaSource, signal: AbortSignal): Promise<void>
+  remove(artifactId: string): Promise<void>
+  /** Those that no build is about to publish, or has published and not yet reported. */
+  list(): Promise<string[]>
+  /** The disk that these artefacts and the deployment's caches use, in megabytes. What several of them share counts once. */
+  usedMb(deploymentId: string, artifactIds: readonly string[]): Promise<number>
+  /** Deletes what builds of the deployment have kept to be faster. */
+  removeCache(deploymentId: string): Promise<void>
+  /** The deployments that have a cache. */
+  caches(): Promise<string[]>
+}

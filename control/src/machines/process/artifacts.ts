@@ -1,0 +1,73 @@
+/** Artefacts as folders of this machine, named by their ids. */
+import { readdir, stat } from "node:fs/promises"
+import { basename, join } from "node:path"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+import { usedDiskMb } from "../../files/disk-use.js"
+import { readJson } from "../../files/json-file.js"
+import { removeTree } from "../../files/remove-tree.js"
+import type { Artifacts } from "../port.js"
+import { type BuildRequest, buildFiles } from "./builds/build-request.js"
+import type { InstalledNodes } from "./builds/installed-nodes.js"
+import { platformOf } from "./builds/platform.js"
+import { addSchemas, removeArtifact } from "./builds/publish.js"
+import type { InstalledPythons } from "./builds/python/pythons.js"
+import { readSourceSchemas } from "./builds/source-schemas.js"
+import { type MachineFolders, workFolder } from "./folders.js"
+import { builderBeside, type Isolation } from "./isolation.js"
+
+type ArtifactFolders = Pick<MachineFolders, "artifacts" | "cache" | "work">
+
+export interface ArtifactsOptions {
+  readonly folders: ArtifactFolders
+  readonly nodes: InstalledNodes
+  readonly pythons: InstalledPythons
+  readonly isolation: Pick<Isolation, "user">
+  /** The environment of this process. */
+  readonly environment: NodeJS.ProcessEnv
+  /** The program that reads schemas from the sources of graphs, and how long it may take, in milliseconds. */
+  readonly analyseEntry: string
+  readonly limitMs: number
+}
+
+export function processArtifacts(options: ArtifactsOptions): Artifacts {
+  const { folders, nodes, pythons, isolation, environment, analyseEntry, limitMs } = options
+  const folderOf = (artifactId: string) => join(folders.artifacts, artifactId)
+  const cacheOf = (deploymentId: string) => join(folders.cache, deploymentId)
+  return {
+    has: (artifactId) => stat(folderOf(artifactId)).then(() => true, ifCode(missing, false)),
+    platforms: async (deploymentNumber) => {
+      const user = isolation.user(deploymentNumber)
+      const all = [nodes.own, ...(await nodes.others(user))]
+      const languages = [undefined, ...(await pythons.found(user))]
+      return all.flatMap((node) => languages.map((python) => platformOf(node, python)))
+    },
+    readSchemas: async ({ artifactId, deploymentNumber, configPath }, signal) => {
+      const reader = isolation.user(deploymentNumber) ?? null
+      const at = { artifactFolder: folderOf(artifactId), configPath }
+      const user = reader && builderBeside(reader)
+      const path = environment.PATH ?? ""
+      await addSchemas({
+        ...at,
+        text: await readSourceSchemas({ ...at, user, path, analyseEntry, limitMs, signal }),
+        reader,
+      })
+    },
+    remove: (artifactId) => removeArtifact(folderOf(artifactId)),
+    list: async () => {
+      // Listed before the builds: an artefact that is published in between is then not in the list.
+      const present = await readdir(folders.artifacts)
+      const inBuild = await artifactsInBuild(folders)
+      return present.filter((id) => !inBuild.has(id))
+    },
+    usedMb: (deploymentId, artifactIds) => usedDiskMb([cacheOf(deploymentId), ...artifactIds.map(folderOf)]),
+    removeCache: (deploymentId) => removeTree(cacheOf(deploymentId)),
+    caches: () => readdir(folders.cache),
+  }
+}
+
+/** What builds are about to publish, or have published and their revision has not stored. */
+async function artifactsInBuild(folders: ArtifactFolders): Promise<ReadonlySet<string>> {
+  const builds = await readdir(folders.work)
+  const requests = builds.map((id) => readJson<BuildRequest>(buildFiles(workFolder(folders, id).build).request))
+  return new Set((await Promise.all(requests)).flatMap((it) => (it ? [basename(it.artifactFolder)] : [])))
+}

@@ -1,0 +1,27 @@
+/** The log of a build: one JSON line for each line that a step printed, cleaned as stored lines are. */
+import { appendFileSync } from "node:fs"
+import { cleanLine, type NewLogLine } from "../../../logs/log-line.js"
+import type { BuildLogLine } from "./build-request.js"
+
+export type WriteLine = (message: string, level?: BuildLogLine["level"]) => void
+
+/**
+ * @param hide  removes secrets from a text
+ * @returns     a writer; a line is on disk when it returns, so the log of a killed build is complete
+ */
+export function buildLog(file: string, hide: (text: string) => string): WriteLine {
+  return (text, level = "INFO") => {
+    const line: BuildLogLine = { at: new Date().toISOString(), level, message: cleanLine(text, hide) }
+    appendFileSync(file, `${JSON.stringify(line)}\n`)
+  }
+}
+
+/** Parses a line of `buildLog`. A line that a full disk cut short, and the one after it, are returned as they are. Pure. */
+export function parseBuildLine(line: string): NewLogLine {
+  try {
+    const { at, level, message } = JSON.parse(line) as BuildLogLine
+    return { at: new Date(at), level, message }
+  } catch {
+    return { message: line }
+  }
+}

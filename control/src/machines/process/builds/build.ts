@@ -1,0 +1,132 @@
+/** Runs the steps of a build, one after the other, inside the build process. */
+import { lstat, mkdir } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+import { usedDiskMb } from "../../../files/disk-use.js"
+import { removeTree } from "../../../files/remove-tree.js"
+import { BuildFailed } from "../../errors.js"
+import { makeEmptyFolder } from "../files/empty-folder.js"
+import { giveTree } from "../files/own-tree.js"
+import type { BuildContext, BuildInput } from "./build-input.js"
+import type { WriteLine } from "./build-log.js"
+import type { BuildRequest, BuildResult } from "./build-request.js"
+import type { BuildStep } from "./build-step.js"
+import { findConfinement } from "./confinement.js"
+import { keepPackages, restorePackages } from "./kept-packages.js"
+import { packagesKey } from "./packages-key.js"
+import { checkEnvironment, readProjectConfig } from "./project-facts.js"
+import { closeAndPrune, publish } from "./publish.js"
+import { venvName } from "./python/plan-python.js"
+import { relocate } from "./python/relocate.js"
+import { runStep } from "./run-step.js"
+import type { StepRoom } from "./step-watch.js"
+import { codeFor, saysHeapIsFull, wordsFor } from "./step-words.js"
+import { verify } from "./verify-step.js"
+
+/** @throws BuildFailed  with a reason for the person who pushed the code */
+export async function build(context: BuildContext): Promise<BuildResult> {
+  const { request, writeLine } = context
+  const begun = performance.now()
+  await giveToBuilder(request)
+  for (const note of request.notes) writeLine(note, "WARNING")
+  const input = { ...context, room: roomOf(request), confinement: await findConfinement(request.environment) }
+  for (const step of request.plan.steps) await runOrRestore(step, input)
+  const loaded = await timed(writeLine, "verify", "verify: load every graph", () => verify(input))
+  await timed(writeLine, "publish", undefined, () => publishTree(input))
+  writeLine(`build finished in ${msSince(begun)} ms`)
+  const { graphs, langgraph_version = null, lacks_schemas } = loaded
+  return { outcome: "published", graphs, langgraph_version, lacks_schemas }
+}
+
+async function publishTree({ request, writeLine }: BuildInput): Promise<void> {
+  const gone = await closeAndPrune(request.tree, request.reader, dirname(request.configPath))
+  for (const path of gone) writeLine(`left out of the artefact: ${path}`)
+  // Commands of the project may have changed the file since the plan was made.
+  const config = await readProjectConfig(request.tree, request.configPath)
+  await checkEnvironment(request.tree, request.configPath, config)
+  const { tree, artifactFolder } = request
+  if (config.python) await relocate(join(dirname(request.configPath), venvName), { from: tree, to: artifactFolder })
+  await removeTree(request.home)
+  await publish(request.tree, request.artifactFolder)
+}
+
+const roomOf = ({ limits, tree, home, packageCache }: BuildRequest): StepRoom => ({
+  memoryMb: limits.memoryMb,
+  diskMb: limits.diskMb,
+  folders: [tree, home, packageCache],
+})
+
+/** Gives tree and home to the user who runs the project's commands, with the caches that package managers kept for it. */
+async function giveToBuilder({ home, packageCache, tree, user }: BuildRequest): Promise<void> {
+  await makeEmptyFolder(home, null)
+  await mkdir(join(home, "tmp"), { mode: 0o700 })
+  if (!user) return
+  giveTree(home, user)
+  giveTree(tree, user)
+  const cache = await lstat(packageCache).catch(ifCode(missing))
+  if (cache?.uid !== user.uid) await makeEmptyFolder(packageCache, user)
+}
+
+/** A cache grows with every version of every package; it makes builds faster, and must not use up a build's disk limit. */
+async function keepCacheSmall({ packageCache, user, limits }: BuildRequest, writeLine: WriteLine): Promise<void> {
+  if ((await usedDiskMb([packageCache])) <= limits.diskMb / 2) return
+  await makeEmptyFolder(packageCache, user)
+  writeLine("the package cache used more than half of the build's disk limit and was emptied")
+}
+
+/** Restores the packages of a former install if they fit, else runs the install. */
+async function runOrRestore(step: BuildStep, input: BuildInput): Promise<void> {
+  const { request, writeLine } = input
+  const { tree, platform, plan, user, reader, keptPackages: folder } = request
+  const key = await packagesKey(tree, step, platform)
+  if (key === undefined) return runPlanned(step, input)
+  const kept = { folder, tree, user, reader, mayBeChanged: plan.steps.at(-1) !== step }
+  const begun = performance.now()
+  if (await restorePackages(kept, key)) {
+    writeLine(`install: the packages of this lock file are reused (${msSince(begun)} ms)`)
+    return
+  }
+  await runPlanned(step, input)
+  await timed(writeLine, "storing the packages for reuse", undefined, () => keepPackages(kept, key))
+}
+
+async function runPlanned(step: BuildStep, input: BuildInput): Promise<void> {
+  const { request, writeLine } = input
+  if (step.name === "install") await keepCacheSmall(request, writeLine)
+  const shown = step.shown ?? step.argv.join(" ")
+  const place = step.folder === "" ? "" : ` (in ${step.folder})`
+  const { installMs, buildMs, silenceMs } = request.limits
+  const limits = { limitMs: step.name === "install" ? installMs : buildMs, silenceMs }
+  let isHeapFull = false
+  const onLine = (line: string) => {
+    isHeapFull ||= saysHeapIsFull(line)
+    writeLine(line)
+  }
+  const command = {
+    argv: step.argv,
+    cwd: join(request.tree, step.folder),
+    env: request.environment,
+    user: request.user,
+    ...limits,
+    ...input,
+  }
+  await timed(writeLine, step.name, `${step.name}: ${shown}${place}`, async () => {
+    const end = await runStep(command, onLine, input.signal)
+    if (end.kind === "exited" && end.code === 0) return
+    const code = isHeapFull && end.kind !== "not started" ? "build_oom" : codeFor(end, step.failure)
+    throw new BuildFailed(code, `"${shown}" ${wordsFor(end, limits)}`)
+  })
+}
+
+/** Logs how long a part of the build took, also when it failed. */
+async function timed<T>(writeLine: WriteLine, name: string, announced: string | undefined, work: () => Promise<T>) {
+  const begun = performance.now()
+  if (announced !== undefined) writeLine(announced)
+  try {
+    return await work()
+  } finally {
+    writeLine(`${name} took ${msSince(begun)} ms`)
+  }
+}
+
+const msSince = (begun: number): number => Math.round(performance.now() - begun)

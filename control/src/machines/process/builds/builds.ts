@@ -1,0 +1,205 @@
+/**
+ * Builds as processes of this machine. A build is a folder below `work`, named by its revision: the tree, the home of its commands,
+ * and the files by which it and the control plane communicate (build-request.ts).
+ */
+import { chmod, chown, mkdir, readdir, rm, stat } from "node:fs/promises"
+import { basename, delimiter, dirname, join, relative } from "node:path"
+import { revealAll } from "@superstep/toolkit/config/settings"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
+import { diskIsFull, hasRoom } from "../../../files/disk-room.js"
+import { watchFolder } from "../../../files/growing-file.js"
+import { readJson } from "../../../files/json-file.js"
+import { readLines } from "../../../files/read-lines.js"
+import { removeTree } from "../../../files/remove-tree.js"
+import type { BuildSource, BuildState, Builds } from "../../port.js"
+import { type MachineFolders, workFolder } from "../folders.js"
+import { builderBeside, type Isolation } from "../isolation.js"
+import { artifactId } from "./artifact.js"
+import { parseBuildLine } from "./build-log.js"
+import { buildState, startBuild, stopBuild } from "./build-process.js"
+import { type BuildLimits, type BuildRequest, type BuildResult, buildFiles } from "./build-request.js"
+import type { BuildPlan } from "./build-step.js"
+import { chooseNode, type NodeChoice, requestedNode } from "./choose-node.js"
+import { buildEnvironment } from "./environment.js"
+import type { InstalledNodes } from "./installed-nodes.js"
+import { planBuild } from "./plan.js"
+import { platformOf } from "./platform.js"
+import { type ProjectFacts, readProjectFacts } from "./project-facts.js"
+import { choosePython } from "./python/choose-python.js"
+import type { PythonProject } from "./python/plan-python.js"
+import { readPythonFacts } from "./python/python-facts.js"
+import type { InstalledPythons, PythonProgram } from "./python/pythons.js"
+import { toolsOnPath } from "./tools.js"
+
+export interface BuildsOptions {
+  readonly folders: Pick<MachineFolders, "work" | "cache" | "artifacts">
+  readonly limits: BuildLimits
+  readonly isolation: Pick<Isolation, "user">
+  readonly nodes: InstalledNodes
+  readonly pythons: InstalledPythons
+  /** The program that checks whether a project's graphs load. */
+  readonly verifyEntry: string
+  /** The same for graphs in Python. */
+  readonly verifyPython: string
+  /** Builds get a few of its variables. */
+  readonly environment: NodeJS.ProcessEnv
+}
+
+interface Plan {
+  readonly plan: BuildPlan
+  readonly choice: NodeChoice
+  readonly python: PythonProgram | undefined
+  readonly artifactId: string
+  /** The variables that `langgraph.json` sets. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+export function processBuilds(options: BuildsOptions): Builds {
+  const { folders, isolation, nodes } = options
+  const placeOf = (revisionId: string) => workFolder(folders, revisionId)
+
+  /** Searches for other Nodes of the machine only when our own does not fit the project's request. */
+  const nodeFor = async (facts: ProjectFacts, user: OsUser | undefined): Promise<NodeChoice> => {
+    const requested = requestedNode(facts)
+    if (!requested || requested.range.includes(nodes.own.version)) return { node: nodes.own, note: undefined }
+    return chooseNode(requested, nodes.own, await nodes.others(user))
+  }
+
+  const planOf = async (source: BuildSource): Promise<Plan> => {
+    const { deploymentId, treeHash, configPath, installCommand, buildCommand } = source
+    const facts = await readProjectFacts(placeOf(source.revisionId).tree, configPath)
+    const user = isolation.user(source.deploymentNumber)
+    const choice = await nodeFor(facts, user)
+    const python = facts.config.python && choosePython(facts.config.python.version, await options.pythons.found(user))
+    const path = [dirname(choice.node.path), options.environment.PATH ?? ""].join(delimiter)
+    const commands = { installCommand, buildCommand }
+    const plan = planBuild(facts, commands, await toolsOnPath(path, user), await pythonProject(source, facts, python))
+    const platform = platformOf(choice.node, python)
+    return {
+      plan,
+      choice,
+      python,
+      env: facts.config.env,
+      artifactId: artifactId({ deploymentId, treeHash, configPath, plan, platform }),
+    }
+  }
+
+  const pythonProject = async (
+    { revisionId, configPath }: BuildSource,
+    { config }: ProjectFacts,
+    python: PythonProgram | undefined,
+  ): Promise<PythonProject | undefined> => {
+    if (!config.python || !python) return undefined
+    const facts = await readPythonFacts(placeOf(revisionId).tree, configPath, config.python)
+    const folder = relative("", dirname(configPath))
+    return { config: config.python, facts, program: python.path, folder }
+  }
+
+  const requestOf = async (source: BuildSource, { plan, choice, python, artifactId }: Plan): Promise<BuildRequest> => {
+    const { tree, home } = placeOf(source.revisionId)
+    const cache = join(folders.cache, source.deploymentId)
+    const reader = isolation.user(source.deploymentNumber) ?? null
+    const user = reader && builderBeside(reader)
+    const packageCache = join(cache, "managers")
+    await mkdir(packageCache, { recursive: true, mode: 0o755 })
+    if (user) await closeFolder(cache, user)
+    const environment = { base: options.environment, execPath: choice.node.path, home, cache: packageCache }
+    return {
+      tree,
+      configPath: source.configPath,
+      artifactFolder: join(folders.artifacts, artifactId),
+      home,
+      plan,
+      environment: buildEnvironment(environment),
+      packageCache,
+      keptPackages: join(cache, "packages"),
+      platform: platformOf(choice.node, python),
+      node: choice.node,
+      notes: choice.note === undefined ? [] : [choice.note],
+      limits: options.limits,
+      verifyEntry: options.verifyEntry,
+      verifyPython: options.verifyPython,
+      user,
+      reader,
+    }
+  }
+
+  const start: Builds["start"] = async (source, secrets) => {
+    const planned = await planOf(source)
+    const variables = { ...planned.env, ...revealAll(secrets) }
+    await startBuild(placeOf(source.revisionId).build, await requestOf(source, planned), variables)
+  }
+
+  const state = async (revisionId: string): Promise<BuildState> => {
+    const folder = placeOf(revisionId).build
+    const now = await buildState(folder)
+    if (now.state === "absent" || now.state === "running") return now
+    const isFull = !(await hasRoom(folder))
+    if (now.state === "vanished")
+      return { state: "ended", why: isFull ? `it ended since ${diskIsFull}: ENOSPC` : "the build process was killed" }
+    return outcomeOf(now.result, { isFull, request: await requestIn(folder) })
+  }
+
+  const remove = async (revisionId: string): Promise<void> => {
+    await stopBuild(placeOf(revisionId).build)
+    await removeTree(placeOf(revisionId).folder)
+  }
+
+  return {
+    prepare: async (revisionId) => {
+      await remove(revisionId)
+      await mkdir(placeOf(revisionId).folder, { recursive: true, mode: 0o755 })
+      return placeOf(revisionId).tree
+    },
+    hasTree: (revisionId) => stat(placeOf(revisionId).tree).then(() => true, ifCode(missing, false)),
+    plan: async (source) => (await planOf(source)).artifactId,
+    start,
+    state,
+    logs: async (revisionId, from) => {
+      const { lines, next } = await readLines(buildFiles(placeOf(revisionId).build).log, from)
+      return { lines: lines.map(parseBuildLine), next }
+    },
+    watch: async (revisionId, onChange) => watchFolder(placeOf(revisionId).build, onChange),
+    forgetResult: (revisionId) => rm(buildFiles(placeOf(revisionId).build).result, { force: true }),
+    stop: (revisionIds) => stopBuilds(folders, revisionIds),
+    remove,
+    list: () => readdir(folders.work),
+  }
+}
+
+/** @param only  the revisions whose builds to stop; all of the installation when it is missing */
+export async function stopBuilds(folders: Pick<MachineFolders, "work">, only?: ReadonlySet<string>): Promise<void> {
+  // Missing: nothing was built yet.
+  const present = await readdir(folders.work).catch(ifCode(missing, []))
+  const chosen = only ? present.filter((id) => only.has(id)) : present
+  await Promise.all(chosen.map((revisionId) => stopBuild(workFolder(folders, revisionId).build)))
+}
+
+/** Pure. It cannot be known whose fault a full disk is, and an internal one may pass: then the build counts as ended. */
+function outcomeOf(
+  result: BuildResult,
+  { isFull, request }: { readonly isFull: boolean; readonly request: BuildRequest },
+): BuildState {
+  if (result.outcome === "published") {
+    const { graphs, langgraph_version: langgraphVersion, lacks_schemas: lacksSchemas } = result
+    const artifact = { artifactId: basename(request.artifactFolder), platform: request.platform }
+    return { state: "published", artifact: { ...artifact, graphs, langgraphVersion, lacksSchemas } }
+  }
+  const { error_code: code, message } = result
+  if (code !== "internal" && !isFull) return { state: "failed", code, message }
+  return { state: "ended", why: isFull ? `${message} (ENOSPC)` : message }
+}
+
+async function requestIn(folder: string): Promise<BuildRequest> {
+  const { request } = buildFiles(folder)
+  const found = await readJson<BuildRequest>(request)
+  if (!found) throw new Error(`${request} is gone`)
+  return found
+}
+
+/** Keeps the folder ours, and lets the group pass through it. */
+async function closeFolder(folder: string, { gid }: OsUser): Promise<void> {
+  await chown(folder, 0, gid)
+  await chmod(folder, 0o750)
+}

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { buildEnvironment } from "./environment.js"
+
+test("a build gets the settings for a closed network, and nothing else of our environment", () => {
+  const base = {
+    PATH: "/usr/bin",
+    NODE_EXTRA_CA_CERTS: "/ca.pem",
+    https_proxy: "http://proxy:1",
+    npm_config_registry: "https://packages.example.org",
+    "NPM_CONFIG_//packages.example.org/:_authToken": "token",
+    "npm_config_@acme:registry": "https://acme.example.org",
+    npm_config_cache: "/operator/.npm",
+    npm_config_prefix: "/home/operator",
+    NODE_ENV: "production",
+    DATABASE_URI: "postgres://platform",
+    SUPERSTEP_MASTER_KEY: "key",
+  }
+
+  const env = buildEnvironment({ base, execPath: "/opt/node/bin/node", home: "/b/home", cache: "/b/cache" })
+
+  assert.deepEqual(
+    Object.keys(env)
+      .filter((name) => name in base)
+      .sort(),
+    [
+      "NODE_EXTRA_CA_CERTS",
+      "NPM_CONFIG_//packages.example.org/:_authToken",
+      "PATH",
+      "https_proxy",
+      "npm_config_@acme:registry",
+      "npm_config_cache",
+      "npm_config_registry",
+    ].sort(),
+  )
+  assert.equal(env.PATH, "/opt/node/bin:/usr/bin")
+  assert.equal(env.npm_config_cache, "/b/cache/npm")
+  assert.equal(env.HOME, "/b/home")
+})

@@ -1,0 +1,87 @@
+/** Turns a built tree into an artefact: removes what must not run, makes it read-only, and publishes it by one rename. */
+import { randomUUID } from "node:crypto"
+import { chmod, lchown, lstat, mkdir, realpath, rename } from "node:fs/promises"
+import { basename, dirname, join, sep } from "node:path"
+import { keptSchemasFile } from "@superstep/protocol/worker/kept-schemas"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
+import { UnusableFile } from "../../../files/read-plain-file.js"
+import { removeTree } from "../../../files/remove-tree.js"
+import { closeTree } from "../files/own-tree.js"
+import { writeShared } from "../files/shared-file.js"
+
+/**
+ * Closes the tree (`own-tree.ts`) and deletes what an artefact must not contain.
+ * @param configFolder  the folder of `langgraph.json`, relative to the tree
+ * @returns             the paths that were deleted
+ */
+export async function closeAndPrune(tree: string, reader: OsUser | null, configFolder: string): Promise<string[]> {
+  // As root, before anything is deleted: until then the user who built may still swap folders for links.
+  if (reader) closeTree(tree, reader)
+  const gone = await prune(tree, configFolder)
+  if (!reader) closeTree(tree, null)
+  return gone
+}
+
+/** Never deletes outside the tree: a folder in it may be a link that leads there. */
+export async function prune(tree: string, configFolder: string): Promise<string[]> {
+  const folders = [...new Set(["", configFolder === "." ? "" : configFolder])]
+  const names = [".env", ".git", ".npmrc", "node_modules/.cache"]
+  const gone: string[] = []
+  for (const path of folders.flatMap((folder) => names.map((name) => join(folder, name)))) {
+    const target = join(tree, path)
+    if (!(await exists(target)) || !(await isInside(tree, dirname(target)))) continue
+    await removeTree(join(await realpath(dirname(target)), basename(target)))
+    gone.push(path)
+  }
+  return gone
+}
+
+async function isInside(tree: string, folder: string): Promise<boolean> {
+  const [root, real] = await Promise.all([realpath(tree), realpath(folder)])
+  return real === root || real.startsWith(root + sep)
+}
+
+/** Moves a closed tree to its place. A second publication of the same artefact changes nothing. */
+export async function publish(tree: string, artifactFolder: string): Promise<void> {
+  if (await exists(artifactFolder)) return
+  await mkdir(dirname(artifactFolder), { recursive: true })
+  await rename(tree, artifactFolder)
+}
+
+/**
+ * Adds the file with stored schemas to a published artefact. Nobody else can change the tree, but it may contain links.
+ * @throws  the system's error; `UnusableFile` when the project has a link or a file in its place
+ */
+export async function addSchemas(input: {
+  readonly artifactFolder: string
+  readonly configPath: string
+  readonly text: string
+  readonly reader: OsUser | null
+}): Promise<void> {
+  const { artifactFolder, configPath, text, reader } = input
+  const project = join(artifactFolder, dirname(configPath))
+  if (!(await isInside(artifactFolder, project))) throw new UnusableFile(`${project} is outside of the artefact`)
+  const file = keptSchemasFile(await realpath(project))
+  const folder = dirname(file)
+  // Where we are not root, the tree is read-only for us too.
+  await chmod(dirname(folder), (await lstat(dirname(folder))).mode | 0o200)
+  await mkdir(folder, { mode: 0o700 }).catch(ifCode(["EEXIST"]))
+  const found = await lstat(folder)
+  if (!found.isDirectory()) throw new UnusableFile(`${folder} is no folder`)
+  await chmod(folder, 0o750)
+  if (reader) await lchown(folder, 0, reader.gid)
+  await writeShared(file, text, reader ?? undefined)
+}
+
+/**
+ * Deletes an artefact. It is moved away first: a build that is about to publish the same artefact finds all of it or
+ * nothing.
+ */
+export async function removeArtifact(artifactFolder: string): Promise<void> {
+  const leaving = `${artifactFolder}.${randomUUID()}`
+  await rename(artifactFolder, leaving).catch(ifCode(missing))
+  await removeTree(leaving)
+}
+
+const exists = (path: string): Promise<boolean> => lstat(path).then(() => true, ifCode(missing, false))

@@ -1,0 +1,61 @@
+/** Error code and message of a step that failed. Pure. */
+import type { ErrorCode } from "../../../revisions/revision.js"
+import type { StepEnd } from "./run-step.js"
+
+export interface StepLimits {
+  readonly limitMs: number
+  readonly silenceMs: number
+}
+
+/** The text after the name of the step: "failed with exit code 1". */
+export function wordsFor(end: StepEnd, { limitMs, silenceMs }: StepLimits): string {
+  switch (end.kind) {
+    case "exited":
+      return `failed with exit code ${end.code}`
+    case "killed":
+      return `was killed by ${end.signal}`
+    case "timed out":
+      return `took longer than ${limitMs / 1000} s`
+    case "silent":
+      return `printed nothing for ${silenceMs / 1000} s`
+    case "memory":
+      return `used ${end.usedMb} MB of memory; the limit of a build is ${end.limitMb} MB`
+    case "disk":
+      return `used ${end.usedMb} MB of disk space; the limit of a build is ${end.limitMb} MB`
+    case "not started":
+      return `could not be started: ${end.message}`
+  }
+}
+
+/** @param otherwise  the code when the step itself is at fault */
+export function codeFor(end: StepEnd, otherwise: ErrorCode): ErrorCode {
+  switch (end.kind) {
+    case "timed out":
+    case "silent":
+      return "build_timeout"
+    case "memory":
+      return "build_oom"
+    case "disk":
+      return "build_too_big"
+    default:
+      return otherwise
+  }
+}
+
+/** Recognizes Node's own message about a full heap, whatever exit code npm returns. */
+export const saysHeapIsFull = (line: string): boolean => line.includes("JavaScript heap out of memory")
+
+// `OPENAI_API_KEY`, not `ENOENT`: at least two words.
+const variableName = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/g
+const saysItIsMissing =
+  /missing|not set|not found|not defined|undefined|unset|required|must be (?:set|provided)|provide|empty|environment variable/i
+
+/**
+ * Environment variables that a graph's error message names and that the deployment does not have: most graphs that fail to
+ * load lack a key.
+ */
+export function missingVariables(message: string, given: readonly string[]): string[] {
+  if (!saysItIsMissing.test(message)) return []
+  const named = message.match(variableName) ?? []
+  return [...new Set(named)].filter((name) => !given.includes(name) && !/^(ERR|MODULE|UV)_/.test(name))
+}

@@ -1,0 +1,96 @@
+/** Loads every graph once, as the agent server will: a missing export fails the build and not the switch. */
+import { randomUUID } from "node:crypto"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { secretsOf } from "@superstep/toolkit/config/settings"
+import { settingsFileVariable, writeSettingsFile } from "@superstep/toolkit/config/settings-file"
+import { BuildFailed } from "../../errors.js"
+import type { BuildInput } from "./build-input.js"
+import type { BuildRequest } from "./build-request.js"
+import { readProjectConfig } from "./project-facts.js"
+import { venvName } from "./python/plan-python.js"
+import { runStep } from "./run-step.js"
+import { codeFor, missingVariables, wordsFor } from "./step-words.js"
+import { readVerification, type Verification } from "./verification.js"
+
+/**
+ * Runs the program of each language that the project has, one after the other.
+ * @throws BuildFailed  `graph_load_failed`, `secret_missing`, `build_oom`, `build_too_big`
+ */
+export async function verify(input: BuildInput): Promise<Verification> {
+  const { tree, configPath } = input.request
+  const { hasJavascript, python } = await readProjectConfig(tree, configPath)
+  const { node, verifyEntry } = input.request
+  const found: Verification[] = []
+  if (hasJavascript) found.push(await verifyWith([node.path, verifyEntry], input))
+  if (python) found.push(await verifyWith(pythonVerifier(input.request), input))
+  return {
+    graphs: found.flatMap(({ graphs }) => graphs),
+    failed: [],
+    langgraph_version: found.find(({ langgraph_version }) => langgraph_version)?.langgraph_version,
+    lacks_schemas: found.some(({ lacks_schemas }) => lacks_schemas),
+  }
+}
+
+function pythonVerifier({ tree, configPath, verifyPython }: BuildRequest): readonly string[] {
+  if (verifyPython === undefined) throw new Error("this build was started by a release without Python")
+  return [join(tree, dirname(configPath), venvName, "bin/python"), verifyPython]
+}
+
+/** @param program  the command, to which the configuration file and the file for the result are added */
+async function verifyWith(
+  program: readonly string[],
+  { request, agentEnv, ...input }: BuildInput,
+): Promise<Verification> {
+  const { writeLine, signal, onStart, confinement, room } = input
+  // A random name: a program of the project may have placed something at any name that it can guess.
+  const resultFile = join(request.home, `verify-${randomUUID()}.json`)
+  const { verifyMs } = request.limits
+  const env = { ...request.environment, [settingsFileVariable]: await writeVariables(request, agentEnv) }
+  const configFile = join(request.tree, request.configPath)
+  const argv = [process.execPath, withVariables, ...program, configFile, resultFile] as const
+  const limits = { limitMs: verifyMs, silenceMs: verifyMs }
+  const command = { argv, cwd: dirname(configFile), env, user: request.user, ...limits, onStart, confinement, room }
+  const end = await runStep(command, writeLine, signal)
+  const loaded = await readVerification(resultFile)
+  if (loaded && loaded.failed.length > 0)
+    throw loadFailed(loaded, { tree: request.tree, given: Object.keys({ ...agentEnv, ...env }), writeLine })
+  if (loaded && end.kind === "exited" && end.code === 0) return loaded
+  const isTime = end.kind === "timed out" || end.kind === "silent"
+  const code = isTime ? "graph_load_failed" : codeFor(end, "graph_load_failed")
+  throw new BuildFailed(code, `loading the graphs ${wordsFor(end, limits)}`)
+}
+
+const withVariables = fileURLToPath(import.meta.resolve("@superstep/control/machines/process/builds/variables-main"))
+
+/** Variables of the build itself take precedence. @returns  the file, which only the step's user may read */
+async function writeVariables(
+  { home, environment, user }: BuildRequest,
+  agentEnv: Readonly<Record<string, string>>,
+): Promise<string> {
+  const own = Object.entries(agentEnv).filter(([name]) => environment[name] === undefined)
+  // A random name: the step's user may have placed something at any name that it can guess.
+  const file = join(home, `${randomUUID()}.json`)
+  const secrets = secretsOf(Object.fromEntries(own))
+  await writeSettingsFile(file, secrets, user ?? undefined)
+  return file
+}
+
+/** Logs the source lines of graphs that failed to load; the messages are in the error at the end of the build's log. */
+function loadFailed(
+  { failed }: Verification,
+  { tree, given, writeLine }: { tree: string; given: readonly string[] } & Pick<BuildInput, "writeLine">,
+): BuildFailed {
+  for (const { code_frame } of failed) {
+    for (const line of code_frame?.split("\n") ?? []) writeLine(line, "ERROR")
+  }
+  const words = failed
+    .map(({ graph_id, message }) => `graph "${graph_id}" does not load: ${inProject(message, tree)}`)
+    .join("; ")
+  const missing = missingVariables(failed.map(({ message }) => message).join("\n"), given)
+  if (missing.length === 0) return new BuildFailed("graph_load_failed", words)
+  return new BuildFailed("secret_missing", `${words} (the deployment has no ${missing.join(", ")})`)
+}
+
+/** Shows paths as the author knows them: relative to the project, not below the build's folder. */
+const inProject = (message: string, tree: string): string => message.replaceAll(`${tree}/`, "")

@@ -1,0 +1,166 @@
+/**
+ * Edges that have a successor and still carry open requests: they get tables, are counted, and are stopped in the end. One of
+ * them may hang, which must not slow the serving edge: tables are sent to them in the background, and other requests to them
+ * time out soon.
+ */
+import { mkdir, readdir, rm } from "node:fs/promises"
+import { join } from "node:path"
+import { unixAddress, unixPathOf } from "@superstep/protocol/http/address"
+import type { Secret } from "@superstep/toolkit/config/settings"
+import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { ifCode } from "@superstep/toolkit/errors/if-code"
+import { pause } from "@superstep/toolkit/exec/pause"
+import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { stopProcess } from "@superstep/toolkit/exec/stop-process"
+import type { Log } from "@superstep/toolkit/log/log"
+import type { EdgeState } from "../../../context.js"
+import { type EdgeAdmin, edgeStatus, pushTable, retireEdge } from "../../../edge/client.js"
+import type { Table, Unit } from "../../../edge/table.js"
+import { readJson, writeJson } from "../../../files/json-file.js"
+import type { MachineFolders } from "../folders.js"
+
+interface Retired extends ProcessIdentity {
+  /** Milliseconds since 1970. */
+  readonly since: number
+}
+
+// By then open requests are cut; the edge's own shutdown takes no longer.
+const stopMs = 1000
+// An edge answers in milliseconds, or hangs.
+const patienceMs = 500
+
+export interface RetiredEdgesOptions {
+  readonly folders: MachineFolders
+  /** The token of this installation's edges. */
+  readonly token: Secret
+  /** How long a retired edge may go on with what is open. */
+  readonly drainMs: number
+  readonly log: Log
+}
+
+export function retiredEdges({ folders, token, drainMs, log }: RetiredEdgesOptions) {
+  const folder = join(folders.edge, "retired")
+  const fileOf = ({ pid }: { pid: number }) => join(folder, `${pid}.json`)
+  const socketOf = ({ pid }: { pid: number }) => join(folders.edgeSockets, `${pid}.sock`)
+  const adminOf = (it: { pid: number }): EdgeAdmin => ({ address: unixAddress(socketOf(it)), token })
+
+  // By pid: the unanswered request to it, and the next table for it.
+  const asked = new Map<string, Promise<unknown>>()
+  const nextTable = new Map<number, Table>()
+
+  /** @returns  undefined when it does not answer in time, or has not answered the same question from before */
+  const ask = async <T>(key: string, question: () => Promise<T>): Promise<T | undefined> => {
+    if (asked.has(key)) return undefined
+    const answer = question().catch(undefinedIfUnavailable)
+    const answered = answer.finally(() => asked.delete(key))
+    asked.set(key, answered)
+    const over = new AbortController()
+    try {
+      return await Promise.race([answered, pause(patienceMs, over.signal).then(() => undefined)])
+    } finally {
+      over.abort()
+    }
+  }
+
+  /** Sends the newest table until the edge has it. An edge that hangs delays nobody else. */
+  const bringUpToDate = async (it: Retired): Promise<void> => {
+    for (let table = nextTable.get(it.pid); table; table = nextTable.get(it.pid)) {
+      nextTable.delete(it.pid)
+      // An edge that does not answer has just ended, or serves nobody any more.
+      await pushTable(adminOf(it), withSocketPaths(table)).catch((err: unknown) =>
+        log.warn({ err, pid: it.pid }, "an edge that hands over did not take the table"),
+      )
+    }
+  }
+
+  const removeRetired = async (it: Retired) => {
+    await rm(socketOf(it), { force: true })
+    await rm(fileOf(it), { force: true })
+  }
+
+  const all = async (): Promise<Retired[]> => {
+    const names = await readdir(folder).catch(ifCode(["ENOENT"], []))
+    const files = names.filter((name) => name.endsWith(".json"))
+    const read = await Promise.all(files.map((name) => readJson<Retired>(join(folder, name))))
+    return read.filter((it) => it !== undefined)
+  }
+
+  const add = async ({ pid, startTicks, bootId }: ProcessIdentity): Promise<void> => {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await writeJson(fileOf({ pid }), { pid, startTicks, bootId, since: Date.now() } satisfies Retired)
+  }
+
+  /** Asks each to retire, stops those that take too long, and removes what those that have ended left. */
+  const retireAll = async (): Promise<void> => {
+    const lookAt = async (it: Retired) => {
+      if (Date.now() - it.since > drainMs) await stopProcess(it, { graceMs: stopMs })
+      if (await isAlive(it)) await ask(`retire ${it.pid}`, () => retireEdge(adminOf(it)))
+      else await removeRetired(it)
+    }
+    await Promise.all((await all()).map(lookAt))
+  }
+
+  /** Removes sockets of edges that were killed together with us, after their socket was moved away and before they were added. */
+  const removeLostSockets = async (): Promise<void> => {
+    for (const name of await readdir(folders.edgeSockets)) {
+      const pid = Number(/^(\d+)\.sock$/.exec(name)?.[1])
+      if (pid > 0 && !(await identify(pid))) await rm(socketOf({ pid }), { force: true })
+    }
+  }
+
+  /** Returns before they have the table: they get no new connections. */
+  const push = async (table: Table): Promise<void> => {
+    for (const it of await all()) {
+      nextTable.set(it.pid, table)
+      const key = `table ${it.pid}`
+      if (asked.has(key)) continue
+      asked.set(
+        key,
+        bringUpToDate(it).finally(() => asked.delete(key)),
+      )
+    }
+  }
+
+  const statuses = async (): Promise<EdgeState[]> => {
+    const answers = (await all()).map((it) => ask(`status ${it.pid}`, () => edgeStatus(adminOf(it))))
+    return (await Promise.all(answers)).filter((it) => it !== undefined)
+  }
+
+  const stop = async (graceMs: number): Promise<void> => {
+    for (const it of await all()) {
+      await stopProcess(it, { graceMs })
+      await removeRetired(it)
+    }
+  }
+  return { socketOf, adminOf, add, retireAll, removeLostSockets, push, statuses, stop }
+}
+
+/** Edges of older releases know units by the path of their Unix socket. Pure. */
+function withSocketPaths(table: Table): Table {
+  const withPath = (unit: Unit) => ({ ...unit, socket_path: unixPathOf(unit.address) })
+  const routes = table.routes.map((route) => ({
+    ...route,
+    units: route.units.map(withPath),
+    standby: route.standby.map(withPath),
+  }))
+  return { ...table, routes }
+}
+
+/** Sums what is open on each unit through all edges. Pure. */
+export function openTogether(current: EdgeState, retired: readonly EdgeState[]): EdgeState {
+  const units: Record<string, EdgeState["units"][string]> = { ...current.units }
+  for (const [unitId, more] of retired.flatMap((it) => Object.entries(it.units))) {
+    const open = units[unitId] ?? { requests: 0, streams: 0, websockets: 0, idle_ms: more.idle_ms }
+    units[unitId] = {
+      requests: open.requests + more.requests,
+      streams: open.streams + more.streams,
+      websockets: open.websockets + more.websockets,
+      idle_ms: Math.min(open.idle_ms, more.idle_ms),
+    }
+  }
+  return { generation: current.generation, units, deployments: current.deployments }
+}
+
+function undefinedIfUnavailable(error: unknown): undefined {
+  if (!(error instanceof Unavailable)) throw error
+}

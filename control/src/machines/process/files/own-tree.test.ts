@@ -1,0 +1,89 @@
+import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
+import { chmodSync, existsSync, linkSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import test from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { swapperIn } from "../../../files/testing/swapper.js"
+import { builderBeside, isolatedUser } from "../isolation.js"
+import { closeTree, giveTree, takeFolders } from "./own-tree.js"
+
+const skip = process.getuid?.() !== 0 && "only root has trees of other users"
+const reader = isolatedUser(4500)
+const user = builderBeside(reader)
+
+const kindOf = (path: string) => {
+  const { uid, gid, mode } = statSync(path)
+  return { uid, gid, mode: mode & 0o7777 }
+}
+
+test("nobody can change a closed tree, and pipes in it are deleted", () => {
+  const tree = join(temporaryFolder(), "tree")
+  mkdirSync(join(tree, "sub"), { recursive: true })
+  for (const name of ["file", "sub/program"]) writeFileSync(join(tree, name), "")
+  chmodSync(join(tree, "sub/program"), 0o755)
+  execFileSync("mkfifo", [join(tree, "sub/pipe")])
+  chmodSync(join(tree, "sub"), 0o500)
+
+  closeTree(tree, null)
+
+  const modes = ["", "sub", "file", "sub/program"].map((name) => kindOf(join(tree, name)).mode & 0o222)
+  assert.deepEqual(modes, [0o200, 0, 0, 0])
+  assert.equal(kindOf(join(tree, "sub/program")).mode & 0o100, 0o100)
+  assert.ok(!existsSync(join(tree, "sub/pipe")))
+})
+
+test("a closed tree belongs to root, its reader can read it, and hard links to root's files are removed", {
+  skip,
+}, () => {
+  const home = temporaryFolder()
+  const tree = join(home, "tree")
+  mkdirSync(tree)
+  writeFileSync(join(home, "key"), "", { mode: 0o600 })
+  for (const name of ["file", "program"]) writeFileSync(join(tree, name), "")
+  symlinkSync(join(home, "key"), join(tree, "link"))
+  giveTree(tree, user)
+  chmodSync(join(tree, "program"), 0o6777)
+  chmodSync(tree, 0o777)
+  linkSync(join(home, "key"), join(tree, "second-name"))
+
+  closeTree(tree, reader)
+
+  const owner = { uid: 0, gid: reader.gid }
+  assert.deepEqual(kindOf(tree), { ...owner, mode: 0o750 })
+  assert.deepEqual(kindOf(join(tree, "file")), { ...owner, mode: 0o640 })
+  assert.deepEqual(kindOf(join(tree, "program")), { ...owner, mode: 0o750 })
+  assert.ok(!existsSync(join(tree, "second-name")))
+  assert.deepEqual(kindOf(join(home, "key")), { uid: 0, gid: 0, mode: 0o600 })
+})
+
+test("swapping folders for links while root takes a tree changes no other files", { skip }, async () => {
+  const victim = temporaryFolder()
+  writeFileSync(join(victim, "kept"), "", { mode: 0o600 })
+  const before = [victim, join(victim, "kept")].map(kindOf)
+  for (let round = 0; round < 5; round++) {
+    const tree = join(temporaryFolder(), "tree")
+    await using _ = await swapperIn(tree, { victim, count: 200, user })
+
+    closeTree(tree, reader)
+
+    assert.deepEqual([victim, join(victim, "kept")].map(kindOf), before, `round ${round}`)
+  }
+})
+
+test("folders are given back unchanged, and one behind a link is not taken", { skip }, () => {
+  const tree = join(temporaryFolder(), "tree")
+  mkdirSync(join(tree, "a", "b"), { recursive: true })
+  symlinkSync("a", join(tree, "link"))
+  giveTree(tree, user)
+  chmodSync(join(tree, "a"), 0o775)
+
+  const giveBack = takeFolders(tree, "a/b", user)
+  const taken = ["", "a", "a/b"].map((name) => kindOf(join(tree, name)))
+  giveBack?.()
+
+  for (const it of taken) assert.deepEqual(it, { uid: 0, gid: 0, mode: 0o700 })
+  assert.deepEqual(kindOf(join(tree, "a")), { ...user, mode: 0o775 })
+  assert.equal(takeFolders(tree, "link/b", user), undefined)
+  assert.deepEqual(kindOf(tree), { ...user, mode: 0o755 })
+})

@@ -1,0 +1,70 @@
+/** The layout of what this machine keeps of an installation, and its creation. */
+import { createHash } from "node:crypto"
+import { chmod, mkdir, readdir } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { makeOwnFolder } from "../../files/own-folder.js"
+import { removeTree } from "../../files/remove-tree.js"
+
+export interface MachineFolders {
+  readonly home: string
+  readonly artifacts: string
+  readonly units: string
+  /** A folder for each build. */
+  readonly work: string
+  /** A folder for each deployment, kept from one build to the next. */
+  readonly cache: string
+  /** Sockets. Outside the data folder when its path is too long. */
+  readonly run: string
+  /** Sockets of units. */
+  readonly unitSockets: string
+  /** Admin sockets of edges. */
+  readonly edgeSockets: string
+  readonly edge: string
+  /** Files that the edge writes. */
+  readonly edgeState: string
+}
+
+// A socket's path must be below 100 bytes, and "/units/<16 characters>.sock.new" is appended to the folder.
+const longestRunFolder = 66
+
+/** Pure. @param home  the data folder */
+export function machineFolders(home: string): MachineFolders {
+  const inHome = (name: string) => join(home, name)
+  const near = inHome("run")
+  const hash = createHash("sha256").update(home).digest("hex").slice(0, 12)
+  const run = Buffer.byteLength(near) <= longestRunFolder ? near : join(tmpdir(), `superstep-${hash}`)
+  return {
+    home,
+    artifacts: inHome("artifacts"),
+    units: inHome("units"),
+    work: inHome("work"),
+    cache: inHome("cache"),
+    run,
+    unitSockets: join(run, "units"),
+    edgeSockets: join(run, "edge"),
+    edge: inHome("edge"),
+    edgeState: join(home, "edge", "state"),
+  }
+}
+
+/** The folder of one revision's build. Pure. */
+export const workFolder = ({ work }: Pick<MachineFolders, "work">, revisionId: string) => {
+  const folder = join(work, revisionId)
+  return { folder, tree: join(folder, "tree"), home: join(folder, "home"), build: join(folder, "build") }
+}
+
+/**
+ * Creates the folders. One control plane at a time calls this.
+ * @throws ForeignFolder  the folder for sockets is in the temporary folder, and somebody else created it
+ */
+export async function prepareFolders({ artifacts, units, work, cache, run }: MachineFolders): Promise<void> {
+  // Processes of other users pass through these folders to their own files; they may not list them.
+  for (const folder of [artifacts, units, work, cache]) {
+    // An existing folder keeps the permissions that it was given.
+    if (await mkdir(folder, { recursive: true })) await chmod(folder, 0o711)
+  }
+  await makeOwnFolder(run, 0o700)
+  // Folders of units of a former release, which belong to the deployments' users.
+  for (const name of await readdir(run)) if (/^[0-9a-f]{16}$/.test(name)) await removeTree(join(run, name))
+}

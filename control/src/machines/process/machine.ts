@@ -1,0 +1,120 @@
+/**
+ * This machine as a `Machine`: units, builds and the edge are processes of it, artefacts are folders. Root gives each deployment a
+ * user of its own and, where the system offers them, each unit a control group.
+ */
+import type { Log } from "@superstep/toolkit/log/log"
+import type { Edge } from "../../context.js"
+import { edgeEntry } from "../../edge/client.js"
+import type { Machine } from "../port.js"
+import { processArtifacts } from "./artifacts.js"
+import type { BuildLimits } from "./builds/build-request.js"
+import { processBuilds } from "./builds/builds.js"
+import { installedNodes } from "./builds/installed-nodes.js"
+import { installedPythons } from "./builds/python/pythons.js"
+import { type Cgroups, openCgroups } from "./cgroups/cgroups.js"
+import { edgeFiles, edgeToken, prepareEdgeFolders } from "./edge/edge-folders.js"
+import { type EdgeOptions, type EdgeProcess, edgeOnThisMachine } from "./edge/edge-process.js"
+import { listenForWakeCalls } from "./edge/wake-socket.js"
+import { machineFolders, prepareFolders } from "./folders.js"
+import { decideIsolation, edgeUserOf, type Isolation } from "./isolation.js"
+import { openPortsWarning } from "./open-ports.js"
+import { unitLimits } from "./units/limits.js"
+import { processUnits } from "./units/units.js"
+
+export interface ProcessMachineOptions {
+  /** The data folder. Nobody else uses it. */
+  readonly home: string
+  readonly homeId: string
+  /** The main file of the agent server, those that check whether a project's graphs load, and the one that reads their schemas. */
+  readonly programs: {
+    readonly server: string
+    readonly verify: string
+    readonly verifyPython: string
+    readonly analyse: string
+  }
+  readonly edge: Pick<
+    EdgeOptions,
+    "host" | "port" | "httpPort" | "logLevel" | "trustedProxies" | "tls" | "drainMs" | "hangMs"
+  >
+  /** The port of the control plane's API. */
+  readonly apiPort: number
+  readonly buildLimits: BuildLimits
+  /** Where Nodes are installed besides the usual places. */
+  readonly nodeDirs: readonly string[]
+  readonly environment: NodeJS.ProcessEnv
+  readonly log: Log
+  /** Where a test kills this process. */
+  readonly crashPoint: (name: string) => void
+}
+
+export interface ProcessMachine extends Machine {
+  readonly edge: Edge & Pick<EdgeProcess, "isAlive">
+  /**
+   * Takes requests of the edge to wake a deployment.
+   * @returns  a function that ends it
+   */
+  listenForWakeCalls(wake: (deploymentId: string) => Promise<unknown>): Promise<() => Promise<void>>
+  /** Files that grow and may be rotated. */
+  readonly logFiles: readonly string[]
+  /** Stops all builds and units, then the edge. */
+  stopAll(graceMs: number): Promise<void>
+  /** Call it at the end. What runs goes on. */
+  close(): Promise<void>
+}
+
+/**
+ * Creates the folders and starts nothing.
+ * @throws ForeignFolder  the folder for sockets is in the temporary folder, and somebody else created it
+ */
+export async function openProcessMachine(options: ProcessMachineOptions): Promise<ProcessMachine> {
+  const { home, programs, environment, log, crashPoint } = options
+  const folders = machineFolders(home)
+  await prepareFolders(folders)
+  const isolation = await isolationFor(options)
+  const user = edgeUserOf(isolation)
+  await prepareEdgeFolders(folders, user)
+  const token = await edgeToken(folders)
+  const cgroups = await groupsOfUnits(options, isolation)
+  const nodes = installedNodes(options.nodeDirs, environment)
+  const pythons = installedPythons(environment)
+  const shared = { folders, isolation, nodes, pythons, environment, log, crashPoint }
+  const units = processUnits({ ...shared, serverEntry: programs.server, cgroups })
+  const verifying = { verifyEntry: programs.verify, verifyPython: programs.verifyPython }
+  const builds = processBuilds({ ...shared, ...verifying, limits: options.buildLimits })
+  const edge = edgeOnThisMachine({ ...options.edge, ...shared, token, user })
+  const files = edgeFiles(folders)
+  return {
+    units,
+    builds,
+    artifacts: processArtifacts({ ...shared, limitMs: options.buildLimits.verifyMs, analyseEntry: programs.analyse }),
+    edge,
+    listenForWakeCalls: (wake) => listenForWakeCalls(files.wakeSocket, wake, { log, token, user }),
+    logFiles: [files.outputFile],
+    stopAll: async (graceMs) => {
+      const stopped = (await units.list()).map((unitId) => units.stop(unitId, { graceMs }))
+      await Promise.all([...stopped, builds.stop()])
+      await edge.stop()
+    },
+    close: async () => cgroups?.close(),
+  }
+}
+
+async function isolationFor({ home, programs, apiPort, edge, log }: ProcessMachineOptions): Promise<Isolation> {
+  const isolation = await decideIsolation(home, [process.execPath, ...Object.values(programs), edgeEntry])
+  if (isolation.warning) log.warn({}, isolation.warning)
+  const openPorts = edgeUserOf(isolation) && (await openPortsWarning([apiPort, edge.port, edge.httpPort ?? []].flat()))
+  if (openPorts) log.warn({}, openPorts)
+  return isolation
+}
+
+async function groupsOfUnits(
+  { homeId, home, environment, log }: ProcessMachineOptions,
+  isolation: Isolation,
+): Promise<Cgroups | undefined> {
+  const user = isolation.user(0)
+  const { cgroups, problem } = await openCgroups({ homeId, home }, user)
+  const held = cgroups?.held ?? new Set()
+  const limits = unitLimits({ isIsolated: user !== undefined, held, path: environment.PATH ?? "" })
+  log.info({ limits, control_group: cgroups?.folder, why_not_more: problem }, "limits of units")
+  return cgroups
+}

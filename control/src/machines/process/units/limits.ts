@@ -1,0 +1,85 @@
+/** The limits for units that this machine supports: its control group, `prlimit`, and a watch of its memory. */
+import { accessSync, constants, readFileSync } from "node:fs"
+import { delimiter, join } from "node:path"
+import type { Controller } from "../cgroups/cgroup.js"
+
+export interface UnitLimits {
+  /**
+   * `hard`: the kernel kills a unit that exceeds it. `watch`: its memory is measured every two seconds, and it is killed when
+   * it uses too much.
+   */
+  readonly memory: "hard" | "watch" | "none"
+  /** The kernel refuses more. Without a control group the limit is per user, so only where each deployment has its own user. */
+  readonly processes: "hard" | "none"
+  readonly openFiles: "hard" | "none"
+  readonly cpu: "hard" | "none"
+}
+
+// A server with its workers, each with a dozen threads, needs some 200; threads count.
+export const mostProcesses = 4096
+const mostOpenFiles = 65_536
+
+const isLinux = process.platform === "linux"
+
+/** The properties of a unit's place that decide its limits. */
+export interface LimitedPlace {
+  /** Each deployment has a user of its own. */
+  readonly isIsolated: boolean
+  /** The controllers that the kernel enforces for its control group. */
+  readonly held: ReadonlySet<Controller>
+  /** The `PATH` to search for programs. */
+  readonly path: string
+}
+
+export function unitLimits({ isIsolated, held, path }: LimitedPlace): UnitLimits {
+  const byPrlimit = isLinux && findPrlimit(path) !== undefined
+  return {
+    memory: held.has("memory") ? "hard" : isLinux ? "watch" : "none",
+    processes: held.has("pids") || (isIsolated && byPrlimit) ? "hard" : "none",
+    openFiles: byPrlimit ? "hard" : "none",
+    cpu: held.has("cpu") ? "hard" : "none",
+  }
+}
+
+/**
+ * A command that runs under the limits of `prlimit`. `prlimit` sets them for itself and then executes the command in the
+ * same process.
+ */
+export function withLimits(
+  argv: readonly [string, ...string[]],
+  { isIsolated, held, path }: LimitedPlace,
+): [string, ...string[]] {
+  const program = isLinux ? findPrlimit(path) : undefined
+  if (program === undefined) return [...argv]
+  const isByUser = isIsolated && !held.has("pids")
+  const processes = isByUser ? [processesOption()] : []
+  return [program, `--nofile=${atMost(mostOpenFiles, "Max open files")}`, ...processes, "--core=0", "--", ...argv]
+}
+
+/** The `prlimit` option for the number of processes of a user; only for a user that belongs to one deployment. */
+export const processesOption = (): string => `--nproc=${atMost(mostProcesses, "Max processes")}`
+
+/** Anybody may lower a limit, but only root may raise it; the unit's user is not root. */
+function atMost(wanted: number, name: string): number {
+  const line = readFileSync("/proc/self/limits", "utf8")
+    .split("\n")
+    .find((text) => text.startsWith(name))
+  // The columns are the name, the soft limit, the hard one and the unit.
+  const hard = Number(line?.slice(name.length).trim().split(/\s+/)[1])
+  return Number.isNaN(hard) ? wanted : Math.min(wanted, hard)
+}
+
+function findPrlimit(path: string): string | undefined {
+  return path
+    .split(delimiter)
+    .map((folder) => join(folder, "prlimit"))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK)
+        return true
+      } catch {
+        // Missing, or not executable for us: try the next folder.
+        return false
+      }
+    })
+}

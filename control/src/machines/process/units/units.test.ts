@@ -1,0 +1,210 @@
+import assert from "node:assert/strict"
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { request } from "node:http"
+import { join } from "node:path"
+import { json } from "node:stream/consumers"
+import test from "node:test"
+import { type Address, connectOptions, unixPathOf } from "@superstep/protocol/http/address"
+import { Secret } from "@superstep/toolkit/config/settings"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { TooManyDeployments } from "../../errors.js"
+import type { UnitSpec } from "../../port.js"
+import { unitsConformance } from "../../testing/conformance.js"
+import { hangs } from "../../unit-client.js"
+import { decideIsolation, isolatedUser } from "../isolation.js"
+import { processPlace } from "../testing/place.js"
+import { unitEnvironment, unitSecrets } from "./unit-environment.js"
+
+const isRoot = process.getuid?.() === 0
+
+unitsConformance("processes", processPlace)
+
+const spec = (): UnitSpec => ({
+  unitId: "0190a1b2-0000-7000-8000-000000000001",
+  deploymentId: "d1",
+  revisionId: "r1",
+  artifactId: "an-artefact",
+  platform: undefined,
+  configPath: "langgraph.json",
+  name: "my-agent",
+  deploymentNumber: 1,
+  token: new Secret("t"),
+  databaseUri: new Secret("postgres://unit"),
+  poolSize: 7,
+  secrets: { MODEL_KEY: new Secret("k") },
+  memoryMb: 400,
+  limits: { memoryMb: undefined, cpu: undefined },
+})
+
+const where = {
+  folder: "/u/1",
+  settingsFile: "/u/1/tmp/settings.json",
+  artifactFolder: "/a",
+  configEnv: { MODEL_KEY: "of the project", REGION: "eu" },
+}
+
+test("a unit gets its own database and secrets, and no secret of the platform (R4)", () => {
+  const base = { PATH: "/bin", DATABASE_URI: "postgres://platform", SUPERSTEP_MASTER_KEY: "key", LOG_LEVEL: "debug" }
+
+  const unit = { ...spec(), configPath: "agent/langgraph.json" }
+  const env = unitEnvironment(unit, where, base)
+  const secrets = Object.entries(unitSecrets(unit, where, base)).map(([name, secret]) => [name, secret.reveal()])
+
+  assert.deepEqual(env, {
+    PATH: "/bin",
+    LOG_LEVEL: "debug",
+    BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "15",
+    NODE_OPTIONS: "--max-old-space-size=300",
+    NODE_ENV: "production",
+    HOME: "/u/1/data",
+    TMPDIR: "/u/1/tmp",
+    SUPERSTEP_CONFIG: "/a/agent/langgraph.json",
+    SUPERSTEP_LISTEN: "fd:3",
+    SUPERSTEP_REVISION_ID: "r1",
+    LANGGRAPH_POSTGRES_POOL_MAX_SIZE: "7",
+    SUPERSTEP_NAME: "my-agent",
+    SUPERSTEP_SERVER_ID: "0190a1b2-0000-7000-8000-000000000001",
+    SUPERSTEP_SETTINGS_FILE: "/u/1/tmp/settings.json",
+  })
+  assert.deepEqual(Object.fromEntries(secrets), {
+    SUPERSTEP_UNIT_TOKEN: "t",
+    SUPERSTEP_AGENT_ENV: JSON.stringify({ NODE_OPTIONS: "--max-old-space-size=300", MODEL_KEY: "k", REGION: "eu" }),
+    DATABASE_URI: "postgres://unit",
+  })
+})
+
+test("a project cannot change the operator's settings, whatever its own environment says", () => {
+  const base = { SUPERSTEP_MAX_OPEN_REQUESTS: "100", SUPERSTEP_WEBHOOK_PRIVATE_NETWORKS: "0" }
+  const hostile = {
+    SUPERSTEP_MAX_OPEN_REQUESTS: new Secret("1000000"),
+    SUPERSTEP_WEBHOOK_PRIVATE_NETWORKS: new Secret("1"),
+    SUPERSTEP_WORKERS: new Secret("500"),
+    N_JOBS_PER_WORKER: new Secret("7"),
+  }
+  const unit = { ...spec(), secrets: hostile }
+
+  const env = unitEnvironment(unit, { ...where, configEnv: {} }, base)
+  const agentEnv = JSON.parse(unitSecrets(unit, { ...where, configEnv: {} }, base).SUPERSTEP_AGENT_ENV?.reveal() ?? "")
+
+  assert.deepEqual(
+    [env.SUPERSTEP_MAX_OPEN_REQUESTS, env.SUPERSTEP_WEBHOOK_PRIVATE_NETWORKS, env.SUPERSTEP_WORKERS],
+    ["100", "0", undefined],
+  )
+  assert.equal(env.N_JOBS_PER_WORKER, "7")
+  assert.deepEqual(Object.keys(agentEnv), ["NODE_OPTIONS", "N_JOBS_PER_WORKER"])
+})
+
+test("a stopped unit has time to return its runs before it is killed", () => {
+  const graceOf = (base: NodeJS.ProcessEnv, asked?: string) => {
+    const secrets = asked === undefined ? {} : { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: new Secret(asked) }
+    return unitEnvironment({ ...spec(), secrets }, where, base).BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS
+  }
+
+  assert.equal(graceOf({}), "15")
+  assert.equal(graceOf({}, "180"), "15")
+  assert.equal(graceOf({}, "10"), "10")
+  assert.equal(graceOf({ SUPERSTEP_STOP_GRACE: "200.5" }, "180"), "180")
+  assert.equal(graceOf({ SUPERSTEP_STOP_GRACE: "200.5", BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "300" }), "185")
+  assert.equal(graceOf({ SUPERSTEP_STOP_GRACE: "2" }), "0")
+})
+
+test("a unit's secrets are not in its environment and remain in no file, at every start (R4)", async () => {
+  const place = processPlace()
+  const units = place.units()
+  const unit = spec()
+  const settingsFile = join(place.folders.units, unit.unitId, "tmp", "settings.json")
+
+  for (let time = 0; time < 2; time++) {
+    await units.start(unit)
+    const reported = await until(() => environmentOf(units.address(unit.unitId)), { what: "the unit answers" })
+
+    assert.equal(reported.agent.MODEL_KEY, "k")
+    for (const name of Object.keys(unitSecrets(unit, where, {}))) assert.ok(!reported.own.includes(name), name)
+    assert.equal(existsSync(settingsFile), false)
+    await units.stop(unit.unitId, { graceMs: 5000 })
+  }
+})
+
+interface ToldEnvironment {
+  readonly agent: Readonly<Record<string, string>>
+  readonly own: readonly string[]
+}
+
+/** The fake unit's report of its environment; undefined while it does not listen. */
+const environmentOf = (address: Address): Promise<ToldEnvironment | undefined> =>
+  new Promise((resolve, reject) => {
+    const headers = { "x-superstep-unit": "t" }
+    const asked = request({ ...connectOptions(address), path: "/env", headers, agent: false }, (response) => {
+      json(response).then((reported) => resolve(reported as ToldEnvironment), reject)
+    })
+    asked.once("error", () => resolve(undefined))
+    asked.end()
+  })
+
+test("a unit whose starter was killed before it stored the process is found by its title", async () => {
+  const { folders, units, pidOf } = processPlace()
+  const unit = spec()
+  await units().start(unit)
+  const identityFile = join(folders.units, unit.unitId, "pid.json")
+  const pid = pidOf(unit.unitId)
+  rmSync(identityFile)
+  writeFileSync(join(folders.units, unit.unitId, "starting"), "{}")
+
+  const found = await units().status(unit.unitId)
+
+  assert.deepEqual(found, { state: "running" })
+  assert.equal(pidOf(unit.unitId), pid)
+  await units().stop(unit.unitId, { graceMs: 5000 })
+})
+
+test("a unit without a socket counts as hung", async () => {
+  const units = processPlace().units()
+  const unit = spec()
+  await units.start(unit)
+  const address = { address: units.address(unit.unitId), token: unit.token }
+  await until(() => environmentOf(address.address), { what: "the unit answers" })
+  assert.equal(await hangs(address, 60_000), false)
+
+  rmSync(unixPathOf(address.address) ?? "")
+
+  assert.equal(await hangs(address, 60_000), true)
+  await units.stop(unit.unitId, { graceMs: 5000 })
+})
+
+test("a unit that ignores the stop signal is killed after its grace period", async () => {
+  const place = processPlace()
+  const units = place.units()
+  const unit = spec()
+  await units.start(unit)
+  await until(async () => (await units.logs(unit.unitId, 0)).lines.length > 1, { what: "it listens" })
+  process.kill(place.pidOf(unit.unitId), "SIGSTOP")
+
+  await units.stop(unit.unitId, { graceMs: 50 })
+
+  assert.equal((await units.status(unit.unitId)).state, "absent")
+})
+
+test("each deployment has a unique user, and their number is limited", () => {
+  const [first, last] = [isolatedUser(1), isolatedUser(65_000)]
+
+  assert.deepEqual(first, { uid: 200_001, gid: 200_001 })
+  assert.deepEqual(last, { uid: 265_000, gid: 265_000 })
+  assert.throws(() => isolatedUser(65_001), TooManyDeployments)
+})
+
+test("as root, isolation requires folders that other users can enter, and reports a missing one", {
+  skip: !isRoot,
+}, async () => {
+  const closed = temporaryFolder()
+  mkdirSync(join(closed, "inner"), { mode: 0o700 })
+  const open = temporaryFolder()
+
+  const isolated = await decideIsolation(open, [process.execPath])
+  const refused = await decideIsolation(join(closed, "inner"), [process.execPath])
+
+  assert.equal(isolated.warning, undefined)
+  assert.notEqual(isolated.user(1)?.uid, isolated.user(2)?.uid)
+  assert.equal(refused.user(1), undefined)
+  assert.match(refused.warning ?? "", /SUPERSTEP_HOME/)
+})

@@ -1,0 +1,242 @@
+/**
+ * Units as processes of this machine. A unit is a folder: `pid.json` identifies its process, `out.log` has its output. It
+ * runs in a session of its own, so neither a terminal's Ctrl-C nor our death reaches it.
+ */
+import { appendFile, chown, type FileHandle, mkdir, readdir, rm } from "node:fs/promises"
+import { join } from "node:path"
+import { type Address, unixAddress } from "@superstep/protocol/http/address"
+import { writeSettingsFile } from "@superstep/toolkit/config/settings-file"
+import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { processTree, processTrees } from "@superstep/toolkit/exec/process-tree"
+import { usageOfTrees } from "@superstep/toolkit/exec/process-usage"
+import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
+import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
+import { bindUnixSocket } from "@superstep/toolkit/http/bound-socket"
+import type { Log } from "@superstep/toolkit/log/log"
+import { clearFile, fileMark, watchFile } from "../../../files/growing-file.js"
+import { readJson, writeJson } from "../../../files/json-file.js"
+import { readLines } from "../../../files/read-lines.js"
+import { removeTree } from "../../../files/remove-tree.js"
+import type { UnitLogs, UnitSpec, UnitStatus, Units } from "../../port.js"
+import type { InstalledNodes } from "../builds/installed-nodes.js"
+import { nearestNode, nodeVersionOf } from "../builds/platform.js"
+import { readProjectConfig } from "../builds/project-facts.js"
+import { enteringArgv } from "../cgroups/cgroup.js"
+import type { Cgroups } from "../cgroups/cgroups.js"
+import type { MachineFolders } from "../folders.js"
+import { edgeUserOf, type Isolation } from "../isolation.js"
+import { findByTitle } from "./find-by-title.js"
+import { withLimits } from "./limits.js"
+import { unitEnvironment, unitSecrets, unitSocketDescriptor } from "./unit-environment.js"
+import { unitGroups } from "./unit-groups.js"
+import { recordProgram } from "./unit-program.js"
+
+export interface UnitsOptions {
+  /**
+   * `units` contains a folder for each unit. Only we may write to `unitSockets`, so that a connection is sure to reach the unit.
+   */
+  readonly folders: Pick<MachineFolders, "units" | "unitSockets" | "artifacts">
+  /** The agent server's `main.js`. */
+  readonly serverEntry: string
+  readonly isolation: Pick<Isolation, "user">
+  readonly nodes: InstalledNodes
+  /** Undefined where the machine offers none. */
+  readonly cgroups: Cgroups | undefined
+  readonly environment: NodeJS.ProcessEnv
+  readonly log: Log
+  /** Where a test kills this process. */
+  readonly crashPoint?: (name: string) => void
+}
+
+export function processUnits(options: UnitsOptions): Units {
+  const folderOf = (unitId: string) => join(options.folders.units, unitId)
+  // Short, since a socket's path must stay below 100 bytes.
+  const socketPath = (unitId: string) =>
+    join(options.folders.unitSockets, `${unitId.replaceAll("-", "").slice(-16)}.sock`)
+  const identityFile = (unitId: string) => join(folderOf(unitId), "pid.json")
+  const logFile = (unitId: string) => join(folderOf(unitId), "out.log")
+  const startingFile = (unitId: string) => join(folderOf(unitId), "starting")
+  const groups = options.cgroups && unitGroups(options.cgroups)
+
+  /** A control plane that is killed right after it started a process has not stored its identity: it is found by its title. */
+  const identityOf = async (unitId: string): Promise<ProcessIdentity | undefined> => {
+    const starting = await readJson<Starting>(startingFile(unitId))
+    if (starting !== undefined) {
+      const found = await findByTitle(titleOf(unitId), starting.uid)
+      if (found) await writeJson(identityFile(unitId), found)
+      await rm(startingFile(unitId), { force: true })
+    }
+    return readJson<ProcessIdentity>(identityFile(unitId))
+  }
+
+  const status = async (unitId: string): Promise<UnitStatus> => {
+    const identity = await identityOf(unitId)
+    if (!identity) return { state: "absent" }
+    if (await isAlive(identity)) return { state: "running" }
+    const ranOutOfMb = await groups?.ranOutOfMb(unitId)
+    return { state: "exited", ...(ranOutOfMb !== undefined && { ranOutOfMb }) }
+  }
+
+  /** The control group may have been deleted since our start: then a unit without limits is better than none. */
+  const procsHandleFor = async ({ unitId, limits }: UnitSpec): Promise<FileHandle | undefined> => {
+    try {
+      return await groups?.prepare(unitId, limits)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      const words = `this unit runs without limits: its control group cannot be created (${reason}); restart the control plane`
+      await appendFile(logFile(unitId), `${words}\n`)
+      return undefined
+    }
+  }
+
+  const start = async (spec: UnitSpec): Promise<void> => {
+    const { unitId } = spec
+    if ((await status(unitId)).state === "running") return
+    const folder = folderOf(unitId)
+    const user = options.isolation.user(spec.deploymentNumber)
+    const artifactFolder = join(options.folders.artifacts, spec.artifactId)
+    const { env: configEnv } = await readProjectConfig(artifactFolder, spec.configPath)
+    const nodePath = await nodeFor(spec, options)
+    await mkdir(folder, { recursive: true, mode: 0o755 })
+    for (const path of [join(folder, "tmp"), join(folder, "data")]) {
+      await mkdir(path, { recursive: true, mode: 0o700 })
+      if (user) await chown(path, user.uid, user.gid)
+    }
+    await recordProgram(folder, { deploymentId: spec.deploymentId, entry: options.serverEntry })
+    const place = { folder, settingsFile: join(folder, "tmp", "settings.json"), artifactFolder, configEnv }
+    await writeSettingsFile(place.settingsFile, unitSecrets(spec, place, options.environment), user)
+    await writeJson(startingFile(unitId), { since: new Date().toISOString(), uid: user?.uid } satisfies Starting)
+    await using procsHandle = await procsHandleFor(spec)
+    await mkdir(options.folders.unitSockets, { recursive: true, mode: 0o700 })
+    using socket = await bindUnixSocket(socketPath(unitId), edgeUserOf(options.isolation)?.gid)
+    const argv = withLimits(
+      [nodePath, "--enable-source-maps", `--title=${titleOf(unitId)} ${spec.name} server`, options.serverEntry],
+      {
+        isIsolated: user !== undefined,
+        held: (procsHandle && options.cgroups?.held) ?? new Set(),
+        path: options.environment.PATH ?? "",
+      },
+    )
+    const identity = await spawnDetached({
+      argv: procsHandle ? enteringArgv(argv, unitSocketDescriptor + 1) : argv,
+      extraDescriptors: [socket.descriptor, ...(procsHandle ? [procsHandle.fd] : [])],
+      cwd: artifactFolder,
+      env: unitEnvironment(spec, place, options.environment),
+      user,
+      outputFile: join(folder, "out.log"),
+    })
+    options.crashPoint?.("unit:after-spawn")
+    await writeJson(identityFile(unitId), identity)
+    await rm(startingFile(unitId), { force: true })
+  }
+
+  /** The servers of those that run. */
+  const processesOf = async (unitIds: readonly string[]): Promise<{ unitId: string; pid: number }[]> => {
+    const found = await Promise.all(unitIds.map(async (unitId) => ({ unitId, identity: await identityOf(unitId) })))
+    const alive = found.map(async ({ unitId, identity }) =>
+      identity && (await isAlive(identity)) ? [{ unitId, pid: identity.pid }] : [],
+    )
+    return (await Promise.all(alive)).flat()
+  }
+
+  const usage: Units["usage"] = async (unitIds) => {
+    const running = await processesOf(unitIds)
+    const trees = await usageOfTrees(running.map(({ pid }) => pid))
+    const usageOf = (leader: number) =>
+      (trees.get(leader) ?? []).map(({ pid, cpuSeconds, rssBytes }) => ({ key: String(pid), cpuSeconds, rssBytes }))
+    return new Map(running.map(({ unitId, pid }) => [unitId, usageOf(pid)]))
+  }
+
+  const memoryMb = async (unitIds: readonly string[]): Promise<ReadonlyMap<string, number>> => {
+    const running = await processesOf(unitIds)
+    // By group where it has one; else, as for a unit of an older release, by the process tree.
+    const grouped = new Map<string, number | "held">()
+    for (const { unitId } of running) {
+      const used = await groups?.memoryMb(unitId)
+      if (used !== undefined) grouped.set(unitId, used)
+    }
+    const others = running.filter(({ unitId }) => !grouped.has(unitId))
+    const trees = others.length === 0 ? new Map() : processTrees(others.map(({ pid }) => pid))
+    return new Map([
+      ...[...grouped].filter((it): it is [string, number] => it[1] !== "held"),
+      ...others.map(({ unitId, pid }) => [unitId, trees.get(pid)?.memoryMb ?? 0] as const),
+    ])
+  }
+
+  const kill = async (unitId: string): Promise<void> => {
+    const identity = await identityOf(unitId)
+    await groups?.kill(unitId)
+    if (!identity || !(await isAlive(identity))) return
+    // The server first: it would start replacing its workers.
+    for (const pid of [identity.pid, ...processTree(identity.pid).pids]) killNow(pid)
+    await untilGone(identity, Number.POSITIVE_INFINITY)
+  }
+
+  const stop = async (unitId: string, { graceMs }: { graceMs: number }): Promise<void> => {
+    const identity = await identityOf(unitId)
+    // The process group is the server's own. Workers have their own groups and end with their server; what a graph started
+    // ends with the control group (README, "Processes after a stop").
+    if (identity) await stopProcess(identity, { graceMs, group: true })
+    await groups?.remove(unitId)
+    // A requested end is no crash.
+    await rm(identityFile(unitId), { force: true })
+  }
+
+  const remove = async (unitId: string): Promise<void> => {
+    await rm(socketPath(unitId), { force: true })
+    await removeTree(folderOf(unitId))
+  }
+
+  const list = async (): Promise<string[]> => {
+    await mkdir(options.folders.units, { recursive: true })
+    return [...new Set([...(await readdir(options.folders.units)), ...((await groups?.list()) ?? [])])]
+  }
+  const logs = async (unitId: string, from: number): Promise<UnitLogs> => {
+    const { hasMore, ...found } = await readLines(logFile(unitId), from)
+    // Only a process that has ended leaves a line without an end for good; the next start begins on a new line.
+    const isLast = found.lines.length === 0 && hasMore && (await status(unitId)).state !== "running"
+    if (!isLast) return found
+    await appendFile(logFile(unitId), "\n")
+    const { lines, next } = await readLines(logFile(unitId), from)
+    return { lines, next }
+  }
+  const clearLogs = async (unitId: string, read: number): Promise<boolean> => clearFile(logFile(unitId), read)
+  const logMark = (unitId: string): Promise<string> => fileMark(logFile(unitId))
+  const watchLogs = async (unitId: string, onOutput: () => void) => watchFile(logFile(unitId), onOutput)
+  const address = (unitId: string): Address => unixAddress(socketPath(unitId))
+  return { start, status, address, logs, logMark, watchLogs, clearLogs, memoryMb, usage, kill, stop, remove, list }
+}
+
+/** @returns  the path of the Node that the artefact was built for, else of the nearest that this machine still has */
+async function nodeFor(
+  { artifactId, platform, deploymentNumber }: UnitSpec,
+  { nodes, isolation, log }: Pick<UnitsOptions, "nodes" | "isolation" | "log">,
+): Promise<string> {
+  const built = platform === undefined ? undefined : nodeVersionOf(platform)
+  if (built === undefined || built === nodes.own.version) return nodes.own.path
+  const near = nearestNode(built, [nodes.own, ...(await nodes.others(isolation.user(deploymentNumber)))])
+  if (near) return near.path
+  log.warn(
+    { artifact_id: artifactId, node: built },
+    "the Node that this was built for no longer exists here: it runs on ours",
+  )
+  return nodes.own.path
+}
+
+function killNow(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL")
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+  }
+}
+
+/** The content of `starting`, until the process's identity is stored. */
+interface Starting {
+  readonly since: string
+  /** Owner of the process; undefined where all run as our own user. */
+  readonly uid?: number | undefined
+}
+
+/** The start of its title, by which a unit is found. */
+const titleOf = (unitId: string): string => `superstep-unit-${unitId}`

@@ -1,0 +1,87 @@
+/** The operator's view of the whole installation. */
+import assert from "node:assert/strict"
+import { join } from "node:path"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/certificate"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+
+/** The value of a line, such as `superstep_pipeline_waiting` or `superstep_stage_seconds{stage="build",quantile="1"}`. */
+async function read(api: TestApi): Promise<(line: string) => number | undefined> {
+  const { status, text } = await api.call("GET", "/metrics", { headers: { "x-api-key": api.orgKey } })
+  assert.equal(status, 200, text)
+  const values = new Map(text.split("\n").map((line) => [line.slice(0, line.lastIndexOf(" ")), line] as const))
+  return (name) => {
+    const line = values.get(name)
+    return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(" ")))
+  }
+}
+
+test("metrics show how long revisions wait, the duration of stages, and how they ended", async () => {
+  await using api = await startApi()
+  await api.call("POST", "/v2/deployments", { body: exampleDeployment("waits") })
+  const { body } = await api.call("POST", "/v2/deployments", { body: exampleDeployment("failed") })
+  await api.db.run(sql`update revisions set not_before = now() - interval '3 minutes'`)
+  await api.db.run(sql`
+    update revisions set stage = null, status = 'BUILD_FAILED', error_code = 'build_oom', finished_at = now(),
+      stage_started_at = jsonb_build_object('build', now() - interval '30 seconds')
+    where revision_id = ${body.latest_revision_id}`)
+
+  const value = await read(api)
+
+  assert.equal(value("superstep_pipeline_waiting"), 1)
+  assert.equal(Math.round((value("superstep_pipeline_oldest_waiting_seconds") ?? 0) / 60), 3)
+  assert.equal(value("superstep_pipeline_working"), 0)
+  assert.equal(Math.round(value('superstep_stage_seconds{stage="build",quantile="1"}') ?? 0), 30)
+  assert.equal(value('superstep_revisions_ended_last_hour{status="BUILD_FAILED",error_code="build_oom"}'), 1)
+})
+
+test("metrics show the disk, the database's connections, the pool and the event loop", async () => {
+  await using api = await startApi()
+
+  const value = await read(api)
+
+  const [free = 0, size = 0] = [value("superstep_disk_free_bytes"), value("superstep_disk_size_bytes")]
+  assert.ok(free > 0 && size > free)
+  const used = value("superstep_database_connections") ?? 0
+  const most = value("superstep_database_connections_most") ?? 0
+  assert.ok(used >= 1 && most >= used)
+  assert.ok((value('superstep_database_pool{state="busy"}') ?? -1) >= 0)
+  assert.equal(value('superstep_database_pool{state="waiting"}'), 0)
+  assert.ok((value('nodejs_eventloop_lag_seconds{quantile="1"}') ?? -1) >= 0)
+  assert.equal(value("superstep_certificate_expires_at_seconds"), undefined, "there is no certificate")
+})
+
+test("statements that wait for a connection are counted", async () => {
+  await using api = await startApi()
+  let release: () => void = () => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  // Two more than the pool has.
+  const held = Array.from({ length: 12 }, () => api.db.transaction(() => released))
+
+  const use = api.db.pool()
+  release()
+  await Promise.all(held)
+
+  assert.ok(use.waiting >= 2, JSON.stringify(use))
+  assert.equal(api.db.pool().waiting, 0)
+})
+
+test("metrics show the certificate's expiry, and an unreadable file removes no other metric", {
+  skip: withoutOpenssl(),
+}, async () => {
+  const folder = temporaryFolder()
+  const { certFile } = makeCertificate(folder)
+  await using api = await startApi({ place: { folder, certFile } })
+  await using other = await startApi({ place: { folder, certFile: join(folder, "none.pem") } })
+
+  const expires = (await read(api))("superstep_certificate_expires_at_seconds")
+  const without = await read(other)
+
+  assert.ok(expires !== undefined && expires * 1000 > Date.now())
+  assert.equal(without("superstep_certificate_expires_at_seconds"), undefined)
+  assert.equal(without("superstep_pipeline_waiting"), 0)
+})

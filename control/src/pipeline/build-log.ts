@@ -1,0 +1,35 @@
+/**
+ * Brings what a build prints from its machine into `log_lines`. The offset that was read is stored in the same transaction as the lines,
+ * so a killed control plane leaves neither a hole nor a repeat.
+ */
+import type { PipelineContext } from "../context.js"
+import type { NewLogLine } from "../logs/log-line.js"
+import { appendLogLines } from "../logs/operations.js"
+import { hideSecretsOf, keepWithin } from "../planner/log-shipping.js"
+import { type ClaimedRevision, holdClaim, recordBuildLog } from "../revisions/claims.js"
+import type { StageInput } from "./stage.js"
+
+/** Adds our own words to the build's log. */
+export async function logBuild(
+  { context, revision }: Pick<StageInput, "context" | "revision">,
+  lines: readonly (string | NewLogLine)[],
+): Promise<void> {
+  await context.db.transaction(async (tx) => {
+    await holdClaim(tx, revision)
+    await appendLogLines(tx, revision.revision_id, "build", lines)
+  })
+}
+
+/** @returns where the next reading begins; the same as `from` when there was nothing new */
+export async function shipBuildLog(context: PipelineContext, revision: ClaimedRevision, from: number): Promise<number> {
+  const { lines, next } = await context.machine.builds.logs(revision.revision_id, from)
+  if (next === from) return from
+  // The build process has hidden the secrets, line by line; this finds those that span lines.
+  const hide = await hideSecretsOf(context, revision)
+  const bytes = await context.db.transaction(async (tx) => {
+    await recordBuildLog(tx, revision, next)
+    return appendLogLines(tx, revision.revision_id, "build", lines, { hide })
+  })
+  await keepWithin(context, revision, bytes)
+  return next
+}

@@ -1,0 +1,113 @@
+/** Brings the edge's table in line with the database. */
+import { createHash } from "node:crypto"
+import type { Address } from "@superstep/protocol/http/address"
+import { Conflict } from "@superstep/toolkit/errors/errors"
+import type { PipelineContext } from "../context.js"
+import type { Table } from "../edge/table.js"
+import { certificatePem } from "../host-names/certificate-pem.js"
+import { allChallenges } from "../host-names/certificate-queries.js"
+import { type RoutedName, routedNames } from "../host-names/queries.js"
+import { type CallerKeys, keyHashes } from "../workspaces/queries.js"
+import { lockEdgeTable, type RouteRow, saveEdgeTable, servingRoutes } from "./edge-table-queries.js"
+import { unitToken } from "./unit.js"
+
+type PlacedRow = RouteRow & { readonly token: string; readonly address: Address }
+
+/**
+ * Pure.
+ * @param keys               hashes of the keys that may call, by workspace
+ * @param requestsPerSecond  limit for a deployment in production; 0 for no limit
+ * @param hostNames          names of deployments at which they are reachable
+ */
+export function routesOf(
+  rows: readonly PlacedRow[],
+  keys: ReadonlyMap<string, CallerKeys>,
+  requestsPerSecond = 0,
+  hostNames: readonly RoutedName[] = [],
+): Table["routes"] {
+  const routes = new Map<string, Table["routes"][number]>()
+  for (const row of rows.filter(({ role }) => role === "serving")) {
+    const { name, deployment_id, revision_id } = row
+    const ofDeployment = rows.filter((it) => it.deployment_id === deployment_id)
+    const units = ofDeployment.filter(({ role, is_ready }) => role === "serving" && is_ready).map(unitOf)
+    routes.set(deployment_id, {
+      name,
+      deployment_id,
+      revision_id,
+      keys: [...(keys.get(row.workspace_id)?.run ?? [])],
+      read_keys: [...(keys.get(row.workspace_id)?.read ?? [])],
+      units,
+      standby: ofDeployment.filter(({ role }) => role === "standby").map(unitOf),
+      state: stateOf(row, units.length),
+      ...hostNamesOf(deployment_id, hostNames),
+      ...(row.cross_origin && { cors: row.cross_origin }),
+      ...(row.deployment_type === "prod" && requestsPerSecond > 0 && { max_requests_per_second: requestsPerSecond }),
+    })
+  }
+  return [...routes.values()]
+}
+
+function hostNamesOf(deploymentId: string, all: readonly RoutedName[]): Pick<Table["routes"][number], "host_names"> {
+  const own = all.filter(({ deployment_id }) => deployment_id === deploymentId)
+  if (own.length === 0) return {}
+  return {
+    host_names: own.map(({ host_name: name, certificate_sha256: certificate }) => ({
+      name,
+      ...(certificate !== null && { certificate }),
+    })),
+  }
+}
+
+const unitOf = (row: PlacedRow) => ({ unit_id: row.unit_id, address: row.address, token: row.token })
+
+function stateOf({ is_paused, is_refused }: RouteRow, units: number): Table["routes"][number]["state"] {
+  if (is_paused) return "paused"
+  if (units > 0) return "serving"
+  return is_refused ? "full" : "held"
+}
+
+/**
+ * Pushes the table when its content is new or the edge has an older one. When this returns, every new request is routed
+ * according to the database.
+ * @throws Unavailable  the edge does not answer
+ */
+export async function syncEdge(context: PipelineContext): Promise<void> {
+  const { edge } = context
+  const known = (await edge.status()).generation
+  const table = await currentTable(context, known)
+  if (table.generation === known) return
+  context.crashPoint("table:after-row")
+  await edge
+    .push(table, (sha256) => certificatePem(context, sha256))
+    .catch((error: unknown) => {
+      // A newer push came first; its table includes ours.
+      if (!(error instanceof Conflict)) throw error
+    })
+  context.log.debug({ generation: table.generation, routes: table.routes.length }, "table pushed")
+}
+
+/** The table with its number, which rises with each change and is never below the edge's own. */
+async function currentTable(context: PipelineContext, edgeGeneration: number): Promise<Table> {
+  return context.db.transaction(async (tx) => {
+    // Locked before reading: of two concurrent calls, the one with the later number has the later content.
+    const saved = await lockEdgeTable(tx)
+    const rows = await servingRoutes(tx)
+    const keys = new Map<string, CallerKeys>()
+    for (const { workspace_id } of rows) {
+      if (!keys.has(workspace_id)) keys.set(workspace_id, await keyHashes(tx, workspace_id))
+    }
+    const placed = rows.map((row) => ({
+      ...row,
+      token: unitToken(context, row).reveal(),
+      address: context.machine.units.address(row.unit_id),
+    }))
+    const routes = routesOf(placed, keys, context.limits.requestsPerSecond, await routedNames(tx))
+    const challenges = await allChallenges(tx)
+    const content = createHash("sha256").update(JSON.stringify({ routes, challenges })).digest("hex")
+    const last = saved?.generation ?? 0
+    if (saved?.content_sha256 === content && last >= edgeGeneration) return { generation: last, routes, challenges }
+    const generation = Math.max(last, edgeGeneration) + 1
+    await saveEdgeTable(tx, generation, content)
+    return { generation, routes, challenges }
+  })
+}

@@ -1,0 +1,96 @@
+/**
+ * Stores what units print in `log_lines`. The offset that was read is stored in the same transaction as the lines, so a killed
+ * control plane leaves neither a hole nor a repeat. Two that store the same piece at once: the second finds the offset moved, and
+ * stores nothing.
+ */
+import type { Db } from "@superstep/toolkit/db/database"
+import type { PipelineContext } from "../context.js"
+import { recordEvent } from "../events/operations.js"
+import { hideSecrets } from "../logs/hide-secrets.js"
+import { appendLogLines } from "../logs/operations.js"
+import { keepQuota } from "../logs/quota.js"
+import { parseLine } from "../logs/structured-line.js"
+import { secretsOfRevision } from "../secrets/operations.js"
+import { CannotOpen } from "../secrets/seal.js"
+import type { UnitRow } from "./facts.js"
+import { moveUnitLog, unitLogOffset } from "./queries.js"
+import { unitToken } from "./unit.js"
+
+// An agent may run for years: its file is cleared when everything in it is stored.
+const keptBytes = 10 * 1024 * 1024
+
+/** Takes lines back that somebody else has stored meanwhile. */
+class StoredBefore extends Error {}
+
+/**
+ * Ships what a unit has printed since the last time.
+ * @param hiding  asked once there is something: takes the secrets of its revision out of a text
+ */
+export async function shipUnitLog(
+  context: Omit<PipelineContext, "edge">,
+  unit: UnitRow,
+  hiding: () => Promise<(text: string) => string> = () => hideSecretsOf(context, unit),
+): Promise<void> {
+  const { db, machine } = context
+  const { unit_id: unitId, revision_id: revisionId } = unit
+  let from = await unitLogOffset(db, unitId)
+  while (from !== undefined) {
+    const { lines, next } = await machine.units.logs(unitId, from)
+    if (next === from) break
+    const before = from
+    const hide = await hiding()
+    const stored = await db
+      .transaction(async (tx) => {
+        // The unit last: that is the order in which the pipeline takes a revision and its units.
+        const bytes = await appendLogLines(tx, revisionId, "deploy", lines.map(parseLine), { hide })
+        if (!(await moveUnitLog(tx, unitId, { from: before, to: next }))) throw new StoredBefore()
+        return { bytes }
+      })
+      .catch((error: unknown) => {
+        if (error instanceof StoredBefore) return undefined
+        throw error
+      })
+    // Another one was quicker: what it left is the next piece.
+    from = stored ? next : await unitLogOffset(db, unitId)
+    await keepWithin(context, unit, stored?.bytes)
+  }
+  if (from === undefined || from <= keptBytes || !(await machine.units.clearLogs(unitId, from))) return
+  await moveUnitLog(db, unitId, { from, to: 0 })
+}
+
+/** What must not be in a revision's log: the deployment's secrets, and what its units are given by us. */
+export async function hideSecretsOf(
+  context: Pick<PipelineContext, "db" | "key" | "log">,
+  { revision_id: revisionId, ...unit }: { revision_id: string; unit_id?: string; token_sealed?: string },
+): Promise<(text: string) => string> {
+  const { db, key, log } = context
+  try {
+    const values = Object.values(await secretsOfRevision(db, key, { revision_id: revisionId }))
+    const { unit_id, token_sealed } = unit
+    const token = unit_id && token_sealed ? [unitToken({ key }, { unit_id, token_sealed }).reveal()] : []
+    return hideSecrets([...values, ...token])
+  } catch (err) {
+    // An exchanged master key ends no log: what nobody could open was given to no process since.
+    if (!(err instanceof CannotOpen)) throw err
+    log.warn({ err, revision_id: revisionId }, "secrets of a revision cannot be opened, so its log cannot hide them")
+    return (text) => text
+  }
+}
+
+/** Keeps the log of a deployment within its quota. @param bytes  its size; undefined when nothing was added */
+export async function keepWithin(
+  { db, limits: { logQuotaBytes: quotaBytes } }: Pick<PipelineContext, "db" | "limits">,
+  { revision_id: revisionId, deployment_id: deploymentId }: { revision_id: string; deployment_id: string },
+  bytes: number | undefined,
+): Promise<void> {
+  if (bytes === undefined || bytes <= quotaBytes) return
+  const warn = (tx: Db, { workspaceId, lines }: { workspaceId: string; lines: number }) =>
+    recordEvent(tx, {
+      workspaceId,
+      deploymentId,
+      revisionId,
+      type: "quota.warning",
+      data: { quota: "logs", limit_bytes: quotaBytes, dropped_lines: lines },
+    })
+  await keepQuota(db, { deploymentId, revisionId, quotaBytes }, warn)
+}

@@ -1,0 +1,35 @@
+/** How many units a revision that serves has, by its load. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+
+/** The units of the revision that serves a deployment, without those that leave. */
+export async function countStaying(db: Db, deploymentId: string): Promise<number> {
+  const row = await db.row<{ units: number }>(sql`
+    select count(*) as units from units u join revisions r using (revision_id)
+    where u.deployment_id = ${deploymentId} and r.role = 'serving' and u.leaving_since is null`)
+  return row?.units ?? 0
+}
+
+/** Locks a revision that serves, so that one unit is added at a time. @returns the ordinal of its next unit; undefined when it serves no more */
+export async function lockNextOrdinal(tx: Db, revisionId: string): Promise<number | undefined> {
+  const serving = await tx.row(sql`
+    select from revisions where revision_id = ${revisionId} and role = 'serving' for update`)
+  if (!serving) return undefined
+  const row = await tx.row<{ next: number }>(sql`
+    select coalesce(max(ordinal), -1) + 1 as next from units where revision_id = ${revisionId}`)
+  return row?.next
+}
+
+/** It was scaled just now, or tried to be. */
+export const recordScaled = (tx: Db, revisionId: string): Promise<number> =>
+  tx.run(sql`update revisions set scaled_at = now(), loaded_at = now() where revision_id = ${revisionId}`)
+
+/** It needs all its units at this moment. */
+export const recordLoaded = (db: Db, revisionId: string): Promise<number> =>
+  db.run(sql`update revisions set loaded_at = now() where revision_id = ${revisionId}`)
+
+/** Takes a unit away. @returns 0 when its revision serves no more */
+export const recordLeaving = (tx: Db, unitId: string): Promise<number> =>
+  tx.run(sql`
+    update units u set leaving_since = now() from revisions r
+    where u.unit_id = ${unitId} and r.revision_id = u.revision_id and r.role = 'serving' and u.leaving_since is null`)

@@ -1,0 +1,31 @@
+/** The table `sleeps`: deployments whose units are stopped until they are needed. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { wakePipeline } from "../revisions/wake-up.js"
+
+/** @returns  whether it slept; then the pipeline is notified */
+export async function wakeDeployment(db: Db, deploymentId: string): Promise<boolean> {
+  const woken = await db.run(sql`update sleeps set is_waking = true where deployment_id = ${deploymentId}`)
+  if (woken > 0) await wakePipeline(db, deploymentId)
+  return woken > 0
+}
+
+/** It was woken, and answers. */
+export const endSleep = (db: Db, deploymentId: string): Promise<number> =>
+  db.run(sql`delete from sleeps where deployment_id = ${deploymentId} and is_waking`)
+
+/** @param dueMs  when its first cron or delayed run is due, in milliseconds from now */
+export async function fallAsleep(db: Db, deploymentId: string, dueMs: number | undefined): Promise<void> {
+  const asleep = await db.run(sql`
+    insert into sleeps (deployment_id, wake_at)
+    select ${deploymentId}::uuid, now() + ${dueMs ?? null}::float8 * interval '1 millisecond'
+    where not exists (select from revisions where deployment_id = ${deploymentId} and stage is not null)
+    on conflict do nothing`)
+  if (asleep > 0) await wakePipeline(db, deploymentId)
+}
+
+/** Stores that the unit was last used `agoMs` milliseconds ago; the stored time never goes back. */
+export const recordUse = (db: Db, unitId: string, agoMs: number): Promise<number> =>
+  db.run(sql`
+    update units set active_at = greatest(active_at, now() - ${agoMs} * interval '1 millisecond')
+    where unit_id = ${unitId} and active_at < now() - ${agoMs + 1000} * interval '1 millisecond'`)

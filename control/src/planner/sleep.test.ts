@@ -1,0 +1,175 @@
+/** Sleep, pause and restart, with real processes: control plane, edge, fake units. */
+import assert from "node:assert/strict"
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
+import { wakePipeline } from "../revisions/wake-up.js"
+
+const settings = { SUPERSTEP_IDLE_MINUTES: "0.01" }
+let platform: PlatformWithRepository
+before(async () => {
+  platform = await platformWithRepository(settings)
+})
+after(() => platform[Symbol.asyncDispose]())
+
+const deploy = async (name: string, type: string, secrets: Record<string, string> = {}) => {
+  const { deploymentId } = await platform.serveRepository({ name, config: { deployment_type: type }, secrets })
+  return deploymentId
+}
+const pidFile = async (deploymentId: string) => {
+  const row = await platform.db.row<{ unit_id: string }>(sql`
+    select unit_id from units join revisions using (revision_id) where units.deployment_id = ${deploymentId} and role = 'serving'`)
+  return join(platform.home, "units", row?.unit_id ?? "none", "pid.json")
+}
+const isAsleep = async (deploymentId: string) => {
+  const rows = await platform.db.rows(sql`
+    select from sleeps where deployment_id = ${deploymentId} and not is_waking`)
+  return rows.length === 1
+}
+const sleeps = async (deploymentId: string) =>
+  (await isAsleep(deploymentId)) && !existsSync(await pidFile(deploymentId))
+const untilAsleep = (deploymentId: string) => until(() => sleeps(deploymentId), { what: "it sleeps" })
+const ask = (name: string, path = "/env") =>
+  fetch(`${platform.agentsUrl}/d/${name}${path}`, { headers: { "x-api-key": platform.apiKey } })
+const change = async (deploymentId: string, statement: ReturnType<typeof sql>) => {
+  await platform.db.run(sql`update deployments set ${statement} where deployment_id = ${deploymentId}`)
+  await wakePipeline(platform.db, deploymentId)
+}
+
+test("a deployment that nobody uses sleeps, and the first requests wake it", async () => {
+  const deploymentId = await deploy("sleepy", "dev_free")
+  await untilAsleep(deploymentId)
+
+  assert.equal((await ask("sleepy", "/ok")).status, 200)
+  assert.equal(await sleeps(deploymentId), true)
+  const replies = await Promise.all(Array.from({ length: 5 }, () => ask("sleepy")))
+
+  assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
+  await untilAsleep(deploymentId)
+})
+
+test("a preflight and a health check are answered for a sleeper, and it sleeps on", async () => {
+  const cors = { origins: ["https://app.example"], methods: ["POST"], headers: [], exposed: [], credentials: false }
+  const ids = await platform.serveRepository({
+    name: "browsed",
+    config: { deployment_type: "dev_free" },
+    secrets: { FAKE_CORS: JSON.stringify({ ...cors, max_age_seconds: null }) },
+  })
+  await untilAsleep(ids.deploymentId)
+  const ask = (method: string, path: string, headers: Record<string, string> = {}) =>
+    fetch(`${platform.agentsUrl}/d/browsed${path}`, { method, headers })
+  const preflight = { origin: "https://app.example", "access-control-request-method": "POST" }
+
+  const allowed = await ask("OPTIONS", "/runs/stream", preflight)
+  const refused = await ask("OPTIONS", "/runs/stream", { ...preflight, origin: "https://evil.example" })
+  const health = await ask("GET", "/ok")
+
+  assert.deepEqual([allowed.status, allowed.headers.get("access-control-allow-origin")], [204, "https://app.example"])
+  assert.equal(refused.headers.get("access-control-allow-origin"), null)
+  assert.equal(health.status, 200)
+  const sleep = await platform.db.row<{ is_waking: boolean }>(sql`
+    select is_waking from sleeps where deployment_id = ${ids.deploymentId}`)
+  assert.deepEqual(sleep, { is_waking: false })
+})
+
+test("one that works does not sleep, nor does one of a type that never does", async () => {
+  const busy = join(temporaryFolder(), "busy")
+  writeFileSync(busy, "")
+  const always = await deploy("always", "dev")
+  const working = await deploy("working", "dev_zero", { FAKE_BUSY: busy })
+  // Of two that fell silent at the same time, this one is seen to sleep.
+  await untilAsleep(await deploy("measure", "dev_zero"))
+
+  assert.equal(await isAsleep(working), false)
+  assert.equal(await isAsleep(always), false)
+  rmSync(busy)
+  await untilAsleep(working)
+})
+
+test("what is due wakes a deployment before its time", async () => {
+  // Its unit always says that something is due in 22 s: it sleeps for two of them.
+  const deploymentId = await deploy("punctual", "dev_free_zero", { FAKE_DUE_MS: "22000" })
+  await untilAsleep(deploymentId)
+
+  await until(async () => existsSync(await pidFile(deploymentId)), { what: "it is awake without a request" })
+})
+
+test("a request waits for a control plane that is away, and a sleeper that is deployed anew is awake", async () => {
+  const deploymentId = await deploy("held", "dev_free")
+  await untilAsleep(deploymentId)
+  await platform.kill()
+
+  const waiting = ask("held")
+  await platform.start(settings)
+  assert.equal((await waiting).status, 200)
+
+  await untilAsleep(deploymentId)
+  const { body } = await platform.call("PATCH", `/v2/deployments/${deploymentId}`, {
+    secrets: [{ name: "NEXT", value: "1" }],
+  })
+  const revision = await platform.untilEnded(deploymentId, body.latest_revision_id)
+  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
+})
+
+test("a paused deployment has no process and says so; it is deployed to and resumed", async () => {
+  const deploymentId = await deploy("paused", "dev")
+  await change(deploymentId, sql`desired_run_state = 'paused'`)
+  await until(async () => !existsSync(await pidFile(deploymentId)), { what: "its unit has ended" })
+
+  const refused = await ask("paused")
+  assert.deepEqual([refused.status, ((await refused.json()) as { code: string }).code], [503, "paused"])
+  const { body } = await platform.call("PATCH", `/v2/deployments/${deploymentId}`, {
+    secrets: [{ name: "NEXT", value: "2" }],
+  })
+  assert.equal((await platform.untilEnded(deploymentId, body.latest_revision_id)).status, "DEPLOYED")
+
+  await change(deploymentId, sql`desired_run_state = 'running'`)
+  const reply = await until(
+    async () => {
+      const answer = await ask("paused")
+      return answer.status === 200 && ((await answer.json()) as { agent: Record<string, string> })
+    },
+    { what: "it answers again" },
+  )
+  assert.equal(reply.agent.NEXT, "2")
+})
+
+test("a restart replaces the process and costs no request", async () => {
+  const deploymentId = await deploy("restarted", "dev")
+  const file = await pidFile(deploymentId)
+  const pid = () => (existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { pid: number }).pid : undefined)
+  const before = pid()
+  const statuses = new Set<number>()
+
+  await change(deploymentId, sql`restart_generation = restart_generation + 1`)
+  await until(
+    async () => {
+      for (const reply of await Promise.all([ask("restarted"), ask("restarted")])) statuses.add(reply.status)
+      return pid() !== undefined && pid() !== before
+    },
+    { what: "another process answers" },
+  )
+
+  assert.equal((await ask("restarted")).status, 200)
+  assert.deepEqual([...statuses], [200])
+})
+
+test("a unit that hangs as it comes back is started again", async () => {
+  const deploymentId = await deploy("stuck", "dev")
+  const file = await pidFile(deploymentId)
+  const { pid } = JSON.parse(readFileSync(file, "utf8")) as { pid: number }
+  await platform.kill()
+  process.kill(pid, "SIGSTOP")
+  await platform.db.run(sql`update units set is_ready = false where deployment_id = ${deploymentId}`)
+
+  const waiting = ask("stuck")
+  await platform.start({ ...settings, SUPERSTEP_TIMEOUT_HANG: "4" })
+
+  await until(() => existsSync(file) && !readFileSync(file, "utf8").includes(`"pid":${pid},`), { what: "it is back" })
+  await waiting
+  assert.equal((await ask("stuck")).status, 200)
+})

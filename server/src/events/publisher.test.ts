@@ -1,0 +1,47 @@
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import { Unavailable } from "@superstep/toolkit/errors/errors"
+import type { EventLog } from "./event-log.js"
+import { Publisher } from "./publisher.js"
+import type { NewEvent } from "./queries.js"
+import type { Topic } from "./topic.js"
+
+/** A run whose log accepts the first events and rejects the others, like that of an ended attempt. */
+function publisherOf(taken: number) {
+  const delivered: string[] = []
+  let count = 0
+  const eventLog = {
+    append: (_: string, event: NewEvent, onLogged: (event: NewEvent) => void) => {
+      if (count++ < taken) onLogged(event)
+    },
+    flushed: () => Promise.reject(new Unavailable("refused")),
+  } as unknown as EventLog
+  const topic = {
+    publish: ({ seq, event }: { seq: number; event: string }) => delivered.push(`${seq} ${event}`),
+    wants: () => false,
+  } as unknown as Topic
+  const nothing = () => undefined
+  const publisher = new Publisher({
+    run: { runId: randomUUID(), threadId: randomUUID(), attempt: 1 },
+    eventLog,
+    isWatched: false,
+    isLogged: true,
+    patienceMs: 0,
+    topic: () => topic,
+    onLoggedForSlow: nothing,
+    onLogged: nothing,
+    onOver: nothing,
+    onDetached: nothing,
+  })
+  return { publisher, delivered }
+}
+
+test("when the log rejects a run's last events, the end follows the last sent event without a gap", async () => {
+  const { publisher, delivered } = publisherOf(2)
+  for (const event of ["metadata", "values", "values", "values"]) publisher.publish(event, "{}")
+
+  await publisher.end({ status: "interrupted" })
+
+  assert.deepEqual(delivered, ["0 metadata", "1 values", "2 end"])
+})

@@ -1,0 +1,330 @@
+/**
+ * The events of this process: runs that execute here publish them, and topics deliver them to the subscribers of a run or a
+ * thread. A run that executes on another server is followed through the event log. Subscribers see no difference.
+ * README.md has the rules.
+ */
+import type { Database } from "@superstep/toolkit/db/database"
+import type { Hints } from "@superstep/toolkit/db/hints"
+import type { Subscription } from "@superstep/toolkit/db/listen"
+import type { Log } from "@superstep/toolkit/log/log"
+import { type EventId, lastSeq, type RunEvent, type TopicEvent } from "./event.js"
+import { EventLog } from "./event-log.js"
+import { endText, type LastWords, type StartedRun as PublishedRun, Publisher } from "./publisher.js"
+import {
+  type AppendedTo,
+  findBehind,
+  isEndAt,
+  lastLogged,
+  lastPlaceOfThread,
+  lastSeqOfRun,
+  pageOfRun,
+  pageOfThread,
+  placeInThread,
+} from "./queries.js"
+import { ReaderBudget } from "./reader-budget.js"
+import { runKind, type Subscriber, threadKind } from "./topic.js"
+import { Topics } from "./topics.js"
+import { WatchedThreads } from "./watched-threads.js"
+
+// Enough for a client with a usual connection to read some tens of megabytes, and little compared to how long a run may
+// take in all.
+const defaultPatienceMs = 10_000
+// The same as the default time for which a run's log is kept after its end.
+const defaultThreadTtlMs = 120_000
+
+// Hints are seldom lost, and one statement asks for all topics.
+const defaultSweepMs = 5_000
+
+export interface StartedRun extends PublishedRun {
+  readonly isResumable: boolean
+  readonly watchedBy: readonly string[]
+  readonly followedMs?: number | null
+}
+
+export interface StreamsOptions {
+  readonly db: Database
+  readonly hints: Hints
+  readonly log: Log
+  readonly serverId: string
+  /** How long the runs of a thread are logged after its last client left, in milliseconds. */
+  readonly threadTtlMs?: number
+  /** How long a run without a log may wait for clients that are behind, in all, in milliseconds (B6). */
+  readonly patienceMs?: number
+  /** How often this server looks for events whose hint was lost, in milliseconds (B8). */
+  readonly sweepMs?: number
+}
+
+/** Details of a run that was not executing when it ended. */
+export interface EndedElsewhere {
+  /** JSON text: why it failed. */
+  readonly error?: string | undefined
+  /** Its thread, when the run may be deleted: subscribers of the thread get the end too. */
+  readonly threadId?: string | undefined
+}
+
+export class Streams {
+  readonly runs: Topics
+  readonly threads: Topics
+  /** Shared by the clients of all topics here. */
+  readonly readers = new ReaderBudget()
+  /** Threads whose runs are logged because a client follows the thread. */
+  readonly watched: WatchedThreads
+  readonly #options: StreamsOptions
+  readonly #eventLog: EventLog
+  readonly #publishers = new Map<string, Publisher>()
+  /** Runs that another server watches and that do not, or not yet, execute here. */
+  readonly #watchedEarly = new Set<string>()
+  #subscriptions: Subscription[] = []
+  #timer: NodeJS.Timeout | undefined
+  #isSweeping = false
+
+  constructor(options: StreamsOptions) {
+    const { db, hints, log, threadTtlMs: ttlMs = defaultThreadTtlMs } = options
+    this.#options = options
+    this.#eventLog = new EventLog({ db, log, onAppended: (run) => this.#announce(run) })
+    this.runs = new Topics({
+      kind: runKind,
+      log,
+      source: (runId) => ({
+        page: (after) => pageOfRun(db, runId, after),
+        lastPlace: () => lastSeqOfRun(db, runId),
+        isEndAt: async (seq) => seq >= lastSeq || (seq >= 0 && (await isEndAt(db, runId, seq))),
+        flushed: () => this.#eventLog.flushed(runId),
+      }),
+      isLive: (runId) => this.#publishers.has(runId),
+      isLogged: (runId) => this.#publishers.get(runId)?.isLogged === true,
+    })
+    this.threads = new Topics({
+      kind: threadKind,
+      log,
+      source: (threadId) => ({
+        page: (after) => pageOfThread(db, threadId, after),
+        lastPlace: () => lastPlaceOfThread(db, threadId),
+        isEndAt: async () => false,
+        // The follower reads what is committed after a page, so a page need not wait for pending events.
+        flushed: () => Promise.resolve(),
+      }),
+      isLive: () => false,
+      isLogged: () => true,
+    })
+    const followedHere = () => this.threads.ids()
+    const onWatched = (threadId: string) => this.#logRunsOf(threadId)
+    const onGone = (threadId: string) => this.threads.end(threadId)
+    this.watched = new WatchedThreads({ db, hints, log, ttlMs, followedHere, onWatched, onGone })
+  }
+
+  /** How many runs clients of this server follow. */
+  get openStreams(): number {
+    return this.runs.size
+  }
+
+  async start(): Promise<void> {
+    const { db } = this.#options
+    this.#subscriptions = [
+      await db.listen(
+        "run_events",
+        (runId) => this.runs.wake(runId),
+        () => this.runs.wakeAll(),
+      ),
+      await db.listen(
+        "thread_events",
+        (threadId) => this.threads.wake(threadId),
+        () => this.threads.wakeAll(),
+      ),
+      await db.listen("run_watched", (payload) => this.#onWatched(payload)),
+      await db.listen("thread_gone", (threadId) => this.threads.end(threadId)),
+    ]
+    await this.watched.start()
+    this.#timer = setInterval(() => void this.#sweep(), this.#options.sweepMs ?? defaultSweepMs)
+    this.#timer.unref()
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.watched.close()
+    for (const subscription of this.#subscriptions) await subscription.close()
+    const reason = new Error("the server stops")
+    this.threads.breakAll(reason)
+    this.runs.breakAll(reason)
+    await this.#eventLog.close()
+  }
+
+  isExecuting(runId: string): boolean {
+    return this.#publishers.has(runId)
+  }
+
+  /**
+   * Resolves when every event that a logged run has published so far is committed; undefined for a run without a log.
+   * A checkpoint must not commit before the events that led to it, else a crash leaves a gap (architecture D4).
+   * @throws Unavailable  when they cannot be committed any more: the server stops, and the run is attempted again
+   */
+  untilLogged(runId: string): Promise<void> | undefined {
+    return this.#publishers.get(runId)?.isLogged ? this.#eventLog.flushed(runId) : undefined
+  }
+
+  /** Resolves when the events that this process has published of a logged run are in the log, or are given up. */
+  async untilPublished(runId: string): Promise<void> {
+    // It rejects only when events were given up. The event log has reported that, and clients did not get these events.
+    await this.#eventLog.flushed(runId).catch(() => undefined)
+  }
+
+  /** Opens the writing end: the run executes here from now on. */
+  begin(run: StartedRun): Publisher {
+    const { runId, threadId, attempt, isResumable, watchedBy, followedMs = null } = run
+    if (followedMs !== null) this.watched.note(threadId, followedMs)
+    // A run that has only waited has no log; reading one for its subscribers would switch logging on.
+    this.runs.takeOver(runId, { hasLog: attempt > 1 })
+    this.#publishers.get(runId)?.detach()
+    const isWatched = this.#watchedEarly.delete(runId) || this.isWatchedElsewhere(watchedBy)
+    const isRead = this.runs.get(runId)?.isReadFromLog === true
+    const publisher: Publisher = new Publisher({
+      run,
+      eventLog: this.#eventLog,
+      isWatched,
+      isLogged: isResumable || isWatched || isRead || this.watched.isWatched(threadId),
+      patienceMs: this.#options.patienceMs ?? defaultPatienceMs,
+      topic: () => this.runs.get(runId),
+      onLoggedForSlow: () => {
+        this.#options.log.info({ run_id: runId }, "a client reads too slowly: the run's events are logged from now on")
+        this.runs.catchUp(runId)
+      },
+      onLogged: () => this.#announce({ runId, threadId }),
+      onOver: () => this.runs.end(runId),
+      onDetached: () => {
+        if (this.#publishers.get(runId) === publisher) this.#publishers.delete(runId)
+      },
+    })
+    this.#publishers.set(runId, publisher)
+    return publisher
+  }
+
+  /** Whether a server other than this one has clients of a run. */
+  isWatchedElsewhere(watchedBy: readonly string[]): boolean {
+    return watchedBy.some((serverId) => serverId !== this.#options.serverId)
+  }
+
+  /** Notifies the server that executes a run that the run is watched here. If the hint is lost, the claim's renewal reports it. */
+  tellWatched(runId: string): void {
+    const { hints, serverId } = this.#options
+    hints.send("run_watched", `${runId} ${serverId}`)
+  }
+
+  /** Announces to all clients, also those of other servers, the end of a run that was not executing. */
+  async announceEnd(runId: string, status: string, { error, threadId }: EndedElsewhere = {}): Promise<void> {
+    const events = [...(error === undefined ? [] : [failureOf(runId, error)]), endOf(runId, status)]
+    for (const event of events) {
+      this.#eventLog.append(runId, { ...event, threadId }, () => this.runs.publish(runId, event))
+    }
+    await this.#eventLog.flushed(runId)
+    this.runs.end(runId)
+  }
+
+  /** Ends all subscribers of a deleted thread. A server that misses the hint finds out when it renews its watch. */
+  announceGone(threadId: string): void {
+    this.threads.end(threadId)
+    this.#options.hints.send("thread_gone", threadId)
+  }
+
+  /** Ends all subscribers of a run that is over, unless they already got its end. */
+  endAll(runId: string, status: string): void {
+    this.runs.publish(runId, endOf(runId, status))
+    this.runs.end(runId)
+  }
+
+  /**
+   * Ends one subscriber of a run with an end event, unless it has already ended.
+   * @param lastSeen  the last event that its client has, when later ones may be missing
+   */
+  endSubscriber(runId: string, subscriber: Subscriber, status: string, lastSeen?: number): void {
+    this.runs.get(runId)?.endOne(subscriber, endOf(runId, status), lastSeen)
+    this.runs.unsubscribe(runId, subscriber)
+  }
+
+  /**
+   * Ends a subscriber that has read the log of a run that is over. Usually the log contains the end event, committed with
+   * the run's status. If not, the server that ended the run died before it could write it, and it is written now.
+   * @param after  the last event that the client has; -1 for none
+   */
+  async endReader(
+    subscriber: Subscriber,
+    { runId, after, status, error }: Pick<LastWords, "status" | "error"> & { runId: string; after: number },
+  ): Promise<void> {
+    const last = await lastLogged(this.#options.db, runId)
+    if (last === undefined) this.endSubscriber(runId, subscriber, status, after < 0 ? undefined : after)
+    else if (last.event !== "end") await this.announceEnd(runId, status, { error })
+  }
+
+  /** The place after which a client of a thread that has this event continues; undefined when no event of that run is left. */
+  placeInThread(threadId: string, event: EventId): Promise<number | undefined> {
+    return placeInThread(this.#options.db, threadId, event)
+  }
+
+  /** Stops the event log: events that cannot be written any more are given up (the server stops, the database may be unavailable). */
+  stopWaiting(): void {
+    void this.#eventLog.close()
+  }
+
+  /** Forgets the announced watchers of runs that never executed here. */
+  forgetEarlyWatchers(): void {
+    this.#watchedEarly.clear()
+  }
+
+  /** Looks for events whose hint was lost (B8). */
+  async #sweep(): Promise<void> {
+    const { db, log } = this.#options
+    const [runs, threads] = [this.runs.followedInLog(), this.threads.followedInLog()]
+    // The previous sweep may still wait for a slow or unavailable database.
+    if (this.#isSweeping || runs.length + threads.length === 0) return
+    this.#isSweeping = true
+    try {
+      for (const id of await findBehind(db, runs, threads)) {
+        this.runs.wake(id)
+        this.threads.wake(id)
+      }
+    } catch (err) {
+      log.warn({ err }, "the event log could not be polled")
+    } finally {
+      this.#isSweeping = false
+    }
+  }
+
+  /** Called when events of a run were committed: wakes its thread's topic, and sends hints to servers that may follow (B8). */
+  #announce({ runId, threadId }: AppendedTo): void {
+    const { hints } = this.#options
+    const publisher = this.#publishers.get(runId)
+    // It is unknown who follows a run that does not execute here.
+    if (publisher?.isWatched !== false) hints.send("run_events", runId)
+    if (threadId === null) return
+    this.threads.wake(threadId)
+    if (this.watched.isWatched(threadId)) hints.send("thread_events", threadId)
+  }
+
+  /** Starts logging the runs of a thread that a client follows from now on. */
+  #logRunsOf(threadId: string): void {
+    for (const publisher of this.#publishers.values()) {
+      if (publisher.threadId !== threadId) continue
+      publisher.startLogging()
+      // No hint was sent for events that were logged before.
+      this.#options.hints.send("thread_events", threadId)
+    }
+  }
+
+  #onWatched(payload: string): void {
+    const [runId = "", watcher] = payload.split(" ")
+    if (watcher === this.#options.serverId) return
+    const publisher = this.#publishers.get(runId)
+    // The claim of this run may be about to arrive here; else the entry only takes room until the next renewal.
+    if (publisher === undefined) return void this.#watchedEarly.add(runId)
+    publisher.watch()
+    this.#options.hints.send("run_events", runId)
+  }
+}
+
+const inRun = (runId: string, event: RunEvent): TopicEvent => ({ ...event, runId, place: event.seq })
+
+const endOf = (runId: string, status: string): TopicEvent =>
+  inRun(runId, { seq: lastSeq, event: "end", data: Buffer.from(endText(runId, status)) })
+
+/** The error event of a run whose end no attempt wrote. @param error  JSON text */
+const failureOf = (runId: string, error: string): TopicEvent =>
+  inRun(runId, { seq: lastSeq - 1, event: "error", data: Buffer.from(error) })

@@ -1,0 +1,65 @@
+-- Functions that servers of the previous release (0.1.0) call. Those servers are notified of runs and stops by these transactions;
+-- servers of this release send hints after their commits instead (docs/decisions/0022). A migration of the next release drops these.
+
+create or replace function create_run(
+  _run_id uuid, _thread_id uuid, _thread_rule text, _thread_metadata json, _assistant_id uuid, _graph_id text,
+  _metadata json, _kwargs json, _multitask_strategy text, _is_resumable boolean, _delete_thread boolean,
+  _after_seconds double precision, _server_id uuid, _can_execute boolean, _is_streamed boolean, _lease_ms integer,
+  _revision_id text, _caller json, _webhook text
+) returns table (outcome text, claim_id uuid, has_checkpoint boolean, stopped uuid[], created_at timestamptz)
+language plpgsql as $$
+declare
+  _created record;
+begin
+  select * into strict _created from create_run(_run_id, _thread_id, _thread_rule, _thread_metadata, _assistant_id, _graph_id,
+    _metadata, _kwargs, _multitask_strategy, _is_resumable, _delete_thread, _after_seconds, _is_streamed, _caller, _webhook,
+    json_build_object('serverId', _server_id, 'revisionId', _revision_id, 'leaseMs', _lease_ms, 'canExecute', _can_execute));
+  perform tell_release_before(_created.stopping, _created.waiting);
+  return query select _created.outcome, _created.claim_id, _created.has_checkpoint, _created.stopped, _created.created_at;
+end
+$$;
+
+create or replace function cancel_run(_thread_id uuid, _run_id uuid, _action text, _reason text) returns text language plpgsql as $$
+declare
+  _stop record;
+begin
+  select * into strict _stop from stop_run(_thread_id, _run_id, _action, _reason);
+  perform tell_release_before(_stop.stopping, _stop.waiting);
+  return _stop.outcome;
+end
+$$;
+
+create or replace function write_claims(_claims json, _rows json, _bytes bytea)
+returns table (claim integer, outcome text, watched_by uuid[]) language plpgsql as $$
+declare
+  _claim record;
+begin
+  for _claim in select * from commit_claims(_claims, _rows, _bytes) loop
+    perform tell_release_before(null, _claim.waiting);
+    return query select _claim.claim, _claim.outcome, _claim.watched_by;
+  end loop;
+end
+$$;
+
+create or replace function release_run(
+  _run_id uuid, _claim_id uuid, _ending text, _watcher uuid, _most_losses integer, _error json
+) returns table (outcome text, status text) language plpgsql as $$
+declare
+  _released record;
+begin
+  select * into strict _released from requeue_run(_run_id, _claim_id, _ending, _watcher, _most_losses, _error);
+  perform tell_release_before(null, _released.waiting);
+  return query select _released.outcome, _released.status;
+end
+$$;
+
+create or replace function tell_release_before(_stopping jsonb, _waiting jsonb) returns void language plpgsql as $$
+begin
+  if _stopping is not null then
+    perform pg_notify('run_cancel', _stopping ->> 'runId');
+  end if;
+  if _waiting is not null then
+    perform pg_notify('runs_pending', case when (_waiting ->> 'runsAlone')::boolean then 'alone' else '' end);
+  end if;
+end
+$$;

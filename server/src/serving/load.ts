@@ -1,0 +1,34 @@
+/** What a server reports of its load: the control plane adds and takes away replicas by it. */
+import { type EventLoopUtilization, performance } from "node:perf_hooks"
+import type { Db } from "@superstep/toolkit/db/database"
+import { findLongestWaiting } from "./queries.js"
+
+export interface Load {
+  /** How many more runs it can take now. */
+  readonly free_slots: number
+  /** How long the run waits that could start first, in milliseconds; null when none waits, or this server has room for it. */
+  readonly waiting_ms: number | null
+  /** What part of the time since the last report its event loop worked, from 0 to 1. */
+  readonly loop_utilization: number
+}
+
+export function loadReport({
+  db,
+  executor,
+}: {
+  readonly db: Db
+  readonly executor: { freeSlots(): number }
+}): () => Promise<Load> {
+  let before: EventLoopUtilization = performance.eventLoopUtilization()
+  return async () => {
+    const now = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(now, before)
+    before = now
+    const free = executor.freeSlots()
+    return {
+      free_slots: free,
+      waiting_ms: free > 0 ? null : await findLongestWaiting(db),
+      loop_utilization: Math.round(utilization * 100) / 100,
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/** Counts how runs end on this server. The control plane compares revisions by it. */
+import { runLatencyBoundsMs, runLatencyClass } from "@superstep/protocol/unit/run-latency"
+import type { RunObserver } from "../runs/observer.js"
+import { isFailure } from "../runs/run.js"
+
+export interface RunOutcomes {
+  /** Number of runs that have ended on this server since its start. */
+  readonly ended: number
+  /** How many of them failed: by an error of the graph, a time limit or the death of a worker. */
+  readonly failed: number
+}
+
+/** How long these runs took: their wait, if they were never interrupted by the death of a worker, and their last attempt. */
+export interface RunLatency {
+  readonly sum_ms: number
+  /** By the classes of protocol/unit. */
+  readonly counts: readonly number[]
+}
+
+export interface OutcomeReport {
+  report(): RunOutcomes
+  latency(): RunLatency
+}
+
+export function countOutcomes(): OutcomeReport & { readonly observer: RunObserver } {
+  const outcomes = { ended: 0, failed: 0 }
+  const counts = [0, ...runLatencyBoundsMs.map(() => 0)]
+  let sumMs = 0
+  const observer: RunObserver = {
+    started: ({ attempt, waitedMs = 0 }) => {
+      const startedAt = performance.now()
+      return {
+        firstEvent: () => {},
+        ended: (status) => {
+          // The run has not ended: it continues on another server or later.
+          if (status === "released") return
+          outcomes.ended++
+          if (isFailure(status)) outcomes.failed++
+          const ms = performance.now() - startedAt + (attempt === 1 ? waitedMs : 0)
+          sumMs += ms
+          const at = runLatencyClass(ms)
+          counts[at] = (counts[at] ?? 0) + 1
+        },
+      }
+    },
+  }
+  return { observer, report: () => ({ ...outcomes }), latency: () => ({ sum_ms: sumMs, counts: [...counts] }) }
+}

@@ -1,0 +1,72 @@
+/** What a server reports of itself to the control plane (protocol/unit). */
+import type { Db } from "@superstep/toolkit/db/database"
+import type { PreflightRule } from "@superstep/toolkit/http/cross-origin"
+import type { Streams } from "../events/streams.js"
+import type { Gate } from "../gate/gate.js"
+import { type CrossOrigin, preflightRuleOf } from "../http/cross-origin.js"
+import type { Executor } from "../runs/executor.js"
+import type { Workers } from "../workers/port.js"
+import type { CrashReport, ProjectCrashes } from "../workers/project-crashes.js"
+import { type Load, loadReport } from "./load.js"
+import type { Share } from "./queries.js"
+import type { Readiness } from "./readiness.js"
+import type { OutcomeReport, RunLatency, RunOutcomes } from "./run-outcomes.js"
+
+export interface StatusSources {
+  readonly db: Db
+  readonly workers: Pick<Workers, "report">
+  readonly gate: Pick<Gate, "failures">
+  readonly crashes: Pick<ProjectCrashes, "report">
+  readonly executor: Pick<Executor, "running" | "freeSlots">
+  readonly streams: Pick<Streams, "openStreams">
+  readonly revisionId: string | null
+  readonly outcomes: OutcomeReport
+  readonly readiness: Pick<Readiness, "isReady">
+  /** The CORS settings, reported so that the edge can answer preflights. */
+  readonly crossOrigin: CrossOrigin
+}
+
+export interface UnitStatus {
+  readonly revision_id: string | null
+  readonly pid: number
+  readonly ready: boolean
+  readonly graphs: readonly string[]
+  readonly failed: readonly { readonly graph_id: string; readonly message: string }[]
+  readonly serving: boolean
+  readonly traffic: readonly Share[]
+  readonly runs: RunOutcomes
+  readonly run_latency: RunLatency
+  readonly load: Load
+  readonly executes_pinned: true
+  readonly running_runs: number
+  readonly open_streams: number
+  readonly worker_crashes: CrashReport
+  readonly cross_origin: PreflightRule | null
+}
+
+/** @returns  the status at the moment of a call, with the traffic that the caller has read. Its load counts from call to call */
+export function statusReader(sources: StatusSources): (traffic: readonly Share[]) => Promise<UnitStatus> {
+  const { workers, gate, crashes, executor, streams, revisionId, outcomes, readiness, crossOrigin } = sources
+  const load = loadReport(sources)
+  return async (traffic) => {
+    const { graphs, failed } = workers.report()
+    const refused = [...failed, ...gate.failures()]
+    return {
+      revision_id: revisionId,
+      pid: process.pid,
+      ready: readiness.isReady,
+      graphs,
+      failed: refused.map(({ graphId, message }) => ({ graph_id: graphId, message })),
+      serving: revisionId === null || traffic.some(({ revision_id }) => revision_id === revisionId),
+      traffic,
+      runs: outcomes.report(),
+      run_latency: outcomes.latency(),
+      load: await load(),
+      executes_pinned: true,
+      running_runs: executor.running,
+      open_streams: streams.openStreams,
+      worker_crashes: crashes.report(),
+      cross_origin: preflightRuleOf(crossOrigin),
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/** `superstep check`: a project is loaded, and compared with the paused threads of a deployment, before it is deployed. */
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { clientOf, deploy } from "./testing/deployments.js"
+import { startPlatform } from "./testing/platform.js"
+import { ask, questionIn } from "./testing/question.js"
+import { createRepository } from "./testing/repository.js"
+
+const cli = fileURLToPath(import.meta.resolve("superstep/main"))
+const repositoryRoot = fileURLToPath(new URL("../../", import.meta.url))
+
+/** The test agent with these files, in a folder that has its packages. */
+function projectWith(files: Readonly<Record<string, string>>): string {
+  const folder = join(temporaryFolder(), "project")
+  cpSync(join(repositoryRoot, "tests/agent"), folder, {
+    recursive: true,
+    filter: (path) => !path.includes("node_modules"),
+  })
+  symlinkSync(join(repositoryRoot, "node_modules"), join(folder, "node_modules"))
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+  return folder
+}
+
+const check = (folder: string, ...args: string[]) =>
+  new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+    const env = { PATH: process.env.PATH ?? "" }
+    execFile(process.execPath, [cli, "check", folder, ...args], { env, cwd: folder }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+    )
+  })
+
+test("superstep check says which paused threads could not go on with a project, and that its graphs load", async () => {
+  await using platform = await startPlatform()
+  const repository = await createRepository()
+  await repository.push(questionIn("ask"))
+  const deployment = await deploy(platform, "checked", repository.url)
+  const threadId = await ask(clientOf(platform, deployment))
+  const [same, renamed] = [projectWith(questionIn("ask")), projectWith(questionIn("confirm"))]
+  const against = ["--against", "checked", "--home", platform.home]
+
+  const [fine, orphaned, json, alone] = [
+    await check(same, ...against),
+    await check(renamed, ...against),
+    await check(renamed, ...against, "--json"),
+    await check(renamed),
+  ]
+
+  assert.equal(fine.code, 0, fine.stderr)
+  assert.match(fine.stdout, /^✔ loaded: .*\n✔ 1 of 1 paused threads of checked can go on with these graphs\n$/)
+  assert.equal(orphaned.code, 1)
+  assert.match(
+    orphaned.stderr,
+    new RegExp(`1 of 1 paused threads of checked could not go on .*${threadId} \\(graph .* has no node ask`),
+  )
+  const { checked, orphaned: count, orphans, is_complete } = JSON.parse(json.stdout)
+  assert.deepEqual([checked, count, is_complete, orphans[0].thread_id], [1, 1, true, threadId])
+  assert.deepEqual([json.code, alone.code], [1, 0], alone.stderr)
+})
+
+test("a project that does not load is reported with the place of the error", async () => {
+  const folder = projectWith({})
+  writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs: { chat: "./broken.ts:graph" } }))
+  writeFileSync(join(folder, "broken.ts"), "const a = 1\nexport const graph = {\n  channels: ,\n}\n")
+
+  const { code, stderr } = await check(folder)
+
+  assert.equal(code, 1)
+  assert.match(stderr, /graph "chat" does not load: .*\n.*Unexpected ","/)
+  assert.match(stderr, /broken\.ts:3:13/)
+})

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { databaseAddress } from "./database-address.js"
+
+test("a Postgres address is accepted unchanged", () => {
+  const addresses = [
+    "postgres://user:p%40ss@db.example:6000/name?sslmode=require",
+    "postgresql://localhost/name",
+    "postgres://user:secret@/name?host=/run/postgresql",
+    "postgres:///name?host=/run/postgresql",
+  ]
+
+  assert.deepEqual(
+    addresses.map((text) => databaseAddress.parse(text).reveal()),
+    addresses,
+  )
+})
+
+test("text that is not a Postgres address is refused, and the error does not repeat it", () => {
+  const texts = [
+    "nonsense",
+    "mysql://user:secret@host/name",
+    "postgres://user:secret@host:99999/name",
+    "postgres:secret",
+  ]
+
+  for (const text of texts) {
+    const { error } = databaseAddress.safeParse(text)
+    assert.match(error?.message ?? "", /expected an address such as postgres:\/\/user:password@host:5432\/name/)
+    assert.doesNotMatch(error?.message ?? "", /secret|nonsense/)
+  }
+})

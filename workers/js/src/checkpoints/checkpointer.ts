@@ -1,0 +1,73 @@
+/** The project's own `BaseCheckpointSaver`, with a server behind it instead of a database. */
+
+import type {
+  BaseCheckpointSaver,
+  Checkpoint,
+  CheckpointTuple,
+  DeltaChannelHistory,
+  LangGraphModule,
+  RunnableConfig,
+} from "../loading/langgraph.js"
+import type { CheckpointLink, ListOptions } from "./checkpoint-link.js"
+
+/** Where the saver reads and writes checkpoints. */
+export type CheckpointPlace = Pick<CheckpointLink, "get" | "list" | "history" | "put" | "putWrites">
+
+/**
+ * Makes a saver that a graph of this library accepts. It uses the library's serialiser, so that messages are restored as
+ * instances of the project's classes.
+ */
+export function createCheckpointer(library: LangGraphModule, link: CheckpointPlace): BaseCheckpointSaver {
+  class Checkpointer extends library.BaseCheckpointSaver {
+    getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+      return link.get(this.serde, config)
+    }
+
+    list(config: RunnableConfig, options: ListOptions = {}): AsyncGenerator<CheckpointTuple> {
+      return link.list(this.serde, config, options)
+    }
+
+    /** LangGraph's own version calls `getTuple` for each ancestor, and would miss those that are kept only for this method. */
+    getDeltaChannelHistory({
+      config,
+      channels,
+    }: {
+      readonly config: RunnableConfig
+      readonly channels: readonly string[]
+    }): Promise<Record<string, DeltaChannelHistory>> {
+      return link.history(this.serde, config, channels)
+    }
+
+    put(
+      config: RunnableConfig,
+      checkpoint: Checkpoint,
+      metadata: Readonly<Record<string, unknown>>,
+      newVersions: Readonly<Record<string, number | string>>,
+    ): Promise<RunnableConfig> {
+      return link.put(this.serde, config, checkpoint, metadata, newVersions)
+    }
+
+    putWrites(
+      config: RunnableConfig,
+      writes: readonly (readonly [string, unknown])[],
+      taskId: string,
+      taskPath = "",
+    ): Promise<void> {
+      return link.putWrites(this.serde, config, writes, { taskId, taskPath })
+    }
+
+    deleteThread(threadId: string): Promise<void> {
+      return Promise.reject(new Error(`thread ${threadId} is deleted through the API, not from within a graph`))
+    }
+
+    /**
+     * A version names one value forever, since a thread's checkpoints share blobs by channel and version. Whole numbers
+     * would repeat after a fork or a rollback; with a random fraction, versions do not. They rise, and compare as numbers,
+     * also with whole numbers from another saver.
+     */
+    getNextVersion(current: number | undefined): number {
+      return Math.floor(current ?? 0) + 1 + Math.random()
+    }
+  }
+  return new Checkpointer()
+}

@@ -1,0 +1,81 @@
+/** A checkpoint as the server stores it: its pending writes have their places. */
+import type { Checkpoint, CheckpointTuple, PendingWrite } from "../loading/langgraph.js"
+import { withoutAnswered } from "./open-questions.js"
+
+/**
+ * The index of a task's write. The special channels have fixed indexes below zero, so that a later write replaces the earlier
+ * one; the others are numbered.
+ * @see `WRITES_IDX_MAP` of `@langchain/langgraph-checkpoint`, which every saver uses
+ */
+export const specialIndexes: Readonly<Record<string, number>> = {
+  __error__: -1,
+  __scheduled__: -2,
+  __interrupt__: -3,
+  __resume__: -4,
+}
+
+export interface Task {
+  readonly taskId: string
+  readonly taskPath: string
+}
+
+export interface PlacedWrite extends Task {
+  readonly idx: number
+  readonly channel: string
+  readonly value: unknown
+}
+
+export interface SavedCheckpoint extends Omit<CheckpointTuple, "pendingWrites"> {
+  readonly writes: readonly PlacedWrite[]
+}
+
+/** The form for LangGraph, with only the open interrupts. Each caller gets its own copy: `getState` applies the pending writes to it. */
+export const tupleOf = ({ writes, checkpoint, ...saved }: SavedCheckpoint): CheckpointTuple => ({
+  ...saved,
+  checkpoint: copyOf(checkpoint),
+  pendingWrites: withoutAnswered(writes).map(pendingWrite),
+})
+
+export const pendingWrite = ({ taskId, channel, value }: PlacedWrite): PendingWrite => [taskId, channel, value]
+
+/** LangGraph replaces values, but changes everything else in place. */
+const copyOf = (checkpoint: Checkpoint): Checkpoint => ({
+  ...checkpoint,
+  channel_values: { ...checkpoint.channel_values },
+  channel_versions: { ...checkpoint.channel_versions },
+  versions_seen: Object.fromEntries(
+    Object.entries(checkpoint.versions_seen).map(([node, versions]) => [node, { ...versions }]),
+  ),
+})
+
+/** The pending writes of one checkpoint, with the same rules as the server. */
+export class PendingWrites {
+  /** By task and index. */
+  readonly #writes = new Map<string, PlacedWrite>()
+
+  load(saved: readonly PlacedWrite[]): void {
+    for (const write of saved) this.#writes.set(placeOf(write), write)
+  }
+
+  /** Writes of special channels replace earlier ones; for other channels the first write stays. */
+  add(task: Task, writes: readonly (readonly [channel: string, value: unknown])[]): void {
+    const replaces = writes.every(([channel]) => channel in specialIndexes)
+    writes.forEach(([channel, value], position) => {
+      const write = { ...task, idx: specialIndexes[channel] ?? position, channel, value }
+      const place = placeOf(write)
+      if (replaces || !this.#writes.has(place)) this.#writes.set(place, write)
+    })
+  }
+
+  /** The writes in the order in which LangGraph applies them: by path, task and index. */
+  list(): PlacedWrite[] {
+    return [...this.#writes.values()].sort(
+      (a, b) => byteOrder(a.taskPath, b.taskPath) || byteOrder(a.taskId, b.taskId) || a.idx - b.idx,
+    )
+  }
+}
+
+const placeOf = ({ taskId, idx }: PlacedWrite): string => `${taskId}\0${idx}`
+
+/** Compares texts by code point, like LangGraph and the database; `<` compares UTF-16 units. */
+const byteOrder = (a: string, b: string): number => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)))

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict"
+import { PassThrough, Writable } from "node:stream"
+import { test } from "node:test"
+import { setImmediate as turn } from "node:timers/promises"
+import { FrameReader, type RawFrame } from "./frame-reader.js"
+import { FrameWriter } from "./frame-writer.js"
+
+const text = '{"type":"a","payload":["x","y"]}\n{"ü":"→"}\n\n{"type":"b"}\n{"type":"c","payload":["z"]}\nZm9v\n'
+
+const expected = [
+  { header: { type: "a", payload: ["x", "y"] }, payload: ['{"ü":"→"}', ""] },
+  { header: { type: "b" }, payload: [] },
+  { header: { type: "c", payload: ["z"] }, payload: ["Zm9v"] },
+]
+
+test("frames are parsed correctly wherever the bytes are split", () => {
+  const bytes = Buffer.from(text)
+  for (let size = 1; size <= bytes.length; size++) {
+    const reader = new FrameReader()
+    const frames: RawFrame[] = []
+
+    for (let start = 0; start < bytes.length; start += size)
+      frames.push(...reader.push(bytes.subarray(start, start + size)))
+
+    assert.deepEqual(frames.map(readable), expected, `in chunks of ${size} bytes`)
+  }
+})
+
+test("a payload line within one chunk is a view of the chunk, not a copy", () => {
+  const chunk = Buffer.from('{"type":"a","payload":["x"]}\n{"big":1}\n')
+
+  const [frame] = new FrameReader().push(chunk)
+
+  assert.equal(frame?.payload[0]?.buffer, chunk.buffer)
+})
+
+test("the error about a header that is not an object contains its text", () => {
+  assert.throws(() => new FrameReader().push(Buffer.from("[1]\n")), /not an object: \[1\]/)
+  assert.throws(() => new FrameReader().push(Buffer.from("nonsense\n")), /not JSON: nonsense/)
+})
+
+test("all frames of one tick are sent in one write", async () => {
+  const writes: string[] = []
+  const writer = new FrameWriter(
+    new Writable({
+      write(chunk, _encoding, callback) {
+        writes.push(String(chunk))
+        callback()
+      },
+    }),
+  )
+
+  writer.send({ payload: ["x", "y"] }, ["1", ""])
+  await Promise.resolve()
+  writer.send({})
+  await turn()
+
+  assert.deepEqual(writes, ['{"payload":["x","y"]}\n1\n\n{}\n'])
+})
+
+test("writers wait while the socket is full, but not after it has closed", async () => {
+  const socket = new PassThrough({ highWaterMark: 4 })
+  const writer = new FrameWriter(socket)
+  writer.send({})
+  assert.equal(writer.full(), undefined)
+
+  writer.send({ payload: ["x"] }, ["more than four bytes"])
+  await turn()
+  const full = writer.full()
+  assert.ok(full)
+  socket.resume()
+  await full
+
+  assert.equal(writer.full(), undefined)
+  socket.pause()
+  writer.send({ payload: ["x"] }, ["more than four bytes"])
+  await turn()
+  const closing = writer.full()
+  socket.destroy()
+  await closing
+})
+
+function readable({ header, payload }: RawFrame) {
+  return { header, payload: payload.map(String) }
+}

@@ -1,0 +1,78 @@
+/** Agents of PyPI's `langchain` with scripted models, as people write them. */
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { after, before, test } from "node:test"
+import type { FakeServer } from "./testing/fake-server.js"
+import { interpreter, project, startPythonWorker } from "./testing/python-worker.js"
+
+const hasLangChain = interpreter !== "" && spawnSync(interpreter, ["-c", "import langchain.agents"]).status === 0
+const skip = !hasLangChain && "no Python with langchain: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON"
+
+let server: FakeServer
+before(async () => {
+  if (skip) return
+  server = await startPythonWorker()
+  const names = ["approving", "team", "essay"]
+  const { failed } = await server.load(project, Object.fromEntries(names.map((name) => [name, `agents:${name}`])))
+  assert.deepEqual(failed, [])
+})
+after(async () => {
+  if (!skip) await server[Symbol.asyncDispose]()
+})
+
+const input = { messages: [{ role: "user", content: "go" }] }
+
+const interruptsOf = ({ interrupts }: { interrupts: unknown }) =>
+  Object.values(Object(interrupts)).flat() as { id: string; value: { approve: number } }[]
+
+test("two tools of an agent that wait for a person get their answers by id, in any order", { skip }, async () => {
+  const thread_id = crypto.randomUUID()
+
+  const asked = await server.run("approving", { thread_id, input })
+  const [one, two] = interruptsOf(asked).sort((a, b) => a.value.approve - b.value.approve)
+  const between = await server.run("approving", { thread_id, command: { resume: { [String(two?.id)]: "no" } } })
+  const end = await server.run("approving", { thread_id, command: { resume: { [String(one?.id)]: "yes" } } })
+
+  assert.deepEqual(
+    [asked, between, end].map(({ status }) => status),
+    ["interrupted", "interrupted", "success"],
+  )
+  assert.deepEqual(
+    interruptsOf(between).map(({ id }) => id),
+    [one?.id],
+  )
+  assert.equal(Object(end.values).messages.at(-1).content, "1: yes, 2: no")
+})
+
+test("all answers of an agent's interrupts come with one command", { skip }, async () => {
+  const thread_id = crypto.randomUUID()
+
+  const asked = await server.run("approving", { thread_id, input })
+  const resume = Object.fromEntries(interruptsOf(asked).map(({ id, value }) => [id, `ok ${value.approve}`]))
+  const end = await server.run("approving", { thread_id, command: { resume } })
+
+  assert.equal(Object(end.values).messages.at(-1).content, "1: ok 1, 2: ok 2")
+})
+
+test("an agent hands its conversation to another one in the parent graph", { skip }, async () => {
+  const { status, values, events, error } = await server.run("team", {
+    input,
+    stream_modes: ["updates"],
+    stream_subgraphs: true,
+  })
+
+  assert.deepEqual([error, status], [undefined, "success"])
+  assert.equal(Object(values).messages.at(-1).name, "bob")
+  assert.ok(events.some(({ event }) => event.startsWith("updates|bob:")))
+})
+
+test("a functional agent repeats no finished task, and remembers its last result", { skip }, async () => {
+  const thread_id = crypto.randomUUID()
+  const write = async (topic: string) => {
+    await server.run("essay", { thread_id, input: topic })
+    return (await server.run("essay", { thread_id, command: { resume: "good" } })).values
+  }
+
+  assert.deepEqual(await write("tea"), { text: "on tea, try 1", review: "good", before: null })
+  assert.deepEqual(await write("rain"), { text: "on rain, try 1", review: "good", before: "on tea, try 1" })
+})

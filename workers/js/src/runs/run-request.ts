@@ -1,0 +1,92 @@
+/** A run's order from the server, parsed, and the arguments for LangGraph. Pure. */
+import type { RunFrame } from "@superstep/protocol/worker/frames"
+import type { RunnableConfig } from "../loading/langgraph.js"
+
+export interface RunConfig {
+  readonly configurable?: Readonly<Record<string, unknown>>
+  readonly metadata?: Readonly<Record<string, unknown>>
+  readonly tags?: readonly string[]
+  readonly recursion_limit?: number
+}
+
+export interface CommandFields {
+  readonly goto?: unknown
+  readonly update?: unknown
+  readonly resume?: unknown
+}
+
+export interface RunRequest {
+  readonly frame: RunFrame
+  /** Null: continue from the checkpoint. */
+  readonly input: unknown
+  readonly command: CommandFields | undefined
+  readonly config: RunConfig
+  readonly context: object
+}
+
+/** @throws SyntaxError  a payload line is not JSON */
+export function parseRun(frame: RunFrame, payload: readonly Buffer[]): RunRequest {
+  const line = (name: RunFrame["payload"][number]): unknown => {
+    const text = payload[frame.payload.indexOf(name)]
+    return text === undefined || text.length === 0 ? undefined : JSON.parse(text.toString("utf8"))
+  }
+  const command = line("command")
+  return {
+    frame,
+    input: line("input") ?? null,
+    command: isObject(command) ? command : undefined,
+    config: objectOr(line("config")),
+    // Always an object: without a context LangGraph checks `configurable` against the context's schema instead and
+    // may throw (protocol-v2 §3.3).
+    context: objectOr(line("context")),
+  }
+}
+
+/** How to request the events from LangGraph. */
+export interface StreamPlan {
+  readonly engineModes: readonly string[]
+  /** `streamEvents` costs ten times as much, so it is used only for the two modes that need it (architecture D6). */
+  readonly usesEvents: boolean
+}
+
+export function streamPlan(wireModes: readonly string[]): StreamPlan {
+  const asked = new Set<string>()
+  for (const mode of wireModes) {
+    if (mode === "messages-tuple") asked.add("messages")
+    else if (mode === "messages") asked.add("values")
+    else if (mode !== "events") asked.add(mode)
+  }
+  return { engineModes: [...asked], usesEvents: wireModes.includes("events") || wireModes.includes("messages") }
+}
+
+/**
+ * LangGraph's options. Values that were not requested are absent: an explicit `undefined` would erase values set with
+ * `withConfig`, such as the recursion limit.
+ */
+export function runnableConfig(
+  { frame, config, context }: RunRequest,
+  langgraphVersion: string | undefined,
+): RunnableConfig {
+  const { run_id, thread_id, graph_id, attempt } = frame
+  const version = langgraphVersion === undefined ? {} : { langgraph_version: langgraphVersion }
+  return {
+    configurable: { graph_id, ...config.configurable, run_id, thread_id },
+    metadata: { graph_id, run_attempt: attempt, ...version, ...config.metadata, run_id, thread_id },
+    context,
+    runId: run_id,
+    durability: frame.durability,
+    subgraphs: frame.stream_subgraphs,
+    ...(config.tags === undefined ? {} : { tags: config.tags }),
+    ...(config.recursion_limit === undefined ? {} : { recursionLimit: config.recursion_limit }),
+    ...(frame.interrupt_before === undefined ? {} : { interruptBefore: frame.interrupt_before }),
+    ...(frame.interrupt_after === undefined ? {} : { interruptAfter: frame.interrupt_after }),
+  }
+}
+
+function objectOr(value: unknown): object {
+  return isObject(value) ? value : {}
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,264 @@
+/**
+ * One run, from its `run` frame to its `done`.
+ *
+ * It owns an abort controller, the run's link to its checkpoints and the feed of its events. It promises: nothing is sent
+ * before it starts or after `done` (W1); events are sent before the checkpoint they led to (W2), or after it when they report
+ * an interrupt (W10); `done` is sent after all writes (W3); after a lost claim nothing is sent (W4). It stops when the graph
+ * stops, by `cancel`, by `fail`, after a super-step by `drain` (W8), or when a write fails because the claim is lost. Between
+ * `pauseEvents` and `resumeEvents` it sends no events (W9).
+ */
+import { AsyncLocalStorage } from "node:async_hooks"
+import type { DoneFrame } from "@superstep/protocol/worker/frames"
+import { CheckpointLink } from "../checkpoints/checkpoint-link.js"
+import { createCheckpointer } from "../checkpoints/checkpointer.js"
+import { CallFailed, type CallFields, type Connection, type Reply } from "../connection/connection.js"
+import { EventFeed } from "../events/event-feed.js"
+import { EventMapper } from "../events/event-mapper.js"
+import { EventPause } from "../events/event-pause.js"
+import { InterruptEvents } from "../events/interrupt-events.js"
+import type { WireEvent } from "../events/wire-event.js"
+import { withPersistence } from "../loading/graph-export.js"
+import type { CompiledGraph, StateSnapshot } from "../loading/langgraph.js"
+import type { LoadedGraph } from "../loading/loader.js"
+import { createStore } from "../store/store.js"
+import { openInterrupts } from "../threads/thread-state.js"
+import { describeError, serialise, stackOf } from "../values/serialise.js"
+import { standsBefore } from "./breakpoint.js"
+import { drainBetweenSteps, isGraphDrained } from "./drain.js"
+import { needsHead, type RunStart, runStart } from "./run-input.js"
+import { type RunRequest, runnableConfig, streamPlan } from "./run-request.js"
+
+/** The run whose code is executing; an uncaught error is assigned to its run by this (W5). */
+export const currentRun = new AsyncLocalStorage<Run>()
+
+// When its stream is over, a graph has requested all its checkpoints, or does so at once. If saving one failed, later ones never
+// come, and the run must end anyway.
+const lateCheckpointMs = 5_000
+
+type Ending = "cancelled" | "failed" | "abandoned" | "drained"
+
+/** Any value can be thrown, also `undefined`. */
+interface Problem {
+  readonly error: unknown
+}
+
+export class Run {
+  readonly #request: RunRequest
+  readonly #connection: Connection
+  readonly #abort = new AbortController()
+  readonly #feed = new EventFeed()
+  readonly #checkpoints: CheckpointLink
+  readonly #pause = new EventPause()
+  readonly #interrupts: InterruptEvents
+  #graph: CompiledGraph | undefined
+  #ending: Ending | undefined
+  #isDraining = false
+  #isOver = false
+
+  constructor(request: RunRequest, connection: Connection) {
+    const { run_id, claim_id, thread_id, has_checkpoint, attempt, durability } = request.frame
+    this.#request = request
+    this.#connection = connection
+    this.#checkpoints = new CheckpointLink({
+      call: (fields, payload) => this.#call(fields, payload),
+      claim: { run_id, claim_id },
+      threadId: thread_id,
+      // The previous attempt may have saved the thread's first checkpoint.
+      hasCheckpoint: has_checkpoint || attempt > 1,
+      eventsWritten: () => this.#feed.written(),
+      awaitsCommits: durability === "sync",
+      onRefused: (error) => this.fail(error),
+    })
+    this.#interrupts = new InterruptEvents({
+      savesAtEnd: durability === "exit",
+      savedSoFar: () => this.#checkpoints.answeredSoFar(),
+      allSaved: () => this.#checkpoints.idle(),
+      send: (events) => this.#emit(events),
+    })
+  }
+
+  /** Fields that identify the run in log lines of its graph. */
+  get logFields() {
+    const { run_id, thread_id, attempt, graph_id } = this.#request.frame
+    return { run_id, thread_id, attempt, graph_id }
+  }
+
+  /** Never throws: every outcome becomes the run's `done`, except that nothing is sent when the claim is lost. */
+  execute(loaded: LoadedGraph): Promise<void> {
+    return currentRun.run(this, async () => {
+      let problem: Problem | undefined
+      try {
+        await this.#stream(loaded)
+      } catch (error) {
+        problem = { error }
+        if (this.#isDraining && isGraphDrained(error)) this.#ending ??= "drained"
+      }
+      await this.#finish(problem)
+    })
+  }
+
+  cancel(): void {
+    this.#end("cancelled", new Error("the run was cancelled"))
+  }
+
+  /** Makes the graph end when its super-step is over (W8). */
+  drain(): void {
+    this.#isDraining = true
+  }
+
+  pauseEvents(): void {
+    if (this.#ending === undefined) this.#pause.begin()
+  }
+
+  resumeEvents(): void {
+    this.#pause.end()
+  }
+
+  /** Ends the run with an error outside of what the graph awaits, such as an unhandled rejection. */
+  fail(error: unknown): void {
+    this.#end("failed", error)
+  }
+
+  #end(ending: Ending, reason: unknown): void {
+    if (this.#isOver) return
+    this.#ending ??= ending
+    this.#pause.end()
+    this.#abort.abort(reason)
+  }
+
+  async #stream(loaded: LoadedGraph): Promise<void> {
+    const { signal } = this.#abort
+    const { graph, input, config } = await this.#prepare(loaded)
+    signal.throwIfAborted()
+    const { run_id, stream_modes, stream_subgraphs: subgraphs } = this.#request.frame
+    const toolsNameTask = !loaded.library.isSince("1.7.0")
+    const events = new EventMapper({ runId: run_id, modes: stream_modes, subgraphs, toolsNameTask })
+    if (await this.#repeatsBreakpoint(graph, events)) return
+    const { engineModes, usesEvents } = streamPlan(stream_modes)
+    const options = { ...config, streamMode: engineModes, signal }
+    const stream = usesEvents
+      ? graph.streamEvents(input, { ...options, version: "v2" })
+      : await graph.stream(input, options)
+    try {
+      await this.#feed.read(stream, signal, (item) =>
+        this.#emit(this.#interrupts.take(usesEvents ? events.fromLangChainEvent(item) : events.fromChunk(item))),
+      )
+    } finally {
+      // The interrupts are open, even if another node fails.
+      const late = setTimeout(() => this.#checkpoints.expectNoMore(), lateCheckpointMs)
+      await this.#interrupts.end().finally(() => clearTimeout(late))
+    }
+  }
+
+  async #prepare(loaded: LoadedGraph): Promise<RunStart & { graph: CompiledGraph }> {
+    const { context, frame } = this.#request
+    const { run_id, claim_id, thread_id } = frame
+    const config = runnableConfig(this.#request, loaded.library.version)
+    const runtime = { accessContext: "threads.create_run", executionRuntime: { context } } as const
+    const { graph: shared, library } = await loaded.use(config, runtime)
+    const checkpointer = createCheckpointer(library.module, this.#checkpoints)
+    const call = this.#call.bind(this)
+    const store = createStore(library.module, { call, claim: { run_id, claim_id } })
+    const graph = withPersistence(shared, checkpointer, store)
+    // With durability `exit` nothing is saved in between, so the next attempt would start from the beginning.
+    if (frame.durability !== "exit") drainBetweenSteps(graph, () => this.#isDraining)
+    this.#graph = graph
+    const thread = { configurable: { thread_id } }
+    const head = needsHead(library, this.#request) ? await this.#checkpoints.get(checkpointer.serde, thread) : undefined
+    return { graph, ...runStart(library, this.#request, config, head) }
+  }
+
+  /** If the previous attempt stopped at a breakpoint and could not report it, this one reports it and runs nothing. */
+  async #repeatsBreakpoint(graph: CompiledGraph, events: EventMapper): Promise<boolean> {
+    const { attempt, run_id, interrupt_before = graph.interruptBefore } = this.#request.frame
+    const head = this.#checkpoints.newest()
+    if (attempt === 1 || head?.metadata.run_id !== run_id) return false
+    const state = await this.#finalState()
+    if (state === undefined || !standsBefore(head, state.next, interrupt_before)) return false
+    const stop = { __interrupt__: [] }
+    const chunks = [
+      ["values", state.values],
+      ["updates", stop],
+      ["values", stop],
+    ]
+    const isDeep = this.#request.frame.stream_subgraphs
+    await this.#emit(chunks.flatMap((chunk) => events.fromChunk(isDeep ? [[], ...chunk] : chunk)))
+    return true
+  }
+
+  /** @returns  a promise to wait for while the socket is full, or the events are paused */
+  #emit(events: readonly WireEvent[]): Promise<void> | undefined {
+    if (this.#isOver || this.#ending === "abandoned") return undefined
+    const paused = this.#pause.over()
+    if (paused !== undefined) return paused.then(() => this.#emit(events))
+    const { run_id, claim_id } = this.#request.frame
+    for (const { name, data } of events) {
+      this.#connection.send({ type: "event", run_id, claim_id, event: name, payload: ["data"] }, [serialise(data)])
+    }
+    return this.#connection.full()
+  }
+
+  async #call(fields: CallFields, payload?: readonly (readonly [string, string])[]): Promise<Reply> {
+    try {
+      return await this.#connection.call(fields, payload)
+    } catch (error) {
+      if (error instanceof CallFailed && error.name === "ClaimLost") this.#end("abandoned", error)
+      throw error
+    }
+  }
+
+  async #finish(thrown: Problem | undefined): Promise<void> {
+    await this.#checkpoints.sent()
+    let state: StateSnapshot | undefined
+    let problem = thrown
+    try {
+      state = await this.#finalState()
+    } catch (error) {
+      problem ??= { error }
+    }
+    this.#isOver = true
+    this.#checkpoints.close(new Error(`run ${this.#request.frame.run_id} is over`))
+    if (this.#ending !== "abandoned") this.#done(state, problem)
+  }
+
+  /** The saver remembers the newest checkpoint, so this needs no call to the server. */
+  async #finalState(): Promise<StateSnapshot | undefined> {
+    if (this.#ending === "abandoned" || this.#ending === "drained") return undefined
+    if (this.#checkpoints.newest() === undefined) return undefined
+    return await this.#graph?.getState({ configurable: { thread_id: this.#request.frame.thread_id } })
+  }
+
+  #done(state: StateSnapshot | undefined, problem: Problem | undefined): void {
+    const { run_id, claim_id } = this.#request.frame
+    const failed = this.#failed(problem)
+    const ended = failed !== undefined ? "error" : stopped(state)
+    const frame: DoneFrame = {
+      type: "done",
+      run_id,
+      claim_id,
+      status: this.#ending === "cancelled" || this.#ending === "drained" ? this.#ending : ended,
+      ...(failed === undefined ? {} : failureOf(failed)),
+      ...(state === undefined ? {} : { next: state.next }),
+      payload: ["values", "interrupts"],
+    }
+    const values = state === undefined ? "" : serialise(state.values)
+    this.#connection.send(frame, [values, serialise(state === undefined ? {} : openInterrupts(state))])
+  }
+
+  #failed(problem: Problem | undefined): Problem | undefined {
+    if (this.#ending === "cancelled" || this.#ending === "drained") return undefined
+    return this.#ending === "failed" ? { error: this.#abort.signal.reason } : problem
+  }
+}
+
+function failureOf({ error }: Problem): Pick<DoneFrame, "error" | "stack"> {
+  const stack = stackOf(error)
+  return { error: describeError(error), ...(stack === undefined ? {} : { stack }) }
+}
+
+// A task at its second interrupt already has a write, its first answer, so LangGraph leaves it out of `next`.
+function stopped(state: StateSnapshot | undefined): "success" | "interrupted" {
+  if (state === undefined) return "success"
+  const asks = state.tasks.some(({ interrupts }) => interrupts.length > 0)
+  return asks || state.next.length > 0 ? "interrupted" : "success"
+}

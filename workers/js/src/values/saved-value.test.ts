@@ -1,0 +1,157 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import {
+  AIMessage,
+  AIMessageChunk,
+  ChatMessage,
+  HumanMessage,
+  RemoveMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages"
+import { MemorySaver, Send } from "@langchain/langgraph"
+import type { Serde } from "../loading/langgraph.js"
+import { savedText } from "./saved-text.js"
+import { savedValue } from "./saved-value.js"
+
+const { serde } = new MemorySaver() as { serde: Serde }
+
+/** The output of LangGraph's own serializer. */
+const written = async (value: unknown): Promise<string> => Buffer.from((await serde.dumpsTyped(value))[1]).toString()
+
+/** The same serializer, which fails when it reads anything but a single message. */
+function strictSerde(): Serde {
+  class Strict {
+    dumpsTyped = serde.dumpsTyped.bind(serde)
+    loadsTyped(type: string, data: Uint8Array | string): Promise<unknown> {
+      if (!String(data).startsWith('{"lc":1')) throw new Error(`the serialiser was asked to read ${data}`)
+      return serde.loadsTyped(type, data)
+    }
+  }
+  return new Strict()
+}
+
+const called = { name: "search", args: { query: "x", deep: [1, { two: null }] }, id: "c1", type: "tool_call" as const }
+const holes: unknown[] = [1]
+holes[2] = 3
+
+const quick: Readonly<Record<string, unknown>> = {
+  text: "one\ntwo \u2028 \ud800",
+  numbers: [0, -0, 1.5, Number.NaN, Number.POSITIVE_INFINITY],
+  nothing: null,
+  "no value": undefined,
+  fields: { a: { b: [true, null, { c: "" }] }, "": 1, none: undefined, list: [undefined, 1] },
+  "a list with holes": holes,
+  messages: [
+    new HumanMessage("hello"),
+    new HumanMessage({ content: [{ type: "text", text: "hi" }], id: "m1", name: "Ada" }),
+    new SystemMessage({ content: "be kind", additional_kwargs: { some_key: { Nested: 1 } } }),
+    new AIMessage({
+      content: "x",
+      tool_calls: [called],
+      usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } as never,
+    }),
+    new AIMessage({ content: "x", name: undefined as never, response_metadata: { model_name: "m" } }),
+    new AIMessageChunk({
+      content: "x",
+      tool_call_chunks: [{ name: "search", args: '{"query":', id: "c1", index: 0, type: "tool_call_chunk" }],
+    }),
+    new ToolMessage({ content: "found", tool_call_id: "c1", artifact: { deep: [1, 2] }, status: "error" }),
+    new ChatMessage("hi", "critic"),
+    new RemoveMessage({ id: "m1" }),
+  ],
+  "a message in a field": { last: new AIMessage("x"), all: { nested: [new HumanMessage("y")] } },
+}
+
+for (const [name, value] of Object.entries(quick)) {
+  test(`a value is written like LangGraph does, and read without its serializer: ${name}`, async () => {
+    const expected = await written(value)
+
+    const text = savedText(value)
+    const read = await savedValue(strictSerde(), text ?? "")
+
+    assert.equal(text, expected)
+    assert.deepEqual(read, await serde.loadsTyped("json", expected))
+    assert.equal(await written(read), await written(await serde.loadsTyped("json", expected)))
+  })
+}
+
+const ring: Record<string, unknown> = { list: [] }
+ring.list = [ring]
+const messageOfRing = new HumanMessage("x")
+messageOfRing.additional_kwargs = { ring }
+
+const slow: Readonly<Record<string, unknown>> = {
+  "a set, a map and a pattern": { set: new Set([1]), map: new Map([["a", 1]]), pattern: /x/g },
+  "a date": { at: new Date(0) },
+  "an error": [new RangeError("too far")],
+  bytes: { bytes: new Uint8Array([1, 2]) },
+  "a send": [new Send("node", { a: 1 })],
+  "a plain object that calls itself a send": { lg_name: "Send", node: "n", args: 1, more: 2 },
+  "an object of a class": {
+    at: new (class Place {
+      x = 1
+    })(),
+  },
+  "an object with its own form": { toJSON: () => "own" },
+  "a function": { call: () => 1, list: [() => 1] },
+  "a cycle": ring,
+  "a message with a cycle": [messageOfRing],
+  "a message with a message in a field": [
+    new ToolMessage({ content: "", tool_call_id: "1", artifact: new AIMessage("x") }),
+  ],
+  "a message with what looks like LangChain's": [
+    new HumanMessage({ content: "x", additional_kwargs: { a: { lc: 1 } } }),
+  ],
+  "a message with a date": [new HumanMessage({ content: "x", additional_kwargs: { at: new Date(0) } })],
+}
+
+for (const [name, value] of Object.entries(slow)) {
+  test(`LangGraph's serializer handles values that need it: ${name}`, async () => {
+    const expected = await written(value)
+
+    const text = savedText(value)
+    const read = await savedValue(serde, expected)
+
+    assert.ok(text === undefined || text === expected, `${text} is not ${expected}`)
+    assert.deepEqual(read, await serde.loadsTyped("json", expected))
+  })
+}
+
+const texts: Readonly<Record<string, string>> = {
+  "white space and escapes": ' { "l\\u0063" : 2 , "type" : "undefined" } ',
+  "an escaped object in a message":
+    '{"lc":1,"type":"constructor","id":["langchain_core","messages","HumanMessage"],"kwargs":{"content":"x","additional_kwargs":{"a":{"__lc_escaped__":{"lc":1}}}}}',
+  "a message without fields": '[{"lc":1,"type":"constructor","id":["langchain_core","messages","HumanMessage"]}]',
+  "a record that means nothing": '{"lc":3,"type":"constructor"}',
+  "a field of another version":
+    '{"lc":1,"type":"constructor","id":["langchain_core","messages","HumanMessage"],"kwargs":{"content":"x","my_own_field2":1}}',
+  "a field with separators":
+    '{"lc":1,"type":"constructor","id":["langchain_core","messages","HumanMessage"],"kwargs":{"content":"x","my_own field":1}}',
+}
+
+for (const [name, text] of Object.entries(texts)) {
+  test(`JSON of other versions and tools is read like LangGraph does: ${name}`, async () => {
+    const expected = await serde.loadsTyped("json", text).catch((error: Error) => error.message)
+
+    const read = await savedValue(serde, text).catch((error: Error) => error.message)
+
+    assert.deepEqual(read, expected)
+  })
+}
+
+test("a message of an unknown class fails with LangGraph's error", async () => {
+  const text = '[{"lc":1,"type":"constructor","id":["langchain_core","messages","NoMessage"],"kwargs":{}}]'
+
+  await assert.rejects(savedValue(serde, text), /Invalid ident/)
+})
+
+test("LangGraph writes messages of classes with their own format", () => {
+  class Marked extends HumanMessage {
+    override toJSON() {
+      return super.toJSON()
+    }
+  }
+
+  assert.equal(savedText([new Marked("x")]), undefined)
+})

@@ -1,0 +1,70 @@
+"""Factories of every kind. Each graph reports what its factory got."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypedDict
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import START, StateGraph
+from langgraph_sdk.runtime import ServerRuntime
+
+
+class State(TypedDict, total=False):
+    told: Any
+
+
+@dataclass
+class Context:
+    model: str = "small"
+
+
+def reporting(told: Any) -> StateGraph[State, Context]:
+    graph = StateGraph(State, context_schema=Context)
+    return graph.add_node("report", lambda state: {"told": told}).add_edge(START, "report")
+
+
+def shown(runtime: ServerRuntime[Context]) -> dict[str, Any]:
+    running = runtime.execution_runtime
+    return {
+        "access": runtime.access_context,
+        "user": runtime.user and runtime.ensure_user().identity,
+        "store": runtime.store is not None,
+        "context": running and running.context,
+    }
+
+
+def by_type(this: ServerRuntime[Context], that: RunnableConfig) -> Any:
+    return reporting([shown(this), that["configurable"].get("graph_id")])
+
+
+def by_place(config, runtime):  # type: ignore[no-untyped-def]
+    return reporting([runtime.access_context, config["configurable"].get("graph_id")])
+
+
+async def only_runtime(runtime: ServerRuntime) -> Any:
+    return reporting(runtime.access_context)
+
+
+@asynccontextmanager
+async def opened(config: RunnableConfig) -> AsyncIterator[Any]:
+    log = ["opened"]
+    try:
+        yield reporting(log).compile()
+    finally:
+        log.append("closed")
+        print(" ".join(log), flush=True)
+
+
+def with_default(config: RunnableConfig, size: int = 3) -> Any:
+    return reporting(size)
+
+
+partly = partial(with_default, size=4)
+
+
+def nothing() -> Any:
+    return reporting("nothing")
