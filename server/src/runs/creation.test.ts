@@ -252,13 +252,15 @@ test("a repeated request creates one run and gets its response, its stream or it
   await t.test("a rolled back run is not created again", async () => {
     const [key, streamKey] = [{ "idempotency-key": randomUUID() }, { "idempotency-key": randomUUID() }]
     await http.send("POST", threaded, asked)
-    await startedRun(http, 7)
+    const active = await startedRun(http, 7)
     const first = await http.send("POST", threaded, asked, key)
     const streamed = await http.stream("POST", `${threaded}/stream`, asked, streamKey)
     await http.send("POST", threaded, { ...asked, multitask_strategy: "rollback" })
     await streamed.ended
     const runIds = async () =>
       ((await http.send("GET", threaded)).json as { run_id: string }[]).map((run) => run.run_id)
+    const wasRemoved = async () => !(await runIds()).includes(active.order.runId)
+    await until(wasRemoved, { what: "the active run is rolled back too" })
     const before = await runIds()
 
     const again = await http.send("POST", threaded, asked, key)
