@@ -249,6 +249,8 @@ export interface RunFrame {
   /** Wire modes, such as `messages-tuple`. */
   readonly stream_modes: readonly string[]
   readonly stream_subgraphs: boolean
+  /** True: the run also sends the events of the newer streaming protocol, named `protocol:<channel>`. Absent: false. */
+  readonly protocol_events?: boolean
   readonly durability: "sync" | "async" | "exit"
   readonly interrupt_before?: "*" | readonly string[]
   readonly interrupt_after?: "*" | readonly string[]
