@@ -76,3 +76,30 @@ test("a project that does not load is reported with the place of the error", asy
   assert.match(stderr, /graph "chat" does not load: .*\n.*Unexpected ","/)
   assert.match(stderr, /broken\.ts:3:13/)
 })
+
+test("type errors of a project are reported with their places, also when its graphs load", async () => {
+  const config = { compilerOptions: { strict: true, types: [], noEmit: true }, files: ["wrong.ts"] }
+  const wrong = 'export const fine = 1\nexport const answer: number = "forty-two"\n'
+  const files = { "tsconfig.json": JSON.stringify(config), "wrong.ts": wrong }
+  const [without, failing, right] = [
+    projectWith({}),
+    projectWith(files),
+    projectWith({ ...files, "wrong.ts": "export const answer: number = 42\n" }),
+  ]
+
+  const [unchecked, failed, json, fine] = [
+    await check(without),
+    await check(failing),
+    await check(failing, "--json"),
+    await check(right),
+  ]
+
+  assert.match(unchecked.stdout, /^✔ loaded: .*\n$/, unchecked.stderr)
+  assert.equal(failed.code, 1)
+  assert.match(failed.stderr, /the compiler found type errors:\n {2}wrong\.ts:2:14: error TS2322: /)
+  const { graphs, type_errors } = JSON.parse(json.stdout)
+  assert.equal(json.code, 1)
+  assert.ok(graphs.length > 0)
+  assert.match(type_errors.join(), /^wrong\.ts:2:14: error TS2322: /)
+  assert.match(fine.stdout, /^✔ loaded: .*\n✔ no type errors\n$/, fine.stderr)
+})

@@ -1,4 +1,4 @@
-/** `superstep check`: whether a project's graphs load, and whether paused threads of a deployment could go on with them. */
+/** `superstep check`: whether a project's graphs load and its types are right, and whether paused threads of a deployment could go on with them. */
 import { join, resolve } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Option } from "commander"
@@ -11,6 +11,7 @@ import { agentEnvironment } from "../project/agent-server.js"
 import { type LoadedGraphs, loadGraphs } from "../project/load-graphs.js"
 import { type Project, readProject } from "../project/project.js"
 import { readProjectSecrets } from "../project/project-secrets.js"
+import { typeErrors } from "../project/type-check.js"
 import { configOption } from "./dev.js"
 
 interface CheckOptions extends ConnectionOptions {
@@ -26,7 +27,7 @@ export class CheckFailed extends KnownError {
 
 export const check: CliCommand<CheckOptions> = {
   words: "check [folder]",
-  summary: "load the graphs of a project (default: in this folder), without deploying it",
+  summary: "load the graphs of a project (default: in this folder) and check its types, without deploying it",
   options: [
     configOption(),
     new Option("--env-file <file>", "file with variables for the graphs, instead of `env` in langgraph.json"),
@@ -36,19 +37,21 @@ export const check: CliCommand<CheckOptions> = {
   async run({ args: [folder = "."], options, ...context }) {
     const project = await readProject(join(resolve(folder), options.config))
     const loaded = await load(project, options, context)
+    const wrong = await typeErrors(project.folder, agentEnvironment(context.config.environment))
     const graphs = { graphs: project.graphs, nodes: loaded.nodes }
-    const isComparable = options.against !== undefined && loaded.failed.length === 0
+    const failure = [...failuresOf(loaded), ...typeFailure(wrong)].join("\n")
+    const isComparable = options.against !== undefined && failure === ""
     const paused = isComparable ? await compare(options.against, graphs, options, context) : undefined
-    if (options.json) context.out.line(JSON.stringify({ graphs: loaded.graphs, failed: loaded.failed, ...paused }))
-    if (loaded.failed.length > 0) throw new CheckFailed(failureOf(loaded))
-    if (!options.json)
-      context.out.line(
-        `${context.out.style("green", "✔")} loaded: ${loaded.graphs.join(", ") || "no graph, since all are in Python"}`,
-      )
+    const { graphs: names, failed } = loaded
+    if (options.json) context.out.line(JSON.stringify({ graphs: names, failed, type_errors: wrong ?? null, ...paused }))
+    if (failure !== "") throw new CheckFailed(failure)
+    const done = (words: string) => options.json || context.out.line(`${context.out.style("green", "✔")} ${words}`)
+    done(`loaded: ${names.join(", ") || "no graph, since all are in Python"}`)
+    if (wrong !== undefined) done("no type errors")
     if (paused === undefined) return
     const words = wordsFor(paused, options.against ?? "")
     if (paused.orphaned > 0) throw new CheckFailed(words)
-    if (!options.json) context.out.line(`${context.out.style("green", "✔")} ${words}`)
+    done(words)
   },
 }
 
@@ -92,15 +95,17 @@ async function compare(
   }
 }
 
-const failureOf = ({ failed }: LoadedGraphs): string =>
-  failed
-    .map(({ graph_id, message, code_frame }) =>
-      [
-        graph_id === "" ? message : `graph "${graph_id}" does not load: ${message}`,
-        ...(code_frame ? [code_frame] : []),
-      ].join("\n"),
-    )
-    .join("\n")
+const failuresOf = ({ failed }: LoadedGraphs): string[] =>
+  failed.map(({ graph_id, message, code_frame }) =>
+    [
+      graph_id === "" ? message : `graph "${graph_id}" does not load: ${message}`,
+      ...(code_frame ? [code_frame] : []),
+    ].join("\n"),
+  )
+
+/** @param wrong  the compiler's lines */
+const typeFailure = (wrong: readonly string[] = []): string[] =>
+  wrong.length === 0 ? [] : [`the compiler found type errors:\n${wrong.map((line) => `  ${line}`).join("\n")}`]
 
 const shown = 5
 

@@ -11,8 +11,9 @@ test("a new project is complete, has its own name, and the next steps are printe
   const { code, stdout, stderr } = await runCli(["new", "my-agent"], { cwd })
 
   assert.equal(code, 0, stderr)
-  const manifest = JSON.parse(readFileSync(join(cwd, "my-agent/package.json"), "utf8")) as { name: string }
+  const manifest = JSON.parse(readFileSync(join(cwd, "my-agent/package.json"), "utf8")) as Record<string, unknown>
   assert.equal(manifest.name, "my-agent")
+  assert.deepEqual(manifest.superstep, { typecheck: true })
   assert.ok(existsSync(join(cwd, "my-agent/langgraph.json")))
   assert.match(readFileSync(join(cwd, "my-agent/.gitignore"), "utf8"), /\.env/)
   assert.equal(existsSync(join(cwd, "my-agent/node_modules")), false)

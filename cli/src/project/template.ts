@@ -76,8 +76,11 @@ async function nameProject(folder: string, name: string): Promise<void> {
   // A project in Python has none.
   if (!existsSync(file)) return
   const manifest = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>
-  await writeFile(file, `${JSON.stringify({ ...manifest, name }, null, 2)}\n`)
+  await writeFile(file, `${JSON.stringify({ ...manifest, name, ...buildSettings }, null, 2)}\n`)
 }
+
+/** Builds of a new project fail when its types are wrong. */
+const buildSettings = { superstep: { typecheck: true } }
 
 /** Secrets and data must not be committed. */
 async function ignoreGenerated(folder: string): Promise<void> {

@@ -1,6 +1,7 @@
 /** Every way in which a build can fail: its code, its message, its hint, and the end of its log. */
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
+import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import type { ErrorCode } from "../revisions/revision.js"
 import { hints } from "../revisions/status-message.js"
@@ -26,6 +27,8 @@ const config = (value: object) => ({
 })
 const graph = (source: string) => ({ "chat.mjs": source })
 const outside = temporaryFolder()
+const ourPackages = fileURLToPath(new URL("../../../node_modules", import.meta.url))
+const linkPackages = `ln -s '${ourPackages}' node_modules`
 
 const all: readonly Failing[] = [
   {
@@ -119,6 +122,30 @@ const all: readonly Failing[] = [
     code: "build_command_failed",
     words: /failed with exit code 3/,
     log: /^6$/m,
+  },
+  {
+    what: "types that are wrong",
+    config: { install_command: linkPackages },
+    files: {
+      "package.json": JSON.stringify({ superstep: { typecheck: true } }),
+      "tsconfig.json": JSON.stringify({ compilerOptions: { strict: true, types: [] }, files: ["wrong.ts"] }),
+      "wrong.ts": 'export const answer: number = "forty-two"',
+    },
+    code: "type_check_failed",
+    words: /"tsc --noEmit" failed with exit code/,
+    log: /wrong\.ts\(1,14\): error TS2322/,
+  },
+  {
+    what: "a type check without a compiler",
+    files: { "package.json": JSON.stringify({ superstep: { typecheck: true } }) },
+    code: "type_check_failed",
+    words: /typescript is not installed in the project: add it to devDependencies/,
+  },
+  {
+    what: "a setting for type checks that is neither true nor false",
+    files: { "package.json": JSON.stringify({ superstep: { typecheck: "yes" } }) },
+    code: "config_invalid",
+    words: /package\.json: superstep\.typecheck must be true or false/,
   },
   {
     what: "a build that takes too long",

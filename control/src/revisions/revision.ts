@@ -67,6 +67,7 @@ export type ErrorCode =
   | "source_unsupported"
   | "install_failed"
   | "build_command_failed"
+  | "type_check_failed"
   | "build_timeout"
   | "build_oom"
   | "build_too_big"

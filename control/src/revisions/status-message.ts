@@ -20,6 +20,7 @@ export const hints: Readonly<Record<ErrorCode, string>> = {
   source_unsupported: "Use source github with the address of any git repository, or upload the code (internal_source).",
   install_failed: "Run the same command in a clean checkout; the build log shows its output.",
   build_command_failed: "Run the same command in a clean checkout; the build log shows its output.",
+  type_check_failed: "Run npx tsc --noEmit in the project; it shows the same errors.",
   build_timeout:
     "See in the build log where it stands still, or raise SUPERSTEP_TIMEOUT_INSTALL or SUPERSTEP_TIMEOUT_BUILD.",
   build_oom: "Let the command use less memory, or raise SUPERSTEP_BUILD_MEMORY_MB.",

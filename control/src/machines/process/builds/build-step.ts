@@ -2,7 +2,7 @@
 import type { ErrorCode } from "../../../revisions/revision.js"
 
 export interface BuildStep {
-  readonly name: "install" | "build"
+  readonly name: "install" | "build" | "typecheck"
   readonly argv: readonly [string, ...string[]]
   /** The command for the log, where a script around it would only confuse; by default `argv`. */
   readonly shown?: string
@@ -11,7 +11,7 @@ export interface BuildStep {
   /** The same manifests and lock file always produce the same packages, and nothing else. */
   readonly isRepeatable: boolean
   /** The error code of the revision when the step does not exit with 0. */
-  readonly failure: Extract<ErrorCode, "install_failed" | "build_command_failed">
+  readonly failure: Extract<ErrorCode, "install_failed" | "build_command_failed" | "type_check_failed">
 }
 
 export interface BuildPlan {

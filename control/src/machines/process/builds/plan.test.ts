@@ -10,6 +10,7 @@ const aPackage: PackageFacts = {
   enginesNode: undefined,
   hasBuildScript: false,
   hasWorkspaces: false,
+  checksTypes: false,
 }
 const javascript = { hasJavascript: true, python: undefined } as const
 const folder = (path: string, lockFiles: LockFile[] = [], change: Partial<PackageFacts> | null = {}): FolderFacts => ({
@@ -89,6 +90,27 @@ test("commands of the deployment replace ours: install at the root, build beside
       { argv: ["sh", "-c", "npm run compile"], folder: "agent", failure: "build_command_failed" },
     ],
   )
+})
+
+test("types are checked after the build, with the innermost compiler of the project", () => {
+  const checked = { checksTypes: true, hasBuildScript: true }
+  const folders = [
+    folder("", ["package-lock.json"], { hasWorkspaces: true }),
+    folder("apps"),
+    folder("apps/agent", [], checked),
+  ] as const
+
+  const { steps } = planBuild(project([...folders]), noCommands, npmOnly)
+
+  assert.deepEqual(
+    steps.map(({ name, folder }) => [name, folder]),
+    [
+      ["install", ""],
+      ["build", "apps/agent"],
+      ["typecheck", "apps/agent"],
+    ],
+  )
+  assert.deepEqual(steps.at(-1)?.argv.slice(-3), [".", "..", "../.."])
 })
 
 for (const bad of ['"', "`", "\\", "\n", "\r", "\t", "|", ";", "$", ">", "<", "a & b", "a &&& b", "a &&&& b"]) {

@@ -1,6 +1,6 @@
 /** Decides how a project is installed and built: facts in, argument lists out. Pure. */
 
-import { relative } from "node:path"
+import { join, relative } from "node:path"
 import { commandProblem } from "../../../deployments/command-problem.js"
 import { BuildFailed } from "../../errors.js"
 import type { BuildPlan, BuildStep } from "./build-step.js"
@@ -31,6 +31,8 @@ export function planBuild(
     ...(python ? planPython(python, { hasUv: tools.has("uv"), hasPackages: !commands.installCommand }) : []),
     installStep(commands, folder, tool, python),
     buildStep(commands, facts, tool, python),
+    // Last: a build may generate types.
+    typeCheckStep(facts.folders),
   ]
   return { steps: steps.filter((step) => step !== undefined) }
 }
@@ -66,6 +68,23 @@ function buildStep(
     }
   if (!last.package?.hasBuildScript) return undefined
   return { ...step, argv: [...tool.command, "run", "build"] }
+}
+
+// The innermost compiler is the one that the project itself uses; a compiler of the machine is none.
+const projectsOwnCompiler = `for folder; do
+  test -x "$folder/node_modules/.bin/tsc" && exec "$folder/node_modules/.bin/tsc" --noEmit
+done
+echo 'typescript is not installed in the project: add it to devDependencies, or remove superstep.typecheck from package.json' >&2
+exit 1`
+
+/** In the folder of `langgraph.json`, whose `tsconfig.json` says what is checked. */
+function typeCheckStep(folders: ProjectFacts["folders"]): BuildStep | undefined {
+  const last = folders.at(-1) ?? folders[0]
+  if (!last.package?.checksTypes) return undefined
+  const outward = folders.map((_, depth) => join(".", ...Array<string>(depth).fill("..")))
+  const argv = ["sh", "-c", projectsOwnCompiler, "sh", ...outward] as const
+  const step = { name: "typecheck", failure: "type_check_failed", isRepeatable: false } as const
+  return { ...step, argv, shown: "tsc --noEmit", folder: last.path }
 }
 
 /**

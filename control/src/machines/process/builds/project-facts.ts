@@ -13,6 +13,8 @@ export interface PackageFacts {
   readonly packageManager: string | undefined
   readonly enginesNode: string | undefined
   readonly hasBuildScript: boolean
+  /** `"superstep": {"typecheck": true}`: its build checks the types. */
+  readonly checksTypes: boolean
   readonly hasWorkspaces: boolean
 }
 
@@ -127,6 +129,7 @@ interface PackageJson {
   readonly engines?: { readonly node?: unknown }
   readonly scripts?: { readonly build?: unknown }
   readonly workspaces?: unknown
+  readonly superstep?: { readonly typecheck?: unknown }
 }
 
 function packageFacts(text: string, path: string): PackageFacts {
@@ -145,7 +148,14 @@ function packageFacts(text: string, path: string): PackageFacts {
     enginesNode: textOf(manifest.engines?.node),
     hasBuildScript: textOf(manifest.scripts?.build) !== undefined,
     hasWorkspaces: manifest.workspaces !== undefined,
+    checksTypes: checksTypes(manifest.superstep?.typecheck, path),
   }
+}
+
+function checksTypes(setting: unknown, path: string): boolean {
+  if (setting === undefined || typeof setting === "boolean") return setting ?? false
+  const shown = join(path, "package.json")
+  throw new BuildFailed("config_invalid", `${shown}: superstep.typecheck must be true or false`)
 }
 
 /** Of several engines, any may be used: the first is the one that the authors prefer. */
