@@ -51,8 +51,10 @@ async function look(
 
 /** Of a server that is soaked. */
 export const workersOfAServer = 2
+/** Few enough that `workerHeaps` alone needs all workers: a server starts a worker only when its load requires it. */
+export const runsOfAWorker = 4
 
-/** Asks again until every worker has answered, also one that is being replaced: who gets a run is the server's affair. */
+/** Asks again until every worker has answered, also one that is being replaced or that no load has started yet. */
 async function workerHeaps(server: AgentServerProcess): Promise<Sample["workers"]> {
   const found = new Map<number, { heapBytes: number; residentBytes: number }>()
   const ask = async () => {
@@ -61,7 +63,7 @@ async function workerHeaps(server: AgentServerProcess): Promise<Sample["workers"
     found.set(pid, { heapBytes, residentBytes: residentBytes(pid) })
   }
   const haveAll = async () => {
-    await Promise.all([ask(), ask(), ask(), ask()])
+    await Promise.all(Array.from({ length: workersOfAServer * runsOfAWorker }, ask))
     const pids = workerPids(server)
     return pids.length === workersOfAServer && pids.every((pid) => found.has(pid))
   }

@@ -2,7 +2,7 @@
 import type { Database } from "@superstep/toolkit/db/database"
 import { until } from "@superstep/toolkit/testing/until"
 import { startAgentServer } from "../testing/agent-servers.js"
-import { loggedEvents, orphans, workersOfAServer } from "./sample.js"
+import { loggedEvents, orphans, runsOfAWorker, workersOfAServer } from "./sample.js"
 import { type SoakOptions, soak } from "./soak.js"
 import { problemsOf } from "./verdict.js"
 
@@ -19,7 +19,11 @@ export async function soakAServer(db: Database, options: SoakOfAServerOptions): 
   await using server = await startAgentServer({
     databaseUri: db.uri,
     nodeArguments: ["--inspect=127.0.0.1:0"],
-    env: { RESUMABLE_STREAM_TTL_SECONDS: "1", SUPERSTEP_WORKERS: `${workersOfAServer}` },
+    env: {
+      RESUMABLE_STREAM_TTL_SECONDS: "1",
+      SUPERSTEP_WORKERS: `${workersOfAServer}`,
+      N_JOBS_PER_WORKER: `${runsOfAWorker}`,
+    },
   })
   const soaked = await soak({ ...options, server, db })
   const left = Object.entries(await orphans(db)).filter(([, count]) => count > 0)
