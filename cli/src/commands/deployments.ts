@@ -10,6 +10,7 @@ import { type ConnectionOptions, connect, connectionOptions } from "../platform/
 import {
   type Deployment,
   findDeployment,
+  isFinal,
   listDeployments,
   listRevisions,
   type Revision,
@@ -70,10 +71,10 @@ export const revisions: CliCommand<ConnectionOptions & { readonly limit: number 
       one.created_at,
       one.trigger,
       one.source_revision_config.repo_commit_sha?.slice(0, 10) ?? "",
-      one.error_code ?? "",
+      one.error_code ?? (isFinal(one.status) ? "" : (one.status_message ?? "")),
     ])
     if (rows.length === 0) return err.line(`no revisions of ${deployment.name} yet: create one with superstep deploy`)
-    for (const line of table(["id", "status", "created", "by", "commit", "error"], rows)) out.line(line)
+    for (const line of table(["id", "status", "created", "by", "commit", "reason"], rows)) out.line(line)
   },
 }
 

@@ -14,7 +14,10 @@ interface Shown {
 export async function showRevision(err: Output, { api, deployment, signal }: Shown): Promise<Revision | undefined> {
   const startedAt = performance.now()
   let isFirst = true
+  let shown: string | undefined
   const onStatus = ({ status }: Revision) => {
+    if (status === shown) return
+    shown = status
     // Deployed before: there is no progress to show.
     if (isFirst && status === "DEPLOYED") return
     err.write(isFirst ? `  deploying the example ${err.style("bold", deployment.name)}: ` : err.style("dim", " → "))

@@ -1,5 +1,5 @@
 /** The progress of a deploy: sentences for a person, or one JSON object per line for a program. */
-import type { Revision } from "../platform/deployments.js"
+import { isFinal, type Revision } from "../platform/deployments.js"
 import type { Output } from "./output.js"
 import { seconds } from "./progress.js"
 
@@ -49,8 +49,12 @@ export function wordsReport(out: Output, err: Output): DeployReport {
   return {
     step: (message) => err.line(`  ${message}`),
     warn: (message) => err.line(`  ${err.style("yellow", "!")} ${message}`),
-    status: ({ status }) =>
-      err.line(`  ${colored(err, status)}${err.style("dim", `  ${seconds(performance.now() - startedAt)}`)}`),
+    status: ({ status, status_message: message }) => {
+      const time = err.style("dim", `  ${seconds(performance.now() - startedAt)}`)
+      // The message of a revision that failed is the command's error.
+      const why = message === null || isFinal(status) ? "" : `  ${message}`
+      err.line(`  ${colored(err, status)}${time}${why}`)
+    },
     log: (line) => err.line(err.style("dim", `  │ ${line.message}`)),
     result: ({ status, url }) => {
       if (url !== null && (status === "DEPLOYED" || status === null)) out.line(url)

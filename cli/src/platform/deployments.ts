@@ -106,7 +106,7 @@ export async function orNone<T>(reply: Promise<T>): Promise<T | undefined> {
 }
 
 /** Statuses after which nothing more happens to a revision (control-plane §1.5). */
-const isFinal = (status: string): boolean => /^(DEPLOYED|SKIPPED|INTERRUPTED)$|FAILED/.test(status)
+export const isFinal = (status: string): boolean => /^(DEPLOYED|SKIPPED|INTERRUPTED)$|FAILED/.test(status)
 
 const pollMs = 200
 // A control plane that was killed or is upgraded answers again within seconds, and the revision goes on meanwhile.
@@ -114,7 +114,7 @@ const awayMs = 60_000
 
 export interface Following {
   readonly signal?: AbortSignal
-  /** Called with each new status, including the first. */
+  /** Called with each new status, including the first, and with each new message, such as what it waits for. */
   readonly onStatus: (revision: Revision) => void
   /** Called at each poll, for callers that show more than statuses. */
   readonly onLook?: (revision: Revision) => Promise<void>
@@ -135,8 +135,9 @@ export async function followRevision(
     try {
       const revision = await readRevision(api, deploymentId, revisionId)
       answeredAt = performance.now()
-      if (revision.status !== seen) onStatus(revision)
-      seen = revision.status
+      const now = `${revision.status} ${revision.status_message ?? ""}`
+      if (now !== seen) onStatus(revision)
+      seen = now
       await onLook?.(revision)
       if (isFinal(revision.status)) return revision
     } catch (error) {

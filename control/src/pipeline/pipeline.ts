@@ -17,6 +17,7 @@ import {
   claimNextRevision,
   freeExpiredClaims,
   nextDueMs,
+  noteWaiting,
   type OpenStages,
   releaseClaim,
   renewClaims,
@@ -80,13 +81,12 @@ export function startPipeline(context: PipelineContext, owner: string): Pipeline
         [...works.values()].map(({ revision }) => revision.stage),
         context.limits.builds,
       )
-      const revision = await claimNextRevision(db, {
-        owner,
-        leaseMs,
-        open,
-        builds: context.limits.buildsOfAWorkspace,
-      })
-      if (!revision) return
+      const builds = context.limits.buildsOfAWorkspace
+      const revision = await claimNextRevision(db, { owner, leaseMs, open, builds })
+      if (!revision) {
+        await noteWaiting(db, { open, builds })
+        return
+      }
       begin(revision)
     }
   }

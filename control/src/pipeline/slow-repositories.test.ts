@@ -60,6 +60,16 @@ test("a workspace whose repositories never answer does not stop the deploy of an
   }
   await until(() => asked.size === quota, { what: "the host is asked for as many repositories as the quota allows" })
 
+  const last = slow.at(-1) ?? assert.fail()
+  const waiting = await until(
+    async () => {
+      const path = `/v2/deployments/${last.deploymentId}/revisions/${last.revisionId}`
+      return (await platform.call("GET", path)).body.status_message
+    },
+    { what: "a revision that waits says what for" },
+  )
+  assert.equal(waiting, 'waits for other builds of its workspace: 4 in progress, and its quota "builds" is 4')
+
   const { status } = await deployAsAnother()
 
   await until(async () => (await status()) === "DEPLOYED", { what: "the other workspace's revision is deployed" })
@@ -78,7 +88,7 @@ test("a fetch that takes too long gives its place to the next one, and its revis
     async () => {
       const { deploymentId, revisionId } = slow[0] ?? assert.fail()
       const { body } = await platform.call("GET", `/v2/deployments/${deploymentId}/revisions/${revisionId}`)
-      return body.status_message
+      return body.status_message?.includes("trying again") && body.status_message
     },
     { what: "the revision says why it waits" },
   )

@@ -87,6 +87,8 @@ export async function claimNextRevision(
           lease_owner = ${owner}, lease_until = now() + ${leaseMs} * interval '1 millisecond', fence = r.fence + 1,
           status = case r.stage when 'build' then 'BUILDING' when 'deploy' then 'DEPLOYING' else r.status end,
           started_at = coalesce(r.started_at, now()), updated_at = now(),
+          -- A stage that waited for its turn waits no more (noteWaiting). The reason of a retry stays.
+          status_message = case when r.stage_attempt > 0 then r.status_message end,
           stage_started_at = jsonb_build_object(r.stage, now()) || r.stage_started_at
         from next where r.revision_id = next.revision_id
         returning r.*`)
@@ -97,6 +99,45 @@ export async function claimNextRevision(
     throw error
   }
 }
+
+/**
+ * Stores in the revisions that could be claimed now, but have to wait for others, what they wait for. Their claim removes it.
+ * Call it when there was nothing more to claim.
+ * @param open    the stages for which the process has room
+ * @param builds  as for `claimNextRevision`
+ */
+export const noteWaiting = (
+  db: Db,
+  { open, builds }: { readonly open: OpenStages; readonly builds: number },
+): Promise<number> =>
+  db.run(sql`
+    with held as (
+      select d.workspace_id, c.stage from revisions c join deployments d using (deployment_id)
+      where c.lease_owner is not null
+    ), waiting as (
+      select r.revision_id, case
+          when r.stage in ('fetch', 'build') and own.builds >= coalesce(q.builds, ${builds}) then
+            format('waits for other builds of its workspace: %s in progress, and its quota "builds" is %s',
+              own.builds, coalesce(q.builds, ${builds}))
+          when r.stage <> all(${open.all}) and (r.stage <> all(${open.reserved}) or own.in_stage > 0) then
+            format('waits for its turn: the platform works on %s revisions in the stage "%s", and has no room for more',
+              (select count(*) from held where held.stage = r.stage), r.stage)
+        end as why
+      from revisions r join deployments d using (deployment_id)
+        left join workspace_quotas q on q.workspace_id = d.workspace_id
+        cross join lateral (
+          select count(*) filter (where held.stage = r.stage) as in_stage,
+            count(*) filter (where held.stage in ('fetch', 'build')) as builds
+          from held where held.workspace_id = d.workspace_id) own
+      where r.stage is not null and r.lease_owner is null and r.not_before <= now() and r.stage_attempt = 0
+        and not exists (
+          select 1 from revisions older
+          where older.deployment_id = r.deployment_id and older.seq < r.seq and older.stage is not null)
+    )
+    update revisions r set status_message = waiting.why, updated_at = now()
+    from waiting
+    where r.revision_id = waiting.revision_id and r.lease_owner is null and waiting.why is not null
+      and r.status_message is distinct from waiting.why`)
 
 /** How many revisions of a workspace are being fetched or built. */
 export const claimedBuilds = async (db: Db, workspaceId: string): Promise<number> => {

@@ -6,7 +6,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { storeQuotas } from "../quotas/queries.js"
-import { claimedBuilds, claimNextRevision, type OpenStages } from "./claims.js"
+import { claimedBuilds, claimNextRevision, noteWaiting, type OpenStages } from "./claims.js"
 import { type Stage, stages, type Trigger } from "./revision.js"
 import { addDeployment, addRevision, addWorkspace } from "./testing/rows.js"
 
@@ -118,4 +118,50 @@ test("within a workspace a rollback goes first, then what has waited longest", a
   const order = [await claim(db), await claim(db), await claim(db)].map((it) => it?.revision_id)
 
   assert.deepEqual(order, [rollback, older, newer])
+})
+
+const messagesOf = async (db: Database, ids: readonly string[]) => {
+  const rows = await db.rows<{ revision_id: string; status_message: string | null }>(
+    sql`select revision_id, status_message from revisions where revision_id = any(${ids})`,
+  )
+  return ids.map((id) => rows.find(({ revision_id }) => revision_id === id)?.status_message)
+}
+
+test("a revision that waits for the quota of its workspace says so until it is claimed (C5)", async () => {
+  await using db = await database()
+  const workspaceId = await addWorkspace(db)
+  const [first = "", second = ""] = await waiting(db, workspaceId, "fetch", pushes(2))
+  await waiting(db, await addWorkspace(db), "deploy", pushes(1))
+  await claim(db, { builds: 1 })
+  await claim(db, { builds: 1 })
+
+  const noted = await noteWaiting(db, { open: everything, builds: 1 })
+
+  assert.equal(noted, 1)
+  const [none, why] = await messagesOf(db, [first, second])
+  assert.equal(none, null)
+  assert.equal(why, 'waits for other builds of its workspace: 1 in progress, and its quota "builds" is 1')
+  assert.equal(await noteWaiting(db, { open: everything, builds: 1 }), 0, "an unchanged reason is not written again")
+  await db.run(sql`update revisions set stage = null, lease_owner = null where revision_id = ${first}`)
+  assert.equal((await claim(db, { builds: 1 }))?.status_message, null)
+})
+
+test("a revision that waits for a place in a full stage says so, and the reason of a retry stays (C5)", async () => {
+  await using db = await database()
+  const workspaceId = await addWorkspace(db)
+  const [running = "", queued = "", retried = ""] = await waiting(db, workspaceId, "build", pushes(3))
+  await claim(db)
+  await db.run(
+    sql`update revisions set stage_attempt = 1, status_message = 'no route; trying again in 5 s' where revision_id = ${retried}`,
+  )
+  const full: OpenStages = { all: stages.filter((it) => it !== "build"), reserved: stages }
+
+  assert.equal(await claim(db, { open: full }), undefined)
+  await noteWaiting(db, { open: full, builds: 100 })
+
+  assert.deepEqual(await messagesOf(db, [running, queued, retried]), [
+    null,
+    'waits for its turn: the platform works on 1 revisions in the stage "build", and has no room for more',
+    "no route; trying again in 5 s",
+  ])
 })
