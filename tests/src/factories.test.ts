@@ -1,20 +1,14 @@
 /** A graph that is made by its config is the same graph when somebody asks for a thread's state. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { startAgentServer } from "./testing/agent-servers.js"
+import { languagesOf } from "./testing/languages.js"
 
-const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
-const configOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
-const languages = [
-  { name: "JavaScript", env: { SUPERSTEP_CONFIG: configOf("tests/graphs/quick.json") }, skip: false },
-  {
-    name: "Python",
-    env: { SUPERSTEP_CONFIG: configOf("workers/python/testing/graphs/langgraph.json"), SUPERSTEP_PYTHON: python },
-    skip: python === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON",
-  },
-]
+const languages = languagesOf({
+  JavaScript: "tests/graphs/quick.json",
+  Python: "workers/python/testing/graphs/langgraph.json",
+})
 
 for (const { name, env, skip } of languages) {
   test(`a factory in ${name} gets the configuration of the run or the assistant with every question`, {

@@ -1,27 +1,20 @@
 /** Answers that LangGraph refuses leave the thread as it was: it waits for the same questions, which can be answered again. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import type { Interrupt } from "@langchain/langgraph-sdk"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { isSince } from "@superstep/worker-js/testing/worker"
 import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+import { languagesOf } from "./testing/languages.js"
 
-const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
-const configOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
+const tooOld = !isSince("1.7.0") && "LangGraph before 1.7.0 does not know it: npm test -- --newest"
+const [javascript, python] = languagesOf({
+  JavaScript: "tests/graphs/quick.json",
+  Python: "workers/python/testing/graphs/langgraph.json",
+})
 const languages = [
-  {
-    name: "JavaScript",
-    env: { SUPERSTEP_CONFIG: configOf("tests/graphs/quick.json") },
-    pair: "hitl2",
-    skip: !isSince("1.7.0") && "LangGraph before 1.7.0 does not know it: npm test -- --newest",
-  },
-  {
-    name: "Python",
-    env: { SUPERSTEP_CONFIG: configOf("workers/python/testing/graphs/langgraph.json"), SUPERSTEP_PYTHON: python },
-    pair: "pair",
-    skip: python === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON",
-  },
+  { ...javascript, pair: "hitl2", skip: tooOld },
+  { ...python, pair: "pair" },
 ]
 
 const questionsOf = async ({ client }: AgentServerProcess, threadId: string) => {

@@ -1,21 +1,10 @@
 /** Graphs that wait for a person, as the official client sees them between the questions. */
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
-import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
-
-const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
-const configOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
-const languages = [
-  { language: "JavaScript", env: { SUPERSTEP_CONFIG: configOf("tests/graphs/quick.json") }, skip: false },
-  {
-    language: "Python",
-    env: { SUPERSTEP_CONFIG: configOf("workers/python/testing/twins/langgraph.json"), SUPERSTEP_PYTHON: python },
-    skip: python === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON",
-  },
-]
+import { graphLanguages } from "./testing/languages.js"
 
 interface Waiting {
   readonly __interrupt__?: readonly { readonly value: unknown }[]
@@ -28,7 +17,7 @@ const askingGraphs = [
   { name: "a breakpoint", graphId: "hitl", options: { interruptBefore: ["ask"] }, tasks: [["ask", []]] },
 ]
 
-for (const { language, env, skip } of languages) {
+for (const { name: language, env, skip } of graphLanguages) {
   describe(`in ${language}`, { skip }, () => {
     describe("who hears of an interrupt reads it in the state at once", () => {
       let db: Database

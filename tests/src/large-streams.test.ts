@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+import { languagesOf } from "./testing/languages.js"
 
 const kilobyte = 1024
 
@@ -13,36 +14,43 @@ const cases = [
   { events: 2000, eventBytes: 20 * kilobyte },
 ]
 
-describe("one node sends many large events at once", () => {
-  let db: Database
-  let server: AgentServerProcess
-  before(async () => {
-    db = await freshDatabase()
-    server = await startAgentServer({ databaseUri: db.uri })
-  })
-  after(async () => {
-    await server[Symbol.asyncDispose]()
-    await db.close()
-  })
-
-  for (const { events, eventBytes } of cases) {
-    test(`the official SDK gets ${events} events of ${eventBytes / kilobyte} KB in order, once, and the final state`, async () => {
-      const { thread_id } = await server.client.threads.create()
-      const numbers: unknown[] = []
-      const others: unknown[] = []
-
-      const input = { events, eventBytes, atOnce: true }
-      const stream = server.client.runs.stream(thread_id, "flood", { input, streamMode: ["custom", "values"] })
-      for await (const { event, data } of stream) {
-        if (event === "custom") numbers.push((data as { event: number }).event)
-        else others.push(event === "values" ? `values, sent ${(data as { sent?: number }).sent}` : event)
-      }
-
-      assert.deepEqual(
-        numbers,
-        Array.from({ length: events }, (_, number) => number),
-      )
-      assert.deepEqual(others, ["metadata", "values, sent undefined", `values, sent ${events}`, "end"])
-    })
-  }
+const languages = languagesOf({
+  JavaScript: "tests/soak-graphs/langgraph.json",
+  Python: "workers/python/testing/twins/langgraph.json",
 })
+
+for (const { name, env, skip } of languages) {
+  describe(`one node in ${name} sends many large events at once`, { skip }, () => {
+    let db: Database
+    let server: AgentServerProcess
+    before(async () => {
+      db = await freshDatabase()
+      server = await startAgentServer({ databaseUri: db.uri, env })
+    })
+    after(async () => {
+      await server[Symbol.asyncDispose]()
+      await db.close()
+    })
+
+    for (const { events, eventBytes } of cases) {
+      test(`the official SDK gets ${events} events of ${eventBytes / kilobyte} KB in order, once, and the final state`, async () => {
+        const { thread_id } = await server.client.threads.create()
+        const numbers: unknown[] = []
+        const others: unknown[] = []
+
+        const input = { events, eventBytes, atOnce: true }
+        const stream = server.client.runs.stream(thread_id, "flood", { input, streamMode: ["custom", "values"] })
+        for await (const { event, data } of stream) {
+          if (event === "custom") numbers.push((data as { event: number }).event)
+          else others.push(event === "values" ? `values, sent ${(data as { sent?: number }).sent}` : event)
+        }
+
+        assert.deepEqual(
+          numbers,
+          Array.from({ length: events }, (_, number) => number),
+        )
+        assert.deepEqual(others, ["metadata", "values, sent undefined", `values, sent ${events}`, "end"])
+      })
+    }
+  })
+}

@@ -1,55 +1,59 @@
 /** Webhooks of a server process, as the official client asks for them (docs/webhooks.md). */
 import assert from "node:assert/strict"
 import { createHmac } from "node:crypto"
-import { test } from "node:test"
-import { fileURLToPath } from "node:url"
+import { describe, test } from "node:test"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
 import { startAgentServer } from "./testing/agent-servers.js"
 import { ask } from "./testing/ask.js"
+import { languages } from "./testing/guarded-languages.js"
 
 const key = Buffer.from("a key of thirty-two bytes, I say")
-const env = {
-  SUPERSTEP_CONFIG: fileURLToPath(new URL("../guarded/hooks.json", import.meta.url)),
-  SUPERSTEP_WEBHOOK_SIGNING_SECRET: `whsec_${key.toString("base64")}`,
-}
 const input = { text: "hi" }
 
-test("a run tells its end to another server, signed and with the project's headers", async () => {
-  await using db = await freshDatabase()
-  await using receiver = await startReceiver()
-  await using server = await startAgentServer({ databaseUri: db.uri, env })
-  const { client } = server
+const secret = { SUPERSTEP_WEBHOOK_SIGNING_SECRET: `whsec_${key.toString("base64")}` }
 
-  const waited = await client.runs.wait(null, "echo", { input, webhook: receiver.url })
-  const call = await until(() => receiver.calls[0], { what: "the call" })
+for (const { name, skip, envOf } of languages) {
+  const env = { ...envOf("hooks.json"), ...secret }
 
-  assert.deepEqual(call.json.values, waited)
-  assert.deepEqual([call.json.status, call.headers["x-key"]], ["success", "k3y"])
-  const signed = `${call.headers["webhook-id"]}.${call.headers["webhook-timestamp"]}.${call.body}`
-  const expected = createHmac("sha256", key).update(signed).digest("base64")
-  assert.equal(call.headers["webhook-signature"], `v1,${expected}`)
-})
+  describe(`a server with an app in ${name}`, { skip }, () => {
+    test("a run tells its end to another server, signed and with the project's headers", async () => {
+      await using db = await freshDatabase()
+      await using receiver = await startReceiver()
+      await using server = await startAgentServer({ databaseUri: db.uri, env })
+      const { client } = server
 
-test("a path is a route of the project's own app, and never one of the server's", async () => {
-  await using db = await freshDatabase()
-  await using server = await startAgentServer({ databaseUri: db.uri, env })
-  const { client } = server
+      const waited = await client.runs.wait(null, "echo", { input, webhook: receiver.url })
+      const call = await until(() => receiver.calls[0], { what: "the call" })
 
-  const { run_id } = await client.runs.create(null, "echo", { input, webhook: "/custom/hook" })
-  const delivered = await until(
-    async () => {
-      const { body } = await ask(server, "/custom/delivered")
-      return body?.run_id === run_id && body
-    },
-    { what: "the route has the run" },
-  )
-  await client.runs.create(null, "echo", { input, webhook: "/threads" })
-  await until(() => server.log().includes('"failure":"the answer had the status 404"'), {
-    what: "the call of the API is refused",
+      assert.deepEqual(call.json.values, waited)
+      assert.deepEqual([call.json.status, call.headers["x-key"]], ["success", "k3y"])
+      const signed = `${call.headers["webhook-id"]}.${call.headers["webhook-timestamp"]}.${call.body}`
+      const expected = createHmac("sha256", key).update(signed).digest("base64")
+      assert.equal(call.headers["webhook-signature"], `v1,${expected}`)
+    })
+
+    test("a path is a route of the project's own app, and never one of the server's", async () => {
+      await using db = await freshDatabase()
+      await using server = await startAgentServer({ databaseUri: db.uri, env })
+      const { client } = server
+
+      const { run_id } = await client.runs.create(null, "echo", { input, webhook: "/custom/hook" })
+      const delivered = await until(
+        async () => {
+          const { body } = await ask(server, "/custom/delivered")
+          return body?.run_id === run_id && body
+        },
+        { what: "the route has the run" },
+      )
+      await client.runs.create(null, "echo", { input, webhook: "/threads" })
+      await until(() => server.log().includes('"failure":"the answer had the status 404"'), {
+        what: "the call of the API is refused",
+      })
+
+      assert.equal(delivered.status, "success")
+      assert.deepEqual(await client.threads.search(), [])
+    })
   })
-
-  assert.equal(delivered.status, "success")
-  assert.deepEqual(await client.threads.search(), [])
-})
+}

@@ -1,26 +1,30 @@
-/** The bounded form of `npm run chaos`: every kind of kill at every point, some of them in `npm test`, 200 in CI. */
+/** The bounded form of `npm run chaos`: every kind of kill at every point, some of them in `npm test`, 260 in CI. */
 import assert from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { test } from "node:test"
 import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import { campaign } from "./campaign.js"
+import { chaosLanguages } from "./languages.js"
 import { skip } from "./processes.js"
 import { renderReport, totalKills } from "./report.js"
 
-const kills = runsWideTests ? 200 : 12
+const killsOf = runsWideTests ? { JavaScript: 200, Python: 60 } : { JavaScript: 12, Python: 6 }
 
-test(`after ${kills} kills no run is lost, no committed node has run again, and no stream has a hole`, {
-  skip,
-}, async (t) => {
-  const seed = randomInt(2 ** 31)
-  t.diagnostic(`seed ${seed}`)
+for (const { name, env, skip: withoutLanguage } of chaosLanguages) {
+  const kills = killsOf[name]
+  test(`after ${kills} kills no run in ${name} is lost, no committed node has run again, and no stream has a hole`, {
+    skip: skip || withoutLanguage,
+  }, async (t) => {
+    const seed = randomInt(2 ** 31)
+    t.diagnostic(`seed ${seed}`)
 
-  const report = await campaign({ kills, seed })
+    const report = await campaign({ kills, seed, env })
 
-  t.diagnostic(`\n${renderReport(report)}`)
-  assert.ok(totalKills(report) >= kills)
-  assert.deepEqual(report.broken, [], renderReport(report))
-})
+    t.diagnostic(`\n${renderReport(report)}`)
+    assert.ok(totalKills(report) >= kills)
+    assert.deepEqual(report.broken, [], renderReport(report))
+  })
+}
 
 // With the usual lease, and Postgres away for up to a minute, where there is time for it.
 const several = runsWideTests

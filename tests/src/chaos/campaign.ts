@@ -29,6 +29,8 @@ export interface CampaignOptions {
   readonly cutMs?: readonly number[]
   /** Which round is the first; a random one unless told. */
   readonly first?: number
+  /** Settings of all servers, by variable. */
+  readonly env?: Readonly<Record<string, string>>
   /** Hears of each round as it ends. */
   readonly onRound?: (report: CampaignReport) => void
 }
@@ -58,6 +60,7 @@ export async function campaign({
   cutMs = [5_000, 20_000, 60_000],
   rounds = 1,
   first: wanted,
+  env,
   onRound,
 }: CampaignOptions): Promise<CampaignReport> {
   const isDisturbed = servers > 2
@@ -66,7 +69,7 @@ export async function campaign({
     servers,
     isCuttable: isDisturbed,
     // Draining takes as long as a run at most: what is not over then goes back to the queue.
-    env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "1", ...lease, ...(isDisturbed && { SUPERSTEP_WORKERS: "1" }) },
+    env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "1", ...lease, ...(isDisturbed && { SUPERSTEP_WORKERS: "1" }), ...env },
     prepare: makeCheckpointsHoldable,
   })
   // By then others have looked for leases that ended.

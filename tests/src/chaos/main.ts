@@ -1,11 +1,14 @@
 /** `npm run chaos`: kills until enough has been killed, tells each round, and ends with a table. */
 import { campaign } from "./campaign.js"
+import { chaosLanguages } from "./languages.js"
 import { parseOptions, usage } from "./options.js"
 import { renderReport, totalKills } from "./report.js"
 
 async function main(): Promise<void> {
   const options = parseOptions(process.argv.slice(2))
   if (!options) return console.log(usage)
+  const language = chaosLanguages.find(({ name }) => name === options.language)
+  if (language?.skip) throw new Error(language.skip)
   console.log(`seed ${options.seed}`)
   let told = 0
   const onRound = (report: Parameters<typeof renderReport>[0]) => {
@@ -13,7 +16,7 @@ async function main(): Promise<void> {
     for (const { promise, detail } of report.broken.slice(told)) console.log(`  ${promise}: ${detail}`)
     told = report.broken.length
   }
-  const report = await campaign({ ...options, onRound })
+  const report = await campaign({ ...options, ...(language && { env: language.env }), onRound })
   console.log(`\n${renderReport(report)}`)
   if (report.broken.length > 0) process.exitCode = 1
 }

@@ -1,29 +1,33 @@
 /** What `npm run chaos` is told on its command line. */
 import { randomInt } from "node:crypto"
 import { parseArgs } from "node:util"
+import type { LanguageName } from "../testing/languages.js"
 
 export interface ChaosOptions {
   readonly kills: number
   readonly seed: number
   readonly servers: number
+  readonly language: LanguageName
 }
 
 export const usage = `npm run chaos [-- options]
   --kills N   kill so many processes (1000)
   --seed N    choose as an earlier run did; it prints its seed (a new one)
   --servers N so many agent servers on one database (2). More than two are also paused for longer than their leases, and
-              cut off from Postgres for up to a minute; their clients join and cancel too`
+              cut off from Postgres for up to a minute; their clients join and cancel too
+  --python    with graphs in Python, by the interpreter that SUPERSTEP_TEST_PYTHON names`
 
 /** @returns undefined when help was asked for @throws TypeError  naming what cannot be read */
 export function parseOptions(argv: readonly string[]): ChaosOptions | undefined {
-  const number = { type: "string" } as const
-  const options = { kills: number, seed: number, servers: number, help: { type: "boolean" } } as const
+  const [number, flag] = [{ type: "string" }, { type: "boolean" }] as const
+  const options = { kills: number, seed: number, servers: number, python: flag, help: flag } as const
   const { values } = parseArgs({ args: [...argv], options })
   if (values.help) return undefined
   return {
     kills: wholeNumber("kills", values.kills, 1000),
     seed: wholeNumber("seed", values.seed, randomInt(2 ** 31)),
     servers: wholeNumber("servers", values.servers, 2),
+    language: values.python ? "Python" : "JavaScript",
   }
 }
 

@@ -1,21 +1,15 @@
 /** Every method of the official client's `store`, on a real server whose worker makes the vectors. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { startAgentServer } from "../testing/agent-servers.js"
+import { languagesOf } from "../testing/languages.js"
 
-const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
-const configOf = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
-const languages = [
-  { name: "JavaScript", env: { SUPERSTEP_CONFIG: configOf("tests/graphs/store.json") }, skip: false },
-  {
-    name: "Python",
-    env: { SUPERSTEP_CONFIG: configOf("workers/python/testing/twins/store.json"), SUPERSTEP_PYTHON: python },
-    skip: python === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON",
-  },
-]
+const languages = languagesOf({
+  JavaScript: "tests/graphs/store.json",
+  Python: "workers/python/testing/twins/store.json",
+})
 
 for (const { name, env, skip } of languages) {
   test(`the client's store keeps, finds by meaning, lists and forgets items, and graphs in ${name} see the same`, {

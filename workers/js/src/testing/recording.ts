@@ -46,21 +46,21 @@ const config = {
 
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 const interruptId = /\b[0-9a-f]{32}\b/g
-const timestamp = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/g
+const timestamp = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(?:Z|\+00:00)/g
 
 /**
  * The event with every id, time and library version replaced by its kind.
  *
  * The reference server runs everything through `streamEvents`, so its models always stream; ours stream only when a client
- * listens (architecture D6). A message that was assembled from chunks has the id `run-<id>` and has an empty list
- * of tool call chunks. LangGraph assigns a tool message's id late, so whether an event contains it depends on when the
+ * listens (architecture D6). A message that was assembled from chunks has the id `run-<id>` (in Python the others end with `-0`)
+ * and an empty list of tool call chunks. LangGraph assigns a tool message's id late, so whether an event contains it depends on when the
  * event was written.
  */
 export function normalised({ event, data }: StreamEvent): StreamEvent {
   const text = JSON.stringify({ event, data })
     .replaceAll('"an-assistant"', '"<uuid>"')
     .replaceAll(uuid, "<uuid>")
-    .replaceAll("run-<uuid>", "<uuid>")
+    .replaceAll(/lc_run--<uuid>(?:-0)?|run-<uuid>/g, "<uuid>")
     .replaceAll('"tool_call_chunks":[],', "")
     .replaceAll('"id":"<uuid>-tool-call_1",', "")
     .replaceAll(interruptId, "<interrupt>")

@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage, ToolMessage, message_chunk_to_message
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -43,7 +43,7 @@ class ScriptedModel(BaseChatModel):
         first, *rest = [each.message for each in self._stream(messages)]
         for each in rest:
             first = first + each
-        return ChatResult(generations=[ChatGeneration(message=first)])
+        return ChatResult(generations=[ChatGeneration(message=message_chunk_to_message(first))])
 
     def _stream(
         self,

@@ -1,0 +1,23 @@
+"""What a node does to the world: a line in a file, appended whole, which no kill takes back."""
+
+import json
+import os
+
+from langchain_core.runnables import RunnableConfig
+
+
+def tell(config: RunnableConfig, node: str) -> None:
+    """Tells that a node executes, before it does anything else. `config` names the run, its attempt and the super-step."""
+    metadata = config["metadata"]
+    line = {
+        "run_id": metadata["run_id"],
+        "node": node,
+        "attempt": metadata["run_attempt"],
+        "step": metadata["langgraph_step"],
+        "pid": os.getpid(),
+    }
+    file = os.open(os.environ["CHAOS_EFFECTS"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(file, f"{json.dumps(line)}\n".encode())
+    finally:
+        os.close(file)
