@@ -9,6 +9,7 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
+import { agentLanguages } from "./testing/languages.js"
 import { startPlatform } from "./testing/platform.js"
 import { createRepository, versionFile } from "./testing/repository.js"
 
@@ -70,63 +71,67 @@ function keepAsking(url: string, apiKey: string): { stop(): Promise<{ failed: st
 // redeploys.test.ts does a part of it in less time.
 const skip = unlessWide("takes a minute")
 
-test("a redeploy under twenty open streams and steady requests fails none and cuts none", { skip }, async () => {
-  await using platform = await startPlatform()
-  const repository = await createRepository()
-  // Room in its one worker for every conversation and the requests beside them.
-  const secrets = [{ name: "N_JOBS_PER_WORKER", value: "50" }]
-  const deployment = await deploy(platform, "live", repository.url, secrets, "installed")
-  const client = clientOf(platform, deployment)
-  const threads = await Promise.all(Array.from({ length: streamCount + 1 }, () => client.threads.create()))
-  const ids = threads.map(({ thread_id }) => thread_id)
-  const [background = ""] = ids.splice(0, 1)
+for (const { name: language, skip: withoutLanguage } of agentLanguages) {
+  test(`a redeploy in ${language} under twenty open streams and steady requests fails none and cuts none`, {
+    skip: skip || withoutLanguage,
+  }, async () => {
+    await using platform = await startPlatform()
+    const repository = await createRepository(language)
+    // Room in its one worker for every conversation and the requests beside them.
+    const secrets = [{ name: "N_JOBS_PER_WORKER", value: "50" }]
+    const deployment = await deploy(platform, "live", repository.url, secrets, "installed")
+    const client = clientOf(platform, deployment)
+    const threads = await Promise.all(Array.from({ length: streamCount + 1 }, () => client.threads.create()))
+    const ids = threads.map(({ thread_id }) => thread_id)
+    const [background = ""] = ids.splice(0, 1)
 
-  const over = join(temporaryFolder(), "over")
-  const conversations = ids.map((threadId) => converse(client, threadId, over))
-  const old = await client.runs.create(background, "ticks", {
-    input: { count: 0, steps: 400, everyMs: 250 },
-    streamMode: ["custom"],
-    config: { recursion_limit: 500 },
+    const over = join(temporaryFolder(), "over")
+    const conversations = ids.map((threadId) => converse(client, threadId, over))
+    const old = await client.runs.create(background, "ticks", {
+      input: { count: 0, steps: 400, everyMs: 250 },
+      streamMode: ["custom"],
+      config: { recursion_limit: 500 },
+    })
+    const requests = keepAsking(deployment.source_config.custom_url, platform.credentials.api_key)
+    const isRunning = async () => (await client.runs.get(background, old.run_id)).status === "running"
+    await until(isRunning, { what: "the background run executes on the old unit" })
+    await repository.push(versionFile("v2", language))
+    await untilDeployed(platform, deployment.id, await startRevision(platform, deployment.id))
+
+    // The old unit still executes this run; the new one serves every request.
+    const joined: Tick[] = []
+    let end = "none"
+    let isCancelled = false
+    for await (const chunk of client.runs.joinStream(background, old.run_id)) {
+      const { event, data } = chunk as { event: string; data: unknown }
+      if (event === "custom") joined.push(data as Tick)
+      if (event === "end") end = (data as { status: string }).status
+      if (joined.length < 3 || isCancelled) continue
+      isCancelled = true
+      await client.runs.cancel(background, old.run_id, true)
+    }
+    const after = await fetch(`${deployment.source_config.custom_url}/ok`)
+    const { failed, versions } = await requests.stop()
+    writeFileSync(over, "")
+    const results = await Promise.all(conversations)
+
+    assert.deepEqual(failed, [])
+    assert.deepEqual([...new Set(versions)], ["v1", "v2"], "the revisions did not follow each other")
+    assert.deepEqual(versions, [...versions].sort(), "the old revision answered after the new one")
+    for (const { ticks, status } of results) {
+      assert.equal(status, "success")
+      assert.ok(ticks.length > 0)
+      assert.deepEqual(
+        ticks.map(({ tick }) => tick),
+        ticks.map((_, n) => n),
+      )
+      assert.deepEqual([...new Set(ticks.map(({ version }) => version))], ["v1"])
+    }
+    assert.ok(joined.length >= 3)
+    assert.equal(joined[0]?.version, "v1")
+    assert.equal(end, "interrupted")
+    assert.equal((await client.runs.get(background, old.run_id)).status, "interrupted")
+    assert.match(after.headers.get("x-revision-id") ?? "", /^[0-9a-f-]{36}$/)
+    assert.notEqual(after.headers.get("x-revision-id"), deployment.latest_revision_id)
   })
-  const requests = keepAsking(deployment.source_config.custom_url, platform.credentials.api_key)
-  const isRunning = async () => (await client.runs.get(background, old.run_id)).status === "running"
-  await until(isRunning, { what: "the background run executes on the old unit" })
-  await repository.push(versionFile("v2"))
-  await untilDeployed(platform, deployment.id, await startRevision(platform, deployment.id))
-
-  // The old unit still executes this run; the new one serves every request.
-  const joined: Tick[] = []
-  let end = "none"
-  let isCancelled = false
-  for await (const chunk of client.runs.joinStream(background, old.run_id)) {
-    const { event, data } = chunk as { event: string; data: unknown }
-    if (event === "custom") joined.push(data as Tick)
-    if (event === "end") end = (data as { status: string }).status
-    if (joined.length < 3 || isCancelled) continue
-    isCancelled = true
-    await client.runs.cancel(background, old.run_id, true)
-  }
-  const after = await fetch(`${deployment.source_config.custom_url}/ok`)
-  const { failed, versions } = await requests.stop()
-  writeFileSync(over, "")
-  const results = await Promise.all(conversations)
-
-  assert.deepEqual(failed, [])
-  assert.deepEqual([...new Set(versions)], ["v1", "v2"], "the revisions did not follow each other")
-  assert.deepEqual(versions, [...versions].sort(), "the old revision answered after the new one")
-  for (const { ticks, status } of results) {
-    assert.equal(status, "success")
-    assert.ok(ticks.length > 0)
-    assert.deepEqual(
-      ticks.map(({ tick }) => tick),
-      ticks.map((_, n) => n),
-    )
-    assert.deepEqual([...new Set(ticks.map(({ version }) => version))], ["v1"])
-  }
-  assert.ok(joined.length >= 3)
-  assert.equal(joined[0]?.version, "v1")
-  assert.equal(end, "interrupted")
-  assert.equal((await client.runs.get(background, old.run_id)).status, "interrupted")
-  assert.match(after.headers.get("x-revision-id") ?? "", /^[0-9a-f-]{36}$/)
-  assert.notEqual(after.headers.get("x-revision-id"), deployment.latest_revision_id)
-})
+}

@@ -1,5 +1,6 @@
 /** Suites that run once for each language of the graphs, from one source. */
 import { fileURLToPath } from "node:url"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 
 export type LanguageName = "JavaScript" | "Python"
 
@@ -16,6 +17,12 @@ export const testPython = process.env.SUPERSTEP_TEST_PYTHON ?? ""
 
 export const withoutPython =
   testPython === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON"
+
+/** Languages of the agent that tests deploy (`createRepository`). The packages of Python come from its registry. */
+export const agentLanguages: readonly Pick<Language, "name" | "skip">[] = [
+  { name: "JavaScript", skip: false },
+  { name: "Python", skip: unlessWide("installs packages of PyPI") || withoutPython },
+]
 
 const root = new URL("../../../", import.meta.url)
 

@@ -4,8 +4,10 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { runCommand } from "@superstep/toolkit/exec/run-command"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import type { LanguageName } from "./languages.js"
 
-const agentFolder = fileURLToPath(new URL("../../agent", import.meta.url))
+const folderOf = (language: LanguageName) =>
+  fileURLToPath(new URL(language === "JavaScript" ? "../../agent" : "../../agent-python", import.meta.url))
 
 export interface Repository {
   /** `file://…`, as a deployment's `repo_url`. */
@@ -14,12 +16,12 @@ export interface Repository {
   push(files: Readonly<Record<string, string>>): Promise<string>
 }
 
-export async function createRepository(): Promise<Repository> {
+export async function createRepository(language: LanguageName = "JavaScript"): Promise<Repository> {
   const folder = temporaryFolder()
   const [bare, tree] = [join(folder, "agent.git"), join(folder, "tree")]
   const git = async (...args: string[]) =>
     (await runCommand({ argv: ["git", ...identity, ...args], cwd: tree, ...setting })).stdout.trim()
-  await cp(agentFolder, tree, { recursive: true, filter: (path) => !path.includes("node_modules") })
+  await cp(folderOf(language), tree, { recursive: true, filter: (path) => !/node_modules|__pycache__/.test(path) })
   await git("init", "--quiet", "--bare", "--initial-branch=main", bare)
   await git("init", "--quiet", "--initial-branch=main")
   await git("remote", "add", "origin", bare)
@@ -38,7 +40,13 @@ export async function createRepository(): Promise<Repository> {
 }
 
 /** The file that says which version of the agent answers. */
-export const versionFile = (version: string) => ({ "src/version.ts": `export const version = "${version}"\n` })
+export const versionFile = (
+  version: string,
+  language: LanguageName = "JavaScript",
+): Readonly<Record<string, string>> =>
+  language === "JavaScript"
+    ? { "src/version.ts": `export const version = "${version}"\n` }
+    : { "src/version.py": `version = "${version}"\n` }
 
 const identity = ["-c", "user.name=Test", "-c", "user.email=test@example.invalid"]
 

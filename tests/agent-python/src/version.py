@@ -1,0 +1,3 @@
+"""Tests commit another value to see which revision answers."""
+
+version = "v1"
