@@ -313,6 +313,8 @@ test("a thread that is busy takes no update; deleting it stops its run", async (
     return events
   })()
 
+  await until(async () => (await server.status()).open_streams > 0, { what: "the run is joined" })
+
   await assert.rejects(client.threads.updateState(thread_id, { values: { n: 1 } }), failsWith(409, /busy/))
   await client.threads.delete(thread_id)
 

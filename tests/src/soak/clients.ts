@@ -145,13 +145,13 @@ async function multitask(visit: Visit): Promise<void> {
   const { client, random } = visit
   const multitaskStrategy = (["reject", "enqueue", "interrupt", "rollback"] as const)[random.between(0, 3)] ?? "enqueue"
   const threadId = await newThread(visit)
-  const isPatient = multitaskStrategy === "enqueue" || multitaskStrategy === "reject"
-  const input = isPatient ? { steps: 10, everyMs: 50 } : longRun
+  const input = multitaskStrategy === "enqueue" ? { steps: 10, everyMs: 50 } : longRun
   const first = await client.runs.create(threadId, "steps", { input, ...manySteps })
   const next = { input: { steps: 2, everyMs: 0 }, multitaskStrategy, ...manySteps }
   if (multitaskStrategy === "reject") {
     await assert.rejects(client.runs.create(threadId, "steps", next), /409/)
-    assert.equal((await untilOver(visit, first)).status, "success")
+    await client.runs.cancel(threadId, first.run_id, true)
+    assert.equal((await client.runs.get(threadId, first.run_id)).status, "interrupted")
     return
   }
   const second = await client.runs.create(threadId, "steps", next)
