@@ -75,6 +75,8 @@ export interface AppOptions {
   readonly isStopping?: () => boolean
   /** While it returns true, /health returns 503; default never. */
   readonly isStarting?: () => boolean
+  /** Gives the edge the rights of all keys as they are stored now; default nothing, without an edge. */
+  readonly publishRoutes?: () => Promise<void>
   /** How long the pipeline has been running, in milliseconds; default the uptime of the process. */
   readonly upMs?: () => number
   /** The edge's counts of answers, for operators; empty without an edge. */
@@ -121,7 +123,7 @@ export function createApp(given: AppOptions): Hono {
   addLogStreamRoutes(api, { db, liveLogs: options.liveLogs ?? new LiveLogs({ db, log }) })
   addSecretRoutes(api, options)
   addIntegrationRoutes(api, options)
-  addKeyRoutes(api, options)
+  addKeyRoutes(api, { db, log, publishRoutes: given.publishRoutes ?? (async () => undefined) })
   addGithubRepositories(api, options)
   addListenerRoutes(api, options)
   addEventRoutes(api, options)

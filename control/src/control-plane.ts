@@ -36,6 +36,7 @@ import { loadMasterKey } from "./master-key.js"
 import type { RunTotals } from "./metrics/sampler.js"
 import { defaultBuilds, startPipeline } from "./pipeline/pipeline.js"
 import { startReconciler } from "./pipeline/reconciler.js"
+import { syncEdge } from "./planner/edge-table.js"
 import { startPlanner } from "./planner/planner.js"
 import { prepareUnits } from "./planner/platform-start.js"
 import { wakeDeployment } from "./planner/sleep-queries.js"
@@ -155,6 +156,9 @@ async function startParts(
     gitProtocols: gitProtocolsOf(config),
     resourceTiers: config.resourceTiers,
     defaultQuotas: defaultQuotasOf(config),
+    publishRoutes: async () => {
+      await syncEdge(context)
+    },
     isStopping: () => stopping.signal.aborted,
     isStarting: () => isStarting,
     stopping: stopping.signal,

@@ -8,8 +8,8 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { HomeInUse } from "./home.js"
 import { releaseHome, takeForHome } from "./home-queries.js"
 
-const tellEveryMs = 5000
-// Six times that: after a short loss of the database, it is not given to another folder.
+const tellEveryMs = 10_000
+// Three times that: after a short loss of the database, it is not given to another folder.
 const silentSeconds = 30
 
 /**

@@ -97,6 +97,38 @@ test("a key runs agents when it has the scope run, deploy or admin, and with any
   }
 })
 
+test("a key is valid at an agent from the reply to its creation until the reply to its revocation", async () => {
+  await platform.serveRepository({ name: "keyed" })
+  const send = async (key: string) => {
+    const reply = await fetch(`${platform.agentsUrl}/d/keyed/env`, { headers: { "x-api-key": key } })
+    await reply.text()
+    return reply.status
+  }
+
+  for (let round = 0; round < 5; round++) {
+    const { body } = await platform.call("POST", "/v2/api-keys", { name: `round ${round}`, scopes: ["run"] })
+    assert.equal(await send(body.key), 200)
+    await platform.call("DELETE", `/v2/api-keys/${body.id}`)
+    assert.equal(await send(body.key), 401)
+  }
+})
+
+test("a key that expires is refused soon after", async () => {
+  await platform.serveRepository({ name: "expiring" })
+  const expires_at = new Date(Date.now() + 2000).toISOString()
+  const { body } = await platform.call("POST", "/v2/api-keys", { name: "short", scopes: ["run"], expires_at })
+  const send = async () => {
+    const reply = await fetch(`${platform.agentsUrl}/d/expiring/env`, { headers: { "x-api-key": body.key } })
+    await reply.text()
+    return reply.status
+  }
+
+  assert.equal(await send(), 200)
+
+  // Nothing notifies the platform; a pass of its own, which comes every half minute, would be too late.
+  await until(async () => (await send()) === 401, { what: "the key has expired at the edge", timeoutMs: 20_000 })
+})
+
 test("a deployment cannot use up the connections of the database server", async () => {
   const { deploymentId } = await platform.deployRepository({ name: "greedy" })
 

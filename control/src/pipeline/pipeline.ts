@@ -16,6 +16,7 @@ import {
   ClaimLost,
   claimNextRevision,
   freeExpiredClaims,
+  hasUnfinished,
   nextDueMs,
   noteWaiting,
   type OpenStages,
@@ -61,6 +62,8 @@ export function startPipeline(context: PipelineContext, owner: string): Pipeline
 
   const look = async (): Promise<void> => {
     try {
+      // Most looks of a quiet platform end here.
+      if (works.size === 0 && !(await hasUnfinished(db))) return
       await renew()
       await takeWork()
       const dueMs = await nextDueMs(db)

@@ -1,20 +1,24 @@
 /**
  * Brings everything but units (planner/) in line with the tables: the edge and its table, leftovers, deletions. It keeps no
  * important state in memory: each pass reads the database and the machine, and does the next step for every difference. A
- * failure in one place does not stop the others. The edge is checked every second; the rest every few seconds and after a
- * change; old data every hour. Schemas that are due are read in between (`due-schemas.ts`).
+ * failure in one place does not stop the others. The edge is checked every second; the rest after a change, once more a few seconds
+ * later, and then every half minute, in case a notification was lost; old data every hour. Schemas that are due are read in between
+ * (`due-schemas.ts`).
  */
-import { repeated } from "@superstep/toolkit/exec/repeated"
+import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import type { PipelineContext } from "../context.js"
 import { deploymentsToDelete } from "../deployments/carried-queries.js"
 import { syncEdge } from "../planner/edge-table.js"
+import { nextTableChangeMs } from "../planner/edge-table-queries.js"
 import { allUnits } from "../planner/queries.js"
 import { deleteNext } from "./deletion.js"
 import { readDueSchemas } from "./due-schemas.js"
 import { revisionsInBuild } from "./queries.js"
 import { removeUnknownArtifacts, removeUnknownCaches, removeWhatIsOld } from "./retention.js"
 
+// After a change, and while something is not in line: a stage may have started just then what nobody wants any more.
 const passMs = 5000
+const quietMs = 30_000
 // Callers get no answer while the edge is dead.
 const edgeMs = 1000
 const retentionMs = 3_600_000
@@ -27,8 +31,19 @@ export interface Reconciler {
 }
 
 export function startReconciler(context: PipelineContext): Reconciler {
-  const passes = repeated(() => reconcile(context), passMs)
-  const checkEdge = edgeCheck(context)
+  let isChanged = false
+  const pass = async () => {
+    const hasChanged = isChanged
+    isChanged = false
+    const { isInLine, dueMs } = await reconcile(context)
+    passes.wakeWithin(hasChanged || !isInLine ? passMs : dueMs)
+  }
+  const passes: Repeated = repeated(pass, quietMs)
+  const wakePasses = () => {
+    isChanged = true
+    passes.wake()
+  }
+  const checkEdge = edgeCheck(context, wakePasses)
   const edge = repeated(() => attempt(context, "edge", checkEdge), edgeMs)
   const retention = repeated(() => attempt(context, "retention", () => removeWhatIsOld(context)), retentionMs)
   const stopping = new AbortController()
@@ -37,7 +52,7 @@ export function startReconciler(context: PipelineContext): Reconciler {
   retention.wake()
   return {
     wake: () => {
-      passes.wake()
+      wakePasses()
       edge.wake()
     },
     stop: async () => {
@@ -47,56 +62,93 @@ export function startReconciler(context: PipelineContext): Reconciler {
   }
 }
 
-/** Its process is looked at each time; its settings, its certificate and those that it has replaced every `passMs`. */
-function edgeCheck({ edge }: PipelineContext): () => Promise<void> {
+/**
+ * Its process is looked at each time; its settings, its certificate, those that it has replaced and whether it answers every `passMs`.
+ * @param onStart  called when another edge may have been started, which has an old table
+ */
+function edgeCheck({ edge }: PipelineContext, onStart: () => void): () => Promise<void> {
   let ensuredAt = Number.NEGATIVE_INFINITY
   return async () => {
-    if (performance.now() - ensuredAt < passMs && (await edge.isAlive())) return
+    const isAlive = await edge.isAlive()
+    if (isAlive && performance.now() - ensuredAt < passMs) return
+    // It remembers since when it got no answer, and `ensure` ends an edge that hangs.
+    const answers = isAlive && (await edge.status().then(always(true), always(false)))
     await edge.ensure()
     ensuredAt = performance.now()
+    if (!answers) onStart()
   }
+}
+
+const always =
+  <Value>(value: Value) =>
+  () =>
+    value
+
+interface Reconciled {
+  /** Whether nothing was found that is not as it should be. */
+  readonly isInLine: boolean
+  /** When time alone changes what should be, in milliseconds. */
+  readonly dueMs: number
 }
 
 /** Never throws. */
-async function reconcile(context: PipelineContext): Promise<void> {
+async function reconcile(context: PipelineContext): Promise<Reconciled> {
   const { db } = context
-  await attempt(context, "table", () => syncEdge(context))
-  await attempt(context, "orphaned units", () => stopOrphanedUnits(context))
-  await attempt(context, "builds", () => stopOrphanedBuilds(context))
-  await attempt(context, "deletions", async () => {
-    const deployments = await deploymentsToDelete(db)
-    for (const it of deployments) await attempt(context, "deletion", () => deleteNext(context, it))
-  })
+  let dueMs: number | undefined
+  const done = [
+    await attempt(context, "table", async () => {
+      await syncEdge(context)
+      dueMs = await nextTableChangeMs(db)
+      return true
+    }),
+    await attempt(context, "orphaned units", () => stopOrphanedUnits(context)),
+    await attempt(context, "builds", () => stopOrphanedBuilds(context)),
+    await attempt(context, "deletions", async () => {
+      const deployments = await deploymentsToDelete(db)
+      for (const it of deployments) await attempt(context, "deletion", () => deleteNext(context, it))
+      return deployments.length === 0
+    }),
+  ]
+  return { isInLine: !done.some((isDone) => isDone !== true), dueMs: dueMs ?? quietMs }
 }
 
-async function attempt(context: PipelineContext, what: string, work: () => Promise<unknown>): Promise<void> {
+/** @returns  what the work returned; undefined when it failed */
+async function attempt<T>(context: PipelineContext, what: string, work: () => Promise<T>): Promise<T | undefined> {
   try {
-    await work()
+    return await work()
   } catch (err) {
     context.log.warn({ err, what }, "reconciling failed; it is tried again")
+    return undefined
   }
 }
 
-/** Stops units that are not in the database: their deployment was deleted with force, or the database is another one. */
-async function stopOrphanedUnits({ db, machine: { units }, limits, log }: PipelineContext): Promise<void> {
+/**
+ * Stops units that are not in the database: their deployment was deleted with force, or the database is another one.
+ * @returns  whether there were none
+ */
+async function stopOrphanedUnits({ db, machine: { units }, limits, log }: PipelineContext): Promise<boolean> {
   // Listed before the query: a unit that is added in between is then not in the list.
   const present = await units.list()
   const known = new Set((await allUnits(db)).map(({ unit_id }) => unit_id))
-  for (const unitId of present.filter((id) => !known.has(id))) {
+  const orphaned = present.filter((id) => !known.has(id))
+  for (const unitId of orphaned) {
     log.warn({ unit_id: unitId }, "stopping a unit that belongs to nothing")
     await units.stop(unitId, { graceMs: limits.stopGraceMs })
     await units.remove(unitId)
   }
+  return orphaned.length === 0
 }
 
-async function stopOrphanedBuilds(context: PipelineContext): Promise<void> {
+/** @returns  whether there were none */
+async function stopOrphanedBuilds(context: PipelineContext): Promise<boolean> {
   const { builds } = context.machine
   const present = await builds.list()
   const wanted = await revisionsInBuild(context.db)
   const orphaned = present.filter((id) => !wanted.has(id))
   for (const revisionId of orphaned) await builds.remove(revisionId)
-  if (orphaned.length === 0) return
+  if (orphaned.length === 0) return true
   // Artefacts that those builds published, or caches that they created again for a deployment deleted at that moment.
   await removeUnknownArtifacts(context)
   await removeUnknownCaches(context)
+  return false
 }

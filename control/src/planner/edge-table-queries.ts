@@ -42,3 +42,13 @@ export const lockEdgeTable = (tx: Db): Promise<{ generation: number; content_sha
 
 export const saveEdgeTable = (tx: Db, generation: number, contentSha256: string): Promise<number> =>
   tx.run(sql`update edge_tables set generation = ${generation}, content_sha256 = ${contentSha256}`)
+
+/** Milliseconds until the table changes by the passing of time alone: a key expires, or a deployment may be woken again. */
+export async function nextTableChangeMs(db: Db): Promise<number | undefined> {
+  const row = await db.row<{ due_ms: number | null }>(sql`
+    select ceil(extract(epoch from min(at) - now()) * 1000)::float8 as due_ms from (
+      select min(expires_at) as at from api_keys where expires_at > now() and revoked_at is null
+      union all select min(refused_until) from sleeps where refused_until > now()
+    ) changes`)
+  return row?.due_ms ?? undefined
+}

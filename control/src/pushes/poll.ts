@@ -26,8 +26,8 @@ export interface Polling {
 const toldMs = 24 * 3_600_000
 // A host that is down for long is polled once an hour.
 const mostMs = 3_600_000
-// One query checks whether something is due.
-const passMs = 5000
+// One query checks whether something is due. Repositories are polled every minute at most, unless told otherwise.
+const passMs = 15_000
 // Hosts limit the number of connections per client.
 const looksAtOnce = 4
 

@@ -16,7 +16,14 @@ import { appendLogLines } from "../logs/operations.js"
 import { CannotOpen, type MasterKey } from "../secrets/seal.js"
 import { type CommitStatus, originOf, statusRequest, verdictOn } from "./commit-status.js"
 import { type Provider, providerOfHost } from "./push.js"
-import { type DueStatus, delayStatus, freeTakenStatuses, settleStatus, takeDueStatuses } from "./status-queries.js"
+import {
+  type DueStatus,
+  delayStatus,
+  freeTakenStatuses,
+  nextStatusMs,
+  settleStatus,
+  takeDueStatuses,
+} from "./status-queries.js"
 
 export interface StatusSender {
   readonly db: Database
@@ -32,7 +39,10 @@ export interface StatusSender {
 
 const callMs = 15_000
 const leaseMs = 60_000
-const safetyMs = 5000
+// A notification reports new statuses, and retries are waited for: this finds those whose notification was lost.
+const safetyMs = 60_000
+// After a failure of our own, such as an unreachable database.
+const ownRetryMs = 5000
 // Seven tries in all, the last a day after the first: after that nobody needs it any more.
 const delaysMs = [5000, 30_000, 300_000, 1_800_000, 14_400_000, 64_800_000]
 
@@ -44,11 +54,14 @@ export function startStatusSender(sender: StatusSender): Pick<Repeated, "wake" |
       if (isFirst) await freeTakenStatuses(sender.db)
       isFirst = false
       await sendDue(sender, stopping.signal)
+      const dueMs = await nextStatusMs(sender.db)
+      if (dueMs !== undefined) passes.wakeWithin(Math.max(0, dueMs) + 5)
     } catch (err) {
       sender.log.warn({ err }, "commit statuses could not be sent; retrying")
+      passes.wakeWithin(ownRetryMs)
     }
   }
-  const passes = repeated(pass, safetyMs)
+  const passes: Repeated = repeated(pass, safetyMs)
   passes.wake()
   return {
     wake: passes.wake,

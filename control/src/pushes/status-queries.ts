@@ -43,6 +43,13 @@ export const takeDueStatuses = (db: Db, leaseMs: number): Promise<DueStatus[]> =
       join integrations i on i.workspace_id = d.workspace_id and i.integration_id = d.integration_id
       left join integration_webhooks w on w.integration_id = i.integration_id`)
 
+/** Milliseconds until the next status is due; undefined when none waits. */
+export async function nextStatusMs(db: Db): Promise<number | undefined> {
+  const row = await db.row<{ due_ms: number | null }>(sql`
+    select ceil(extract(epoch from min(due_at) - now()) * 1000)::float8 as due_ms from commit_statuses`)
+  return row?.due_ms ?? undefined
+}
+
 /** Marks the sent state as done, unless another state is wanted by now. */
 export const settleStatus = (
   db: Db,

@@ -291,6 +291,10 @@ export const interruptRevision = async (tx: Db, revisionId: string): Promise<boo
   return ended > 0
 }
 
+/** Whether a revision is in the pipeline, in whatever stage: else there is nothing to claim, admit, skip or free. */
+export const hasUnfinished = async (db: Db): Promise<boolean> =>
+  (await db.row(sql`select from revisions where stage is not null limit 1`)) !== undefined
+
 /** Milliseconds until the next delayed revision is due; undefined when none is delayed. */
 export async function nextDueMs(db: Db): Promise<number | undefined> {
   const row = await db.row<{ due_ms: number | null }>(sql`

@@ -13,7 +13,15 @@ import { createdKeyReply, keyBody, keyFields, keyReply, renderKey } from "./sche
 interface KeyRoutes {
   readonly db: Database
   readonly log: Log
+  /** Gives the edge the rights of all keys as they are stored now. */
+  readonly publishRoutes: () => Promise<void>
 }
+
+/** So that the caller's next request at an agent meets an edge that knows. */
+const publish = ({ publishRoutes, log }: KeyRoutes): Promise<void> =>
+  publishRoutes().catch((err: unknown) =>
+    log.warn({ err }, "the edge did not take the rights of keys; it is tried again in the background"),
+  )
 
 export function addKeyRoutes(api: Api, options: KeyRoutes): void {
   addList(api, options)
@@ -41,7 +49,8 @@ function addList(api: Api, { db }: KeyRoutes): void {
 }
 
 /** No `Idempotency-Key` here: to repeat the reply, the key itself would have to be stored. */
-function addCreate(api: Api, { db, log }: KeyRoutes): void {
+function addCreate(api: Api, options: KeyRoutes): void {
+  const { db, log } = options
   addRoute(
     api,
     {
@@ -68,12 +77,14 @@ function addCreate(api: Api, { db, log }: KeyRoutes): void {
         return created
       })
       log.info({ api_key_id: key.api_key_id }, "API key created")
+      await publish(options)
       return c.json({ ...renderKey(key), key: clearKey }, 201)
     },
   )
 }
 
-function addRevoke(api: Api, { db, log }: KeyRoutes): void {
+function addRevoke(api: Api, options: KeyRoutes): void {
+  const { db, log } = options
   addRoute(
     api,
     {
@@ -90,6 +101,7 @@ function addRevoke(api: Api, { db, log }: KeyRoutes): void {
       const { workspaceId } = c.get("caller")
       await db.transaction((tx) => revokeApiKey(tx, params.api_key_id, workspaceId))
       log.info({ api_key_id: params.api_key_id }, "API key revoked")
+      await publish(options)
       return c.body(null, 204)
     },
   )
