@@ -5,9 +5,10 @@ import { dirname, join, relative } from "node:path"
 /**
  * @param folder  where the reader will be
  * @param script  the script that Node runs now
- * @returns       `npx superstep` where npx finds it (it looks in every folder above), else Node with the script's path
+ * @returns       `superstep` for the script of a wheel (scripts/wheel.py), `npx superstep` where npx finds it (it looks in every folder above), else Node with the script's path
  */
 export function howToCall(folder: string, script: string): string {
+  if (script.includes("/superstep/package/node_modules/superstep/")) return "superstep"
   return isInstalledAbove(folder) ? "npx superstep" : `node ${relative(folder, script)}`
 }
 

@@ -1,0 +1,3 @@
+from superstep import main
+
+main()

