@@ -11,6 +11,19 @@ export interface Failure {
   readonly message: string
 }
 
+/** Why a run failed. The last three fields are those of LangGraph's `UnknownInterruptError`: an answer that was refused in strict mode. */
+export interface RunFailure {
+  /** Name of the class. */
+  readonly error: string
+  readonly message: string
+  /** `not_pending`, `empty_map` or `ambiguous`. */
+  readonly reason?: string
+  /** The interrupts that the answer names and that are not open. */
+  readonly interrupt_ids?: readonly string[]
+  /** The interrupts that are open. */
+  readonly pending_ids?: readonly string[]
+}
+
 /** The error of a graph that failed to load. */
 export interface GraphError {
   readonly name: string
@@ -115,7 +128,7 @@ export interface DoneFrame {
   readonly run_id: string
   readonly claim_id: string
   readonly status: "success" | "interrupted" | "error" | "cancelled" | "drained"
-  readonly error?: Failure
+  readonly error?: RunFailure
   /** The stack of the error, only for the server's log, never for clients. */
   readonly stack?: string
   /** Names of the nodes that would run next. */

@@ -10,12 +10,16 @@
  */
 import { checkpointPayload, debugPayload, isRecord } from "../threads/checkpoint-payload.js"
 import { LegacyMessages } from "./legacy-messages.js"
+import type { ProtocolEvents } from "./protocol/protocol-events.js"
+import { withProtocolEvents } from "./protocol/run-events.js"
 import type { WireEvent } from "./wire-event.js"
 
 export interface AskedFor {
   readonly runId: string
   readonly modes: readonly string[]
   readonly subgraphs: boolean
+  /** Whether the chunks have namespaces. Protocol events need them even where the run's own events come from the root only. */
+  readonly isDeep: boolean
   /** Whether a tool's events have the namespace of the task that called it, and not of its graph: LangGraph before 1.7. */
   readonly toolsNameTask: boolean
 }
@@ -25,18 +29,26 @@ export class EventMapper {
   readonly #asked: AskedFor
   readonly #modes: ReadonlySet<string>
   readonly #legacy: LegacyMessages | undefined
+  readonly #protocol: ProtocolEvents | undefined
 
-  constructor(asked: AskedFor) {
+  /** @param protocol  makes the run's protocol events, if it has them */
+  constructor(asked: AskedFor, protocol?: ProtocolEvents) {
     this.#asked = asked
+    this.#protocol = protocol
     this.#modes = new Set(asked.modes)
     this.#legacy = this.#modes.has("messages") ? new LegacyMessages() : undefined
   }
 
   /** @param chunk  `[mode, payload]`, or `[namespace, mode, payload]` when subgraphs are streamed */
   fromChunk(chunk: unknown): WireEvent[] {
+    const own = this.#askedFor(chunk)
+    return this.#protocol === undefined ? own : withProtocolEvents(chunk, own, this.#protocol)
+  }
+
+  #askedFor(chunk: unknown): WireEvent[] {
     if (!Array.isArray(chunk)) return []
-    const [namespace, mode, payload] = this.#asked.subgraphs ? chunk : [[], ...chunk]
-    if (!Array.isArray(namespace)) return []
+    const [namespace, mode, payload] = this.#asked.isDeep ? chunk : [[], ...chunk]
+    if (!Array.isArray(namespace) || !this.#isAskedFor(mode, namespace)) return []
     if (mode === "messages") return this.#modes.has("messages-tuple") ? [this.#message(namespace, payload)] : []
     const complete = mode === "values" && namespace.length === 0 ? this.#legacy?.onValues(payload) : undefined
     // Only the task of a tool is known: a tool in a `task()` keeps the segments of the calls around it.
@@ -61,6 +73,12 @@ export class EventMapper {
     // LangGraph 1.4 gives the node's task, 1.7 the graph; the metadata has the task in both.
     const graph = (isRecord(metadata) ? graphNamespace(metadata) : undefined) ?? namespace
     return { name: this.#name("messages", graph), data: payload }
+  }
+
+  /** Without subgraphs LangGraph before 1.7 streams messages and tools of all graphs, and everything else of the root only. */
+  #isAskedFor(mode: string, namespace: readonly unknown[]): boolean {
+    const { subgraphs, toolsNameTask } = this.#asked
+    return subgraphs || namespace.length === 0 || (toolsNameTask && (mode === "messages" || mode === "tools"))
   }
 
   #name(mode: string, namespace: readonly unknown[]): string {

@@ -49,8 +49,14 @@ export interface StreamPlan {
   readonly usesEvents: boolean
 }
 
-export function streamPlan(wireModes: readonly string[]): StreamPlan {
-  const asked = new Set<string>()
+/** The modes from which protocol events are made. A checkpoint's part comes with its values. */
+const protocolModes = ["values", "updates", "messages", "tools", "custom", "tasks"]
+
+export function streamPlan({
+  stream_modes: wireModes,
+  protocol_events = false,
+}: Pick<RunFrame, "stream_modes" | "protocol_events">): StreamPlan {
+  const asked = new Set<string>(protocol_events ? protocolModes : [])
   for (const mode of wireModes) {
     if (mode === "messages-tuple") asked.add("messages")
     else if (mode === "messages") asked.add("values")
@@ -75,7 +81,7 @@ export function runnableConfig(
     context,
     runId: run_id,
     durability: frame.durability,
-    subgraphs: frame.stream_subgraphs,
+    subgraphs: frame.stream_subgraphs || frame.protocol_events === true,
     ...(config.tags === undefined ? {} : { tags: config.tags }),
     ...(config.recursion_limit === undefined ? {} : { recursionLimit: config.recursion_limit }),
     ...(frame.interrupt_before === undefined ? {} : { interruptBefore: frame.interrupt_before }),

@@ -16,15 +16,17 @@ import { EventFeed } from "../events/event-feed.js"
 import { EventMapper } from "../events/event-mapper.js"
 import { EventPause } from "../events/event-pause.js"
 import { InterruptEvents } from "../events/interrupt-events.js"
-import type { WireEvent } from "../events/wire-event.js"
+import { ProtocolEvents } from "../events/protocol/protocol-events.js"
+import { eventText, type WireEvent } from "../events/wire-event.js"
 import { withPersistence } from "../loading/graph-export.js"
 import type { CompiledGraph, StateSnapshot } from "../loading/langgraph.js"
 import type { LoadedGraph } from "../loading/loader.js"
 import { createStore } from "../store/store.js"
 import { openInterrupts } from "../threads/thread-state.js"
-import { describeError, serialise, stackOf } from "../values/serialise.js"
+import { describeError, serialise } from "../values/serialise.js"
 import { standsBefore } from "./breakpoint.js"
 import { drainBetweenSteps, isGraphDrained } from "./drain.js"
+import { runFailure } from "./run-failure.js"
 import { needsHead, type RunStart, runStart } from "./run-input.js"
 import { type RunRequest, runnableConfig, streamPlan } from "./run-request.js"
 
@@ -51,6 +53,7 @@ export class Run {
   readonly #pause = new EventPause()
   readonly #interrupts: InterruptEvents
   #graph: CompiledGraph | undefined
+  #protocol: ProtocolEvents | undefined
   #ending: Ending | undefined
   #isDraining = false
   #isOver = false
@@ -65,7 +68,7 @@ export class Run {
       threadId: thread_id,
       // The previous attempt may have saved the thread's first checkpoint.
       hasCheckpoint: has_checkpoint || attempt > 1,
-      eventsWritten: () => this.#feed.written(),
+      eventsWritten: () => this.#eventsWritten(),
       awaitsCommits: durability === "sync",
       onRefused: (error) => this.fail(error),
     })
@@ -130,15 +133,21 @@ export class Run {
     const { signal } = this.#abort
     const { graph, input, config } = await this.#prepare(loaded)
     signal.throwIfAborted()
-    const { run_id, stream_modes, stream_subgraphs: subgraphs } = this.#request.frame
+    const { frame } = this.#request
+    const { engineModes, usesEvents } = streamPlan(frame)
     const toolsNameTask = !loaded.library.isSince("1.7.0")
-    const events = new EventMapper({ runId: run_id, modes: stream_modes, subgraphs, toolsNameTask })
+    const protocol = frame.protocol_events
+      ? new ProtocolEvents({ toolsNameTask, checkpointsFollow: engineModes.includes("checkpoints") })
+      : undefined
+    this.#protocol = protocol
+    const { run_id: runId, stream_modes: modes, stream_subgraphs: subgraphs } = frame
+    const isDeep = subgraphs || protocol !== undefined
+    const events = new EventMapper({ runId, modes, subgraphs, isDeep, toolsNameTask }, protocol)
     if (await this.#repeatsBreakpoint(graph, events)) return
-    const { engineModes, usesEvents } = streamPlan(stream_modes)
-    const options = { ...config, streamMode: engineModes, signal }
-    const stream = usesEvents
-      ? graph.streamEvents(input, { ...options, version: "v2" })
-      : await graph.stream(input, options)
+    // With a version LangGraph also streams a lightweight checkpoint before each values.
+    const version = usesEvents || protocol !== undefined ? { version: "v2" } : {}
+    const options = { ...config, ...version, streamMode: engineModes, signal }
+    const stream = usesEvents ? graph.streamEvents(input, options) : await graph.stream(input, options)
     try {
       await this.#feed.read(stream, signal, (item) =>
         this.#emit(this.#interrupts.take(usesEvents ? events.fromLangChainEvent(item) : events.fromChunk(item))),
@@ -181,7 +190,8 @@ export class Run {
       ["updates", stop],
       ["values", stop],
     ]
-    const isDeep = this.#request.frame.stream_subgraphs
+    const { stream_subgraphs, protocol_events } = this.#request.frame
+    const isDeep = stream_subgraphs || protocol_events === true
     await this.#emit(chunks.flatMap((chunk) => events.fromChunk(isDeep ? [[], ...chunk] : chunk)))
     return true
   }
@@ -192,10 +202,15 @@ export class Run {
     const paused = this.#pause.over()
     if (paused !== undefined) return paused.then(() => this.#emit(events))
     const { run_id, claim_id } = this.#request.frame
-    for (const { name, data } of events) {
-      this.#connection.send({ type: "event", run_id, claim_id, event: name, payload: ["data"] }, [serialise(data)])
+    for (const each of events) {
+      this.#connection.send({ type: "event", run_id, claim_id, event: each.name, payload: ["data"] }, [eventText(each)])
     }
     return this.#connection.full()
+  }
+
+  async #eventsWritten(): Promise<void> {
+    await this.#feed.written()
+    await this.#emit(this.#protocol?.flush() ?? [])
   }
 
   async #call(fields: CallFields, payload?: readonly (readonly [string, string])[]): Promise<Reply> {
@@ -216,9 +231,19 @@ export class Run {
     } catch (error) {
       problem ??= { error }
     }
+    await this.#endProtocol(state, problem)
     this.#isOver = true
     this.#checkpoints.close(new Error(`run ${this.#request.frame.run_id} is over`))
     if (this.#ending !== "abandoned") this.#done(state, problem)
+  }
+
+  /** No message and no subgraph stays open. A drained run goes on elsewhere. */
+  async #endProtocol(state: StateSnapshot | undefined, problem: Problem | undefined): Promise<void> {
+    if (this.#protocol === undefined || this.#ending === "drained") return
+    const failed = this.#failed(problem)
+    if (failed !== undefined) await this.#emit(this.#protocol.end("failed", describeError(failed.error).message))
+    else if (this.#ending === "cancelled") await this.#emit(this.#protocol.end("interrupted", "the run was cancelled"))
+    else await this.#emit(this.#protocol.end(stopped(state) === "interrupted" ? "interrupted" : "completed"))
   }
 
   /** The saver remembers the newest checkpoint, so this needs no call to the server. */
@@ -237,7 +262,7 @@ export class Run {
       run_id,
       claim_id,
       status: this.#ending === "cancelled" || this.#ending === "drained" ? this.#ending : ended,
-      ...(failed === undefined ? {} : failureOf(failed)),
+      ...(failed === undefined ? {} : runFailure(failed.error)),
       ...(state === undefined ? {} : { next: state.next }),
       payload: ["values", "interrupts"],
     }
@@ -249,11 +274,6 @@ export class Run {
     if (this.#ending === "cancelled" || this.#ending === "drained") return undefined
     return this.#ending === "failed" ? { error: this.#abort.signal.reason } : problem
   }
-}
-
-function failureOf({ error }: Problem): Pick<DoneFrame, "error" | "stack"> {
-  const stack = stackOf(error)
-  return { error: describeError(error), ...(stack === undefined ? {} : { stack }) }
 }
 
 // A task at its second interrupt already has a write, its first answer, so LangGraph leaves it out of `next`.
