@@ -128,7 +128,11 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const sweeps = [
     eventSweep(db, {
       ttlSeconds: config.resumableTtlSeconds,
-      readHere: () => [...streams.runs.readFromLog(), ...streams.threads.readFromLog()],
+      readHere: () => [
+        ...streams.runs.readFromLog(),
+        ...streams.threads.readFromLog(),
+        ...streams.protocol.readFromLog(),
+      ],
     }),
     runSweep(db, config.keepRunsDays),
     threadSweep(db, project.checkpointer.ttl, log),

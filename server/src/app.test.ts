@@ -46,19 +46,6 @@ test("a path of a known route with another method is 405 and lists the allowed m
   assert.deepEqual([unknown.status, (unknown.json as { detail: string }).detail], [404, "Not Found"])
 })
 
-test("a route of the newer streaming protocol is 404 and names the route to use", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
-
-  const command = await http.send("POST", "/threads/any/commands", { id: 1, method: "run.start", params: {} })
-  const events = await http.send("POST", "/threads/any/stream/events", {})
-
-  const detail = (reply: typeof command) => (reply.json as { detail: string }).detail
-  assert.deepEqual([command.status, events.status], [404, 404])
-  assert.match(detail(command), /newer streaming protocol.*use POST \/threads\/{thread_id}\/runs\/stream/)
-  assert.match(detail(events), /newer streaming protocol.*use GET \/threads\/{thread_id}\/stream /)
-})
-
 test("a trailing slash is ignored, and an encoded slash is part of its segment", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)

@@ -24,7 +24,6 @@ import { crossOrigin } from "./http/cross-origin.js"
 import { refuseDisabled } from "./http/disabled.js"
 import { identifyBy } from "./http/identify.js"
 import { type Limits, limitRequests } from "./http/limits.js"
-import { addNewerProtocolRoutes } from "./http/newer-protocol.js"
 import { pathBelow } from "./http/paths.js"
 import { logRequests } from "./http/request-log.js"
 import type { HttpSettings } from "./http/settings.js"
@@ -43,6 +42,7 @@ import { addUnitRoutes } from "./serving/routes.js"
 import type { OutcomeReport } from "./serving/run-outcomes.js"
 import { addStoreRoutes } from "./store/routes.js"
 import type { Store } from "./store/store-settings.js"
+import { addThreadProtocolRoutes } from "./thread-stream/routes.js"
 import { addThreadRoutes } from "./threads/routes.js"
 import { addThreadStateRoutes } from "./threads/state-routes.js"
 import type { DefaultTtl } from "./threads/sweep-queries.js"
@@ -124,7 +124,7 @@ export function createApp(options: AppOptions): Api {
   addWaitRoutes(app, runs)
   addCronRoutes(app, options)
   addThreadStreamRoutes(app, options)
-  addNewerProtocolRoutes(app)
+  addThreadProtocolRoutes(app, runs)
   addUiRoutes(app, { ui: options.ui, isBehindEdge: options.unitToken !== undefined, mountPrefix: http.mountPrefix })
   addStoreRoutes(app, options.store)
   const prefixOf = (c: Context) => (options.unitToken ? forwardedPrefix(c) : "") + mountPrefix

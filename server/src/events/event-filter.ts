@@ -1,5 +1,6 @@
 /** Which events of a run a client wants: by mode, by namespace, or all. Pure. */
 import { resultEvent, stateEvent } from "./event.js"
+import { isProtocolEvent } from "./protocol-event.js"
 
 export interface Wanted {
   /**
@@ -28,7 +29,8 @@ export function eventFilter({ modes, namespaces }: Wanted): (event: string) => b
 }
 
 /** Whether the run's own stream contains this event. */
-export const isPublic = (event: string): boolean => event !== resultEvent && event !== stateEvent
+export const isPublic = (event: string): boolean =>
+  event !== resultEvent && event !== stateEvent && !isProtocolEvent(event)
 
 /** The older message mode has three events, which count as one kind. */
 const kindOf = (mode: string): string => (mode.startsWith("messages/") ? "messages/" : mode)

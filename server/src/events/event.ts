@@ -58,8 +58,8 @@ export const firstSeq = (attempt: number): number => (attempt - 1) * eventsPerAt
 /** The id of an end event that no attempt wrote: above the ids of all attempts. */
 export const lastSeq = 999_999 * eventsPerAttempt
 
-/** An error event that comes with such an end has the id before it. */
-const isOfNoAttempt = (seq: number): boolean => seq >= lastSeq - 1
+/** An error event and a lifecycle event that come with such an end have the ids before it. */
+const isOfNoAttempt = (seq: number): boolean => seq >= lastSeq - 2
 
 const attemptOf = (seq: number): number => Math.floor(seq / eventsPerAttempt) + 1
 
@@ -160,9 +160,14 @@ function headOf(event: string): Buffer {
  * (agent-server-api §7.2, recordings `single-*.txt`). Stateless runs have ids too, unlike those of the JS server (its part b.2).
  * @param id  the event's id in its topic
  */
-export function encodeEvent({ event, data, runId, seq, place }: TopicEvent, id: string): EncodedEvent {
+export function encodeEvent(event: TopicEvent, id: string): EncodedEvent {
+  return encodeLines(event, event.event, id)
+}
+
+/** Like `encodeEvent`, with another name on the wire. */
+export function encodeLines({ event, data, runId, seq, place }: TopicEvent, name: string, id: string): EncodedEvent {
   const tail = `\nid: ${id}\n\n`
-  const head = headOf(event)
+  const head = headOf(name)
   const bytes = Buffer.allocUnsafe(head.length + data.length + tail.length)
   head.copy(bytes, 0)
   data.copy(bytes, head.length)

@@ -23,10 +23,11 @@ function publisherOf(taken: number) {
   } as unknown as Topic
   const nothing = () => undefined
   const publisher = new Publisher({
-    run: { runId: randomUUID(), threadId: randomUUID(), attempt: 1 },
+    run: { runId: randomUUID(), threadId: randomUUID(), graphId: "agent", attempt: 1 },
     eventLog,
     isWatched: false,
     isLogged: true,
+    hasProtocolEvents: false,
     patienceMs: 0,
     topic: () => topic,
     onLoggedForSlow: nothing,

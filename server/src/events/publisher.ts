@@ -11,6 +11,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { firstSeq, type RunEvent, resultEvent, stateEvent } from "./event.js"
 import type { EventLog } from "./event-log.js"
+import { finalEvents, inputAnswered, type Refusal, rootLifecycle, rootStatusOf } from "./protocol-event.js"
 import type { NewEvent } from "./queries.js"
 import type { Topic } from "./topic.js"
 
@@ -33,11 +34,16 @@ export interface LastWords {
   readonly state?: string | undefined
   /** For clients that wait for the result. */
   readonly result?: Result | undefined
+  /** JSON texts: the root's state, and the open interrupts by task; undefined when the worker did not report them. */
+  readonly left?: { readonly values: string | undefined; readonly interrupts: string } | undefined
+  /** Why the run's answers were refused. */
+  readonly refusal?: Refusal | undefined
 }
 
 export interface StartedRun {
   readonly runId: string
   readonly threadId: string
+  readonly graphId: string
   readonly attempt: number
 }
 
@@ -47,6 +53,8 @@ export interface PublisherOptions {
   /** Another server watches the run. */
   readonly isWatched: boolean
   readonly isLogged: boolean
+  /** Clients follow the thread with the newer streaming protocol; then the run is logged, too. */
+  readonly hasProtocolEvents: boolean
   /** How long the run may wait for its clients in all, in milliseconds. */
   readonly patienceMs: number
   /** The run's topic, when it has clients here. */
@@ -69,24 +77,34 @@ export class Publisher {
   #delivered: number
   #isWatched: boolean
   #isLogged: boolean
+  /** Whether the worker sends protocol events. `late`: clients came when the run was already executing. */
+  #protocol: "none" | "from_start" | "late"
+  /** The last events are composed: their ids follow each other. */
+  #isEnding = false
   #isDetached = false
   #isOver = false
   #patienceMs: number
   #waiting: Promise<void> | undefined
 
   constructor(options: PublisherOptions) {
-    const { run, isWatched, isLogged, patienceMs } = options
+    const { run, isWatched, isLogged, hasProtocolEvents, patienceMs } = options
     this.#options = options
     this.threadId = run.threadId
     this.#seq = firstSeq(run.attempt)
     this.#delivered = this.#seq - 1
     this.#isWatched = isWatched
-    this.#isLogged = isLogged
+    this.#isLogged = isLogged || hasProtocolEvents
+    this.#protocol = hasProtocolEvents ? "from_start" : "none"
     this.#patienceMs = patienceMs
   }
 
   get isLogged(): boolean {
     return this.#isLogged
+  }
+
+  /** Whether the run's worker should send protocol events. */
+  get hasProtocolEvents(): boolean {
+    return this.#protocol === "from_start"
   }
 
   /** Whether another server has clients of the run. */
@@ -111,16 +129,31 @@ export class Publisher {
    * The last events of a run with a log, to be committed with its end (B3); none for a run without a log. Call it when
    * everything else has been published.
    */
-  lastEvents({ status, error, state, result }: LastWords): NewEvent[] {
+  lastEvents(words: LastWords): NewEvent[] {
+    this.#isEnding = true
     if (!this.#isLogged) return []
     const { runId } = this.#options.run
-    const events = [
+    const { result } = words
+    const results = result?.isOnlyCopy ? [[resultEvent, result.text()] as const] : []
+    const events = [...this.#whatIsLeft(words), ...results, ...this.#ends(words)]
+    return events.map(([event, data], n) => ({ runId, seq: this.#seq + n, event, data }))
+  }
+
+  #whatIsLeft({ state, error }: LastWords): (readonly [string, string])[] {
+    return [
       ...(state === undefined ? [] : [[stateEvent, state] as const]),
       ...(error === undefined ? [] : [["error", error] as const]),
-      ...(result?.isOnlyCopy ? [[resultEvent, result.text()] as const] : []),
-      ["end", endText(runId, status)] as const,
     ]
-    return events.map(([event, data], n) => ({ runId, seq: this.#seq + n, event, data }))
+  }
+
+  /** The end for clients of the newer protocol, and for all others. */
+  #ends({ status, error, left, refusal }: LastWords): (readonly [string, string])[] {
+    const { runId, graphId } = this.#options.run
+    const message = error === undefined ? undefined : (JSON.parse(error) as { message: string }).message
+    const last = rootLifecycle({ runId, graphId, status: rootStatusOf(status), error: message, refusal })
+    const late = this.#protocol === "late" && left ? finalEvents(left.values, left.interrupts) : []
+    const protocol = this.#protocol === "none" ? [] : [...late, last]
+    return [...protocol.map(({ event, data }) => [event, data] as const), ["end", endText(runId, status)]]
   }
 
   /**
@@ -130,12 +163,10 @@ export class Publisher {
   async end(words: LastWords, logged: readonly NewEvent[] = []): Promise<void> {
     if (this.#isDetached) return
     const { run, eventLog, onLogged } = this.#options
-    const { status, error, state, result } = words
+    const { status, result } = words
     if (result && logged.every(({ event }) => event !== resultEvent)) this.#tellResult(result)
     if (logged.length === 0) {
-      if (state !== undefined) this.publish(stateEvent, state)
-      if (error !== undefined) this.publish("error", error)
-      this.publish("end", endText(run.runId, status))
+      for (const [event, data] of [...this.#whatIsLeft(words), ...this.#ends(words)]) this.publish(event, data)
     }
     this.#isDetached = true
     if (logged.length > 0) onLogged()
@@ -162,6 +193,25 @@ export class Publisher {
   /** Called when a client follows the run's thread: the run is logged from now on. */
   startLogging(): void {
     this.#isLogged = true
+  }
+
+  /** Announces to clients of the newer protocol that the run starts. @param answered  the ids of the interrupts that it answers */
+  startProtocol(answered: readonly string[]): void {
+    if (this.#protocol === "none") return
+    const { runId, graphId, attempt } = this.#options.run
+    const running = rootLifecycle({ runId, graphId, attempt, status: "running" })
+    this.publish(running.event, running.data)
+    if (answered.length === 0) return
+    const { event, data } = inputAnswered(answered)
+    this.publish(event, data)
+  }
+
+  /** Called when a client follows the thread with the newer protocol: it gets the run's lifecycle, and the state after the run. */
+  joinProtocol(): void {
+    if (this.#protocol !== "none" || this.#isEnding || this.#isDetached) return
+    this.#protocol = "late"
+    this.#isLogged = true
+    this.startProtocol([])
   }
 
   #deliverLogged({ seq, event, data }: NewEvent): void {

@@ -7,9 +7,11 @@ import type { Database } from "@superstep/toolkit/db/database"
 import type { Hints } from "@superstep/toolkit/db/hints"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
-import { type EventId, lastSeq, type RunEvent, type TopicEvent } from "./event.js"
+import { Arrivals } from "./arrivals.js"
+import { endOf, failureOf, lifecycleOf } from "./end-events.js"
+import { type EventId, lastSeq } from "./event.js"
 import { EventLog } from "./event-log.js"
-import { endText, type LastWords, type StartedRun as PublishedRun, Publisher } from "./publisher.js"
+import { type LastWords, type StartedRun as PublishedRun, Publisher } from "./publisher.js"
 import {
   type AppendedTo,
   findBehind,
@@ -22,8 +24,8 @@ import {
   placeInThread,
 } from "./queries.js"
 import { ReaderBudget } from "./reader-budget.js"
-import { runKind, type Subscriber, threadKind } from "./topic.js"
-import { Topics } from "./topics.js"
+import { protocolKind, runKind, type Subscriber, threadKind } from "./topic.js"
+import { Topics, type TopicsOptions } from "./topics.js"
 import { WatchedThreads } from "./watched-threads.js"
 
 // Enough for a client with a usual connection to read some tens of megabytes, and little compared to how long a run may
@@ -39,6 +41,7 @@ export interface StartedRun extends PublishedRun {
   readonly isResumable: boolean
   readonly watchedBy: readonly string[]
   readonly followedMs?: number | null
+  readonly protocolMs?: number | null
 }
 
 export interface StreamsOptions {
@@ -58,15 +61,18 @@ export interface StreamsOptions {
 export interface EndedElsewhere {
   /** JSON text: why it failed. */
   readonly error?: string | undefined
-  /** Its thread, when the run may be deleted: subscribers of the thread get the end too. */
+  /** Its thread: subscribers of the thread get the end too, also when the run is deleted. */
   readonly threadId?: string | undefined
 }
 
 export class Streams {
   readonly runs: Topics
   readonly threads: Topics
+  /** Threads, for clients of the newer streaming protocol. */
+  readonly protocol: Topics
   /** Shared by the clients of all topics here. */
   readonly readers = new ReaderBudget()
+  readonly arrivals = new Arrivals()
   /** Threads whose runs are logged because a client follows the thread. */
   readonly watched: WatchedThreads
   readonly #options: StreamsOptions
@@ -94,11 +100,10 @@ export class Streams {
       isLive: (runId) => this.#publishers.has(runId),
       isLogged: (runId) => this.#publishers.get(runId)?.isLogged === true,
     })
-    this.threads = new Topics({
-      kind: threadKind,
+    const thread = {
       log,
-      source: (threadId) => ({
-        page: (after) => pageOfThread(db, threadId, after),
+      source: (threadId: string) => ({
+        page: (after: number) => pageOfThread(db, threadId, after),
         lastPlace: () => lastPlaceOfThread(db, threadId),
         isEndAt: async () => false,
         // The follower reads what is committed after a page, so a page need not wait for pending events.
@@ -106,11 +111,20 @@ export class Streams {
       }),
       isLive: () => false,
       isLogged: () => true,
+    } satisfies Omit<TopicsOptions, "kind">
+    this.threads = new Topics({ kind: threadKind, ...thread })
+    this.protocol = new Topics({ kind: protocolKind, ...thread })
+    this.watched = new WatchedThreads({
+      db,
+      hints,
+      log,
+      ttlMs,
+      followedHere: () => this.threads.ids(),
+      followedByProtocol: () => this.protocol.ids(),
+      onWatched: (threadId) => this.#logRunsOf(threadId),
+      onProtocol: (threadId) => this.#showRunsOf(threadId),
+      onGone: (threadId) => this.#endThread(threadId),
     })
-    const followedHere = () => this.threads.ids()
-    const onWatched = (threadId: string) => this.#logRunsOf(threadId)
-    const onGone = (threadId: string) => this.threads.end(threadId)
-    this.watched = new WatchedThreads({ db, hints, log, ttlMs, followedHere, onWatched, onGone })
   }
 
   /** How many runs clients of this server follow. */
@@ -128,11 +142,11 @@ export class Streams {
       ),
       await db.listen(
         "thread_events",
-        (threadId) => this.threads.wake(threadId),
-        () => this.threads.wakeAll(),
+        (threadId) => this.#wakeThread(threadId),
+        () => this.#wakeThreads(),
       ),
       await db.listen("run_watched", (payload) => this.#onWatched(payload)),
-      await db.listen("thread_gone", (threadId) => this.threads.end(threadId)),
+      await db.listen("thread_gone", (threadId) => this.#endThread(threadId)),
     ]
     await this.watched.start()
     this.#timer = setInterval(() => void this.#sweep(), this.#options.sweepMs ?? defaultSweepMs)
@@ -145,6 +159,7 @@ export class Streams {
     for (const subscription of this.#subscriptions) await subscription.close()
     const reason = new Error("the server stops")
     this.threads.breakAll(reason)
+    this.protocol.breakAll(reason)
     this.runs.breakAll(reason)
     await this.#eventLog.close()
   }
@@ -170,8 +185,9 @@ export class Streams {
 
   /** Opens the writing end: the run executes here from now on. */
   begin(run: StartedRun): Publisher {
-    const { runId, threadId, attempt, isResumable, watchedBy, followedMs = null } = run
+    const { runId, threadId, attempt, isResumable, watchedBy, followedMs = null, protocolMs = null } = run
     if (followedMs !== null) this.watched.note(threadId, followedMs)
+    if (protocolMs !== null) this.watched.noteProtocol(threadId, protocolMs)
     // A run that has only waited has no log; reading one for its subscribers would switch logging on.
     this.runs.takeOver(runId, { hasLog: attempt > 1 })
     this.#publishers.get(runId)?.detach()
@@ -182,6 +198,7 @@ export class Streams {
       eventLog: this.#eventLog,
       isWatched,
       isLogged: isResumable || isWatched || isRead || this.watched.isWatched(threadId),
+      hasProtocolEvents: this.watched.isWatchedForProtocol(threadId),
       patienceMs: this.#options.patienceMs ?? defaultPatienceMs,
       topic: () => this.runs.get(runId),
       onLoggedForSlow: () => {
@@ -211,7 +228,12 @@ export class Streams {
 
   /** Announces to all clients, also those of other servers, the end of a run that was not executing. */
   async announceEnd(runId: string, status: string, { error, threadId }: EndedElsewhere = {}): Promise<void> {
-    const events = [...(error === undefined ? [] : [failureOf(runId, error)]), endOf(runId, status)]
+    const hasProtocolEvents = threadId !== undefined && this.watched.isWatchedForProtocol(threadId)
+    const events = [
+      ...(hasProtocolEvents ? [lifecycleOf(runId, status, error)] : []),
+      ...(error === undefined ? [] : [failureOf(runId, error)]),
+      endOf(runId, status),
+    ]
     for (const event of events) {
       this.#eventLog.append(runId, { ...event, threadId }, () => this.runs.publish(runId, event))
     }
@@ -221,7 +243,7 @@ export class Streams {
 
   /** Ends all subscribers of a deleted thread. A server that misses the hint finds out when it renews its watch. */
   announceGone(threadId: string): void {
-    this.threads.end(threadId)
+    this.#endThread(threadId)
     this.#options.hints.send("thread_gone", threadId)
   }
 
@@ -272,14 +294,15 @@ export class Streams {
   /** Looks for events whose hint was lost (B8). */
   async #sweep(): Promise<void> {
     const { db, log } = this.#options
-    const [runs, threads] = [this.runs.followedInLog(), this.threads.followedInLog()]
+    const runs = this.runs.followedInLog()
+    const threads = [...this.threads.followedInLog(), ...this.protocol.followedInLog()]
     // The previous sweep may still wait for a slow or unavailable database.
     if (this.#isSweeping || runs.length + threads.length === 0) return
     this.#isSweeping = true
     try {
       for (const id of await findBehind(db, runs, threads)) {
         this.runs.wake(id)
-        this.threads.wake(id)
+        this.#wakeThread(id)
       }
     } catch (err) {
       log.warn({ err }, "the event log could not be polled")
@@ -295,7 +318,7 @@ export class Streams {
     // It is unknown who follows a run that does not execute here.
     if (publisher?.isWatched !== false) hints.send("run_events", runId)
     if (threadId === null) return
-    this.threads.wake(threadId)
+    this.#wakeThread(threadId)
     if (this.watched.isWatched(threadId)) hints.send("thread_events", threadId)
   }
 
@@ -309,6 +332,29 @@ export class Streams {
     }
   }
 
+  /** Shows the runs of a thread that execute here to clients of the newer protocol. */
+  #showRunsOf(threadId: string): void {
+    for (const publisher of this.#publishers.values()) {
+      if (publisher.threadId === threadId) publisher.joinProtocol()
+    }
+  }
+
+  #wakeThread(threadId: string): void {
+    this.arrivals.wake(threadId)
+    this.threads.wake(threadId)
+    this.protocol.wake(threadId)
+  }
+
+  #wakeThreads(): void {
+    this.threads.wakeAll()
+    this.protocol.wakeAll()
+  }
+
+  #endThread(threadId: string): void {
+    this.threads.end(threadId)
+    this.protocol.end(threadId)
+  }
+
   #onWatched(payload: string): void {
     const [runId = "", watcher] = payload.split(" ")
     if (watcher === this.#options.serverId) return
@@ -319,12 +365,3 @@ export class Streams {
     this.#options.hints.send("run_events", runId)
   }
 }
-
-const inRun = (runId: string, event: RunEvent): TopicEvent => ({ ...event, runId, place: event.seq })
-
-const endOf = (runId: string, status: string): TopicEvent =>
-  inRun(runId, { seq: lastSeq, event: "end", data: Buffer.from(endText(runId, status)) })
-
-/** The error event of a run whose end no attempt wrote. @param error  JSON text */
-const failureOf = (runId: string, error: string): TopicEvent =>
-  inRun(runId, { seq: lastSeq - 1, event: "error", data: Buffer.from(error) })

@@ -2,16 +2,28 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 
+export interface Watch {
+  readonly forMs: number
+  /** Whether by clients of the newer streaming protocol. */
+  readonly forProtocol: boolean
+}
+
 /**
- * Records that these threads are followed for `forMs` from now on.
+ * Records that these threads are followed from now on.
  * @returns the ids of those that exist
  */
-export const watchThreads = async (db: Db, threadIds: readonly string[], forMs: number): Promise<string[]> => {
+export const watchThreads = async (
+  db: Db,
+  threadIds: readonly string[],
+  { forMs, forProtocol }: Watch,
+): Promise<string[]> => {
   const rows = await db.rows<{ thread_id: string }>(sql`
-    insert into watched_threads (thread_id, until)
-    select thread_id, now() + make_interval(secs => ${forMs} / 1000.0) from threads
-    where thread_id = any (${threadIds}::uuid[]) order by thread_id
-    on conflict (thread_id) do update set until = excluded.until
+    insert into watched_threads (thread_id, until, protocol_until)
+    select thread_id, now() + make_interval(secs => ${forMs} / 1000.0),
+      case when ${forProtocol}::boolean then now() + make_interval(secs => ${forMs} / 1000.0) end
+    from threads where thread_id = any (${threadIds}::uuid[]) order by thread_id
+    on conflict (thread_id) do update
+      set until = excluded.until, protocol_until = coalesce(excluded.protocol_until, watched_threads.protocol_until)
     returning thread_id`)
   return rows.map(({ thread_id }) => thread_id)
 }
@@ -21,8 +33,14 @@ export const followedMs = (threadId: Sql): Sql => sql`(
   select extract(epoch from w.until - now())::float8 * 1000 from watched_threads w
   where w.thread_id = ${threadId} and w.until > now())`
 
+/** Like `followedMs`, by clients of the newer streaming protocol. */
+export const protocolMs = (threadId: Sql): Sql => sql`(
+  select extract(epoch from w.protocol_until - now())::float8 * 1000 from watched_threads w
+  where w.thread_id = ${threadId} and w.protocol_until > now())`
+
 /** Threads that are followed now, and for how much longer. */
-export const watchedThreads = (db: Db): Promise<{ thread_id: string; left_ms: number }[]> =>
+export const watchedThreads = (db: Db): Promise<{ thread_id: string; left_ms: number; protocol_ms: number | null }[]> =>
   db.rows(sql`
-    select thread_id, extract(epoch from until - now())::float8 * 1000 as left_ms from watched_threads
-    where until > now()`)
+    select thread_id, extract(epoch from until - now())::float8 * 1000 as left_ms,
+      extract(epoch from protocol_until - now())::float8 * 1000 as protocol_ms
+    from watched_threads where until > now()`)

@@ -9,15 +9,8 @@
  * S6 `slow` contains a subscriber that falls behind until it has read what was written to it. The subscriber stays in the
  *    topic, or continues from the log (`readPast`), where it holds no memory here.
  */
-import {
-  type EncodedEvent,
-  type EventId,
-  encodeEvent,
-  LastEvents,
-  missedEvent,
-  type Position,
-  type TopicEvent,
-} from "./event.js"
+import { type EncodedEvent, encodeEvent, LastEvents, missedEvent, type Position, type TopicEvent } from "./event.js"
+import { encodeProtocolEvent } from "./protocol-event.js"
 
 export interface Subscriber {
   /** Whether it wants events of this name; called once for each event. */
@@ -51,16 +44,25 @@ export interface JoinedAt {
 
 /** The differences between a run's topic and a thread's topic. */
 export interface TopicKind {
-  /** The id under which clients get an event, and which they send when they reconnect. */
-  idOf(event: EventId): string
+  /** The bytes of an event, with the id that clients send when they reconnect. */
+  encode(event: TopicEvent): EncodedEvent
   /** Whether an event of this name is the topic's last. */
   isLast(event: string): boolean
 }
 
-export const runKind: TopicKind = { idOf: ({ seq }) => String(seq), isLast: (event) => event === "end" }
+export const runKind: TopicKind = {
+  encode: (event) => encodeEvent(event, String(event.seq)),
+  isLast: (event) => event === "end",
+}
 
 /** A thread may always get another run, so its topic ends only when the thread is deleted. */
-export const threadKind: TopicKind = { idOf: ({ runId, seq }) => `${runId}:${seq}`, isLast: () => false }
+export const threadKind: TopicKind = {
+  encode: (event) => encodeEvent(event, `${event.runId}:${event.seq}`),
+  isLast: () => false,
+}
+
+/** A thread, for clients of the newer streaming protocol. */
+export const protocolKind: TopicKind = { encode: encodeProtocolEvent, isLast: () => false }
 
 export class Topic {
   readonly kind: TopicKind
@@ -231,7 +233,7 @@ export class Topic {
   }
 
   #encode(event: TopicEvent): EncodedEvent {
-    return encodeEvent(event, this.kind.idOf(event))
+    return this.kind.encode(event)
   }
 
   #setPlace(subscriber: Subscriber, place: Omit<Place, "held">): void {

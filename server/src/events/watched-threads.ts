@@ -7,11 +7,11 @@
  *    is lost, logging starts with the next hint, a third of the time in T2 later.
  * T2 A thread stays watched for `ttlMs` after its last client left, so a client that reconnects gets the events in between.
  */
-import type { Database } from "@superstep/toolkit/db/database"
+import type { Database, Db } from "@superstep/toolkit/db/database"
 import type { Hints } from "@superstep/toolkit/db/hints"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
-import { watchedThreads, watchThreads } from "./thread-queries.js"
+import { type Watch, watchedThreads, watchThreads } from "./thread-queries.js"
 
 export interface WatchedThreadsOptions {
   readonly db: Database
@@ -19,10 +19,13 @@ export interface WatchedThreadsOptions {
   readonly log: Log
   /** How long a thread stays watched after its last client left, in milliseconds. */
   readonly ttlMs: number
-  /** The threads that clients of this server follow. */
+  /** The threads that clients of this server follow, and those that clients of the newer streaming protocol follow. */
   readonly followedHere: () => readonly string[]
+  readonly followedByProtocol: () => readonly string[]
   /** Called when a thread becomes watched. */
   readonly onWatched: (threadId: string) => void
+  /** Called when a thread becomes watched for the newer streaming protocol. */
+  readonly onProtocol: (threadId: string) => void
   /** Called when a thread that is followed here has been deleted. */
   readonly onGone: (threadId: string) => void
 }
@@ -34,7 +37,9 @@ export class WatchedThreads {
   readonly #options: WatchedThreadsOptions
   /** When each thread's watch expires, by this process's clock. */
   readonly #until = new Map<string, number>()
-  #subscription: Subscription | undefined
+  /** The same for clients of the newer streaming protocol. */
+  readonly #protocolUntil = new Map<string, number>()
+  #subscriptions: Subscription[] = []
   #renewal: NodeJS.Timeout | undefined
 
   constructor(options: WatchedThreadsOptions) {
@@ -44,7 +49,10 @@ export class WatchedThreads {
   async start(): Promise<void> {
     const { db, ttlMs } = this.#options
     const readAgain = () => void this.#readAll()
-    this.#subscription = await db.listen("thread_watched", (threadId) => this.note(threadId, ttlMs), readAgain)
+    this.#subscriptions = [
+      await db.listen("thread_watched", (threadId) => this.note(threadId, ttlMs), readAgain),
+      await db.listen("thread_watched_for_protocol", (threadId) => this.noteProtocol(threadId, ttlMs)),
+    ]
     await this.#readAll()
     this.#renewal = setInterval(() => void this.#renew(), ttlMs / renewalsPerTtl)
     this.#renewal.unref()
@@ -52,17 +60,43 @@ export class WatchedThreads {
 
   async close(): Promise<void> {
     clearInterval(this.#renewal)
-    await this.#subscription?.close()
+    for (const subscription of this.#subscriptions) await subscription.close()
   }
 
   isWatched(threadId: string): boolean {
     return (this.#until.get(threadId) ?? 0) > performance.now()
   }
 
+  /** Whether the runs of the thread have protocol events. */
+  isWatchedForProtocol(threadId: string): boolean {
+    return (this.#protocolUntil.get(threadId) ?? 0) > performance.now()
+  }
+
   /** Watches a thread for a client of this server. @returns false when there is no such thread */
-  async watch(threadId: string): Promise<boolean> {
-    const [found] = await this.#watch([threadId])
+  async watch(
+    threadId: string,
+    { forProtocol }: Pick<Watch, "forProtocol"> = { forProtocol: false },
+  ): Promise<boolean> {
+    const [found] = await this.#watch([threadId], forProtocol)
     return found !== undefined
+  }
+
+  /**
+   * Watches a thread for the newer streaming protocol in the transaction that may create it, so that its first run has protocol events
+   * wherever it executes. Call `announceProtocol` after the commit.
+   */
+  async watchWithin(tx: Db, threadId: string): Promise<void> {
+    const { ttlMs: forMs } = this.#options
+    await watchThreads(tx, [threadId], { forMs, forProtocol: true })
+    this.note(threadId, forMs)
+    this.noteProtocol(threadId, forMs)
+  }
+
+  /** Notifies the other servers that a thread is watched for the newer streaming protocol. */
+  announceProtocol(threadId: string): void {
+    const { hints } = this.#options
+    hints.send("thread_watched", threadId)
+    hints.send("thread_watched_for_protocol", threadId)
   }
 
   /** Records that the thread is watched for `forMs` from now on. */
@@ -72,12 +106,21 @@ export class WatchedThreads {
     if (isNew) this.#options.onWatched(threadId)
   }
 
-  async #watch(threadIds: readonly string[]): Promise<string[]> {
-    const { db, hints, ttlMs } = this.#options
-    const found = await watchThreads(db, threadIds, ttlMs)
+  /** Like `note`, for the newer streaming protocol. */
+  noteProtocol(threadId: string, forMs: number): void {
+    const isNew = !this.isWatchedForProtocol(threadId)
+    this.#protocolUntil.set(threadId, performance.now() + forMs)
+    if (isNew) this.#options.onProtocol(threadId)
+  }
+
+  async #watch(threadIds: readonly string[], forProtocol: boolean): Promise<string[]> {
+    const { db, hints, ttlMs: forMs } = this.#options
+    const found = await watchThreads(db, threadIds, { forMs, forProtocol })
     for (const threadId of found) {
-      this.note(threadId, ttlMs)
-      hints.send("thread_watched", threadId)
+      this.note(threadId, forMs)
+      if (forProtocol) this.noteProtocol(threadId, forMs)
+      if (forProtocol) this.announceProtocol(threadId)
+      else hints.send("thread_watched", threadId)
     }
     return found
   }
@@ -86,19 +129,29 @@ export class WatchedThreads {
   async #readAll(): Promise<void> {
     const { db, log } = this.#options
     try {
-      for (const { thread_id, left_ms } of await watchedThreads(db)) this.note(thread_id, left_ms)
+      for (const { thread_id, left_ms, protocol_ms } of await watchedThreads(db)) {
+        this.note(thread_id, left_ms)
+        if (protocol_ms !== null && protocol_ms > 0) this.noteProtocol(thread_id, protocol_ms)
+      }
     } catch (err) {
       log.warn({ err }, "the list of followed threads could not be read")
     }
   }
 
   async #renew(): Promise<void> {
-    const { log, followedHere, onGone } = this.#options
+    const { followedHere, followedByProtocol } = this.#options
     for (const threadId of this.#until.keys()) if (!this.isWatched(threadId)) this.#until.delete(threadId)
-    const asked = followedHere()
+    for (const threadId of this.#protocolUntil.keys())
+      if (!this.isWatchedForProtocol(threadId)) this.#protocolUntil.delete(threadId)
+    await this.#renewAll(followedHere(), false)
+    await this.#renewAll(followedByProtocol(), true)
+  }
+
+  async #renewAll(asked: readonly string[], forProtocol: boolean): Promise<void> {
+    const { log, onGone } = this.#options
     if (asked.length === 0) return
     try {
-      const there = new Set(await this.#watch(asked))
+      const there = new Set(await this.#watch(asked, forProtocol))
       for (const threadId of asked) if (!there.has(threadId)) onGone(threadId)
     } catch (err) {
       log.warn({ err, threads: asked.length }, "following threads could not be renewed")

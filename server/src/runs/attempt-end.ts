@@ -7,6 +7,7 @@ import type { Streams } from "../events/streams.js"
 import type { WaitingRun } from "../servers/server.js"
 import type { Attempt } from "./attempt.js"
 import { findRun } from "./queries.js"
+import { refusalOf } from "./resume.js"
 import { type Claim, isFinal, outcomeOf, type RunEnd, resultText, stateText } from "./run.js"
 
 /** The end of a run as it was committed. */
@@ -70,8 +71,10 @@ export async function writeEnd(
 function lastWords(claim: Claim, result: RunEnd, isThreadFollowed: boolean): LastWords {
   const { runStatus: status } = outcomeOf(result)
   const state = isThreadFollowed ? stateText(claim, result) : undefined
-  if (result.error) return { status, state, error: JSON.stringify(result.error) }
-  return { status, state, result: resultFor(result, claim) }
+  const { values, interrupts } = result
+  const common = { status, state, left: { values, interrupts } }
+  if (result.error) return { ...common, error: JSON.stringify(result.error), refusal: refusalOf(claim.kwargs, result) }
+  return { ...common, result: resultFor(result, claim) }
 }
 
 /** The end of a run whose checkpoint, or whose end, Postgres rejected: it must not report state that was not saved. */

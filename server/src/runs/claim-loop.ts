@@ -230,15 +230,15 @@ export class ClaimLoop {
   ): Promise<void> {
     const { db, log, streams, peers, hints } = this.#options
     const error = JSON.stringify(workerLost("its server"))
-    for (const { runId, claimId } of claims) {
+    for (const { runId, threadId, claimId } of claims) {
       const release = { runId, claimId, watcher: undefined, ...how }
       const { outcome, status, waiting } = await releaseRun(db, release, error)
       if (waiting) peers.runWaits(waiting)
       if (outcome === "finished") hints.send("webhooks_due")
       if (outcome !== "claim_lost") log.warn({ run_id: runId, outcome }, "a run of a lost server was taken back")
       if (outcome === "finished")
-        await streams.announceEnd(runId, status ?? "error", status === "error" ? { error } : {})
-      if (outcome === "rolled_back") await streams.announceEnd(runId, "rollback")
+        await streams.announceEnd(runId, status ?? "error", { threadId, ...(status === "error" && { error }) })
+      if (outcome === "rolled_back") await streams.announceEnd(runId, "rollback", { threadId })
     }
   }
 }

@@ -1,7 +1,7 @@
 /** The queue's statements. The rules (R1 …) are in this folder's README. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { followedMs } from "../events/thread-queries.js"
+import { followedMs, protocolMs } from "../events/thread-queries.js"
 import type { WaitingRun } from "../servers/server.js"
 import { type AttemptEnding, type CancelAction, type Claim, maxLosses } from "./run.js"
 
@@ -54,7 +54,7 @@ export const claimRuns = async (
     from next where r.run_id = next.run_id
     returning r.run_id as "runId", r.claim_id as "claimId", r.thread_id as "threadId", r.graph_id as "graphId", r.attempt,
       r.kwargs, r.caller, true as "hasCheckpoint", r.delete_thread_on_completion as "deletesThread", r.is_resumable as "isResumable", r.runs_alone as "runsAlone", r.webhook is not null as "hasWebhook",
-      r.watched_by as "watchedBy", ${followedMs(sql`r.thread_id`)} as "followedMs", extract(epoch from now() - greatest(r.created_at, r.not_before))::float8 * 1000 as "waitedMs"`)
+      r.watched_by as "watchedBy", ${followedMs(sql`r.thread_id`)} as "followedMs", ${protocolMs(sql`r.thread_id`)} as "protocolMs", extract(epoch from now() - greatest(r.created_at, r.not_before))::float8 * 1000 as "waitedMs"`)
   return claims.map((claim) => ({ ...claim, kwargs: JSON.parse(claim.kwargs) }))
 }
 
@@ -147,13 +147,14 @@ const isBefore = (ms: number | null) => sql`extract(epoch from now())::float8 * 
 
 export interface LostClaim {
   readonly runId: string
+  readonly threadId: string
   readonly claimId: string
 }
 
 /** Claims of a former process of this server. */
 export const findFormerClaims = (db: Db, serverId: string): Promise<LostClaim[]> =>
   db.rows<LostClaim>(sql`
-    select run_id as "runId", claim_id as "claimId" from runs
+    select run_id as "runId", thread_id as "threadId", claim_id as "claimId" from runs
     where status = 'running' and claimed_by = ${serverId} order by run_id`)
 
 /**
@@ -166,6 +167,6 @@ export const findExpiredClaims = (
   { heldHere, untilMs }: { heldHere: readonly string[]; untilMs: number },
 ): Promise<LostClaim[]> =>
   db.rows<LostClaim>(sql`
-    select run_id as "runId", claim_id as "claimId" from runs
+    select run_id as "runId", thread_id as "threadId", claim_id as "claimId" from runs
     where status = 'running' and lease_until < now() and claim_id <> all (${heldHere}::uuid[]) and ${isBefore(untilMs)}
     order by run_id`)

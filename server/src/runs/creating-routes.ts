@@ -1,4 +1,5 @@
 /** Shared by the routes that create runs: the key of a repeated request, and the headers of the response. */
+import type { Db } from "@superstep/toolkit/db/database"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Api } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
@@ -61,6 +62,13 @@ export const failures = {
   422: { description: "Invalid input" },
 }
 
+export interface NewRunOnce {
+  readonly body: NewRunBody
+  readonly subscriber?: Subscriber | undefined
+  /** Writes more in the transaction of the run. */
+  readonly alongside?: (tx: Db) => Promise<void>
+}
+
 /**
  * Creates one run, once for its key.
  * @returns the row of a new run, or the earlier response to the same request
@@ -68,19 +76,32 @@ export const failures = {
 export async function createOnce(
   runs: RunRoutes,
   { c, bodyText, threadId }: CreatingRequest,
-  { body, subscriber }: { body: NewRunBody; subscriber?: Subscriber | undefined },
+  { body, subscriber, alongside }: NewRunOnce,
 ): Promise<{ row: RunRow } | { answer: Answer }> {
   const key = requestKeyOf({ c, bodyText }, body.run_id ? [body.run_id] : [])
   const request = { caller: callerOf(c), threadId, body, headers: headersFor(runs, c) }
   const answerFor = ([row]: readonly RunRow[]) => answerOf(row as RunRow, threadId === undefined)
   const made = await oncePerKey(runs, { key, answerFor }, (within) =>
-    createRuns(runs, [request], { subscriber, turn: c.get("turn"), within }),
+    createRuns(runs, [request], {
+      subscriber,
+      turn: c.get("turn"),
+      within: alongside ? withMore(runs.db, alongside, within) : within,
+    }),
   )
   if ("answer" in made) return made
   const [row] = made.rows
   if (!row) throw new Error("a run that was created has no row")
   return { row }
 }
+
+const withMore =
+  (db: Runs["db"], more: (tx: Db) => Promise<void>, within: InsertWithin = (insert) => db.transaction(insert)) =>
+  (insert: Parameters<InsertWithin>[0]) =>
+    within(async (tx) => {
+      const inserted = await insert(tx)
+      await more(tx)
+      return inserted
+    })
 
 /** Like `createOnce` for several runs: creates all of them or none. */
 export async function createAllOnce(

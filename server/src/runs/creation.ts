@@ -106,10 +106,15 @@ async function start(
 ): Promise<void> {
   const { runId } = run
   if (created.claim_id) {
-    const { claim_id: claimId, has_checkpoint: hasCheckpoint, followed_ms: followedMs } = created
+    const {
+      claim_id: claimId,
+      has_checkpoint: hasCheckpoint,
+      followed_ms: followedMs,
+      protocol_ms: protocolMs,
+    } = created
     const { deleteThreadOnCompletion: deletesThread } = run
     const others = { attempt: 1, runsAlone: false, watchedBy: [], hasWebhook: run.webhook !== null }
-    executor.execute({ ...run, kwargs, claimId, hasCheckpoint, deletesThread, followedMs, ...others })
+    executor.execute({ ...run, kwargs, claimId, hasCheckpoint, deletesThread, followedMs, protocolMs, ...others })
   }
   if (created.stopping) peers.stopRun(created.stopping)
   if (created.waiting) peers.runWaits(created.waiting)

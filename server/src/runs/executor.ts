@@ -24,6 +24,7 @@ import { followElsewhere } from "./follow.js"
 import { leaseTimes } from "./lease-times.js"
 import type { RunObserver } from "./observer.js"
 import { orderOf } from "./request.js"
+import { answeredInterrupts } from "./resume.js"
 import { type Claim, endingOf, isFailure, type RunEnd, timedOut, workerLost } from "./run.js"
 import { startRunLimit, stopGraceMs } from "./run-limit.js"
 
@@ -122,21 +123,26 @@ export class Executor {
     if (former) this.#abandon(former)
     const attempt = this.#begin(claim)
     log.info({ run_id: runId, thread_id: threadId, attempt: number }, "run started")
-    attempt.publisher.publish("metadata", metadataText(runId, number))
-    workers.execute(orderOf(claim), {
-      onEvent: (event, data) => attempt.publish(event, data),
-      onDone: (result) => {
-        const end = attempt.limit.isOver ? timedOut(result, runTimeoutMs) : result
-        this.#conclude(attempt, () => this.#finish(attempt, end))
+    const { publisher } = attempt
+    publisher.publish("metadata", metadataText(runId, number))
+    publisher.startProtocol(answeredInterrupts(claim.kwargs))
+    workers.execute(
+      { ...orderOf(claim), protocolEvents: publisher.hasProtocolEvents },
+      {
+        onEvent: (event, data) => attempt.publish(event, data),
+        onDone: (result) => {
+          const end = attempt.limit.isOver ? timedOut(result, runTimeoutMs) : result
+          this.#conclude(attempt, () => this.#finish(attempt, end))
+        },
+        onLost: (reason, detail) => {
+          // The time limit had passed when the worker died, so the run is not attempted again.
+          const isOver = attempt.limit.isOver && endingOf(reason) !== "handed_back"
+          this.#conclude(attempt, () =>
+            isOver ? this.#finish(attempt, timedOut(undefined, runTimeoutMs)) : this.#lose(attempt, reason, detail),
+          )
+        },
       },
-      onLost: (reason, detail) => {
-        // The time limit had passed when the worker died, so the run is not attempted again.
-        const isOver = attempt.limit.isOver && endingOf(reason) !== "handed_back"
-        this.#conclude(attempt, () =>
-          isOver ? this.#finish(attempt, timedOut(undefined, runTimeoutMs)) : this.#lose(attempt, reason, detail),
-        )
-      },
-    })
+    )
     if (this.#earlyCancels.delete(runId)) workers.cancel(claim.claimId)
   }
 

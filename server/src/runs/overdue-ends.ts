@@ -4,10 +4,10 @@
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import type { Streams } from "../events/streams.js"
-import { findUnloggedEnds } from "./queries.js"
+import { findUnloggedEnds, findUnloggedEndsOfThreads } from "./queries.js"
 
 export class OverdueEnds {
-  /** Followed runs that were over without an end in the log at the last call. */
+  /** Followed runs, and runs of followed threads, that were over without an end in the log at the last call. */
   #over = new Set<string>()
 
   /**
@@ -16,10 +16,14 @@ export class OverdueEnds {
    */
   async tell({ db, streams }: { readonly db: Db; readonly streams: Streams }): Promise<void> {
     const followed = streams.runs.followedInLog().map(({ id }) => id)
-    const over = followed.length === 0 ? [] : await findUnloggedEnds(db, followed)
+    const threads = streams.protocol.ids()
+    const over = [
+      ...(followed.length === 0 ? [] : await findUnloggedEnds(db, followed)),
+      ...(threads.length === 0 ? [] : await findUnloggedEndsOfThreads(db, threads)),
+    ]
     const overdue = over.filter(({ runId }) => this.#over.has(runId))
     this.#over = new Set(over.map(({ runId }) => runId))
-    for (const { runId, status, error } of overdue)
-      await streams.announceEnd(runId, status, { error: error ?? undefined })
+    for (const { runId, status, error, threadId } of overdue)
+      await streams.announceEnd(runId, status, { error: error ?? undefined, threadId: threadId ?? undefined })
   }
 }

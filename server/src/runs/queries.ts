@@ -3,7 +3,7 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { matchesFilter } from "../auth/queries.js"
-import { followedMs } from "../events/thread-queries.js"
+import { followedMs, protocolMs } from "../events/thread-queries.js"
 import type { StoppingRun, WaitingRun } from "../servers/server.js"
 import type { CancelAction, MultitaskStrategy, RunStatus } from "./run.js"
 
@@ -123,16 +123,31 @@ export interface UnloggedEnd {
   readonly status: string
   /** JSON text. */
   readonly error: string | null
+  /** Null when the run is gone. */
+  readonly threadId: string | null
 }
 
 /** Those of these runs that are over, or gone, and have no end in the event log. */
 export const findUnloggedEnds = (db: Db, runIds: readonly string[]): Promise<UnloggedEnd[]> =>
   db.rows(sql`
-    select asked.run_id as "runId", coalesce(r.status, 'rollback') as status, r.error
+    select asked.run_id as "runId", coalesce(r.status, 'rollback') as status, r.error, r.thread_id as "threadId"
     from unnest(${runIds}::uuid[]) as asked (run_id) left join runs r on r.run_id = asked.run_id
     where (r.run_id is null or r.status not in ('pending', 'running'))
       and (select e.event from run_events e where e.run_id = asked.run_id order by e.seq desc limit 1)
         is distinct from 'end'`)
+
+/**
+ * Runs of these threads that are over, and whose end is missing in the thread's log: their log has no end, or they ended a moment ago
+ * without having started.
+ */
+export const findUnloggedEndsOfThreads = (db: Db, threadIds: readonly string[]): Promise<UnloggedEnd[]> =>
+  db.rows(sql`
+    select r.run_id as "runId", r.status, r.error, r.thread_id as "threadId"
+    from runs r left join lateral (
+      select e.event from run_events e where e.run_id = r.run_id order by e.seq desc limit 1) last on true
+    where r.thread_id = any (${threadIds}::uuid[]) and r.status not in ('pending', 'running')
+      and (last.event <> 'end'
+        or (last.event is null and r.attempt = 0 and r.updated_at > now() - interval '1 minute'))`)
 
 /** The run that executes on a thread now. */
 export const findRunningRun = (db: Db, threadId: string): Promise<RunningRun | undefined> =>
@@ -183,6 +198,7 @@ export interface CreatedRun {
   readonly waiting: WaitingRun | null
   readonly created_at: Date
   readonly followed_ms: number | null
+  readonly protocol_ms: number | null
 }
 
 /** Inserts a run, applies the multitask strategy and claims the run if it can start, in one round trip. */
@@ -190,7 +206,7 @@ export const insertRun = async (db: Db, run: NewRun): Promise<CreatedRun> => {
   const { serverId, revisionId, leaseMs, canExecute } = run
   const claimer = JSON.stringify({ serverId, revisionId, leaseMs, canExecute })
   const row = await db.row<CreatedRun>(sql`
-    select created.*, ${followedMs(sql`${run.threadId}::uuid`)} as followed_ms from create_run(${run.runId}, ${run.threadId}, ${run.threadRule}, ${run.threadMetadata}, ${run.assistantId},
+    select created.*, ${followedMs(sql`${run.threadId}::uuid`)} as followed_ms, ${protocolMs(sql`${run.threadId}::uuid`)} as protocol_ms from create_run(${run.runId}, ${run.threadId}, ${run.threadRule}, ${run.threadMetadata}, ${run.assistantId},
       ${run.graphId}, ${run.metadata}, ${run.kwargs}, ${run.multitaskStrategy}, ${run.isResumable},
       ${run.deleteThreadOnCompletion}, ${run.afterSeconds}, ${run.isStreamed}, ${run.caller}, ${run.webhook}, ${claimer}) created`)
   if (!row) throw new Error("create_run returned nothing")

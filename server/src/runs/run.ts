@@ -138,6 +138,8 @@ export interface Claim {
   readonly watchedBy: readonly string[]
   /** For how much longer its thread is followed, in milliseconds, as of the claim. */
   readonly followedMs?: number | null
+  /** The same for clients of the newer streaming protocol. */
+  readonly protocolMs?: number | null
   /** How long it waited in the queue after it was due, in milliseconds; absent when it never waited. */
   readonly waitedMs?: number
 }

@@ -148,7 +148,7 @@ async function removeThread({ db, streams, peers }: Threads, caller: Caller, thr
   const { filter } = await caller.authorize("threads:delete", { thread_id: threadId })
   const deleted = await deleteInDatabase(db, threadId, filter)
   if (deleted?.stopping) peers.stopRun(deleted.stopping)
-  for (const runId of deleted?.inFlight ?? []) await streams.announceEnd(runId, "interrupted")
+  for (const runId of deleted?.inFlight ?? []) await streams.announceEnd(runId, "interrupted", { threadId })
   if (deleted) streams.announceGone(threadId)
   return deleted !== undefined
 }

@@ -21,6 +21,8 @@ export interface RunOrder {
   readonly graphId: string
   readonly streamModes: readonly string[]
   readonly streamSubgraphs: boolean
+  /** Whether the run also sends events of the newer streaming protocol. */
+  readonly protocolEvents?: boolean
   readonly durability: "sync" | "async" | "exit"
   readonly interruptBefore: "*" | readonly string[] | undefined
   readonly interruptAfter: "*" | readonly string[] | undefined

@@ -83,6 +83,7 @@ export class Session {
         graph_id: order.graphId,
         stream_modes: order.streamModes,
         stream_subgraphs: order.streamSubgraphs,
+        protocol_events: order.protocolEvents,
         durability: order.durability,
         interrupt_before: order.interruptBefore,
         interrupt_after: order.interruptAfter,

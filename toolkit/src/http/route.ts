@@ -24,6 +24,8 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends Shape> {
   readonly params?: P
   readonly query?: Q
   readonly body?: B
+  /** The error to throw instead for invalid parameters. */
+  readonly refuse?: (error: InvalidInput) => Error
   /** Replies by status: a schema, or only a description where there is no JSON body. */
   readonly responses: Readonly<Record<number, { description: string; schema?: z.ZodType; contentType?: string }>>
 }
@@ -60,7 +62,8 @@ export function addRoute<P extends Shape = undefined, Q extends Shape = undefine
     const params = parse(spec.params, c.req.param(), "path", problems)
     const query = parse(spec.query, queryOf(c), "query", problems)
     const body = parseBody(spec.body, bodyText, problems)
-    if (problems.length > 0) throw new InvalidInput(problems)
+    const error = problems.length > 0 ? new InvalidInput(problems) : undefined
+    if (error) throw spec.refuse?.(error) ?? error
     return handler({ c, params, query, body, bodyText } as RouteInput<P, Q, B>)
   })
 }

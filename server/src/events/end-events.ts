@@ -1,0 +1,20 @@
+/** The last events of a run that was not executing when it ended: no attempt wrote them. Pure. */
+import { lastSeq, type RunEvent, type TopicEvent } from "./event.js"
+import { rootLifecycle, rootStatusOf } from "./protocol-event.js"
+import { endText } from "./publisher.js"
+
+const inRun = (runId: string, event: RunEvent): TopicEvent => ({ ...event, runId, place: event.seq })
+
+export const endOf = (runId: string, status: string): TopicEvent =>
+  inRun(runId, { seq: lastSeq, event: "end", data: Buffer.from(endText(runId, status)) })
+
+/** @param error  JSON text */
+export const failureOf = (runId: string, error: string): TopicEvent =>
+  inRun(runId, { seq: lastSeq - 1, event: "error", data: Buffer.from(error) })
+
+/** For clients of the newer streaming protocol. @param error  JSON text */
+export function lifecycleOf(runId: string, status: string, error: string | undefined): TopicEvent {
+  const message = error === undefined ? undefined : (JSON.parse(error) as { message: string }).message
+  const { event, data } = rootLifecycle({ runId, status: rootStatusOf(status), error: message })
+  return inRun(runId, { seq: lastSeq - 2, event, data: Buffer.from(data) })
+}

@@ -1,0 +1,53 @@
+/** Commands of the newer streaming protocol and their replies. Pure. */
+import type { z } from "zod"
+
+export type ErrorCode =
+  | "invalid_argument"
+  | "unknown_command"
+  | "unknown_error"
+  | "no_such_run"
+  | "no_such_subscription"
+  | "no_such_interrupt"
+  | "no_such_checkpoint"
+  | "permission_denied"
+  | "not_supported"
+
+/** A command that cannot be executed; its client gets an `error` reply. */
+export class CommandFailed extends Error {
+  readonly code: ErrorCode
+  constructor(code: ErrorCode, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+export interface Executed {
+  readonly result: object
+  /** The place of the thread's last event that the client need not read for this command; 0 when there is none. */
+  readonly appliedThroughSeq: number
+}
+
+export const successReply = (id: number, threadId: string, { result, appliedThroughSeq }: Executed) => ({
+  type: "success",
+  id,
+  result,
+  meta: { thread_id: threadId, applied_through_seq: appliedThroughSeq },
+})
+
+/** @param id  null: the error belongs to no command */
+export const errorReply = (id: number | null, code: ErrorCode, message: string) => ({
+  type: "error",
+  id,
+  error: code,
+  message,
+})
+
+/** @throws CommandFailed  `invalid_argument` with all problems */
+export function parseParams<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
+  const parsed = schema.safeParse(params ?? {})
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map(({ path, message }) =>
+    path.length === 0 || message.endsWith(".") ? message : `${path.join(".")}: ${message}`,
+  )
+  throw new CommandFailed("invalid_argument", problems.join("; "))
+}

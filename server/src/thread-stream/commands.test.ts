@@ -1,0 +1,290 @@
+/** The commands of the newer streaming protocol (protocol-v2 §1.4). */
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { insertSystemAssistants } from "../assistants/queries.js"
+import { startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+import {
+  emitProtocol,
+  executing,
+  framesOf,
+  openEvents,
+  sendCommand,
+  startRun,
+  summaryOf,
+  untilTerminals,
+} from "./testing/protocol-client.js"
+
+const first = "a".repeat(32)
+const second = "b".repeat(32)
+const interrupts = JSON.stringify({
+  task: [
+    { id: first, value: "one?" },
+    { id: second, value: "two?" },
+  ],
+})
+
+/** A thread with two open interrupts. */
+async function interrupted(http: TestHttp): Promise<string> {
+  await insertSystemAssistants(http.server.db, ["agent"], {})
+  const threadId = randomUUID()
+  const run = await executing(await startRun(http, threadId), http)
+  run.done({ status: "interrupted", next: ["node"], values: '{"x":0}', interrupts })
+  const stream = await openEvents(http, threadId)
+  await untilTerminals(() => framesOf(stream), 1)
+  stream.leave()
+  return threadId
+}
+
+const commandOf = (run: { readonly order: { readonly command: string } }) => JSON.parse(run.order.command || "null")
+
+test("answers are one run that resumes by id; its stream begins with the answered ids", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await interrupted(http)
+  const responses = [
+    { namespace: [], interrupt_id: first, response: "yes" },
+    { namespace: [], interrupt_id: second, response: null },
+  ]
+
+  const reply = await sendCommand(http, threadId, "input.respond", { responses, strict_resume: true, goto: "node" })
+  const run = await until(() => [...http.server.workers.running.values()][0], { what: "the run executes" })
+  const stream = await openEvents(http, threadId, {
+    channels: ["lifecycle", "input"],
+    since: reply.meta.applied_through_seq,
+  })
+  run.done()
+  await untilTerminals(() => framesOf(stream), 1)
+
+  assert.deepEqual(reply.result, {})
+  assert.deepEqual(commandOf(run), { resume: { [first]: "yes", [second]: null }, goto: "node" })
+  assert.equal(JSON.parse(run.order.config).configurable.__pregel_strict_resume, true)
+  assert.deepEqual(summaryOf(framesOf(stream)), ["lifecycle running", "input.answered", "lifecycle completed"])
+  assert.deepEqual(framesOf(stream)[1]?.params.data, { interrupt_ids: [first, second] })
+})
+
+test("a thread can be answered after a restart of the server", async () => {
+  await using db = await freshDatabase({ migrations })
+  let threadId = ""
+  {
+    await using http = await startTestHttp(db)
+    threadId = await interrupted(http)
+  }
+  await using http = await startTestHttp(db)
+
+  const reply = await sendCommand(http, threadId, "input.respond", { namespace: [], interrupt_id: first, response: 1 })
+  const run = await until(() => [...http.server.workers.running.values()][0], { what: "the run executes" })
+
+  assert.equal(reply.type, "success")
+  assert.deepEqual(commandOf(run), { resume: { [first]: 1 } })
+})
+
+test("an answer that fits nothing is refused with the reason, and creates no run", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await interrupted(http)
+  const { json } = await http.send("POST", "/threads", {})
+  const empty = (json as { thread_id: string }).thread_id
+  const respond = async (thread: string, params: object) => {
+    const { type, error, message } = await sendCommand(http, thread, "input.respond", params)
+    assert.equal(type, "error")
+    return [error, message]
+  }
+
+  assert.deepEqual(await respond(threadId, { response: 1 }), [
+    "invalid_argument",
+    "input.respond requires an interrupt_id.",
+  ])
+  assert.equal((await respond(threadId, { interrupt_id: "c".repeat(32), response: 1 }))[0], "no_such_interrupt")
+  assert.equal((await respond(empty, { interrupt_id: first, response: 1 }))[0], "no_such_run")
+  await startRun(http, threadId, { input: null })
+  assert.deepEqual(await respond(threadId, { interrupt_id: first, response: 1 }), [
+    "invalid_argument",
+    "input.respond can only be used while the run is interrupted.",
+  ])
+  assert.equal(http.server.workers.started.length, 2)
+})
+
+test("two clients that answer at once: one starts a run, the other is told that nothing is open", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await interrupted(http)
+  const respond = () => sendOne(http, threadId)
+
+  const replies = await Promise.all([respond(), respond()])
+
+  assert.deepEqual(replies.map(({ type }) => type).toSorted(), ["error", "success"])
+  assert.equal(http.server.workers.started.length, 2)
+})
+
+async function sendOne(http: TestHttp, threadId: string) {
+  const body = { id: 1, method: "input.respond", params: { interrupt_id: first, response: 1 } }
+  const { json } = await http.send("POST", `/threads/${threadId}/commands`, body)
+  return json as { type: string }
+}
+
+test("a refused strict answer says which ids were given and which are open", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await interrupted(http)
+  const stream = await openEvents(http, threadId, { channels: ["lifecycle"] })
+  await sendCommand(http, threadId, "input.respond", { interrupt_id: first, response: 1, strict_resume: true })
+  const run = await until(() => [...http.server.workers.running.values()][0], { what: "the run executes" })
+
+  const open = JSON.stringify({ task: [{ id: second, value: "two?" }] })
+  run.done({
+    status: "error",
+    error: { error: "UnknownInterruptError", message: "no" },
+    values: "{}",
+    interrupts: open,
+  })
+  await untilTerminals(() => framesOf(stream), 2)
+
+  const { event, error, ...refusal } = framesOf(stream).at(-1)?.params.data ?? {}
+  assert.deepEqual([event, error], ["failed", "no"])
+  assert.deepEqual(refusal, {
+    graph_name: "agent",
+    reason: "not_pending",
+    interrupt_ids: [first],
+    pending_ids: [second],
+  })
+})
+
+test("the input of an interrupted thread is the answer, unless the run starts from a checkpoint or has none", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+
+  const answered = await executing(await startRun(http, await interrupted(http), { input: "yes" }), http)
+  const without = await executing(await startRun(http, await interrupted(http), { input: null }), http)
+  const command = { lg_name: "Command", resume: "go", goto: [] }
+  const commanded = await executing(await startRun(http, await interrupted(http), { input: command }), http)
+  const fresh = await executing(await startRun(http, randomUUID(), { input: { x: 1 } }), http)
+
+  assert.deepEqual([commandOf(answered), answered.order.input], [{ resume: "yes" }, ""])
+  assert.deepEqual([commandOf(without), without.order.input], [null, ""])
+  assert.deepEqual(commandOf(commanded), { resume: "go" })
+  assert.deepEqual([commandOf(fresh), fresh.order.input], [null, '{"x":1}'])
+})
+
+test("a run on a busy thread waits by default; reject is an error, and interrupt stops the run", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = randomUUID()
+  const running = await startRun(http, threadId)
+  const run = await executing(running, http)
+  const waiting = await startRun(http, threadId)
+
+  const rejected = await sendCommand(http, threadId, "run.start", {
+    assistant_id: "agent",
+    multitask_strategy: "reject",
+  })
+  assert.equal(http.server.workers.running.has(waiting), false)
+  run.done()
+  await executing(waiting, http)
+  const taking = await startRun(http, threadId, { multitaskStrategy: "interrupt" })
+  await executing(taking, http)
+  const stream = await openEvents(http, threadId, { channels: ["lifecycle"] })
+  await untilTerminals(() => framesOf(stream), 2)
+
+  assert.deepEqual([rejected.type, rejected.error], ["error", "invalid_argument"])
+  assert.match(rejected.message, /^Thread is already running a task/)
+  assert.deepEqual(
+    framesOf(stream).map(({ event_id }) => event_id.slice(6)),
+    [`${running}:running`, `${running}:completed`, `${waiting}:running`, `${waiting}:interrupted`, `${taking}:running`],
+  )
+})
+
+test("a reply names the place before the new run, so that no client skips any of it", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = randomUUID()
+  const run = await executing(await startRun(http, threadId), http)
+  run.done()
+  const all = await openEvents(http, threadId)
+  await untilTerminals(() => framesOf(all), 1)
+
+  const reply = await sendCommand(http, threadId, "run.start", { assistant_id: "agent" })
+  const next = await executing(reply.result.run_id as string, http)
+  const stream = await openEvents(http, threadId, {
+    channels: ["lifecycle"],
+    since: reply.meta.applied_through_seq,
+  })
+  next.done()
+  await untilTerminals(() => framesOf(stream), 1)
+
+  assert.deepEqual(summaryOf(framesOf(stream)), ["lifecycle running", "lifecycle completed"])
+  assert.equal(framesOf(stream)[0]?.event_id, `synth:${reply.result.run_id}:running`)
+})
+
+test("a request with an idempotency key starts one run", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const path = `/threads/${randomUUID()}/commands`
+  const body = { id: 1, method: "run.start", params: { assistant_id: "agent" } }
+  const send = () => http.send("POST", path, body, { "idempotency-key": "k1" })
+
+  const [one, two] = [await send(), await send()]
+
+  const runOf = ({ json }: { json: unknown }) => (json as { result: { run_id: string } }).result.run_id
+  assert.equal(runOf(one), runOf(two))
+  assert.equal(http.server.workers.started.length, 1)
+})
+
+test("what is no command is 400, an unknown one is an error reply, an unknown assistant 404", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = randomUUID()
+  const post = (body: unknown) => http.send("POST", `/threads/${threadId}/commands`, body)
+
+  assert.equal((await post({ method: "run.start" })).status, 400)
+  assert.equal((await post({ id: 1, method: "run.start", params: { assistant_id: "nope" } })).status, 404)
+  assert.equal((await post({ id: 1, method: "state.get", params: {} })).status, 404)
+  assert.equal((await sendCommand(http, threadId, "nope")).error, "unknown_command")
+  assert.equal((await sendCommand(http, threadId, "toString")).error, "unknown_command")
+  assert.equal((await sendCommand(http, threadId, "input.inject")).error, "not_supported")
+  const withoutAssistant = await sendCommand(http, threadId, "run.start", { input: {} })
+  assert.deepEqual(
+    [withoutAssistant.error, withoutAssistant.message],
+    ["invalid_argument", "run.start requires an assistant_id."],
+  )
+})
+
+test("the tree of a run has the graphs that its lifecycle names, also after the run", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = randomUUID()
+  const runId = await startRun(http, threadId)
+  const run = await executing(runId, http)
+  emitProtocol(run, "lifecycle", { event: "started", graph_name: "sub" }, ["sub:1"])
+  emitProtocol(run, "lifecycle", { event: "started", graph_name: "inner" }, ["sub:1", "inner:2"])
+  emitProtocol(run, "lifecycle", { event: "completed", graph_name: "sub" }, ["sub:1"])
+  run.done()
+  const stream = await openEvents(http, threadId)
+  await untilTerminals(() => framesOf(stream), 1)
+
+  const { result } = await sendCommand(http, threadId, "agent.getTree")
+  const unknown = await sendCommand(http, threadId, "agent.getTree", { run_id: randomUUID() })
+
+  const inner = { namespace: ["sub:1", "inner:2"], status: "started", graph_name: "inner" }
+  const sub = { namespace: ["sub:1"], status: "completed", graph_name: "sub", children: [inner] }
+  assert.deepEqual(result.tree, { namespace: [], status: "completed", graph_name: "agent", children: [sub] })
+  assert.equal(unknown.error, "no_such_run")
+})
+
+test("a fork is a run from the named checkpoint, with the assistant that ran last", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await interrupted(http)
+
+  const { status, text } = await http.send("POST", `/threads/${threadId}/commands`, {
+    id: 1,
+    method: "state.fork",
+    params: { checkpoint_id: randomUUID() },
+  })
+
+  assert.equal(status, 404)
+  assert.match(text, /has no checkpoint/)
+})

@@ -1,0 +1,56 @@
+/** Sends a client of the newer streaming protocol a thread's log after a place, then its live events. */
+import type { Caller } from "../auth/caller.js"
+import { LastEvents } from "../events/event.js"
+import type { Subscriber } from "../events/topic.js"
+import type { Runs } from "../runs/operations.js"
+import { notFound } from "../threads/operations.js"
+import { findThread } from "../threads/queries.js"
+import { findTraces } from "./queries.js"
+
+type Parts = Pick<Runs, "db" | "streams">
+
+export interface Follower {
+  readonly caller: Caller
+  readonly threadId: string
+}
+
+// An event of the thread wakes the client at once; this finds threads that were created without a run.
+const lookAgainMs = 1_000
+
+/**
+ * Watches a thread for a client, so that the thread's runs have protocol events from now on.
+ * @returns false when there is no such thread yet
+ * @throws NotFound   the thread was deleted, or the caller may not see it
+ * @throws Forbidden  a rule of the project forbids reading it
+ */
+export async function watchThread({ db, streams }: Parts, { caller, threadId }: Follower): Promise<boolean> {
+  const { filter } = await caller.authorize("threads:read", { thread_id: threadId })
+  const thread = await findThread(db, threadId, filter)
+  // The thread may have been deleted at this moment.
+  if (thread) return (await streams.watched.watch(threadId, { forProtocol: true })) || notFound(threadId)
+  const { exists, isDeleted } = await findTraces(db, threadId)
+  return exists || isDeleted ? notFound(threadId) : false
+}
+
+/**
+ * Waits until the thread exists, and watches it.
+ * @param signal  ends the waiting
+ * @throws  the errors of `watchThread`
+ */
+export async function untilThreadExists(parts: Parts, follower: Follower, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !(await watchThread(parts, follower))) {
+    await parts.streams.arrivals.wait(follower.threadId, { timeoutMs: lookAgainMs, signal })
+  }
+}
+
+/**
+ * Sends the log after a place, then live events. The thread must be watched.
+ * @param after  -1 for everything
+ */
+export async function replayThread(
+  { streams }: Parts,
+  threadId: string,
+  { subscriber, after }: { readonly subscriber: Subscriber; readonly after: number },
+): Promise<void> {
+  await streams.protocol.replay(threadId, subscriber, { place: after, last: LastEvents.none() })
+}

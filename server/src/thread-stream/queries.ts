@@ -1,0 +1,33 @@
+/** Statements on a thread's log, for the newer streaming protocol. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+
+/** Whether this thread exists, and whether events of a deleted thread with this id are left. */
+export const findTraces = async (db: Db, threadId: string): Promise<{ exists: boolean; isDeleted: boolean }> => {
+  const row = await db.row<{ exists: boolean; isDeleted: boolean }>(sql`
+    select found.it as "exists", not found.it and exists (
+      select from run_events e where e.thread_id = ${threadId}) as "isDeleted"
+    from (select exists (select from threads t where t.thread_id = ${threadId}) as it) found`)
+  if (!row) throw new Error("findTraces returned no row")
+  return row
+}
+
+/** How often each event occurs in a thread's log after a place, by name. */
+export const countEvents = (db: Db, threadId: string, after: number): Promise<{ event: string; count: number }[]> =>
+  db.rows(sql`
+    select event, count(*)::integer as count from run_events
+    where thread_id = ${threadId} and position > ${after}
+      and created_at >= (select t.created_at from threads t where t.thread_id = ${threadId})
+    group by event`)
+
+/** The data of a run's lifecycle events in the order of the log, as JSON texts. @param runId  null: the run that started last */
+export const findLifecycle = (db: Db, threadId: string, runId: string | null): Promise<{ data: string }[]> =>
+  db.rows(sql`
+    with latest as materialized (
+      select coalesce(${runId}::uuid, (
+        select run_id from run_events
+        where thread_id = ${threadId} and event = 'protocol:lifecycle' order by position desc limit 1)) as run_id)
+    select e.data from run_events e, latest
+    where e.run_id = latest.run_id and e.thread_id = ${threadId}
+      and (e.event = 'protocol:lifecycle' or e.event like 'protocol:lifecycle|%')
+    order by e.position`)

@@ -1,0 +1,95 @@
+/** Routes of the newer streaming protocol (protocol-v2 §1.2). */
+import { type InvalidInput, Refused } from "@superstep/toolkit/errors/errors"
+import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import type { Context } from "hono"
+import { EventResponse } from "../events/event-response.js"
+import { callerOf } from "../http/caller-of.js"
+import type { RunRoutes } from "../runs/creating-routes.js"
+import { eventStream, threadParams } from "../runs/schema.js"
+import { channelFilter } from "./channel-filter.js"
+import { CommandFailed, errorReply, successReply } from "./command.js"
+import { executeCommand } from "./commands.js"
+import { replayThread, untilThreadExists, watchThread } from "./follow.js"
+import { command, commandReply, type EventFilterBody, eventFilter } from "./schema.js"
+
+// The protocol's clients expect this status (recordings `v2-chat-bad-envelope.txt`, `v2-chat-bad-filter.txt`).
+const refuse = (error: InvalidInput) => new Refused(error.message, "invalid_input")
+
+export function addThreadProtocolRoutes(api: Api, runs: RunRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/threads/{thread_id}/commands",
+      summary: "Execute a command of the newer streaming protocol on a thread",
+      tags: ["Threads"],
+      params: threadParams,
+      body: command,
+      refuse,
+      responses: {
+        200: { description: "The command was executed, or failed", schema: commandReply },
+        400: { description: "Not a command" },
+        404: { description: "No such thread or assistant" },
+      },
+    },
+    async ({ c, params: { thread_id: threadId }, body: { id, method, params }, bodyText }) => {
+      try {
+        return c.json(successReply(id, threadId, await executeCommand(runs, method, { c, threadId, params, bodyText })))
+      } catch (error) {
+        if (error instanceof CommandFailed) return c.json(errorReply(id, error.code, error.message))
+        throw error
+      }
+    },
+  )
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/threads/{thread_id}/stream/events",
+      summary:
+        "Follow a thread with the newer streaming protocol: past events, then live events, until the client leaves",
+      tags: ["Threads"],
+      params: threadParams,
+      body: eventFilter,
+      refuse,
+      responses: {
+        200: { description: "The events", schema: eventStream, contentType: "text/event-stream" },
+        400: { description: "Not a filter" },
+        404: { description: "The thread was deleted, or the caller may not see it" },
+      },
+    },
+    ({ c, params, body }) => streamEvents(runs, c, params.thread_id, body),
+  )
+}
+
+async function streamEvents(runs: RunRoutes, c: Context, threadId: string, body: EventFilterBody): Promise<Response> {
+  const { streams, log } = runs
+  const follower = { caller: callerOf(c), threadId }
+  const exists = await watchThread(runs, follower)
+  const after = body.since ?? (await placeAfter(runs, threadId, c.req.header("last-event-id")))
+  const subscriber = new EventResponse(c, channelFilter(body), { budget: streams.readers })
+  const left = new AbortController()
+  const response = subscriber.respond(c, {}, () => {
+    left.abort()
+    streams.protocol.unsubscribe(threadId, subscriber)
+  })
+  const follow = async () => {
+    if (!exists) await untilThreadExists(runs, follower, left.signal)
+    if (!left.signal.aborted) await replayThread(runs, threadId, { subscriber, after })
+  }
+  follow().catch((err: Error) => {
+    log.warn({ err, thread_id: threadId }, "the protocol stream of a thread could not be continued")
+    streams.protocol.unsubscribe(threadId, subscriber)
+    subscriber.break(err)
+  })
+  return response
+}
+
+/** The place after which a client continues that has lost its connection; without one, the start. */
+async function placeAfter({ streams }: RunRoutes, threadId: string, lastEventId: string | undefined): Promise<number> {
+  if (lastEventId === undefined) return -1
+  if (/^\d{1,15}$/.test(lastEventId)) return Number(lastEventId)
+  const [, runId, seq] = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(\d{1,15})$/.exec(lastEventId) ?? []
+  const place = runId && (await streams.placeInThread(threadId, { runId, seq: Number(seq) }))
+  return typeof place === "number" ? place : -1
+}
