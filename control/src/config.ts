@@ -196,6 +196,12 @@ export const settings = {
     describe: "Most host names of all deployments of a workspace, unless the operator sets another quota.",
     schema: count.default(20),
   },
+  isolation: {
+    env: "SUPERSTEP_ISOLATION",
+    describe:
+      "`required`: the platform does not start where deployments are not isolated from each other (docs/security.md). `auto`: it starts, and its log says so.",
+    schema: z.enum(["auto", "required"]).default("auto"),
+  },
   maxBuilds: {
     env: "SUPERSTEP_MAX_BUILDS",
     describe:

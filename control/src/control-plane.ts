@@ -274,6 +274,7 @@ const openMachine = ({
       diskMb: config.buildDiskMb,
     },
     nodeDirs: config.nodeDirs,
+    requiresIsolation: config.isolation === "required",
     environment,
     log,
     crashPoint,

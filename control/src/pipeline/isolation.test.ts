@@ -1,7 +1,7 @@
 /** What a deployment can reach of others, and what remains after its deletion, with real processes and a real Postgres. */
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
@@ -11,6 +11,7 @@ import { membersOf } from "../machines/process/cgroups/cgroup.js"
 import { existingCgroups } from "../machines/process/cgroups/cgroups.js"
 import { machineFolders } from "../machines/process/folders.js"
 import { isolatedUser } from "../machines/process/isolation.js"
+import { testPlatform } from "./testing/platform.js"
 import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
 const isRoot = process.getuid?.() === 0
@@ -154,11 +155,11 @@ test("the edge is not root, nor is the next one, and reads only what is its own"
   const first = edgePid()
   const rights = () => {
     const fields = readFileSync(`/proc/${edgePid()}/status`, "utf8").matchAll(
-      /^(Uid|Gid|Groups|CapEff|CapPrm):[ \t]*(.*)$/gm,
+      /^(Uid|Gid|Groups|CapEff|CapPrm|NoNewPrivs):[ \t]*(.*)$/gm,
     )
     return Object.fromEntries([...fields].map(([, name, value]) => [name, value?.trim()]))
   }
-  const none = { Groups: "", CapEff: "0".repeat(16), CapPrm: "0".repeat(16) }
+  const none = { NoNewPrivs: "1", Groups: "", CapEff: "0".repeat(16), CapPrm: "0".repeat(16) }
   const expected = { ...none, Uid: Array(4).fill(uid).join("\t"), Gid: Array(4).fill(gid).join("\t") }
   assert.deepEqual(rights(), expected)
 
@@ -242,4 +243,17 @@ test("a deployment that is deleted leaves no process, control group, file, datab
     const left = await platform.db.rows(sql`select from ${identifier(name)} where deployment_id = ${deploymentId}`)
     assert.deepEqual(left, [], name)
   }
+})
+
+test("with SUPERSTEP_ISOLATION=required, the platform starts only where deployments are isolated from each other", async () => {
+  await using strict = await testPlatform()
+  const closed = join(temporaryFolder(), "closed")
+  mkdirSync(closed, { mode: 0o700 })
+  const env = { SUPERSTEP_ISOLATION: "required" }
+  const refusal =
+    /SUPERSTEP_ISOLATION is "required": deployments are not isolated from each other.* or set SUPERSTEP_ISOLATION to "auto"/
+
+  await assert.rejects(strict.start({ ...env, SUPERSTEP_HOME: join(closed, "home") }), refusal)
+  if (isRoot) await strict.start(env)
+  else await assert.rejects(strict.start(env), refusal)
 })

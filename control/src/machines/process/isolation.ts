@@ -3,6 +3,7 @@
  * read only that deployment's files; any other process runs all deployments as itself, and they are not isolated.
  */
 import { dirname } from "node:path"
+import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { isReachable } from "@superstep/toolkit/postgres/postgres-user"
 import { TooManyDeployments } from "../errors.js"
@@ -23,6 +24,17 @@ export interface Isolation {
   user(deploymentNumber: number): OsUser | undefined
   /** Why there is no isolation although we are root, as text with the remedy. */
   readonly warning: string | undefined
+}
+
+/** The operator requires isolation, and this machine or this user cannot give it. */
+export class IsolationRequired extends KnownError {
+  readonly code = "isolation_required"
+  /** @param warning  why there is none although we are root */
+  constructor(warning: string | undefined) {
+    const why =
+      warning ?? "deployments are not isolated from each other, since the platform does not run as root. Run it as root"
+    super(`SUPERSTEP_ISOLATION is "required": ${why}, or set SUPERSTEP_ISOLATION to "auto"`)
+  }
 }
 
 const none: Isolation = { user: () => undefined, warning: undefined }

@@ -16,7 +16,7 @@ import { edgeFiles, edgeToken, prepareEdgeFolders } from "./edge/edge-folders.js
 import { type EdgeOptions, type EdgeProcess, edgeOnThisMachine } from "./edge/edge-process.js"
 import { listenForWakeCalls } from "./edge/wake-socket.js"
 import { machineFolders, prepareFolders } from "./folders.js"
-import { decideIsolation, edgeUserOf, type Isolation } from "./isolation.js"
+import { decideIsolation, edgeUserOf, type Isolation, IsolationRequired } from "./isolation.js"
 import { openPortsWarning } from "./open-ports.js"
 import { unitLimits } from "./units/limits.js"
 import { processUnits } from "./units/units.js"
@@ -42,6 +42,8 @@ export interface ProcessMachineOptions {
   /** Where Nodes are installed besides the usual places. */
   readonly nodeDirs: readonly string[]
   readonly environment: NodeJS.ProcessEnv
+  /** Refuse to start where deployments are not isolated from each other. */
+  readonly requiresIsolation?: boolean
   readonly log: Log
   /** Where a test kills this process. */
   readonly crashPoint: (name: string) => void
@@ -99,8 +101,16 @@ export async function openProcessMachine(options: ProcessMachineOptions): Promis
   }
 }
 
-async function isolationFor({ home, programs, apiPort, edge, log }: ProcessMachineOptions): Promise<Isolation> {
+async function isolationFor({
+  home,
+  programs,
+  apiPort,
+  edge,
+  log,
+  requiresIsolation = false,
+}: ProcessMachineOptions): Promise<Isolation> {
   const isolation = await decideIsolation(home, [process.execPath, ...Object.values(programs), edgeEntry])
+  if (requiresIsolation && !edgeUserOf(isolation)) throw new IsolationRequired(isolation.warning)
   if (isolation.warning) log.warn({}, isolation.warning)
   const openPorts = edgeUserOf(isolation) && (await openPortsWarning([apiPort, edge.port, edge.httpPort ?? []].flat()))
   if (openPorts) log.warn({}, openPorts)

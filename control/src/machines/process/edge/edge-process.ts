@@ -23,6 +23,7 @@ import { readJson, writeJson } from "../../../files/json-file.js"
 import { readLines } from "../../../files/read-lines.js"
 import { writeShared } from "../files/shared-file.js"
 import type { MachineFolders } from "../folders.js"
+import { withoutNewPrivileges } from "../units/limits.js"
 import { certificateFiles } from "./certificate-files.js"
 import { certificateCopy } from "./edge-certificate.js"
 import { edgeFiles } from "./edge-folders.js"
@@ -247,7 +248,9 @@ async function start(
   const extraDescriptors = [socket.descriptor, ...(plain ? [plain.descriptor] : [])]
   // One former log is kept; the new one belongs to this process only.
   await rename(outputFile, `${outputFile}.1`).catch(ifCode(["ENOENT"]))
-  return await spawnDetached({ argv, cwd: folders.edge, env, user, outputFile, extraDescriptors })
+  // Its successors inherit that from it.
+  const limited = withoutNewPrivileges(argv, env.PATH ?? "")
+  return await spawnDetached({ argv: limited, cwd: folders.edge, env, user, outputFile, extraDescriptors })
 }
 
 const bindPlainSocket = (host: string, port: number) =>

@@ -32,7 +32,7 @@ export interface LimitedPlace {
 }
 
 export function unitLimits({ isIsolated, held, path }: LimitedPlace): UnitLimits {
-  const byPrlimit = isLinux && findPrlimit(path) !== undefined
+  const byPrlimit = isLinux && findProgram("prlimit", path) !== undefined
   return {
     memory: held.has("memory") ? "hard" : isLinux ? "watch" : "none",
     processes: held.has("pids") || (isIsolated && byPrlimit) ? "hard" : "none",
@@ -49,11 +49,21 @@ export function withLimits(
   argv: readonly [string, ...string[]],
   { isIsolated, held, path }: LimitedPlace,
 ): [string, ...string[]] {
-  const program = isLinux ? findPrlimit(path) : undefined
+  const program = isLinux ? findProgram("prlimit", path) : undefined
   if (program === undefined) return [...argv]
   const isByUser = isIsolated && !held.has("pids")
   const processes = isByUser ? [processesOption()] : []
   return [program, `--nofile=${atMost(mostOpenFiles, "Max open files")}`, ...processes, "--core=0", "--", ...argv]
+}
+
+/**
+ * A command whose processes never get more rights than they start with: `sudo` and other programs that run as their owner do not, whoever
+ * starts them. `setpriv` then executes the command in the same process. Where it is not installed, the command is unchanged.
+ * @param path  the `PATH` to search
+ */
+export function withoutNewPrivileges(argv: readonly [string, ...string[]], path: string): [string, ...string[]] {
+  const program = isLinux ? findProgram("setpriv", path) : undefined
+  return program === undefined ? [...argv] : [program, "--no-new-privs", "--", ...argv]
 }
 
 /** The `prlimit` option for the number of processes of a user; only for a user that belongs to one deployment. */
@@ -69,10 +79,10 @@ function atMost(wanted: number, name: string): number {
   return Number.isNaN(hard) ? wanted : Math.min(wanted, hard)
 }
 
-function findPrlimit(path: string): string | undefined {
+function findProgram(name: string, path: string): string | undefined {
   return path
     .split(delimiter)
-    .map((folder) => join(folder, "prlimit"))
+    .map((folder) => join(folder, name))
     .find((file) => {
       try {
         accessSync(file, constants.X_OK)

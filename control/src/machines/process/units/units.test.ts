@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { request } from "node:http"
 import { join } from "node:path"
 import { json } from "node:stream/consumers"
@@ -156,6 +157,22 @@ test("a unit whose starter was killed before it stored the process is found by i
   assert.deepEqual(found, { state: "running" })
   assert.equal(pidOf(unit.unitId), pid)
   await units().stop(unit.unitId, { graceMs: 5000 })
+})
+
+const hasSetpriv = spawnSync("setpriv", ["--version"]).status === 0
+
+test("code of a unit gets no more rights by programs such as sudo", {
+  skip: !hasSetpriv && "needs setpriv",
+}, async () => {
+  const place = processPlace()
+  const units = place.units()
+  const unit = spec()
+  await units.start(unit)
+
+  const status = readFileSync(`/proc/${place.pidOf(unit.unitId)}/status`, "utf8")
+
+  assert.match(status, /^NoNewPrivs:\t1$/m)
+  await units.stop(unit.unitId, { graceMs: 5000 })
 })
 
 test("a unit without a socket counts as hung", async () => {

@@ -26,7 +26,7 @@ import type { Cgroups } from "../cgroups/cgroups.js"
 import type { MachineFolders } from "../folders.js"
 import { edgeUserOf, type Isolation } from "../isolation.js"
 import { findByTitle } from "./find-by-title.js"
-import { withLimits } from "./limits.js"
+import { withLimits, withoutNewPrivileges } from "./limits.js"
 import { unitEnvironment, unitSecrets, unitSocketDescriptor } from "./unit-environment.js"
 import { unitGroups } from "./unit-groups.js"
 import { recordProgram } from "./unit-program.js"
@@ -109,16 +109,18 @@ export function processUnits(options: UnitsOptions): Units {
     await using procsHandle = await procsHandleFor(spec)
     await mkdir(options.folders.unitSockets, { recursive: true, mode: 0o700 })
     using socket = await bindUnixSocket(socketPath(unitId), edgeUserOf(options.isolation)?.gid)
+    const path = options.environment.PATH ?? ""
     const argv = withLimits(
       [nodePath, "--enable-source-maps", `--title=${titleOf(unitId)} ${spec.name} server`, options.serverEntry],
       {
         isIsolated: user !== undefined,
         held: (procsHandle && options.cgroups?.held) ?? new Set(),
-        path: options.environment.PATH ?? "",
+        path,
       },
     )
+    const limited = withoutNewPrivileges(argv, path)
     const identity = await spawnDetached({
-      argv: procsHandle ? enteringArgv(argv, unitSocketDescriptor + 1) : argv,
+      argv: procsHandle ? enteringArgv(limited, unitSocketDescriptor + 1) : limited,
       extraDescriptors: [socket.descriptor, ...(procsHandle ? [procsHandle.fd] : [])],
       cwd: artifactFolder,
       env: unitEnvironment(spec, place, options.environment),
