@@ -29,6 +29,7 @@ import { activate } from "./serving/activation.js"
 import { Readiness } from "./serving/readiness.js"
 import { itemSweep } from "./store/sweep-items.js"
 import { startSweep } from "./sweeps.js"
+import { WebSockets } from "./thread-stream/web-sockets.js"
 import { threadSweep } from "./threads/sweep.js"
 import { startTracing } from "./tracing/start-tracing.js"
 import { createDeliveryLoop } from "./webhooks/delivery-loop.js"
@@ -104,7 +105,9 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   })
   await streams.start()
   await channel.listen(fetchOf(app), http.mountPrefix)
+  const webSockets = new WebSockets(fetchOf(app))
   const listening = await listen(fetchOf(app), config.listen)
+  listening.onUpgrade?.(webSockets.listener)
   ui.build(uiProject(project, config, env))
   const [report, refused] = await Promise.all([workers.start(), gate.replace(toGateProject(project, config.agentEnv))])
   for (const { graphId, message } of report.failed)
@@ -160,6 +163,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     await peers.close()
     await deliveries?.stop()
     await streams.close()
+    await webSockets.close(1000)
     await hints.close()
     stopping.abort()
     await listening.close(1000)

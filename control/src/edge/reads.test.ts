@@ -17,6 +17,7 @@ test("GET, HEAD and searches by POST count as reading", () => {
     ["POST", "/threads/count"],
     ["POST", `${thread}/history`],
     ["POST", `${thread}/state/checkpoint`],
+    ["POST", `${thread}/stream/events`],
     ["POST", "/store/items/search"],
     ["POST", "/store/namespaces"],
     ["POST", "/runs/crons/search"],

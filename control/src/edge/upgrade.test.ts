@@ -56,6 +56,22 @@ test("a WebSocket forwards text and large binary messages, in both directions", 
   })
 })
 
+test("a page sends its key as a subprotocol, which neither the unit nor the page sees accepted", async () => {
+  await using setup = await echoEdge()
+  const asProtocol = (value: string) => `x-api-key.${Buffer.from(value).toString("base64url")}`
+  const client = new WebSocket(`${setup.socketUrl}/ws`, [asProtocol(key), "agent-protocol"])
+  await nextMessage(client)
+  const wrong = new WebSocket(`${setup.socketUrl}/ws`, [asProtocol("wrong"), "agent-protocol"])
+  const [error] = (await once(wrong, "error")) as [Error]
+
+  assert.equal(client.protocol, "agent-protocol")
+  assert.equal(setup.accepted[0]?.headers["sec-websocket-protocol"], "agent-protocol")
+  assert.equal(setup.accepted[0]?.headers["x-api-key"], undefined)
+  assert.match(error.message, /401/)
+  assert.equal(setup.accepted.length, 1)
+  client.terminate()
+})
+
 test("a WebSocket survives its unit's removal from the table, and closing either end closes both", async () => {
   await using setup = await echoEdge()
   const client = new WebSocket(`${setup.socketUrl}/ws`, { headers: withKey })

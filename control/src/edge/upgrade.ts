@@ -7,6 +7,7 @@ import type { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { forward, NotSent } from "@superstep/protocol/http/forward"
+import { takeSocketCredentials } from "@superstep/protocol/http/websocket-credentials"
 import { type Admitted, admit } from "./admission.js"
 import { callerOf } from "./caller.js"
 import type { Edge } from "./edge.js"
@@ -45,6 +46,8 @@ export async function proxyUpgrade(edge: Edge, request: IncomingMessage, socket:
 
 async function shakeHands(handshake: Handshake): Promise<void> {
   const { edge, request, socket, requestId } = handshake
+  // A page cannot set headers of a WebSocket. The unit must not see the key, so it is removed here.
+  takeSocketCredentials(request)
   const { method = "GET", url = "/", headersDistinct: headers } = request
   const admission = admit({ method, url, headers, isUpgrade: true }, edge.table, edge.config.maxBodyBytes)
   if ("refusal" in admission) return refuseOnSocket(socket, admission.refusal, requestId)

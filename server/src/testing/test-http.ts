@@ -13,6 +13,7 @@ import { Readiness } from "../serving/readiness.js"
 import { countOutcomes } from "../serving/run-outcomes.js"
 import type { Store } from "../store/store-settings.js"
 import { storeOf } from "../store/testing/store-of.js"
+import { WebSockets } from "../thread-stream/web-sockets.js"
 import type { DefaultTtl } from "../threads/sweep-queries.js"
 import { ProjectCrashes } from "../workers/project-crashes.js"
 import {
@@ -117,7 +118,9 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
   })
   await channel.listen(fetchOf(app), options.http?.mount_prefix ?? "")
   await gate.replace(options.gate ?? withoutRules)
+  const webSockets = new WebSockets(fetchOf(app))
   const listening = await listen(fetchOf(app), { host: "127.0.0.1", port: 0 })
+  listening.onUpgrade?.(webSockets.listener)
   const url = `http://127.0.0.1:${listening.port}`
   const request = (
     method: string,
@@ -165,6 +168,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
   const stop = async () => {
     const closed = listening.close(0)
     await server[Symbol.asyncDispose]()
+    await webSockets.close(0)
     await closed
     await gate.stop()
     await channel.close()

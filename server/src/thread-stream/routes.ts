@@ -11,6 +11,8 @@ import { CommandFailed, errorReply, successReply } from "./command.js"
 import { executeCommand } from "./commands.js"
 import { replayThread, untilThreadExists, watchThread } from "./follow.js"
 import { command, commandReply, type EventFilterBody, eventFilter } from "./schema.js"
+import { SocketSession } from "./socket-session.js"
+import type { Upgrade } from "./web-sockets.js"
 
 // The protocol's clients expect this status (recordings `v2-chat-bad-envelope.txt`, `v2-chat-bad-filter.txt`).
 const refuse = (error: InvalidInput) => new Refused(error.message, "invalid_input")
@@ -60,6 +62,30 @@ export function addThreadProtocolRoutes(api: Api, runs: RunRoutes): void {
     },
     ({ c, params, body }) => streamEvents(runs, c, params.thread_id, body),
   )
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/threads/{thread_id}/stream/events",
+      summary: "Follow a thread and execute commands on a WebSocket, with the newer streaming protocol",
+      tags: ["Threads"],
+      params: threadParams,
+      responses: {
+        101: { description: "The WebSocket is open" },
+        404: { description: "The thread was deleted, or the caller may not see it" },
+        400: { description: "The request is no WebSocket handshake" },
+      },
+    },
+    ({ c, params }) => openSocket(runs, c, params.thread_id),
+  )
+}
+
+async function openSocket(runs: RunRoutes, c: Context, threadId: string): Promise<Response> {
+  const { upgrade } = c.env as { upgrade?: Upgrade }
+  if (!upgrade) throw new Refused("GET is for WebSockets only: use POST for an event stream", "upgrade_required")
+  await watchThread(runs, { caller: callerOf(c), threadId })
+  upgrade.accept((ws, socket) => new SocketSession(runs, { c, threadId, ws, socket }))
+  return c.body(null)
 }
 
 async function streamEvents(runs: RunRoutes, c: Context, threadId: string, body: EventFilterBody): Promise<Response> {

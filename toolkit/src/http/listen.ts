@@ -1,9 +1,9 @@
 /** Serves an app on a TCP address or a Unix socket, and stops it without cutting requests under way. */
 import { once } from "node:events"
 import { chmod, lstat, rm } from "node:fs/promises"
-import { maxHeaderSize, type Server } from "node:http"
+import { type IncomingMessage, maxHeaderSize, type Server } from "node:http"
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https"
-import { type AddressInfo, connect, type Server as NetServer } from "node:net"
+import { type AddressInfo, connect, type Server as NetServer, type Socket } from "node:net"
 import { createAdaptorServer } from "@hono/node-server"
 import { KnownError } from "../errors/errors.js"
 import { ifCode, missing } from "../errors/if-code.js"
@@ -26,9 +26,14 @@ export interface Listening {
   readonly server?: Server
   /** The given or chosen port; undefined on a Unix socket. */
   readonly port: number | undefined
+  /** Gives every request with `Upgrade` to a listener, which must answer it; without one they are ordinary requests. Undefined with HTTPS. */
+  onUpgrade?(listener: UpgradeListener): void
   /** Stops accepting and waits until open requests have ended, at most `graceMs`; then cuts them. */
   close(graceMs: number): Promise<void>
 }
+
+/** @param early  what the client sent after its head */
+export type UpgradeListener = (incoming: IncomingMessage, socket: Socket, early: Buffer) => void
 
 export class AddressInUse extends KnownError {
   readonly code = "address_in_use"
@@ -48,12 +53,18 @@ export async function listen(
   const server = createAdaptorServer({ fetch: fetch as never }) as Server
   configure(server)
   if (tls) return listenSecurely({ fetch, plain: server, address, tls })
-  limitFirstRequests({ accepting: server, answering: [server] })
+  const heard = limitFirstRequests({ accepting: server, answering: [server] })
   await bind(server, address)
   const bound = server.address() as AddressInfo | string | null
   return {
     server,
     port: typeof bound === "object" && bound ? bound.port : undefined,
+    onUpgrade: (listener) => {
+      server.on("upgrade", (incoming: IncomingMessage, socket: Socket, early: Buffer) => {
+        heard(socket)
+        listener(incoming, socket, early)
+      })
+    },
     close: (graceMs) => closeServer(server, graceMs),
   }
 }

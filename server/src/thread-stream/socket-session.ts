@@ -1,0 +1,221 @@
+/**
+ * One client of a thread on a WebSocket (protocol-v2 §1.6): commands in, replies and events out.
+ *
+ * Commands are executed one after the other, in the order of their arrival. The reply to a subscription is sent before its events. A
+ * client that reads slowly reads from the log, so it holds little memory here; one that reads nothing for a minute is told and closed.
+ */
+import { randomUUID } from "node:crypto"
+import type { Socket } from "node:net"
+import type { Context } from "hono"
+import type { RawData, WebSocket } from "ws"
+import { callerOf } from "../http/caller-of.js"
+import type { RunRoutes } from "../runs/creating-routes.js"
+import { channelFilter, isChannel } from "./channel-filter.js"
+import { CommandFailed, type Executed, errorReply, parseParams, successReply } from "./command.js"
+import { executeCommand, failureOf } from "./commands.js"
+import { replayThread, untilThreadExists } from "./follow.js"
+import { currentPlace, eventsAfter } from "./log.js"
+import { type Command, command, subscription, unsubscribe } from "./schema.js"
+import { SocketSubscription } from "./socket-subscriptions.js"
+
+// Detects clients that vanished without closing the connection.
+const pingMs = 25_000
+// A connection that has transferred nothing for this long counts as dead.
+const stalledMs = 60_000
+// A client that closes properly answers at once.
+const closeMs = 1_000
+// Commands that wait for their turn; then the client is not read until they are executed.
+const maxWaiting = 64
+
+/** Codes of WebSocket closes: clients reconnect after all but those from 4400 to 4499. */
+const closes = { gone: 4404, restart: 1012, tooSlow: 1013 } as const
+
+export interface SocketClient {
+  readonly c: Context
+  readonly threadId: string
+  readonly ws: WebSocket
+  /** The connection below. */
+  readonly socket: Socket
+}
+
+export class SocketSession {
+  readonly #runs: RunRoutes
+  readonly #client: SocketClient
+  readonly #subscriptions = new Map<string, SocketSubscription>()
+  readonly #closed = new AbortController()
+  readonly #leaveBudget: () => void
+  readonly #ping: NodeJS.Timeout
+  #isAlive = true
+  #waiting = 0
+  #last: Promise<void> = Promise.resolve()
+  #draining: Promise<void> | undefined
+
+  constructor(runs: RunRoutes, client: SocketClient) {
+    this.#runs = runs
+    this.#client = client
+    this.#leaveBudget = runs.streams.readers.enter()
+    const { ws, socket } = client
+    this.#ping = setInterval(() => this.#checkAlive(), pingMs)
+    this.#ping.unref()
+    socket.setNoDelay(true)
+    socket.setTimeout(stalledMs, () => this.#tooSlow())
+    ws.on("message", (data, isBinary) => this.#receive(data, isBinary))
+    ws.on("pong", () => {
+      this.#isAlive = true
+    })
+    ws.on("error", (err) => runs.log.debug({ err, thread_id: client.threadId }, "a WebSocket failed"))
+    ws.once("close", () => this.#leave())
+  }
+
+  /** Closes the connection so that the client reconnects. */
+  restart(): void {
+    this.#close(closes.restart, "the server stops: reconnect")
+  }
+
+  threadGone(): void {
+    this.#close(closes.gone, "the thread was deleted")
+  }
+
+  sendEvent(json: Buffer): void {
+    this.#client.ws.send(json, { binary: false })
+  }
+
+  drained(): Promise<void> | undefined {
+    const { socket } = this.#client
+    if (socket.closed || socket.writableLength < this.#runs.streams.readers.aheadBytes) return undefined
+    this.#draining ??= new Promise((resolve) => {
+      const go = () => {
+        socket.off("drain", go).off("close", go)
+        this.#draining = undefined
+        resolve()
+      }
+      socket.once("drain", go).once("close", go)
+    })
+    return this.#draining
+  }
+
+  #send(message: object): void {
+    this.#client.ws.send(JSON.stringify(message))
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    const { ws } = this.#client
+    this.#isAlive = true
+    if (++this.#waiting >= maxWaiting) ws.pause()
+    this.#last = this.#last
+      .then(() => this.#handle(isBinary ? undefined : String(data)))
+      .catch((err: unknown) => this.#fail(err))
+      .finally(() => {
+        if (--this.#waiting < maxWaiting) ws.resume()
+      })
+  }
+
+  async #handle(text: string | undefined): Promise<void> {
+    if (this.#closed.signal.aborted) return
+    const read = parseCommand(text)
+    if ("problem" in read) return this.#send(errorReply(null, "invalid_argument", read.problem))
+    await this.drained()
+    const { id, method } = read
+    const { threadId } = this.#client
+    try {
+      if (method === "subscription.subscribe") return await this.#subscribe(read)
+      this.#send(successReply(id, threadId, await this.#execute(read)))
+    } catch (error) {
+      const failure = failureOf(error)
+      if (!failure) this.#runs.log.error({ err: error, thread_id: threadId, method }, "a command failed")
+      this.#send(errorReply(id, failure?.code ?? "unknown_error", failure?.message ?? "internal error"))
+    }
+  }
+
+  async #execute({ method, params }: Command): Promise<Executed> {
+    const { c, threadId } = this.#client
+    if (method !== "subscription.unsubscribe")
+      return executeCommand(this.#runs, method, { c, threadId, params, bodyText: "" })
+    const { subscription_id: id } = parseParams(unsubscribe, params)
+    const found = this.#subscriptions.get(id)
+    if (!found) throw new CommandFailed("no_such_subscription", `This connection has no subscription ${id}.`)
+    this.#subscriptions.delete(id)
+    this.#runs.streams.protocol.unsubscribe(threadId, found)
+    return { result: {}, appliedThroughSeq: await currentPlace(this.#runs.db, threadId) }
+  }
+
+  async #subscribe({ id, params }: Command): Promise<void> {
+    const { threadId } = this.#client
+    const filter = parseParams(subscription, params)
+    if (filter.channels.length === 0)
+      throw new CommandFailed("invalid_argument", "subscription.subscribe requires a non-empty channels array.")
+    if (!filter.channels.every(isChannel))
+      throw new CommandFailed("invalid_argument", "subscription.subscribe received an unsupported channel.")
+    const accepts = channelFilter(filter)
+    const since = filter.since ?? -1
+    const result = {
+      subscription_id: randomUUID(),
+      replayed_events: await eventsAfter(this.#runs.db, threadId, { after: since, accepts }),
+    }
+    const place = await currentPlace(this.#runs.db, threadId)
+    this.#send(successReply(id, threadId, { result, appliedThroughSeq: place }))
+    if (this.#closed.signal.aborted) return
+    const added = new SocketSubscription(this, accepts, { since, others: () => this.#subscriptions.values() })
+    this.#subscriptions.set(result.subscription_id, added)
+    this.#follow(added, since).catch((err: unknown) => this.#fail(err))
+  }
+
+  async #follow(subscriber: SocketSubscription, after: number): Promise<void> {
+    const { c, threadId } = this.#client
+    const { signal } = this.#closed
+    await untilThreadExists(this.#runs, { caller: callerOf(c), threadId }, signal)
+    const isHere = [...this.#subscriptions.values()].includes(subscriber)
+    if (isHere && !signal.aborted) await replayThread(this.#runs, threadId, { subscriber, after })
+  }
+
+  /** The connection cannot go on: its client is told, and reconnects unless it may not. */
+  #fail(error: unknown): void {
+    const { threadId } = this.#client
+    const failure = failureOf(error)
+    this.#runs.log.warn({ err: error, thread_id: threadId }, "a WebSocket could not be continued")
+    if (this.#closed.signal.aborted) return
+    this.#send(errorReply(null, failure?.code ?? "unknown_error", failure?.message ?? "internal error"))
+    if (failure) this.threadGone()
+    else this.restart()
+  }
+
+  #tooSlow(): void {
+    const message = `nothing was read for ${stalledMs / 1000} s: reconnect`
+    this.#send(errorReply(null, "unknown_error", message))
+    this.#close(closes.tooSlow, message)
+  }
+
+  #close(code: number, reason: string): void {
+    const { ws } = this.#client
+    ws.close(code, reason)
+    setTimeout(() => ws.terminate(), closeMs).unref()
+  }
+
+  #checkAlive(): void {
+    const { ws } = this.#client
+    if (this.#isAlive) ws.ping()
+    else ws.terminate()
+    this.#isAlive = false
+  }
+
+  #leave(): void {
+    const { streams } = this.#runs
+    this.#closed.abort()
+    clearInterval(this.#ping)
+    this.#leaveBudget()
+    for (const subscriber of this.#subscriptions.values())
+      streams.protocol.unsubscribe(this.#client.threadId, subscriber)
+    this.#subscriptions.clear()
+  }
+}
+
+function parseCommand(text: string | undefined): Command | { readonly problem: string } {
+  let json: unknown
+  try {
+    json = JSON.parse(text ?? "")
+  } catch {
+    return { problem: "Protocol commands must be valid JSON." }
+  }
+  const parsed = command.safeParse(json)
+  return parsed.success ? parsed.data : { problem: "Protocol commands must include an integer id and string method." }
+}

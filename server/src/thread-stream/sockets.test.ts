@@ -1,0 +1,274 @@
+/** A thread's events and commands on a WebSocket (protocol-v2 §1.6). */
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { WebSocket } from "ws"
+import { startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+import {
+  type CommandReply,
+  emitProtocol,
+  everything,
+  executing,
+  framesOf,
+  openEvents,
+  type ProtocolEventFrame,
+  startRun,
+  summaryOf,
+  untilTerminals,
+} from "./testing/protocol-client.js"
+
+type Message = ProtocolEventFrame | CommandReply
+
+/** A client that records what it gets. */
+class Client {
+  readonly ws: WebSocket
+  readonly messages: Message[] = []
+  code: number | undefined
+  /** The status of a refused handshake. */
+  status: number | undefined
+  #lastId = 0
+
+  constructor(http: TestHttp, threadId: string, protocols: string[] = [], headers: Record<string, string> = {}) {
+    const url = `${http.url.replace("http", "ws")}/threads/${threadId}/stream/events`
+    this.ws = new WebSocket(url, protocols, { headers })
+    this.ws.on("message", (data) => this.messages.push(JSON.parse(String(data))))
+    this.ws.on("close", (code) => {
+      this.code = code
+    })
+    this.ws.on("unexpected-response", (_, response) => {
+      this.status = response.statusCode
+      this.ws.terminate()
+    })
+    this.ws.on("error", () => undefined)
+  }
+
+  untilOpen = () => until(() => this.ws.readyState === WebSocket.OPEN, { what: "the socket is open" })
+
+  get events(): ProtocolEventFrame[] {
+    return this.messages.filter((message): message is ProtocolEventFrame => message.type === "event")
+  }
+
+  async command(method: string, params: object = {}): Promise<CommandReply> {
+    const id = ++this.#lastId
+    this.ws.send(JSON.stringify({ id, method, params }))
+    return until(
+      () => this.messages.find((message): message is CommandReply => message.type !== "event" && message.id === id),
+      { what: `the reply to ${method}` },
+    )
+  }
+}
+
+async function connect(http: TestHttp, threadId: string, ...more: [string[]?, Record<string, string>?]) {
+  const client = new Client(http, threadId, ...more)
+  await client.untilOpen()
+  return client
+}
+
+const root = { channels: ["values", "lifecycle", "input"], namespaces: [[]], depth: 0 }
+
+test("a client subscribes before the thread exists, starts a run and gets its events after the reply", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = randomUUID()
+  const client = await connect(http, threadId)
+
+  const subscribed = await client.command("subscription.subscribe", everything)
+  const started = await client.command("run.start", { assistant_id: "agent", input: {} })
+  const run = await executing(started.result.run_id as string, http)
+  emitProtocol(run, "values", { x: 1 })
+  run.done()
+  await untilTerminals(() => client.events, 1)
+  const stream = await openEvents(http, threadId)
+  await untilTerminals(() => framesOf(stream), 1)
+
+  assert.equal(client.messages[0]?.type, "success")
+  assert.equal(subscribed.result.replayed_events, 0)
+  assert.deepEqual(client.events, framesOf(stream))
+  assert.deepEqual(summaryOf(client.events), ["lifecycle running", "values", "lifecycle completed"])
+})
+
+test("the reply comes before the past; live events come once for several subscriptions", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = randomUUID()
+  const past = await executing(await startRun(http, threadId), http)
+  past.done()
+  const stream = await openEvents(http, threadId)
+  await untilTerminals(() => framesOf(stream), 1)
+  const client = await connect(http, threadId)
+
+  const first = await client.command("subscription.subscribe", root)
+  await untilTerminals(() => client.events, 1)
+  await client.command("subscription.subscribe", everything)
+  await untilTerminals(() => client.events, 2)
+  const run = await executing(await startRun(http, threadId), http)
+  emitProtocol(run, "values", { x: 1 })
+  emitProtocol(run, "messages", { event: "message-start" }, ["model:1"])
+  run.done()
+  await untilTerminals(() => framesOf(stream), 2)
+  await untilTerminals(() => client.events, 3)
+
+  assert.equal(first.result.replayed_events, 2)
+  assert.deepEqual(
+    client.messages.slice(0, 3).map(({ type }) => type),
+    ["success", "event", "event"],
+  )
+  // The past comes for each subscription, since each shows it; what follows comes once.
+  assert.deepEqual(summaryOf(client.events), [
+    ...["lifecycle running", "lifecycle completed"],
+    ...["lifecycle running", "lifecycle completed"],
+    ...["lifecycle running", "values", "messages model:1", "lifecycle completed"],
+  ])
+})
+
+test("sockets are independent, also those of other servers, and one that was closed changes nothing for the others", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using one = await startTestHttp(db)
+  await using two = await startTestHttp(db)
+  const threadId = randomUUID()
+  const clients = [await connect(one, threadId), await connect(two, threadId), await connect(one, threadId)]
+  for (const client of clients) await client.command("subscription.subscribe", everything)
+  const run = await executing(await startRun(one, threadId), one, two)
+  emitProtocol(run, "values", { x: 1 })
+  await until(() => clients.every(({ events }) => events.length === 2), { what: "all have the first events" })
+
+  clients[2]?.ws.close()
+  emitProtocol(run, "values", { x: 2 })
+  run.done()
+  await untilTerminals(() => clients[0]?.events ?? [], 1)
+  await untilTerminals(() => clients[1]?.events ?? [], 1)
+  const again = await connect(two, threadId)
+  await again.command("subscription.subscribe", { ...everything, since: clients[2]?.events.at(-1)?.seq })
+  await untilTerminals(() => again.events, 1)
+  const next = await executing(await startRun(two, threadId), one, two)
+  next.done()
+  await untilTerminals(() => again.events, 2)
+
+  assert.deepEqual(summaryOf(again.events).slice(0, 2), ["values", "lifecycle completed"])
+  assert.deepEqual(clients[0]?.events.slice(2, 4), again.events.slice(0, 2))
+})
+
+test("after unsubscribe nothing comes, and an unknown subscription is an error", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = randomUUID()
+  const client = await connect(http, threadId)
+  const { result } = await client.command("subscription.subscribe", everything)
+  const kept = await client.command("subscription.subscribe", { channels: ["lifecycle"] })
+
+  const gone = await client.command("subscription.unsubscribe", { subscription_id: result.subscription_id })
+  const unknown = await client.command("subscription.unsubscribe", { subscription_id: "x" })
+  const run = await executing(await startRun(http, threadId), http)
+  emitProtocol(run, "values", { x: 1 })
+  run.done()
+  await untilTerminals(() => client.events, 1)
+
+  assert.equal(kept.type, "success")
+  assert.deepEqual(gone.result, {})
+  assert.equal(unknown.error, "no_such_subscription")
+  assert.deepEqual(summaryOf(client.events), ["lifecycle running", "lifecycle completed"])
+})
+
+test("what is no command is an error of no command, and the connection goes on", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const client = await connect(http, randomUUID())
+
+  client.ws.send("{")
+  client.ws.send('{"method":"run.start"}')
+  client.ws.send(Buffer.from("{}"))
+  const empty = await client.command("subscription.subscribe", { channels: [] })
+  const channel = await client.command("subscription.subscribe", { channels: ["nope"] })
+  const unknown = await client.command("nope")
+  const assistant = await client.command("run.start", { assistant_id: "nope" })
+
+  const short = (client.messages as CommandReply[]).map(({ id, error, message }) => [id, error, message])
+  assert.deepEqual(short.slice(0, 3), [
+    [null, "invalid_argument", "Protocol commands must be valid JSON."],
+    [null, "invalid_argument", "Protocol commands must include an integer id and string method."],
+    [null, "invalid_argument", "Protocol commands must be valid JSON."],
+  ])
+  assert.equal(empty.message, "subscription.subscribe requires a non-empty channels array.")
+  assert.equal(channel.message, "subscription.subscribe received an unsupported channel.")
+  assert.equal(unknown.error, "unknown_command")
+  assert.equal(assistant.error, "invalid_argument")
+  assert.match(assistant.message, /^No assistant found/)
+})
+
+test("a deleted thread closes the socket with 4404, and a stopping server with 1012", async () => {
+  await using db = await freshDatabase({ migrations })
+  const http = await startTestHttp(db)
+  const [gone, kept] = [randomUUID(), randomUUID()]
+  for (const threadId of [gone, kept]) (await executing(await startRun(http, threadId), http)).done()
+  const clients = [await connect(http, gone), await connect(http, kept)]
+  for (const client of clients) {
+    await client.command("subscription.subscribe", everything)
+    await untilTerminals(() => client.events, 1)
+  }
+
+  await http.send("DELETE", `/threads/${gone}`)
+  await until(() => clients[0]?.code !== undefined, { what: "the socket is closed" })
+  const refused = new Client(http, gone)
+  await until(() => refused.status !== undefined, { what: "the handshake is refused" })
+  await http[Symbol.asyncDispose]()
+  await until(() => clients[1]?.code !== undefined, { what: "the other socket is closed" })
+
+  assert.deepEqual(
+    clients.map(({ code }) => code),
+    [4404, 1012],
+  )
+  assert.equal(refused.status, 404)
+})
+
+test("a handshake needs the key, in a header or as a subprotocol, which is not accepted as one", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { apiKeys: "secret" })
+  const asProtocol = (key: string) => `x-api-key.${Buffer.from(key).toString("base64url")}`
+
+  const inHeader = await connect(http, randomUUID(), [], { "x-api-key": "secret" })
+  const asOne = await connect(http, randomUUID(), [asProtocol("secret"), "agent-protocol"])
+  const without = new Client(http, randomUUID())
+  const wrong = new Client(http, randomUUID(), [asProtocol("other"), "agent-protocol"])
+  await until(() => without.status !== undefined && wrong.status !== undefined, { what: "both are refused" })
+
+  assert.equal(inHeader.ws.protocol, "")
+  assert.equal(asOne.ws.protocol, "agent-protocol")
+  assert.deepEqual([without.status, wrong.status], [401, 401])
+})
+
+test("a GET without a handshake says what to use", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+
+  const { status, text } = await http.send("GET", `/threads/${randomUUID()}/stream/events`)
+
+  assert.equal(status, 400)
+  assert.match(text, /use POST/)
+})
+
+test("a socket that reads slowly reads from the log, and has every event once when it reads on", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = randomUUID()
+  const client = await connect(http, threadId)
+  await client.command("subscription.subscribe", { channels: ["values", "lifecycle"] })
+  const run = await executing(await startRun(http, threadId), http)
+  await until(() => client.events.length === 1, { what: "the run has started" })
+
+  client.ws.pause()
+  const text = "x".repeat(200_000)
+  for (let n = 0; n < 100; n++) await emitProtocol(run, "values", { n, text })
+  run.done()
+  await until(() => http.server.streams.protocol.readFromLog().includes(threadId), { what: "the socket is behind" })
+  client.ws.resume()
+  await untilTerminals(() => client.events, 1)
+
+  const values = client.events.filter(({ method }) => method === "values")
+  assert.deepEqual(
+    values.map(({ params }) => params.data.n),
+    Array.from({ length: 100 }, (_, n) => n),
+  )
+})
