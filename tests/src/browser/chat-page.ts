@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { build } from "esbuild"
-import { chromium } from "playwright-core"
+import { chromium, type Page } from "playwright-core"
 import type { AgentServerProcess } from "../testing/agent-servers.js"
 
 export interface ShownMessage {
@@ -27,12 +27,25 @@ export interface Shown {
   readonly error?: string
 }
 
-export interface ChatPage extends AsyncDisposable {
+/** @typeParam S  what the page shows */
+export interface ChatPage<S = Shown> extends AsyncDisposable {
   /** Waits until the page shows this. */
-  shows(what: string, fact: (shown: Shown) => boolean): Promise<Shown>
+  shows(what: string, fact: (shown: S) => boolean): Promise<S>
   /** Runs a line of JavaScript in the page, where `chat` is the hook and `given` the argument. */
   run(line: string, given?: unknown): Promise<unknown>
   reload(): Promise<void>
+  /** Opens the same page on a thread in another tab. */
+  another(threadId: string): Promise<ChatPage<S>>
+}
+
+/** Where the page finds the server. */
+export type ServerAddress = Pick<AgentServerProcess, "url" | "headers">
+
+export interface PageOptions {
+  /** The page's script; its imports are found from its folder. */
+  readonly script: string
+  /** Parameters of the page's address. */
+  readonly parameters?: Readonly<Record<string, string>>
 }
 
 const flags = [
@@ -45,24 +58,42 @@ const flags = [
   "--disable-sync",
 ]
 
-/** Opens the page on a new thread of a server, from another origin than the server's. */
-export async function openChatPage(executablePath: string, server: AgentServerProcess): Promise<ChatPage> {
-  const web = await servePage()
+const useStreamPage = fileURLToPath(new URL("../../src/browser/page.mjs", import.meta.url))
+
+/** Opens a page on a new thread of a server, from another origin than the server's. */
+export async function openChatPage<S = Shown>(
+  executablePath: string,
+  server: ServerAddress,
+  { script, parameters = {} }: PageOptions = { script: useStreamPage },
+): Promise<ChatPage<S>> {
+  const web = await servePage(script)
   const profile = join(temporaryFolder(), randomUUID())
   const browser = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args: flags })
-  const page = await browser.newPage()
-  const address = new URL(web.url)
-  address.searchParams.set("api", server.url)
-  address.searchParams.set("headers", JSON.stringify(server.headers))
+  const addressOf = (further: Readonly<Record<string, string>>) => {
+    const query = { api: server.url, headers: JSON.stringify(server.headers), ...parameters, ...further }
+    return `${web.url}?${new URLSearchParams(query)}`
+  }
+  const openTab = async (address: string): Promise<ChatPage<S>> => {
+    const page = await browser.newPage()
+    const another = (thread: string) => openTab(addressOf({ thread }))
+    return { ...(await pageAt<S>(page, address)), another, [Symbol.asyncDispose]: () => page.close() }
+  }
+  const close = async () => {
+    await browser.close()
+    await web.close()
+  }
+  return { ...(await openTab(addressOf({}))), [Symbol.asyncDispose]: close }
+}
+
+async function pageAt<S>(page: Page, address: string): Promise<Pick<ChatPage<S>, "shows" | "run" | "reload">> {
   const problems: string[] = []
   page.on("pageerror", (error) => problems.push(String(error)))
   page.on("console", (message) => message.type() === "error" && problems.push(message.text()))
-  await page.goto(String(address))
-
-  const shown = async (): Promise<Shown> => JSON.parse((await page.locator("#state").textContent()) ?? "{}")
+  await page.goto(address)
+  const shown = async (): Promise<S> => JSON.parse((await page.locator("#state").textContent()) ?? "{}")
   return {
     shows: async (what, fact) => {
-      let last: Shown | undefined
+      let last: S | undefined
       const isShown = async () => {
         last = await shown()
         return fact(last) && last
@@ -75,28 +106,24 @@ export async function openChatPage(executablePath: string, server: AgentServerPr
     reload: async () => {
       await page.reload()
     },
-    [Symbol.asyncDispose]: async () => {
-      await browser.close()
-      await web.close()
-    },
   }
 }
 
-async function servePage() {
+async function servePage(script: string) {
   const bundle = await build({
-    entryPoints: [fileURLToPath(new URL("../../src/browser/page.mjs", import.meta.url))],
+    entryPoints: [script],
     bundle: true,
     write: false,
     format: "esm",
     platform: "browser",
     define: { "process.env.NODE_ENV": '"production"' },
   })
-  const script = bundle.outputFiles[0]?.contents ?? ""
+  const bundled = bundle.outputFiles[0]?.contents ?? ""
   const html =
     '<!doctype html><meta charset="utf-8"><div id="root"></div><script type="module" src="/page.js"></script>'
   const server = createServer((request, reply) => {
     const isScript = request.url === "/page.js"
-    reply.setHeader("content-type", isScript ? "text/javascript" : "text/html").end(isScript ? script : html)
+    reply.setHeader("content-type", isScript ? "text/javascript" : "text/html").end(isScript ? bundled : html)
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const { port } = server.address() as AddressInfo
