@@ -38,7 +38,7 @@ function Chat() {
       history.replaceState(null, "", address)
     },
     ...(asked("transport") === "websocket"
-      ? { transport: "websocket", webSocketFactory }
+      ? { transport: "websocket", webSocketFactory, apiKey: asked("apiKey") }
       : { transport: "sse", defaultHeaders: headers }),
   })
   globalThis.chat = stream

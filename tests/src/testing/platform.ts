@@ -40,6 +40,8 @@ export interface Platform extends AsyncDisposable {
   output(): string
   /** The control plane's process at this moment; undefined while there is none. */
   controlPid(): Promise<number | undefined>
+  /** The same of the edge. */
+  edgePid(): Promise<number | undefined>
 }
 
 export interface PlatformOptions {
@@ -58,6 +60,16 @@ export async function processesOf(folder: string): Promise<string[]> {
     return about.some((part) => part.includes(folder)) ? about[0]?.replaceAll("\0", " ").trim() : undefined
   })
   return (await Promise.all(found)).filter((line) => line !== undefined && line !== "") as string[]
+}
+
+/** The living processes with this title, such as `superstep chat worker`. */
+export async function pidsOf(title: string): Promise<number[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name))
+  const isOne = async (pid: string) =>
+    // One that has ended meanwhile has no title.
+    (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).replaceAll("\0", " ").startsWith(title)
+  const found = await Promise.all(pids.map(isOne))
+  return pids.filter((_, n) => found[n]).map(Number)
 }
 
 /** Starts an installation and waits until its API answers. Disposing of it sends the Ctrl-C of a terminal. */
@@ -98,6 +110,7 @@ export async function startPlatform({ env = {}, home = temporaryFolder() }: Plat
     ended,
     output: () => printed,
     controlPid: () => listenerOf(port),
+    edgePid: () => listenerOf(agentsPort),
     [Symbol.asyncDispose]: () => interrupt(child, () => printed),
   }
 }

@@ -1,0 +1,79 @@
+/** The hook of `@langchain/react` on a deployment, over both transports: what is killed or replaced in the middle of an answer leaves no trace. */
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { until } from "@superstep/toolkit/testing/until"
+import { clientOf, deploy, startRevision, untilDeployed } from "../testing/deployments.js"
+import { pidsOf, startPlatform } from "../testing/platform.js"
+import { createRepository } from "../testing/repository.js"
+import { newGate } from "./chat-page.js"
+import { noBrowserFrontEnds as skip } from "./front-ends.js"
+import { areDistinct, isSaying, isSettled, openReactPage, type ReactPage, submit } from "./react-page.js"
+
+const talk = readFileSync(fileURLToPath(new URL("../../graphs/src/talk.ts", import.meta.url)), "utf8")
+const project = {
+  node_version: "20",
+  graphs: { talk: "./src/talk.ts:graph" },
+  http: { cors: { allow_origins: ["*"] } },
+  env: {},
+}
+
+/** Does something while an answer is half said. @returns what the page shows in the end */
+async function disturb(page: ReactPage, text: string, disturbance: () => Promise<unknown>) {
+  const gate = newGate({ isPublic: true })
+  const before = await page.shows("its messages", ({ isLoading }) => !isLoading)
+  const said = before.messages.map(({ content }) => content)
+  await submit(page, text, { gate: gate.path })
+  await page.shows("the first words", isSaying(text, "You said "))
+  await disturbance()
+  gate.open()
+  return await page.shows(`the whole answer to ${text}`, isSettled(...said, text, `You said ${text}.`))
+}
+
+for (const transport of ["sse", "websocket"])
+  test(`the hook of @langchain/react on a deployment, over ${transport}`, { skip }, async (t) => {
+    await using platform = await startPlatform()
+    const repository = await createRepository()
+    await repository.push({ "langgraph.json": JSON.stringify(project), "src/talk.ts": talk })
+    const name = `hook-${randomUUID().slice(0, 8)}`
+    const deployment = await deploy(platform, name, repository.url)
+    const key = platform.credentials.api_key
+    const parameters = { transport, apiKey: key, protocols: JSON.stringify(["superstep", `x-api-key.${key}`]) }
+    const server = { url: deployment.source_config.custom_url, headers: { "x-api-key": key } }
+    await using page = await openReactPage(server, parameters)
+
+    const killAll = async (title: string) => {
+      const pids = await pidsOf(`superstep ${name} ${title}`)
+      assert.ok(pids.length > 0, `no process ${title}`)
+      for (const pid of pids) process.kill(pid, "SIGKILL")
+    }
+    const disturbances: Record<string, () => Promise<unknown>> = {
+      "its worker is killed": () => killAll("worker"),
+      "its agent server is killed": () => killAll("server"),
+      "the edge is killed": async () => {
+        const pid = await platform.edgePid()
+        assert.ok(pid)
+        process.kill(pid, "SIGKILL")
+        await until(async () => ![undefined, pid].includes(await platform.edgePid()), { what: "an edge is back" })
+      },
+      "a new revision takes over": async () => {
+        await untilDeployed(platform, deployment.id, await startRevision(platform, deployment.id))
+      },
+    }
+    for (const [what, disturbance] of Object.entries(disturbances))
+      await t.test(`the page shows the whole answer when ${what}`, async () => {
+        const shown = await disturb(page, `hello ${what}`, disturbance)
+
+        assert.ok(areDistinct(shown))
+        assert.equal(shown.error, undefined)
+        const { values } = await clientOf(platform, deployment).threads.getState<{ messages: { id: string }[] }>(
+          shown.threadId ?? "",
+        )
+        assert.deepEqual(
+          shown.messages.map(({ id }) => id),
+          values.messages.map(({ id }) => id),
+        )
+      })
+  })
