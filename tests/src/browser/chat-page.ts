@@ -1,9 +1,9 @@
 /** The page with the hook in a headless Chromium, and what a test does with it. */
 import { randomUUID } from "node:crypto"
-import { chmodSync, writeFileSync } from "node:fs"
+import { writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
@@ -135,12 +135,8 @@ async function servePage(script: string) {
   return { url: `http://127.0.0.1:${port}/`, close }
 }
 
-/**
- * A gate for a run of `talk`: it says its last word when it is open.
- * @param isPublic  whether processes of other users see that it is open
- */
-export function newGate({ isPublic = false } = {}) {
+/** A gate for a run of `talk`: it says its last word when it is open. */
+export function newGate() {
   const path = join(temporaryFolder(), randomUUID())
-  if (isPublic) chmodSync(dirname(path), 0o755)
   return { path, open: () => writeFileSync(path, "") }
 }

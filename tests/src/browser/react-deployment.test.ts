@@ -22,7 +22,7 @@ const project = {
 
 /** Does something while an answer is half said. @returns what the page shows in the end */
 async function disturb(page: ReactPage, text: string, disturbance: () => Promise<unknown>) {
-  const gate = newGate({ isPublic: true })
+  const gate = newGate()
   const before = await page.shows("its messages", ({ isLoading }) => !isLoading)
   const said = before.messages.map(({ content }) => content)
   await submit(page, text, { gate: gate.path })
