@@ -19,17 +19,31 @@ export interface RawStream {
   events(): StreamedEvent[]
 }
 
-export function openRawStream({ address, prefix, headers }: Target, path: string): RawStream {
+export interface RawStreamOptions {
+  /** Sent as JSON by POST; without it the request is a GET. */
+  readonly body?: unknown
+  /** Ends the reading when it arrives, for a stream without an end. */
+  readonly lastText?: string
+}
+
+export function openRawStream(target: Target, path: string, { body, lastText }: RawStreamOptions = {}): RawStream {
+  const { address } = target
   const socket = connect("socketPath" in address ? { path: address.socketPath } : address)
-  const lines = Object.entries({ host: "bench", connection: "close", ...headers }).map(
-    ([key, value]) => `${key}: ${value}`,
-  )
-  socket.write([`GET ${prefix}${path} HTTP/1.1`, ...lines, "", ""].join("\r\n"))
+  socket.write(requestOf(target, path, body))
   const pieces: Buffer[] = []
   let at = Number.NaN
+  // The text may be divided between two pieces.
+  let tail = ""
+  const isLast = (bytes: Buffer): boolean => {
+    if (lastText === undefined) return false
+    const text = tail + bytes.toString("latin1")
+    tail = text.slice(-lastText.length)
+    return text.includes(lastText)
+  }
   socket.on("data", (bytes) => {
     pieces.push(bytes)
     at = performance.now()
+    if (isLast(bytes)) socket.destroy()
   })
   const ended = untilClosed(socket)
   return {
@@ -41,6 +55,15 @@ export function openRawStream({ address, prefix, headers }: Target, path: string
   }
 }
 
+function requestOf({ prefix, headers }: Target, path: string, body: unknown): string {
+  const text = body === undefined ? "" : JSON.stringify(body)
+  const ofBody = body !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(text) }
+  const lines = Object.entries({ host: "bench", connection: "close", ...headers, ...ofBody }).map(
+    ([key, value]) => `${key}: ${value}`,
+  )
+  return [`${body === undefined ? "GET" : "POST"} ${prefix}${path} HTTP/1.1`, ...lines, "", text].join("\r\n")
+}
+
 /** A reset also ends the stream: the bytes before it count, and the rest is missing. */
 async function untilClosed(socket: Socket): Promise<void> {
   socket.on("error", () => undefined)
@@ -50,7 +73,7 @@ async function untilClosed(socket: Socket): Promise<void> {
 function readEvents(response: Buffer, path: string): StreamedEvent[] {
   const headEnd = response.indexOf("\r\n\r\n")
   const head = response.subarray(0, headEnd).toString()
-  if (!/^HTTP\/1\.1 200 /.test(head)) throw new BenchFailed(`GET ${path} returned ${head.split("\r\n")[0]}`)
+  if (!/^HTTP\/1\.1 200 /.test(head)) throw new BenchFailed(`${path} returned ${head.split("\r\n")[0]}`)
   const body = response.subarray(headEnd + 4)
   const read = createEventReader()
   return /^transfer-encoding: *chunked/im.test(head) ? chunksOf(body).flatMap(read) : read(body)

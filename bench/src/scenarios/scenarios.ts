@@ -14,6 +14,7 @@ import type { Scenario } from "./scenario.js"
 import { slowStreamScenarios } from "./slow-streams.js"
 import { startScenarios } from "./start.js"
 import { superStepScenarios } from "./super-steps.js"
+import { threadReaderScenarios } from "./thread-readers.js"
 import { threadStateScenarios } from "./thread-state.js"
 import { tokenScenarios } from "./tokens.js"
 import { waitScenarios } from "./wait.js"
@@ -29,6 +30,7 @@ export const scenarios = (options: Options): Scenario[] => [
   ...queueScenarios(options),
   ...longThreadScenarios(options),
   ...joinerScenarios(options),
+  ...threadReaderScenarios(options),
   ...burningScenarios(options),
   ...slowStreamScenarios(options),
   ...startScenarios(),
