@@ -3,11 +3,11 @@ import { randomUUID } from "node:crypto"
 import { writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { build } from "esbuild"
+import { build, type Plugin } from "esbuild"
 import { chromium, type Page } from "playwright-core"
 import type { AgentServerProcess } from "../testing/agent-servers.js"
 
@@ -34,8 +34,8 @@ export interface ChatPage<S = Shown> extends AsyncDisposable {
   /** Runs a line of JavaScript in the page, where `chat` is the hook and `given` the argument. */
   run(line: string, given?: unknown): Promise<unknown>
   reload(): Promise<void>
-  /** Opens the same page on a thread in another tab. */
-  another(threadId: string): Promise<ChatPage<S>>
+  /** Opens the same page in another tab, with these parameters of its address besides: `thread` for a thread. */
+  another(parameters?: Readonly<Record<string, string>>): Promise<ChatPage<S>>
 }
 
 /** Where the page finds the server. */
@@ -44,6 +44,8 @@ export type ServerAddress = Pick<AgentServerProcess, "url" | "headers">
 export interface PageOptions {
   /** The page's script; its imports are found from its folder. */
   readonly script: string
+  /** Gives the page's imports of the SDK the one beside its script: some packages come with an older one of their own. */
+  readonly hasNewestSdk?: boolean
   /** Parameters of the page's address. */
   readonly parameters?: Readonly<Record<string, string>>
 }
@@ -64,9 +66,9 @@ const useStreamPage = fileURLToPath(new URL("../../src/browser/page.mjs", import
 export async function openChatPage<S = Shown>(
   executablePath: string,
   server: ServerAddress,
-  { script, parameters = {} }: PageOptions = { script: useStreamPage },
+  { script, hasNewestSdk = false, parameters = {} }: PageOptions = { script: useStreamPage },
 ): Promise<ChatPage<S>> {
-  const web = await servePage(script)
+  const web = await servePage(script, hasNewestSdk ? [sdkBeside(script)] : [])
   const profile = join(temporaryFolder(), randomUUID())
   const browser = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args: flags })
   const addressOf = (further: Readonly<Record<string, string>>) => {
@@ -75,7 +77,7 @@ export async function openChatPage<S = Shown>(
   }
   const openTab = async (address: string): Promise<ChatPage<S>> => {
     const page = await browser.newPage()
-    const another = (thread: string) => openTab(addressOf({ thread }))
+    const another = (further: Readonly<Record<string, string>> = {}) => openTab(addressOf(further))
     return { ...(await pageAt<S>(page, address)), another, [Symbol.asyncDispose]: () => page.close() }
   }
   const close = async () => {
@@ -109,9 +111,21 @@ async function pageAt<S>(page: Page, address: string): Promise<Pick<ChatPage<S>,
   }
 }
 
-async function servePage(script: string) {
+const sdkBeside = (script: string): Plugin => ({
+  name: "the SDK beside the page's script",
+  setup: ({ onResolve, resolve }) => {
+    onResolve({ filter: /^@langchain\/langgraph-sdk/ }, ({ path, kind, pluginData }) =>
+      pluginData === "resolved"
+        ? undefined
+        : resolve(path, { kind, resolveDir: dirname(script), pluginData: "resolved" }),
+    )
+  },
+})
+
+async function servePage(script: string, plugins: Plugin[]) {
   const bundle = await build({
     entryPoints: [script],
+    plugins,
     bundle: true,
     write: false,
     format: "esm",

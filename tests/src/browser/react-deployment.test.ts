@@ -42,7 +42,7 @@ for (const transport of ["sse", "websocket"])
     const key = platform.credentials.api_key
     const parameters = { transport, apiKey: key, protocols: JSON.stringify(["superstep", `x-api-key.${key}`]) }
     const server = { url: deployment.source_config.custom_url, headers: { "x-api-key": key } }
-    await using page = await openReactPage(server, parameters)
+    await using page = await openReactPage(server, "the newest SDK", parameters)
 
     const killAll = async (title: string) => {
       const pids = await pidsOf(`superstep ${name} ${title}`)

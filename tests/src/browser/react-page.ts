@@ -15,10 +15,17 @@ export interface ReactShown {
 
 export type ReactPage = ChatPage<ReactShown>
 
+/** Which SDK the hook uses. `@langchain/react` 1.1.0 brings 1.11.0, and works with a newer one. */
+export type Sdk = "its own SDK" | "the newest SDK"
+
 export const openReactPage = (
   server: ServerAddress,
+  sdk: Sdk,
   parameters: Readonly<Record<string, string>> = {},
-): Promise<ReactPage> => openChatPage(chromium, server, { script: frontEnd("react-chat.mjs"), parameters })
+): Promise<ReactPage> => {
+  const script = frontEnd("react-chat.mjs")
+  return openChatPage(chromium, server, { script, hasNewestSdk: sdk === "the newest SDK", parameters })
+}
 
 export const texts = ({ messages }: ReactShown): string[] => messages.map(({ content }) => content)
 
