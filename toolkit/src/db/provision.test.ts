@@ -1,13 +1,13 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { test } from "node:test"
-import type pg from "pg"
+import pg from "pg"
 import { startPostgres } from "../postgres/start-postgres.js"
 import { preparedCluster } from "../testing/prepared-cluster.js"
 import { silent, testCluster } from "../testing/test-cluster.js"
 import { openDatabase } from "./database.js"
 import { changeUri } from "./database-uri.js"
-import { createDatabase, dropDatabase, MissingPrivilege, restrictToOwner } from "./provision.js"
+import { createDatabase, dropDatabase, limitConnections, MissingPrivilege, restrictToOwner } from "./provision.js"
 import { type Sql, sql } from "./sql.js"
 import { withClient } from "./with-client.js"
 
@@ -111,5 +111,23 @@ test("an admin without a privilege gets an error that names it", async () => {
   const refused = createDatabase({ adminUri: plain, name: `${name} 2`, owner: { password: "p" } })
 
   await assert.rejects(refused, MissingPrivilege)
+  await dropDatabase({ adminUri, name })
+})
+
+test("a role that keeps its own row locked stops neither a change of its limit nor its deletion", async () => {
+  const adminUri = await testCluster()
+  const name = `locks_${randomBytes(6).toString("hex")}`
+  const uri = await createDatabase({ adminUri, name, owner: { password: "p", connectionLimit: 5 } })
+  const hostile = new pg.Client({ connectionString: uri })
+  const ended = new Promise<void>((resolve) => hostile.once("end", () => resolve()))
+  // It is terminated below.
+  hostile.on("error", () => undefined)
+  await hostile.connect()
+  await hostile.query("begin")
+  await hostile.query(`alter role ${name} password 'other'`)
+
+  await limitConnections({ adminUri, name, limit: 3 })
+
+  await ended
   await dropDatabase({ adminUri, name })
 })

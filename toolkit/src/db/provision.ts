@@ -84,10 +84,30 @@ export async function limitConnections({
 }): Promise<void> {
   await asAdmin(adminUri, async (client) => {
     await takeTurns(client, name)
-    await client
-      .query(`alter role ${quoted(name)} connection limit ${Math.trunc(limit)}`)
+    const change = () => client.query(`alter role ${quoted(name)} connection limit ${Math.trunc(limit)}`)
+    await client.query(`set lock_timeout = ${lockMs}`)
+    await change()
+      .catch(async (error: unknown) => {
+        if (!isSqlState(error, lockNotAvailable)) throw error
+        await endSessionsThatLock(client, name)
+        await change()
+      })
       .catch(ignoring(sqlState.undefinedObject))
   })
+}
+
+// A change of a role takes milliseconds, and waits for others only while somebody holds its row.
+const lockMs = 2000
+const lockNotAvailable = "55P03"
+
+/** A role may change its own password in a transaction that it never ends, so nobody else could change the role, or drop it. */
+async function endSessionsThatLock(client: pg.Client, name: string): Promise<void> {
+  await client.query(
+    `select pg_terminate_backend(a.pid) from pg_stat_activity a
+     where a.usename = $1 and exists (
+       select from pg_locks l where l.pid = a.pid and l.mode = 'RowExclusiveLock' and l.relation = 'pg_authid'::regclass)`,
+    [name],
+  )
 }
 
 // Any constant of our own. Two concurrent changes of one role would fail with "tuple concurrently updated".
