@@ -8,13 +8,16 @@ from typing import Any
 
 from .checkpoint_payload import checkpoint_payload, debug_payload
 from .legacy_messages import LegacyMessages
+from .protocol_events import ProtocolEvents
 from .wire_event import WireEvent
 
 
 class EventMapper:
     """Maps the items of one run, in order."""
 
-    def __init__(self, modes: Sequence[str], subgraphs: bool) -> None:
+    def __init__(self, modes: Sequence[str], subgraphs: bool, protocol: ProtocolEvents | None = None) -> None:
+        """:param protocol: makes the run's protocol events, if it has them; then all chunks have namespaces"""
+        self._protocol = protocol
         self._modes = set(modes)
         self._subgraphs = subgraphs
         self._legacy = LegacyMessages() if "messages" in self._modes else None
@@ -22,7 +25,14 @@ class EventMapper:
 
     def from_chunk(self, chunk: Any) -> Iterator[WireEvent]:
         """:param chunk: `(mode, payload)`, or `(namespace, mode, payload)` when subgraphs are streamed"""
-        namespace, mode, payload = chunk if self._subgraphs else ((), *chunk)
+        if self._protocol is None:
+            yield from self._asked_for(chunk if self._subgraphs else ((), *chunk))
+            return
+        own = list(self._asked_for(chunk)) if self._subgraphs or not chunk[0] else []
+        yield from self._protocol.beside(chunk, own)
+
+    def _asked_for(self, chunk: Any) -> Iterator[WireEvent]:
+        namespace, mode, payload = chunk
         if ("messages-tuple" if mode == "messages" else mode) in self._modes:
             yield WireEvent("|".join((mode, *namespace)), _shaped(mode, payload))
         if self._legacy is not None and mode == "values" and not namespace:

@@ -28,13 +28,15 @@ from .frames import Frame, Header
 from .graph_export import Graph, with_persistence
 from .interrupt_events import InterruptEvents, InterruptOptions
 from .loader import LoadedGraph
+from .protocol_events import ProtocolEvents
+from .run_failure import run_failure
 from .run_input import needs_head, run_start
 from .run_request import RunRequest, runnable_config, stream_options, uses_events
-from .serialise import describe_error, serialise, stack_of
+from .serialise import serialise, stack_of
 from .store import Store
 from .thread_state import open_interrupts
 from .uncaught import current_run
-from .wire_event import WireEvent
+from .wire_event import WireEvent, event_text
 
 # A cancelled graph usually ends at once. User code that ignores the cancellation gets this long.
 _cancel_grace_seconds = 1
@@ -52,7 +54,8 @@ class Run:
         self._connection = connection
         self._langgraph_version = langgraph_version
         self._feed = EventFeed()
-        self._events = EventMapper(header["stream_modes"], header["stream_subgraphs"])
+        self._protocol = ProtocolEvents() if request.has_protocol_events else None
+        self._events = EventMapper(header["stream_modes"], header["stream_subgraphs"], self._protocol)
         self._link = CheckpointLink(
             LinkOptions(
                 call=self._call,
@@ -60,7 +63,7 @@ class Run:
                 thread_id=request.thread_id,
                 # The previous attempt may have saved the thread's first checkpoint.
                 has_checkpoint=header["has_checkpoint"] or request.attempt > 1,
-                events_written=self._feed.written,
+                events_written=self._events_written,
                 awaits_commits=header["durability"] == "sync",
                 on_refused=self.fail,
             )
@@ -181,7 +184,7 @@ class Run:
         nodes = request.header.get("interrupt_before") or graph.interrupt_before_nodes
         if state is None or not stands_before(head, state.next, nodes):
             return False
-        namespace = [()] if request.header["stream_subgraphs"] else []
+        namespace = [()] if request.header["stream_subgraphs"] or request.has_protocol_events else []
         # LangGraph for Python reports a breakpoint only on `updates`.
         for mode, payload in (("values", state.values), ("updates", {"__interrupt__": []})):
             self._emit(self._events.from_chunk((*namespace, mode, payload)))
@@ -189,6 +192,23 @@ class Run:
 
     def _take(self, events: Iterable[WireEvent]) -> None:
         self._emit(self._interrupts.take(list(events)))
+
+    async def _events_written(self) -> None:
+        await self._feed.written()
+        if self._protocol is not None:
+            await self._room()
+            self._emit(self._protocol.flush())
+
+    def _end_protocol(self, state: StateSnapshot | None, problem: BaseException | None) -> None:
+        """No message and no subgraph stays open. A drained run goes on elsewhere."""
+        if self._protocol is None or self._ending == "drained":
+            return
+        if problem is not None:
+            self._emit(self._protocol.end("failed", str(problem)))
+        elif self._ending == "cancelled":
+            self._emit(self._protocol.end("interrupted", "the run was cancelled"))
+        else:
+            self._emit(self._protocol.end("interrupted" if _stopped(state) == "interrupted" else "completed"))
 
     async def _saved_so_far(self) -> None:
         # LangGraph saves in the background: its requests arrive here after some turns of the event loop.
@@ -198,9 +218,9 @@ class Run:
     def _emit(self, events: Iterable[WireEvent]) -> None:
         if self._is_over or self._ending == "abandoned":
             return
-        for name, data in events:
-            header = {"type": "event", **self._request.claim, "event": name, "payload": ["data"]}
-            self._connection.send(header, [serialise(data)])
+        for event in events:
+            header = {"type": "event", **self._request.claim, "event": event.name, "payload": ["data"]}
+            self._connection.send(header, [event_text(event)])
 
     async def _room(self) -> None:
         if not self._may_send.is_set():
@@ -223,6 +243,7 @@ class Run:
             state = await self._final_state()
         except Exception as error:
             problem = problem or error
+        self._end_protocol(state, self._failed(problem))
         self._is_over = True
         self._link.close(RuntimeError(f"run {self._request.run_id} is over"))
         if self._ending != "abandoned":
@@ -246,7 +267,7 @@ class Run:
             "type": "done",
             **self._request.claim,
             "status": status,
-            **({} if problem is None else {"error": describe_error(problem), "stack": stack_of(problem)}),
+            **({} if problem is None else {"error": run_failure(problem), "stack": stack_of(problem)}),
             **({} if state is None else {"next": list(state.next)}),
             "payload": ["values", "interrupts"],
         }

@@ -37,6 +37,10 @@ class RunRequest:
         return int(self.header["attempt"])
 
     @property
+    def has_protocol_events(self) -> bool:
+        return self.header.get("protocol_events") is True
+
+    @property
     def claim(self) -> Mapping[str, str]:
         """The ids that every frame for the run contains."""
         return {"run_id": self.run_id, "claim_id": str(self.header["claim_id"])}
@@ -101,12 +105,16 @@ def runnable_config(request: RunRequest, langgraph_version: str | None) -> Runna
     return cast("RunnableConfig", told)
 
 
+#: The modes from which protocol events are made.
+_protocol_modes = ["values", "updates", "messages", "tools", "custom", "tasks", "checkpoints"]
+
+
 def stream_options(request: RunRequest) -> dict[str, Any]:
     """The arguments of `astream` besides input, config and context."""
-    header = request.header
+    header, modes = request.header, engine_modes(request.header["stream_modes"])
     return {
-        "stream_mode": engine_modes(header["stream_modes"]),
-        "subgraphs": header["stream_subgraphs"],
+        "stream_mode": list(dict.fromkeys((*modes, *_protocol_modes))) if request.has_protocol_events else modes,
+        "subgraphs": header["stream_subgraphs"] or request.has_protocol_events,
         "durability": header["durability"],
         **{name: header[name] for name in ("interrupt_before", "interrupt_after") if header.get(name) is not None},
     }

@@ -75,10 +75,14 @@ export class EventMapper {
     return { name: this.#name("messages", graph), data: payload }
   }
 
-  /** Without subgraphs LangGraph before 1.7 streams messages and tools of all graphs, and everything else of the root only. */
+  /**
+   * Without subgraphs LangGraph streams custom events of all graphs, before 1.7 also messages and tools, and everything else of the
+   * root only.
+   */
   #isAskedFor(mode: string, namespace: readonly unknown[]): boolean {
     const { subgraphs, toolsNameTask } = this.#asked
-    return subgraphs || namespace.length === 0 || (toolsNameTask && (mode === "messages" || mode === "tools"))
+    if (subgraphs || namespace.length === 0 || mode === "custom") return true
+    return toolsNameTask && (mode === "messages" || mode === "tools")
   }
 
   #name(mode: string, namespace: readonly unknown[]): string {

@@ -33,6 +33,22 @@ export function readProtocolRecording(name: string): ProtocolRecording {
   }
 }
 
+/**
+ * A recording as Python shows it: a message and a tool have the namespace of their graph, so a node that is no subgraph has no
+ * lifecycle; and a tool's input is an object.
+ */
+export function inPython(events: readonly ComparedEvent[]): ComparedEvent[] {
+  const byGraph = new Set(["values", "tasks", "updates", "custom"])
+  const graphs = new Set(events.filter(({ method }) => byGraph.has(method)).map(({ namespace }) => namespace.join("|")))
+  return events.flatMap((event) => {
+    if (event.method === "lifecycle") return graphs.has(event.namespace.join("|")) ? [event] : []
+    if (event.method !== "messages" && event.method !== "tools") return [event]
+    const data = event.data as { readonly input?: string }
+    const input = data.input === undefined ? {} : { input: JSON.parse(data.input) }
+    return [{ ...event, namespace: event.namespace.slice(0, -1), data: { ...data, ...input } }]
+  })
+}
+
 /** The protocol events of a worker's run in the same form. */
 export const comparedEvents = (events: readonly StreamEvent[]): ComparedEvent[] =>
   events.flatMap(({ event, data }) => (event.startsWith("protocol:") ? compared(data as RecordedEvent) : []))
@@ -54,7 +70,9 @@ function compared({ method, params }: RecordedEvent): ComparedEvent[] {
   const { reason: _, run_id: __, value: ___, metadata: ____, error, ...rest } = data
   if (method === "messages" && data.event !== "message-start") delete (rest as { id?: unknown }).id
   const start = data.event === "content-block-start" ? { content: withoutArguments(data.content) } : {}
-  // Since LangGraph 1.7 a task's result has its error.
+  // In Python a task's start has no interrupts.
+  if (method === "tasks" && "input" in rest) delete (rest as { interrupts?: unknown }).interrupts
+  // Since LangGraph 1.7, and in Python, a task's result has its error.
   const failure = method === "tasks" || error === undefined ? {} : { error }
   return [
     {
@@ -87,6 +105,8 @@ function shortMessages(value: unknown): unknown {
 function normalised(params: RecordedEvent["params"]): RecordedEvent["params"] {
   const text = JSON.stringify(params)
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<uuid>")
+    .replaceAll("lc_run--<uuid>", "run-<uuid>")
+    .replaceAll(',"response_schema":null', "")
     .replaceAll(/\b[0-9a-f]{32}\b/g, "<interrupt>")
   return JSON.parse(text)
 }

@@ -1,6 +1,7 @@
 /** The events of a message, from chunks as providers' packages make them. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { pythonEventsOf, skip } from "../../testing/python-messages.js"
 import { type ContentMessage, slicesOf, wholeBlocks } from "./content-slices.js"
 import { MessageStream } from "./message-stream.js"
 
@@ -165,4 +166,44 @@ test("a message that fails ends with an error, and a person's message has a role
     { event: "message-start", role: "human", id: "m", run_id: "m" },
     { event: "error", message: "the model is away", id: "m", run_id: "m" },
   ])
+})
+
+test("Python gives the same events", { skip }, async () => {
+  const call = (index: number | null, args: string, id: string | null = null, name: string | null = null) => ({
+    type: "tool_call_chunk",
+    index,
+    args,
+    id,
+    name,
+  })
+  const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 }
+  const messages: ContentMessage[][] = [
+    [{ content: "" }, { content: "Hel" }, { content: "lo" }, { content: "", usage_metadata: usage }],
+    [{ content: "Hi" }, { content: "", tool_call_chunks: [call(0, "", "c1", "add"), call(1, "{}", "c2", "now")] }],
+    ["", "{", '"a"', ":1", "}"].map((args, index) => ({
+      content: "",
+      tool_call_chunks: [index === 0 ? call(0, args, "c1", "add") : call(0, args)],
+    })),
+    [{ content: "", tool_call_chunks: [call(null, '{"a"', "c1", "add"), call(null, "{}", "c2", "add")] }],
+    [
+      { content: [{ type: "thinking", thinking: "Hm", index: 0 }], response_metadata: { model_provider: "anthropic" } },
+      {
+        content: [{ type: "thinking", signature: "abc", index: 0 }],
+        response_metadata: { model_provider: "anthropic" },
+      },
+      { content: [{ type: "text", text: "Yes", index: 1 }], response_metadata: { model_provider: "anthropic" } },
+      {
+        content: [{ type: "input_json_delta", partial_json: "{}", index: 2 }],
+        tool_call_chunks: [call(2, "{}", "t", "add")],
+        response_metadata: { model_provider: "anthropic" },
+      },
+    ],
+  ]
+
+  const theirs = await pythonEventsOf(messages)
+
+  assert.deepEqual(
+    theirs,
+    messages.map((chunks) => eventsOf(chunks)),
+  )
 })
