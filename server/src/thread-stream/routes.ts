@@ -82,8 +82,8 @@ export function addThreadProtocolRoutes(api: Api, runs: RunRoutes): void {
 
 async function openSocket(runs: RunRoutes, c: Context, threadId: string): Promise<Response> {
   const { upgrade } = c.env as { upgrade?: Upgrade }
-  if (!upgrade) throw new Refused("GET is for WebSockets only: use POST for an event stream", "upgrade_required")
   await watchThread(runs, { caller: callerOf(c), threadId })
+  if (!upgrade) throw new Refused("GET is for WebSockets only: use POST for an event stream", "upgrade_required")
   upgrade.accept((ws, socket) => new SocketSession(runs, { c, threadId, ws, socket }))
   return c.body(null)
 }
