@@ -9,6 +9,7 @@ import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, type Deployment, deploy, deploymentOf, startRevision, untilEnded } from "./testing/deployments.js"
 import { startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
+import { lockWithUv, pyproject } from "./testing/uv-lock.js"
 
 const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
 const skip =
@@ -101,21 +102,12 @@ test("a Python project is deployed, answers, and is replaced; what cannot be ins
 })
 
 test("a project with a lock file of uv is installed as it says", { skip }, async () => {
-  const home = temporaryFolder()
-  execFileSync(python, ["-m", "venv", home])
-  execFileSync(join(home, "bin/python"), ["-m", "pip", "install", "--quiet", "uv==0.9.11"], { stdio: "inherit" })
-  const pyproject = `[project]
-name = "agent"
-version = "0.1.0"
-requires-python = ">=3.10"
-dependencies = ["langgraph==1.2.22"]
-`
   const repository = await createRepository()
-  const files = { ...project("locked"), "pyproject.toml": pyproject, "requirements.txt": "" }
+  const files = { ...project("locked"), "pyproject.toml": pyproject(["langgraph==1.2.22"]), "requirements.txt": "" }
   await repository.push(files)
-  const lock = join(home, "lock")
+  const lock = temporaryFolder()
   execFileSync("git", ["clone", "--quiet", repository.url, lock])
-  execFileSync(join(home, "bin/uv"), ["lock", "--quiet", "--python", python], { cwd: lock, stdio: "inherit" })
+  lockWithUv(lock)
   await repository.push({ "uv.lock": readFileSync(join(lock, "uv.lock"), "utf8") })
   await using platform = await startPlatform()
 

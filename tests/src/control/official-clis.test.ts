@@ -1,7 +1,7 @@
 /** The vendor's deploy CLIs, unmodified, against an installation of ours (C2 of control-plane §2.6). */
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
-import { cp, writeFile } from "node:fs/promises"
+import { cp, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
@@ -19,26 +19,31 @@ import {
 } from "../testing/official-cli.js"
 import { type Platform, startPlatform } from "../testing/platform.js"
 import { versionFile } from "../testing/repository.js"
+import { lockWithUv, pyproject } from "../testing/uv-lock.js"
 
 const superstep = fileURLToPath(import.meta.resolve("superstep/main"))
-const agentFolder = fileURLToPath(new URL("../../agent", import.meta.url))
+const folderOf = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url))
 
 let platform: Platform
 const folder = temporaryFolder()
 before(async () => {
   if (skip) return
   platform = await startPlatform()
-  await cp(agentFolder, folder, { recursive: true, filter: (path) => !path.includes("node_modules") })
+  await copyAgent("agent", folder)
   await writeFile(join(folder, ".env"), "MODEL_KEY=sk-only-a-secret\n")
 })
 after(() => platform?.[Symbol.asyncDispose]())
+
+const copyAgent = (name: string, target: string) =>
+  cp(folderOf(name), target, { recursive: true, filter: (path) => !/node_modules|__pycache__/.test(path) })
 
 /** Runs a CLI in the test's project. @throws when it exits with another code than 0; what it printed is in the error */
 const run = (cli: Cli, ...args: string[]): Promise<string> => runIn(folder, cli, ...args)
 
 const runIn = (cwd: string, cli: Cli, ...args: string[]): Promise<string> => runCli(cli, { platform, cwd }, ...args)
 
-const follow = (cli: Cli, id: string): Promise<string> => followLog(cli, { platform, cwd: folder }, id, "server ready")
+const follow = (cli: Cli, id: string, cwd = folder): Promise<string> =>
+  followLog(cli, { platform, cwd }, id, "server ready")
 
 const greetingOf = async (name: string): Promise<string> => {
   const body = JSON.stringify({ assistant_id: "chat", input: { messages: [{ role: "user", content: "hi" }] } })
@@ -46,15 +51,28 @@ const greetingOf = async (name: string): Promise<string> => {
   return (await fetch(`${platform.agentsUrl}/d/${name}/runs/wait`, { method: "POST", headers, body })).text()
 }
 
+interface Project {
+  readonly folder: string
+  /** The files that make it greet as this version. */
+  greets(version: string): Readonly<Record<string, string>>
+}
+
+const typescript: Project = { folder, greets: (version) => versionFile(version) }
+
+/** What the graph said, without ids. */
+const sayings = (reply: string) => (/hello from [\w-]+/.exec(reply) ?? [reply])[0]
+
 /** Everything a CLI does with one deployment, from nothing to nothing. */
-async function wholeLife(cli: Cli, name: string): Promise<void> {
+async function wholeLife(cli: Cli, name: string, { folder, greets }: Project = typescript): Promise<void> {
+  const run = (cli: Cli, ...args: string[]): Promise<string> => runIn(folder, cli, ...args)
   const deployed = await run(cli, "--name", name, "--remote", "--no-input", "--verbose")
   const ok = await fetch(`${platform.agentsUrl}/d/${name}/ok`)
   assert.match(deployed, /successful/i)
   assert.ok(deployed.includes(`${platform.agentsUrl}/d/${name}`), deployed)
   assert.deepEqual([ok.status, await ok.json()], [200, { ok: true }])
 
-  await writeFile(join(folder, "src/version.ts"), Object.values(versionFile(`changed-by-${name}`)).join(""))
+  const before = await greetingOf(name)
+  for (const [path, text] of Object.entries(greets(`changed-by-${name}`))) await writeFile(join(folder, path), text)
   const events = (await run(cli, "--name", name, "--remote", "--no-input", "--json"))
     .split("\n")
     .filter((line) => line.startsWith("{"))
@@ -72,7 +90,12 @@ async function wholeLife(cli: Cli, name: string): Promise<void> {
   assert.match(build, /fetch the uploaded archive/)
   assert.ok(!`${build}${deployed}`.includes("sk-only-a-secret"))
   assert.match(await run(cli, "logs", "--deployment-id", id), /server ready/)
-  assert.match(await follow(cli, id), /server ready/)
+  assert.match(await follow(cli, id, folder), /server ready/)
+
+  const { status } = await platform.api("POST", `/v2/deployments/${id}/rollback`)
+  assert.equal(status, 200)
+  const isBack = async () => sayings(await greetingOf(name)) === sayings(before)
+  await until(isBack, { what: "the former revision answers again", timeoutMs: 120_000 })
 
   await run(cli, "delete", id, "--force")
   const isGone = async () => (await platform.api("GET", `/v2/deployments/${id}`)).status === 404
@@ -112,6 +135,46 @@ test("the JavaScript CLI deploys, redeploys, lists, shows logs and deletes", { s
 
 test("the Python CLI deploys, redeploys, lists, shows logs and deletes", { skip: withoutPython }, async () => {
   await wholeLife(pythonCli, "by-python")
+})
+
+/** The agent in Python, whose greeting proves that it has its secret. */
+async function pythonProject(files: Readonly<Record<string, string>> = {}): Promise<Project> {
+  const folder = temporaryFolder()
+  await copyAgent("agent-python", folder)
+  await writeFile(join(folder, ".env"), "MODEL_KEY=sk-only-a-secret\n")
+  for (const [path, text] of Object.entries(files)) await writeFile(join(folder, path), text)
+  const secret = `import os\nassert os.environ["MODEL_KEY"] == "sk-only-a-secret"\n`
+  const greets = (version: string) => {
+    const [[path = "", text] = []] = Object.entries(versionFile(version, "Python"))
+    return { [path]: `${secret}${text}` }
+  }
+  return { folder, greets }
+}
+
+test("the Python CLI deploys a project with a requirements.txt", { skip: withoutPython }, async () => {
+  await wholeLife(pythonCli, "by-requirements", await pythonProject())
+})
+
+test("the Python CLI deploys a project of uv, as its lock file says", { skip: withoutPython }, async () => {
+  const packages = ["langgraph==1.2.22", "langchain-core==1.7.2"]
+  const project = await pythonProject({ "pyproject.toml": pyproject(packages) })
+  await rm(join(project.folder, "requirements.txt"))
+  lockWithUv(project.folder)
+
+  await wholeLife(pythonCli, "by-uv", project)
+})
+
+test("the Python CLI deploys a project of both languages", { skip: withoutPython }, async () => {
+  const project = await pythonProject()
+  for (const name of ["package.json", "package-lock.json"]) await cp(join(folder, name), join(project.folder, name))
+  // The CLI reserves the name `src` where there is a requirements.txt.
+  await copyAgent("agent/src", join(project.folder, "scripts"))
+  const path = join(project.folder, "langgraph.json")
+  const config = JSON.parse(await readFile(path, "utf8"))
+  config.graphs.ticks = "./scripts/ticks.ts:graph"
+  await writeFile(path, JSON.stringify({ ...config, node_version: "20" }))
+
+  await wholeLife(pythonCli, "by-both", project)
 })
 
 test("the Python CLI deploys what superstep new makes", { skip: withoutPython }, () =>

@@ -46,7 +46,7 @@ export const versionFile = (
 ): Readonly<Record<string, string>> =>
   language === "JavaScript"
     ? { "src/version.ts": `export const version = "${version}"\n` }
-    : { "src/version.py": `version = "${version}"\n` }
+    : { "agent/version.py": `version = "${version}"\n` }
 
 const identity = ["-c", "user.name=Test", "-c", "user.email=test@example.invalid"]
 
