@@ -21,6 +21,7 @@ export interface Options {
 export const usage = `npm run bench -- [options]
   --floor          only the bare reference, no agent server
   --peer           also the public dev server, which is installed from npm first
+  --python         also graphs in Python and their floor, with the interpreter of SUPERSTEP_TEST_PYTHON
   --only TEXT      only scenarios with TEXT in their name
   --idle           also 20 idle deployments and 20 sleeping ones; takes minutes
   --quick          small numbers and one round: a smoke test
@@ -38,6 +39,7 @@ export function readOptions(args: readonly string[]): Options | "help" {
     options: {
       floor: { type: "boolean", default: false },
       peer: { type: "boolean", default: false },
+      python: { type: "boolean", default: false },
       only: { type: "string", default: "" },
       idle: { type: "boolean", default: false },
       quick: { type: "boolean", default: false },
@@ -55,6 +57,7 @@ export function readOptions(args: readonly string[]): Options | "help" {
     systems: [
       "floor",
       ...(values.floor ? [] : (["server", "proxy", "edge"] as const)),
+      ...(values.python ? (["python-floor", "python"] as const) : []),
       ...(values.peer ? (["peer"] as const) : []),
     ],
     only: values.only,

@@ -35,6 +35,21 @@ test("a scenario gives correct results and all its figures on the floor", async 
   assert.match(stdout, /^echo, stateless$/m)
 })
 
+const withoutPython =
+  (process.env.SUPERSTEP_WIDE_TESTS !== "1" && "it takes a minute: SUPERSTEP_WIDE_TESTS=1 runs it") ||
+  (!process.env.SUPERSTEP_TEST_PYTHON &&
+    "no Python with langgraph and uvicorn: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON")
+
+test("graphs in Python give correct results and have figures beside their floor", { skip: withoutPython }, async () => {
+  for (const only of ["5 tokens", "streams of", "Python graphs"]) {
+    const { rows, failures } = await quickBench("--python", "--only", only)
+
+    assert.deepEqual(failures, [])
+    assert.ok(rows.some(({ python }) => python !== undefined) || only === "5 tokens")
+    assert.ok(rows.every(({ values }) => values.python !== undefined || values["python-floor"] !== undefined))
+  }
+})
+
 const skip =
   (process.env.SUPERSTEP_WIDE_TESTS !== "1" && "it takes minutes: SUPERSTEP_WIDE_TESTS=1 runs it") ||
   (!existsSync("/proc/self/smaps_rollup") && "memory and processor time are read from /proc")

@@ -5,7 +5,7 @@ import type { Options } from "./options.js"
 import type { Metric, Sample } from "./scenarios/scenario.js"
 import { median, percentile } from "./statistics.js"
 import type { SystemName } from "./systems/system.js"
-import { edgeTarget, type Target, targetOf } from "./targets.js"
+import { edgeTarget, pythonTargetOf, type Target, targetOf } from "./targets.js"
 
 /** One figure of every measured system: the median over the rounds. */
 export interface Row {
@@ -13,12 +13,18 @@ export interface Row {
   readonly metric: string
   readonly unit: Metric["unit"]
   readonly values: Readonly<Partial<Record<SystemName, number>>>
-  /** The server's figure divided by the floor's and by the peer's; the edge's divided by the server's and by the proxy's. */
-  readonly ratios: Readonly<Partial<Record<"floor" | "peer" | "edge" | "proxy", number>>>
+  /**
+   * The server's figure divided by the floor's and by the peer's; the edge's divided by the server's and by the proxy's; that of graphs
+   * in Python divided by their floor's and by that of graphs in JavaScript.
+   */
+  readonly ratios: Readonly<Partial<Record<RatioName, number>>>
   /** Whether the server's figure, or its ratio to the floor, reaches its target. Absent without a target. */
   readonly server?: Verdict
   readonly edge?: Verdict
+  readonly python?: Verdict
 }
+
+type RatioName = "floor" | "peer" | "edge" | "proxy" | "pythonFloor" | "pythonServer"
 
 export interface Verdict {
   readonly atLeast: number
@@ -37,17 +43,19 @@ export function summarise(measured: readonly Measured[]): Row[] {
       return Number.isNaN(value) ? [] : [[system, value] as const]
     })
     const values: Row["values"] = Object.fromEntries(found)
-    const { floor, server, proxy, edge, peer } = values
+    const { floor, server, proxy, edge, peer, python } = values
     const [byFloor, byPeer] = [ratio(server, floor), ratio(server, peer)]
     const ratios = { floor: byFloor, peer: byPeer, edge: ratio(edge, server), proxy: ratio(edge, proxy) }
+    const ofPython = { pythonFloor: ratio(python, values["python-floor"]), pythonServer: ratio(python, server) }
     const target = targetOf(scenario?.name ?? "", metric.label)
     return {
       scenario: scenario?.name ?? "",
       metric: metric.label,
       unit: metric.unit,
       values,
-      ratios: Object.fromEntries(Object.entries(ratios).filter(([, value]) => value !== undefined)),
+      ratios: Object.fromEntries(Object.entries({ ...ratios, ...ofPython }).filter(([, value]) => value !== undefined)),
       ...serverVerdict(target, target?.isRatio ? ratios.floor : server, metric),
+      ...pythonVerdict({ scenario: scenario?.name ?? "", metric, python, ...ofPython }),
       ...(ratios.edge !== undefined && { edge: judge(ratios.edge, { ...edgeTarget, isRatio: true }, metric) }),
     }
   })
@@ -64,6 +72,22 @@ const ratio = (value: number | undefined, base: number | undefined): number | un
 
 const serverVerdict = (target: Target | undefined, value: number | undefined, metric: Metric): Pick<Row, "server"> =>
   target && value !== undefined ? { server: judge(value, target, metric) } : {}
+
+interface OfPython {
+  readonly scenario: string
+  readonly metric: Metric
+  readonly python: number | undefined
+  readonly pythonFloor: number | undefined
+  readonly pythonServer: number | undefined
+}
+
+function pythonVerdict({ scenario, metric, python, ...ratios }: OfPython): Pick<Row, "python"> {
+  const target = pythonTargetOf(scenario, metric.label)
+  const value = target?.base === undefined ? python : ratios[target.base]
+  return target && value !== undefined
+    ? { python: judge(value, { ...target, ...(target.base && { isRatio: true }) }, metric) }
+    : {}
+}
 
 function judge(
   value: number,
@@ -95,7 +119,13 @@ export function renderRows(rows: readonly Row[], { systems }: Options): string {
 
 const ratioColumns = (systems: readonly SystemName[]): string[] =>
   systems.includes("server")
-    ? ["÷ floor", ...(systems.includes("peer") ? ["÷ peer"] : []), "edge ÷ server", "edge ÷ proxy"]
+    ? [
+        "÷ floor",
+        ...(systems.includes("peer") ? ["÷ peer"] : []),
+        "edge ÷ server",
+        "edge ÷ proxy",
+        ...(systems.includes("python") ? ["python ÷ its floor", "python ÷ server"] : []),
+      ]
     : []
 
 const baseOf: Readonly<Record<string, keyof Row["ratios"]>> = {
@@ -103,15 +133,23 @@ const baseOf: Readonly<Record<string, keyof Row["ratios"]>> = {
   "÷ peer": "peer",
   "edge ÷ server": "edge",
   "edge ÷ proxy": "proxy",
+  "python ÷ its floor": "pythonFloor",
+  "python ÷ server": "pythonServer",
 }
 
-function renderRow({ metric, unit, values, ratios, server, edge }: Row, systems: readonly SystemName[]): string[] {
+function renderRow(
+  { metric, unit, values, ratios, server, edge, python }: Row,
+  systems: readonly SystemName[],
+): string[] {
   const figures = systems.map((name) => renderValue(values[name], unit))
   const times = (value: number | undefined) => (value === undefined ? "" : `${value.toFixed(2)}×`)
   const shown = ratioColumns(systems).map((name) => times(ratios[baseOf[name] ?? "edge"]))
   const edgeNote = edge && edge.reaches !== "aim" ? `; edge ${edge.reaches}` : ""
+  const pythonNote = python
+    ? `; python ${python.reaches} (${renderValue(python.atLeast, python.unit)}, ${renderValue(python.aim, python.unit)})`
+    : ""
   const verdict = server ? [renderValue(server.atLeast, server.unit), renderValue(server.aim, server.unit)] : ["", ""]
-  return [`  ${metric}`, ...figures, ...shown, ...verdict, `${server?.reaches ?? ""}${edgeNote}`]
+  return [`  ${metric}`, ...figures, ...shown, ...verdict, `${server?.reaches ?? ""}${edgeNote}${pythonNote}`]
 }
 
 function renderValue(value: number | undefined, unit: Verdict["unit"]): string {

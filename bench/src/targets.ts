@@ -58,5 +58,21 @@ export const targets: readonly Target[] = [
 /** Targets of figures through the edge, as multiples of the same figures without it. */
 export const edgeTarget = { atLeast: 1.2, aim: 1.1 }
 
-export const targetOf = (scenario: string, metric: string): Target | undefined =>
-  targets.find((target) => scenario.startsWith(target.scenario) && metric.startsWith(target.metric))
+export interface PythonTarget extends Omit<Target, "isRatio"> {
+  /** What the figure of graphs in Python is divided by: that of their floor, or of graphs in JavaScript. Nothing if absent. */
+  readonly base?: "pythonFloor" | "pythonServer"
+}
+
+export const pythonTargets: readonly PythonTarget[] = [
+  { scenario: "echo", metric: "first event p50", atLeast: 1.3, aim: 1.1, base: "pythonServer" },
+  { scenario: "50 streams", metric: "tokens", atLeast: 0.9, aim: 1.2, base: "pythonFloor" },
+  { scenario: "Python graphs that compute", metric: "ratio", atLeast: 1.7, aim: 1.9 },
+]
+
+const isOf = (scenario: string, metric: string) => (target: Pick<Target, "scenario" | "metric">) =>
+  scenario.startsWith(target.scenario) && metric.startsWith(target.metric)
+
+export const pythonTargetOf = (scenario: string, metric: string): PythonTarget | undefined =>
+  pythonTargets.find(isOf(scenario, metric))
+
+export const targetOf = (scenario: string, metric: string): Target | undefined => targets.find(isOf(scenario, metric))

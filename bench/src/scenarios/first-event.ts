@@ -9,11 +9,14 @@ import {
   createThread,
   everywhere,
   type Metric,
+  pythonToo,
   type Sample,
   type Scenario,
   stateOf,
   userSays,
 } from "./scenario.js"
+
+const all = [...everywhere, ...pythonToo]
 
 const metrics: readonly Metric[] = [
   { key: "firstEventMs", label: "first event p50", unit: "ms", better: "low" },
@@ -24,8 +27,8 @@ const metrics: readonly Metric[] = [
 export const firstEventScenarios = ({ requests, isQuick }: Options): Scenario[] => {
   const warmUps = isQuick ? 5 : 30
   return [
-    { name: "echo, stateless", metrics, systems: everywhere, warmUps, requests, run: echoStateless },
-    { name: "echo, new thread", metrics, systems: everywhere, warmUps, requests, run: echoOnThread },
+    { name: "echo, stateless", metrics, systems: all, warmUps, requests, run: echoStateless },
+    { name: "echo, new thread", metrics, systems: all, warmUps, requests, run: echoOnThread },
   ]
 }
 

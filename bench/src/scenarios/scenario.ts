@@ -37,6 +37,8 @@ export interface Scenario {
 
 export const everywhere: readonly SystemName[] = ["floor", "server", "proxy", "edge", "peer"]
 export const withoutEdge: readonly SystemName[] = ["floor", "server", "peer"]
+/** Those with graphs in Python. */
+export const pythonToo: readonly SystemName[] = ["python-floor", "python"]
 
 export const userSays = (content: string) => ({ messages: [{ role: "user", content }] })
 

@@ -6,6 +6,7 @@ import {
   checkLast,
   createThread,
   inParallel,
+  pythonToo,
   type Sample,
   type Scenario,
   stateOf,
@@ -21,7 +22,7 @@ export const waitScenarios = ({ requests, isQuick }: Options): Scenario[] => {
     {
       name: "wait, stateless, 1 client",
       metrics: [{ key: "ms", label: "request p50", unit: "ms", better: "low" }],
-      systems: withoutEdge,
+      systems: [...withoutEdge, ...pythonToo],
       warmUps: isQuick ? 3 : 20,
       requests: Math.ceil(requests / 2),
       run: waitOnce,
@@ -29,7 +30,7 @@ export const waitScenarios = ({ requests, isQuick }: Options): Scenario[] => {
     {
       name: `wait, stateless, ${clients} clients`,
       metrics: [{ key: "perSecond", label: "requests", unit: "/s", better: "high" }],
-      systems: withoutEdge,
+      systems: [...withoutEdge, ...pythonToo],
       warmUps: 1,
       requests: 1,
       run: (system) => rate(count, () => waitOnce(system)),
@@ -37,7 +38,7 @@ export const waitScenarios = ({ requests, isQuick }: Options): Scenario[] => {
     {
       name: `thread, wait, state, ${clients} clients`,
       metrics: [{ key: "perSecond", label: "rounds of three requests", unit: "/s", better: "high" }],
-      systems: withoutEdge,
+      systems: [...withoutEdge, ...pythonToo],
       warmUps: 1,
       requests: 1,
       run: (system) => rate(count, () => useThread(system)),

@@ -1,21 +1,18 @@
 /** The agent server as `superstep serve` runs it, on a Unix socket, with its own database on an embedded Postgres. */
-import { randomBytes } from "node:crypto"
 import { join } from "node:path"
-import { createDatabase } from "@superstep/toolkit/db/provision"
 import { createLog } from "@superstep/toolkit/log/log"
 import { type RunningPostgres, startPostgres } from "@superstep/toolkit/postgres/start-postgres"
 import { pathTo } from "../paths.js"
 import type { Cleanup } from "../processes.js"
+import { newDatabase } from "./new-database.js"
 import { type Kind, type Launch, onSocket, type Place } from "./system.js"
 
 const defaultWorkers = 2
 
 /** @param postgres  may be used by several servers, one after another */
 export async function server({ folder }: Pick<Place, "folder">, postgres: RunningPostgres): Promise<Kind> {
-  const newDatabase = () =>
-    createDatabase({ adminUri: postgres.superuserUri, name: `bench_${randomBytes(4).toString("hex")}` })
   // Servers that are started to measure the start use another database, so that they do not execute the main server's runs.
-  const [databaseUri, startUri] = [await newDatabase(), await newDatabase()]
+  const [databaseUri, startUri] = [await newDatabase(postgres), await newDatabase(postgres)]
   let count = 0
   return {
     name: "server",

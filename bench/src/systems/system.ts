@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { BenchFailed, type Target, timeCall } from "../http-client.js"
 import { Cleanup, lastLines, type Program, startProgram } from "../processes.js"
 
-export type SystemName = "floor" | "server" | "proxy" | "edge" | "peer"
+export type SystemName = "floor" | "server" | "proxy" | "edge" | "peer" | "python-floor" | "python"
 
 export interface System {
   readonly name: SystemName

@@ -8,6 +8,7 @@ import { startEdge } from "./edge.js"
 import { floor } from "./floor.js"
 import { installPeer, peer } from "./peer.js"
 import { startProxy } from "./proxy.js"
+import { python, pythonFloor } from "./python.js"
 import { server, startDatabases } from "./server.js"
 import { type Place, type System, type SystemName, startSystem } from "./system.js"
 
@@ -46,6 +47,8 @@ export class Systems {
     if (name === "proxy" && behind) return startProxy(place, behind)
     if (name === "peer") return startSystem(peer(place), place.cleanup)
     if (name === "server" && this.#postgres) return startSystem(await server(place, this.#postgres), place.cleanup)
+    if (name === "python" && this.#postgres) return startSystem(await python(place, this.#postgres), place.cleanup)
+    if (name === "python-floor") return startSystem(pythonFloor(place), place.cleanup)
     return startSystem(floor(place), place.cleanup)
   }
 }
