@@ -29,29 +29,34 @@ test("chat streams word by word and remembers its thread", async () => {
   assert.match(lastContent(stranger.values), /You have not told me yet/)
 })
 
-test("approval pays nothing before a person approves", async () => {
-  await using server = await startExample("approval")
-  const ask = (thread_id: string) =>
-    server.run("approval", {
-      thread_id,
-      input: said("Please refund order 1042."),
-      stream_modes: ["updates"],
-      stream_subgraphs: true,
-    })
-  const ends = async (resume: unknown) => {
-    const thread_id = crypto.randomUUID()
-    const { status, events } = await ask(thread_id)
-    assert.equal(status, "interrupted")
-    const [question] = Object(events.at(-1)?.data).__interrupt__
-    assert.deepEqual(question.value, { question: "Refund 49 euros?", order_id: "1042", amount: 49 })
-    const { values } = await server.run("approval", { thread_id, command: { resume } })
-    return lastContent(values)
-  }
+for (const [name, skipped] of [
+  ["approval", false],
+  ["python-approval", skip],
+] as const) {
+  test(`${name} pays nothing before a person approves`, { skip: skipped }, async () => {
+    await using server = await startExample(name)
+    const ask = (thread_id: string) =>
+      server.run("approval", {
+        thread_id,
+        input: said("Please refund order 1042."),
+        stream_modes: ["updates"],
+        stream_subgraphs: true,
+      })
+    const ends = async (resume: unknown) => {
+      const thread_id = crypto.randomUUID()
+      const { status, events } = await ask(thread_id)
+      assert.equal(status, "interrupted")
+      const [question] = Object(events.at(-1)?.data).__interrupt__
+      assert.deepEqual(question.value, { question: "Refund 49 euros?", order_id: "1042", amount: 49 })
+      const { values } = await server.run("approval", { thread_id, command: { resume } })
+      return lastContent(values)
+    }
 
-  assert.match(await ends(true), /^49 euros went back/)
-  assert.match(await ends({ approved: true, amount: 20 }), /^20 euros went back/)
-  assert.match(await ends(false), /^A person declined the refund/)
-})
+    assert.match(await ends(true), /^49 euros went back/)
+    assert.match(await ends({ approved: true, amount: 20 }), /^20 euros went back/)
+    assert.match(await ends(false), /^A person declined the refund/)
+  })
+}
 
 test("the chat in Python does the same", { skip }, async () => {
   await using server = await startExample("python-chat")
