@@ -1,7 +1,5 @@
 /** Background work besides the API and the pipeline: webhook calls, certificates, forwarded logs, samples of units, and deletion of old data. */
-import { join } from "node:path"
 import { repeated } from "@superstep/toolkit/exec/repeated"
-import { rotateLog } from "@superstep/toolkit/log/rotate-log"
 import type { PipelineContext } from "./context.js"
 import { deleteOldEvents } from "./events/queries.js"
 import type { Authority } from "./host-names/authority-settings.js"
@@ -19,8 +17,6 @@ import type { AddressRules } from "./webhooks/address-rules.js"
 import { createDeliveryLoop } from "./webhooks/delivery-loop.js"
 
 const cleanUpEveryMs = 3_600_000
-// A log that grows by a megabyte a second exceeds its limit for at most a minute.
-const rotateEveryMs = 60_000
 
 export interface Background {
   /** Resolves when none of it runs any more. */
@@ -28,8 +24,6 @@ export interface Background {
 }
 
 export interface BackgroundOptions extends SamplerOptions {
-  /** Log files of the machine, which are rotated with ours. */
-  readonly machineLogs: readonly string[]
   readonly webhookRules: AddressRules
   /** Where log lines are forwarded to. */
   readonly logSink: Sink | undefined
@@ -46,15 +40,13 @@ export async function startBackground(context: PipelineContext, options: Backgro
   const deliveries = createDeliveryLoop({ db, log, key, rules })
   const certificates = issuing(context, options)
   const cleaning = repeated(() => deleteOldRecords(context, options), cleanUpEveryMs)
-  const rotating = repeated(() => rotateLogs(context, options), rotateEveryMs)
   const sampler = startSampler(context, options)
   await deliveries.start()
   await certificates?.start()
   cleaning.wake()
-  rotating.wake()
   return {
     stop: async () => {
-      const loops = [deliveries, certificates, cleaning, rotating, sampler, forwarder]
+      const loops = [deliveries, certificates, cleaning, sampler, forwarder]
       await Promise.all(loops.map((loop) => loop?.stop()))
     },
   }
@@ -91,25 +83,5 @@ async function deleteOldRecords(
     await deleteOldPreviews(db, keepEventsDays)
   } catch (err) {
     log.warn({ err }, "old records could not be deleted; retrying")
-  }
-}
-
-/** Logs of this process and the command line (where `superstep up` keeps them) and the embedded Postgres. */
-const ownLogs = (home: string): readonly string[] => [
-  join(home, "logs", "control.log"),
-  join(home, "logs", "cli.log"),
-  join(home, "postgres", "postgres.log"),
-]
-
-async function rotateLogs(
-  { log, folders }: PipelineContext,
-  { machineLogs }: Pick<BackgroundOptions, "machineLogs">,
-): Promise<void> {
-  for (const path of [...ownLogs(folders.home), ...machineLogs]) {
-    try {
-      if (await rotateLog(path)) log.info({ path }, "log rotated")
-    } catch (err) {
-      log.warn({ err, path }, "a log could not be rotated; retrying")
-    }
   }
 }

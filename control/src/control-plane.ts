@@ -7,7 +7,7 @@ import { inspectServer, type ServerFacts } from "@superstep/toolkit/db/inspect-s
 import { migrate } from "@superstep/toolkit/db/migrate"
 import { restrictToOwner } from "@superstep/toolkit/db/provision"
 import { untilReachable } from "@superstep/toolkit/db/until-reachable"
-import { listen } from "@superstep/toolkit/http/listen"
+import { type ListenAddress, listen } from "@superstep/toolkit/http/listen"
 import { tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import type { Log } from "@superstep/toolkit/log/log"
 import { createApp } from "./app.js"
@@ -22,16 +22,16 @@ import {
   ownNamesOf,
 } from "./config.js"
 import type { PipelineContext, PipelineLimits } from "./context.js"
-import { type CrashPoint, crashPoints } from "./crash-points.js"
+import type { CrashPoint } from "./crash-points.js"
 import { networks } from "./edge/config.js"
 import { type Folders, foldersOf } from "./folders.js"
-import { openHome } from "./home.js"
+import { removeLeftovers } from "./home.js"
 import { stayInCharge, takeDatabase } from "./home-in-charge.js"
 import { hasHomeTable } from "./home-queries.js"
 import { authorityOf, authorityProblem } from "./host-names/authority-settings.js"
 import { type Sink, sinkOf, sinkProblem } from "./log-forwarding/sink.js"
 import { LiveLogs } from "./logs/live-logs.js"
-import { openProcessMachine, type ProcessMachine } from "./machines/process/machine.js"
+import type { Host } from "./machines/host.js"
 import { loadMasterKey } from "./master-key.js"
 import type { RunTotals } from "./metrics/sampler.js"
 import { defaultBuilds, startPipeline } from "./pipeline/pipeline.js"
@@ -47,18 +47,6 @@ import { archiveSource } from "./sources/archive.js"
 import { gitSource } from "./sources/git.js"
 import type { AddressRules } from "./webhooks/address-rules.js"
 
-/** The programs that the control plane starts without importing them. */
-export interface Programs {
-  /** The agent server's main file. */
-  readonly server: string
-  /** Loads a project's graphs and reports which fail. */
-  readonly verify: string
-  /** The same for graphs in Python. */
-  readonly verifyPython: string
-  /** Reads the schemas of graphs from their sources. */
-  readonly analyse: string
-}
-
 export interface ControlPlane {
   readonly port: number
   /** @param all  also stop builds, agents and the edge, which otherwise go on */
@@ -73,18 +61,25 @@ const pollTimeoutMs = 30_000
 // Requests of the API are short.
 const closeMs = 5000
 
-export async function startControlPlane(input: {
+export interface ControlPlaneOptions {
   readonly config: Config
   readonly environment: NodeJS.ProcessEnv
   readonly log: Log
-  readonly programs: Programs
-}): Promise<ControlPlane> {
-  const { config, log } = input
+  /** The data folder's own id. This process, or the one that started it, has its lock. */
+  readonly homeId: string
+  readonly host: Host
+  /** Of the API. */
+  readonly address: ListenAddress
+  readonly crashPoint: CrashPoint
+}
+
+export async function startControlPlane(input: ControlPlaneOptions): Promise<ControlPlane> {
+  const { config, log, homeId } = input
   const logSink = allowedSink(config)
   const problem = authorityProblem(config)
   if (problem !== undefined) throw new InvalidSettings(`cannot start:\n  ${problem}`)
   const folders = foldersOf(config.home)
-  const homeId = await openHome(folders)
+  await removeLeftovers(folders)
   const uri = config.databaseUri.reveal()
   const server = await untilReachable(() => inspectServer(uri), { forMs: databaseMs, log })
   const db = openDatabase({ uri, log })
@@ -97,7 +92,7 @@ export async function startControlPlane(input: {
     await takeDatabase(db, homeId)
     const leaveDatabase = stayInCharge({ db, log }, homeId)
     undo.push(leaveDatabase)
-    return await startParts(input, { folders, homeId, server, db, leaveDatabase, logSink, undo })
+    return await startParts(input, { folders, server, db, leaveDatabase, logSink, undo })
   } catch (error) {
     for (const step of undo.toReversed()) await step()
     throw error
@@ -120,7 +115,6 @@ function allowedSink(config: Config): Sink | undefined {
 /** The base of all parts. */
 interface Foundation {
   readonly folders: Folders
-  readonly homeId: string
   readonly server: ServerFacts
   readonly db: Database
   readonly leaveDatabase: () => Promise<void>
@@ -134,14 +128,12 @@ interface Foundation {
  * the pipeline finds them.
  */
 async function startParts(
-  input: Parameters<typeof startControlPlane>[0],
-  { folders, homeId, server, db, leaveDatabase, logSink, undo }: Foundation,
+  input: ControlPlaneOptions,
+  { folders, server, db, leaveDatabase, logSink, undo }: Foundation,
 ): Promise<ControlPlane> {
-  const { config, log } = input
-  const crashPoint = crashPoints(config.crashAt)
-  const machine = await openMachine({ ...input, homeId, crashPoint })
-  const { edge } = machine
-  const context = await createContext({ ...input, folders, server, db, machine, crashPoint })
+  const { config, log, homeId, host } = input
+  const { edge } = host
+  const context = await createContext({ ...input, folders, server, db })
   const stopping = new AbortController()
   let isStarting = true
   const webhookRules = addressRulesOf(config)
@@ -180,13 +172,12 @@ async function startParts(
     keyFailuresPerMinute: config.keyFailuresPerMinute,
   })
   const tls = tlsFilesOf(config.tlsCert, config.tlsKey)
-  const address = { host: config.host, port: config.port }
-  const listening = await listen(app.fetch, address, tls && { files: tls, log })
+  const listening = await listen(app.fetch, input.address, tls && { files: tls, log })
   undo.push(() => listening.close(0))
 
   await prepareUnits(context, await edge.isAlive())
   await edge.ensure()
-  const stopWakeCalls = await machine.listenForWakeCalls((deploymentId) => wakeDeployment(db, deploymentId))
+  const stopWakeCalls = await host.listenForWakeCalls((deploymentId) => wakeDeployment(db, deploymentId))
   undo.push(stopWakeCalls)
   await freeFormerClaims(db, homeId)
 
@@ -203,7 +194,6 @@ async function startParts(
     ...config,
     webhookRules,
     logSink,
-    machineLogs: machine.logFiles,
     authority: authorityOf(config),
     runTotals,
     reportOf: planner.reportOf,
@@ -239,8 +229,7 @@ async function startParts(
     await listening.close(closeMs)
     await subscription.close()
     await Promise.all([pipeline.stop(), planner.stop(), reconciler.stop(), background.stop(), pushWork.stop()])
-    if (all) await machine.stopAll(config.stopGraceMs)
-    await machine.close()
+    if (all) await host.stopAll(config.stopGraceMs)
     await leaveDatabase()
     await db.close()
     log.info({ units_and_edge: all ? "stopped" : "running" }, "control plane stopped")
@@ -248,54 +237,21 @@ async function startParts(
   return { port: listening.port ?? config.port, stop }
 }
 
-const openMachine = ({
+async function createContext({
   config,
   environment,
   log,
-  programs,
-  homeId,
+  folders,
+  server,
+  db,
+  host,
   crashPoint,
-}: Parameters<typeof startControlPlane>[0] & {
-  readonly homeId: string
-  readonly crashPoint: CrashPoint
-}): Promise<ProcessMachine> =>
-  openProcessMachine({
-    home: config.home,
-    homeId,
-    programs,
-    edge: { ...config, port: config.agentsPort, tls: tlsFilesOf(config.tlsCert, config.tlsKey) },
-    apiPort: config.port,
-    buildLimits: {
-      installMs: config.installMs,
-      buildMs: config.buildMs,
-      silenceMs: config.silenceMs,
-      verifyMs: config.verifyMs,
-      memoryMb: config.buildMemoryMb,
-      diskMb: config.buildDiskMb,
-    },
-    nodeDirs: config.nodeDirs,
-    requiresIsolation: config.isolation === "required",
-    environment,
-    log,
-    crashPoint,
-  })
-
-async function createContext(input: {
-  readonly config: Config
-  readonly environment: NodeJS.ProcessEnv
-  readonly log: Log
-  readonly folders: Folders
-  readonly server: ServerFacts
-  readonly db: Database
-  readonly machine: ProcessMachine
-  readonly crashPoint: CrashPoint
-}): Promise<PipelineContext> {
-  const { config, environment, log, folders, server, db, machine, crashPoint } = input
+}: ControlPlaneOptions & Pick<Foundation, "folders" | "server" | "db">): Promise<PipelineContext> {
   return {
     db,
     log,
     folders,
-    key: await loadMasterKey({ config, folders, log }, db),
+    key: await loadMasterKey({ config, folders, log, keyFiles: host.keyFiles }, db),
     sources: {
       git: gitSource({
         protocols: gitProtocolsOf(config),
@@ -306,8 +262,8 @@ async function createContext(input: {
       }),
       archive: archiveSource(),
     },
-    machine,
-    edge: machine.edge,
+    machine: host,
+    edge: host.edge,
     limits: limitsOf(config, server),
     crashPoint,
   }

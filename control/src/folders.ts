@@ -3,6 +3,8 @@ import { join } from "node:path"
 
 export interface Folders {
   readonly home: string
+  /** What the control plane alone writes, besides `uploads`. */
+  readonly control: string
   /** Archives that clients uploaded. */
   readonly uploads: string
   /** Keys for git hosts, each only while git runs. */
@@ -11,9 +13,13 @@ export interface Folders {
   readonly gitHome: string
 }
 
-export const foldersOf = (home: string): Folders => ({
-  home,
-  uploads: join(home, "uploads"),
-  gitKeys: join(home, "git-keys"),
-  gitHome: join(home, "git-home"),
-})
+export function foldersOf(home: string): Folders {
+  const control = join(home, "control")
+  return {
+    home,
+    control,
+    uploads: join(home, "uploads"),
+    gitKeys: join(control, "git-keys"),
+    gitHome: join(control, "git-home"),
+  }
+}

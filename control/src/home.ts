@@ -1,8 +1,9 @@
 /** The data folder: one process owns it, and it has an id of its own. */
 import { randomUUID } from "node:crypto"
-import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises"
+import { chmod, copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { takeLock } from "./files/process-lock.js"
 import type { Folders } from "./folders.js"
 import { removePartialArchives } from "./uploads/operations.js"
@@ -26,10 +27,22 @@ export async function openHome(folders: Folders): Promise<string> {
       `process ${other.pid} already uses ${folders.home}: stop it, or choose another data folder with --home`,
     )
   }
-  // A process that was killed during a fetch or an upload left a key or a partial archive there.
-  await rm(folders.gitKeys, { recursive: true, force: true })
-  await removePartialArchives(folders.uploads)
+  await keepHostKeys(folders)
   return homeIdOf(folders)
+}
+
+/** Releases before 0.3 kept the host keys that git has seen elsewhere; one of them may come back if a take-over fails. */
+async function keepHostKeys({ home, control, gitHome }: Folders): Promise<void> {
+  if (await mkdir(control, { recursive: true, mode: 0o700 })) {
+    await mkdir(gitHome, { mode: 0o700 })
+    await copyFile(join(home, "git-home", "known_hosts"), join(gitHome, "known_hosts")).catch(ifCode(missing))
+  }
+}
+
+/** Removes what a control plane left that was killed during a fetch or an upload: keys and partial archives. */
+export async function removeLeftovers({ gitKeys, uploads }: Folders): Promise<void> {
+  await rm(gitKeys, { recursive: true, force: true })
+  await removePartialArchives(uploads)
 }
 
 /** The id of the home, generated at the first call. */

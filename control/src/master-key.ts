@@ -4,13 +4,12 @@
  * `master.key`, `master.key.next` and a database that says which of the two is in use.
  */
 import { randomBytes } from "node:crypto"
-import { open, readFile, rename, rm } from "node:fs/promises"
-import { dirname, join } from "node:path"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Config } from "./config.js"
 import type { Folders } from "./folders.js"
+import { type KeyFiles, keyFilesIn, keyPath } from "./key-files.js"
 import { reseal } from "./secrets/reseal.js"
 import { keyIdsInUse, nameFirstKey, sealingKeyId } from "./secrets/reseal-queries.js"
 import { type MasterKey, masterKey } from "./secrets/seal.js"
@@ -20,8 +19,13 @@ export class InvalidMasterKey extends KnownError {
   readonly code = "invalid_master_key"
 }
 
-const keyFile = (folders: Folders): string => join(folders.home, "master.key")
-const nextKeyFile = (folders: Folders): string => join(folders.home, "master.key.next")
+export interface MasterKeyInput {
+  readonly config: Config
+  readonly folders: Folders
+  readonly log: Log
+  /** Default: read here. */
+  readonly keyFiles?: KeyFiles
+}
 
 /**
  * The master key: from the settings, else from a file of the home, which the first start creates. A key change that was
@@ -29,40 +33,48 @@ const nextKeyFile = (folders: Folders): string => join(folders.home, "master.key
  * @throws InvalidMasterKey  it is not a valid key, or not the key of the database
  */
 export async function loadMasterKey(
-  { config, folders, log }: { config: Config; folders: Folders; log: Log },
+  { config, folders, log, keyFiles = ownKeyFiles({ config, folders }) }: MasterKeyInput,
   db: Database,
 ): Promise<MasterKey> {
-  const given = await givenKey(config)
+  const given = await givenKey(config, keyFiles)
   if (given) {
     await assertFits(db, given.key, given.setting)
     return given.key
   }
-  const next = await readKey(nextKeyFile(folders))
+  const next = nextKeyOf(await keyFiles.read("next"))
   if (next && (await sealingKeyId(db)) === next.id) {
-    await replaceFile(nextKeyFile(folders), keyFile(folders))
+    await keyFiles.promoteNext()
     log.info({ key_id: next.id }, "finished the change of the master key")
     return next
   }
-  const key = (await readKey(keyFile(folders))) ?? (await makeFirstKey(db, folders, log))
-  await assertFits(db, key, keyFile(folders))
-  await rm(nextKeyFile(folders), { force: true })
+  const present = await keyFiles.read("present")
+  const file = keyPath(folders.home)
+  const key = present === undefined ? await makeFirstKey(db, { file, keyFiles, log }) : decode(present)
+  await assertFits(db, key, file)
+  await keyFiles.removeNext()
   return key
 }
 
-async function givenKey({ masterKey, masterKeyFile }: Config) {
+const ownKeyFiles = ({ config, folders }: Pick<MasterKeyInput, "config" | "folders">) =>
+  keyFilesIn(folders.home, config.masterKeyFile)
+
+async function givenKey({ masterKey, masterKeyFile }: Config, keyFiles: KeyFiles) {
   if (masterKey) return { key: decode(masterKey.reveal()), setting: "SUPERSTEP_MASTER_KEY" }
   if (!masterKeyFile) return undefined
-  return { key: decode(await readFile(masterKeyFile, "utf8")), setting: masterKeyFile }
+  return { key: decode((await keyFiles.read("operator")) ?? ""), setting: masterKeyFile }
 }
 
 /** Not for a database that has values already: a new key could not open them. */
-async function makeFirstKey(db: Db, folders: Folders, log: Log): Promise<MasterKey> {
-  const file = keyFile(folders)
+async function makeFirstKey(
+  db: Db,
+  { file, keyFiles, log }: { readonly file: string; readonly keyFiles: KeyFiles; readonly log: Log },
+): Promise<MasterKey> {
   const wanted = await keyOfDatabase(db)
   if (wanted.length > 0) throw new InvalidMasterKey(`${file} is missing, ${wordsFor(wanted)}`)
-  const key = await writeKey(file, randomBytes(32).toString("base64"))
+  const text = randomBytes(32).toString("base64")
+  await keyFiles.writeFirst(text)
   log.warn({ file }, "created the master key that encrypts secrets: keep a copy, without it they cannot be decrypted")
-  return key
+  return decode(text)
 }
 
 /** @param place  where the key comes from, for the error */
@@ -100,11 +112,12 @@ export interface Rotation {
  * @throws CannotReseal      some values cannot be opened with any key; nothing has changed
  */
 export async function rotateMasterKey(
-  input: { config: Config; folders: Folders; log: Log },
+  input: Omit<MasterKeyInput, "keyFiles">,
   db: Database,
 ): Promise<Rotation> {
-  const { config, folders } = input
-  const given = await givenKey(config)
+  const { config } = input
+  const keyFiles = ownKeyFiles(input)
+  const given = await givenKey(config, keyFiles)
   const asked = config.nextMasterKey?.reveal()
   if (given) {
     if (!asked) {
@@ -120,9 +133,11 @@ export async function rotateMasterKey(
   }
   // First, since it finishes a change that was killed; a key that the database names must not be overwritten.
   const from = await loadMasterKey(input, db)
-  const next = await writeKey(nextKeyFile(folders), asked ?? randomBytes(32).toString("base64"))
+  const text = asked ?? randomBytes(32).toString("base64")
+  const next = decode(text)
+  await keyFiles.writeNext(text)
   const values = await resealUnder(db, from, next)
-  await replaceFile(nextKeyFile(folders), keyFile(folders))
+  await keyFiles.promoteNext()
   return { from: from.id, to: next.id, values }
 }
 
@@ -141,36 +156,22 @@ function decode(text: string): MasterKey {
 }
 
 /**
- * @returns  undefined when there is no such file
- * @throws InvalidMasterKey  it contains no key
+ * The keys in a data folder, such as one in a backup: the present one, and the next one of a change that was interrupted.
+ * @throws InvalidMasterKey  a file contains no key
  */
-export async function readKey(file: string): Promise<MasterKey | undefined> {
+export async function keysIn(home: string): Promise<MasterKey[]> {
+  const files = keyFilesIn(home, undefined)
+  const present = await files.read("present")
+  const keys = [present === undefined ? undefined : decode(present), nextKeyOf(await files.read("next"))]
+  return keys.filter((it) => it !== undefined)
+}
+
+/** After a power failure during the write it may be no key: nothing has been encrypted with it yet. */
+function nextKeyOf(text: string | undefined): MasterKey | undefined {
   try {
-    return decode(await readFile(file, "utf8"))
+    return text === undefined ? undefined : decode(text)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
-    // A power failure during the write: nothing has been encrypted with it yet.
-    if (error instanceof InvalidMasterKey && file.endsWith(".next")) return undefined
+    if (error instanceof InvalidMasterKey) return undefined
     throw error
   }
-}
-
-/** Writes the key atomically and to disk before anything is encrypted with it. */
-async function writeKey(file: string, text: string): Promise<MasterKey> {
-  const key = decode(text)
-  const draft = `${file}.draft`
-  await rm(draft, { force: true })
-  {
-    await using handle = await open(draft, "wx", 0o600)
-    await handle.writeFile(text)
-    await handle.sync()
-  }
-  await replaceFile(draft, file)
-  return key
-}
-
-async function replaceFile(from: string, to: string): Promise<void> {
-  await rename(from, to)
-  await using folder = await open(dirname(to), "r")
-  await folder.sync()
 }

@@ -15,7 +15,7 @@ import { removeTree } from "@superstep/control/files/remove-tree"
 import { foldersOf } from "@superstep/control/folders"
 import { machineFolders } from "@superstep/control/machines/process/folders"
 import { regroupTree } from "@superstep/control/machines/process/restored-artifact"
-import { loadMasterKey, readKey } from "@superstep/control/master-key"
+import { keysIn, loadMasterKey } from "@superstep/control/master-key"
 import {
   assertFree,
   assertReadable,
@@ -159,8 +159,7 @@ async function keysOf({ home, config }: RestoreRequest, db: Database): Promise<K
   const settings = { ...config.environment, SUPERSTEP_HOME: home.folder, DATABASE_URI: db.uri }
   const folders = foldersOf(home.folder)
   const key = await loadMasterKey({ config: readControlConfig(settings), folders, log: home.log }, db)
-  const files = ["master.key", "master.key.next"].map((name) => readKey(join(stagingOf(home), name)))
-  return { key, former: [...(await Promise.all(files)).filter((it) => it !== undefined), key] }
+  return { key, former: [...(await keysIn(stagingOf(home))), key] }
 }
 
 async function insert(

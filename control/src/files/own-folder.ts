@@ -6,6 +6,12 @@ export class ForeignFolder extends KnownError {
   readonly code = "foreign_folder"
 }
 
+/** Returns whether a folder belongs to root, and nobody else may write to it. */
+export async function isOfAdministrator(path: string): Promise<boolean> {
+  const found = await lstat(path)
+  return found.isDirectory() && found.uid === 0 && (found.mode & 0o022) === 0
+}
+
 /**
  * Creates a folder. An existing one may have been put there by somebody who wants to read what we store in it.
  * @throws ForeignFolder  it is a link or a file, another user's, or others may write to it

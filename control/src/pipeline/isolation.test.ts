@@ -86,7 +86,7 @@ const askAtOnce = (url: string, init: RequestInit = {}) =>
     }),
   )
 
-const adminSockets = (run: string) => [join(run, "edge", "admin.sock"), join(run, "wake.sock")]
+const adminSockets = (run: string) => [join(run, "edge", "admin.sock"), join(run, "control", "wake.sock")]
 
 /** A request that once started any command as root, before the edge had a token. */
 const askForSuccessor = (url: string, marker: string) => {

@@ -44,6 +44,8 @@ export function gitEnvironment(input: {
   readonly repoUrl: string
   readonly credentials?: GitCredentials | undefined
   readonly ssh?: SshFiles | undefined
+  /** The only configuration file that it reads (`trusted-repository.ts`). */
+  readonly trustFile?: string | undefined
 }): Record<string, string> {
   const inherited = passedOn.flatMap((name) => {
     const value = input.base[name]
@@ -58,7 +60,7 @@ export function gitEnvironment(input: {
     GIT_ASKPASS: "true",
     SSH_ASKPASS: "true",
     GIT_CONFIG_NOSYSTEM: "1",
-    GIT_CONFIG_GLOBAL: "/dev/null",
+    GIT_CONFIG_GLOBAL: input.trustFile ?? "/dev/null",
     GIT_ALLOW_PROTOCOL: input.protocols.join(":"),
     GIT_LFS_SKIP_SMUDGE: "1",
     GIT_SSH_COMMAND: sshCommand(input.home.knownHosts, input.ssh),

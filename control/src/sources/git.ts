@@ -21,6 +21,7 @@ import { credentialsApply, type GitCredentials, type GitLocation } from "./git-l
 import { type FetchedTree, type Source, SourceFailed } from "./port.js"
 import { type SourceLimits, sourceLimits } from "./source-limits.js"
 import { withSshFiles } from "./ssh-files.js"
+import { trustFile } from "./trusted-repository.js"
 
 export interface GitSettings {
   /** `https`, `ssh`, `http`, `file`, `git`. */
@@ -63,11 +64,12 @@ export function gitSource(settings: GitSettings): GitSource {
     const { repoUrl, ref } = location
     const credentials = applicable(location)
     const home = await makeGitHome(homeFolder)
+    const trusted = await trustFile(homeFolder, repoUrl)
     // git searches the parent folders for a repository and its settings, so never start it in a folder that others may write to.
     const cwd = folder ?? home.emptyFolder
     try {
       return await withSshFiles(keysFolder, credentials, async (ssh) => {
-        const env = gitEnvironment({ base, home, protocols, repoUrl, credentials, ssh })
+        const env = gitEnvironment({ base, home, protocols, repoUrl, credentials, ssh, trustFile: trusted })
         return (await runCommand({ argv: ["git", ...args], cwd, env, signal, timeoutMs, onOutput })).stdout
       })
     } catch (error) {

@@ -1,7 +1,8 @@
 /** Programs that must not outlive the process that started them. */
 import { existsSync } from "node:fs"
 
-const setpriv = "/usr/bin/setpriv"
+/** Changes rights of a process; part of util-linux. */
+export const setpriv = "/usr/bin/setpriv"
 
 /**
  * Wraps a command so that the kernel signals the program when its parent dies, even by `kill -9`: on Linux with `setpriv`,

@@ -18,6 +18,8 @@ export interface MachineFolders {
   readonly run: string
   /** Sockets of units. */
   readonly unitSockets: string
+  /** The socket of the control plane. */
+  readonly controlSockets: string
   /** Admin sockets of edges. */
   readonly edgeSockets: string
   readonly edge: string
@@ -42,16 +44,24 @@ export function machineFolders(home: string): MachineFolders {
     cache: inHome("cache"),
     run,
     unitSockets: join(run, "units"),
+    controlSockets: join(run, "control"),
     edgeSockets: join(run, "edge"),
     edge: inHome("edge"),
     edgeState: join(home, "edge", "state"),
   }
 }
 
+/** The socket of a unit; short, since its path must stay below 100 bytes. Pure. */
+export const unitSocket = ({ unitSockets }: Pick<MachineFolders, "unitSockets">, unitId: string): string =>
+  join(unitSockets, `${unitId.replaceAll("-", "").slice(-16)}.sock`)
+
 /** The folder of one revision's build. Pure. */
 export const workFolder = ({ work }: Pick<MachineFolders, "work">, revisionId: string) => {
   const folder = join(work, revisionId)
-  return { folder, tree: join(folder, "tree"), home: join(folder, "home"), build: join(folder, "build") }
+  const inFolder = (name: string) => join(folder, name)
+  // The control plane puts the tree into a folder of its own, from where the machine takes it.
+  const fetched = inFolder("fetched")
+  return { folder, fetched, tree: inFolder("tree"), home: inFolder("home"), build: inFolder("build") }
 }
 
 /**

@@ -73,6 +73,12 @@ export const edgeUserOf = (isolation: Pick<Isolation, "user">): OsUser | undefin
  */
 export const builderBeside = ({ uid, gid }: OsUser): OsUser => ({ uid: uid + builderDistance, gid })
 
+/** The user of the control plane. In the edge's group, so it may connect to what the edge may connect to. */
+export const controlUserOf = (isolation: Pick<Isolation, "user">): OsUser | undefined => {
+  const edge = edgeUserOf(isolation)
+  return edge && builderBeside(edge)
+}
+
 const unreachable = (folder: string, isHome: boolean): string =>
   `deployments are not isolated from each other: other users cannot reach ${folder}. ` +
   (isHome

@@ -2,10 +2,12 @@
  * This machine as a `Machine`: units, builds and the edge are processes of it, artefacts are folders. Root gives each deployment a
  * user of its own and, where the system offers them, each unit a control group.
  */
+import { mkdir } from "node:fs/promises"
+import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import type { Log } from "@superstep/toolkit/log/log"
-import type { Edge } from "../../context.js"
 import { edgeEntry } from "../../edge/client.js"
-import type { Machine } from "../port.js"
+import { keyFilesIn } from "../../key-files.js"
+import type { Host } from "../host.js"
 import { processArtifacts } from "./artifacts.js"
 import type { BuildLimits } from "./builds/build-request.js"
 import { processBuilds } from "./builds/builds.js"
@@ -15,10 +17,12 @@ import { type Cgroups, openCgroups } from "./cgroups/cgroups.js"
 import { edgeFiles, edgeToken, prepareEdgeFolders } from "./edge/edge-folders.js"
 import { type EdgeOptions, type EdgeProcess, edgeOnThisMachine } from "./edge/edge-process.js"
 import { listenForWakeCalls } from "./edge/wake-socket.js"
+import { handOver } from "./files/own-tree.js"
 import { machineFolders, prepareFolders } from "./folders.js"
-import { decideIsolation, edgeUserOf, type Isolation, IsolationRequired } from "./isolation.js"
+import { controlUserOf, decideIsolation, edgeUserOf, type Isolation, IsolationRequired } from "./isolation.js"
 import { openPortsWarning } from "./open-ports.js"
 import { unitLimits } from "./units/limits.js"
+import type { Facts } from "./remote/calls.js"
 import { processUnits } from "./units/units.js"
 
 export interface ProcessMachineOptions {
@@ -38,6 +42,10 @@ export interface ProcessMachineOptions {
   >
   /** The port of the control plane's API. */
   readonly apiPort: number
+  /** Folders of the data folder that the control plane writes; they are created, and given to its user. */
+  readonly controlFolders: readonly string[]
+  /** The file of the master key that a setting names. */
+  readonly masterKeyFile: string | undefined
   readonly buildLimits: BuildLimits
   /** Where Nodes are installed besides the usual places. */
   readonly nodeDirs: readonly string[]
@@ -49,17 +57,16 @@ export interface ProcessMachineOptions {
   readonly crashPoint: (name: string) => void
 }
 
-export interface ProcessMachine extends Machine {
-  readonly edge: Edge & Pick<EdgeProcess, "isAlive">
-  /**
-   * Takes requests of the edge to wake a deployment.
-   * @returns  a function that ends it
-   */
-  listenForWakeCalls(wake: (deploymentId: string) => Promise<unknown>): Promise<() => Promise<void>>
+export interface ProcessMachine extends Host {
+  readonly edge: EdgeProcess
+  /** The user that the control plane is to run as; undefined for our own. */
+  readonly controlUser: OsUser | undefined
+  /** What a control plane in another process needs to know. */
+  readonly facts: Facts
+  /** A copy of the operator's certificate and key that `controlUser` can read, in one file. */
+  readonly certificateCopy: string
   /** Files that grow and may be rotated. */
   readonly logFiles: readonly string[]
-  /** Stops all builds and units, then the edge. */
-  stopAll(graceMs: number): Promise<void>
   /** Call it at the end. What runs goes on. */
   close(): Promise<void>
 }
@@ -74,7 +81,9 @@ export async function openProcessMachine(options: ProcessMachineOptions): Promis
   await prepareFolders(folders)
   const isolation = await isolationFor(options)
   const user = edgeUserOf(isolation)
-  await prepareEdgeFolders(folders, user)
+  const controlUser = controlUserOf(isolation)
+  await prepareEdgeFolders(folders, user, controlUser)
+  await handOverFolders(options.controlFolders, controlUser)
   const token = await edgeToken(folders)
   const cgroups = await groupsOfUnits(options, isolation)
   const nodes = installedNodes(options.nodeDirs, environment)
@@ -90,7 +99,11 @@ export async function openProcessMachine(options: ProcessMachineOptions): Promis
     builds,
     artifacts: processArtifacts({ ...shared, limitMs: options.buildLimits.verifyMs, analyseEntry: programs.analyse }),
     edge,
-    listenForWakeCalls: (wake) => listenForWakeCalls(files.wakeSocket, wake, { log, token, user }),
+    keyFiles: keyFilesIn(home, options.masterKeyFile),
+    controlUser,
+    facts: { homeId: options.homeId, unitSockets: folders.unitSockets, edgeUrl: edge.url, wakeSocket: files.wakeSocket, wakeToken: token },
+    certificateCopy: files.tlsFile,
+    listenForWakeCalls: (wake) => listenForWakeCalls(files.wakeSocket, wake, { log, token }),
     logFiles: [files.outputFile],
     stopAll: async (graceMs) => {
       const stopped = (await units.list()).map((unitId) => units.stop(unitId, { graceMs }))
@@ -98,6 +111,14 @@ export async function openProcessMachine(options: ProcessMachineOptions): Promis
       await edge.stop()
     },
     close: async () => cgroups?.close(),
+  }
+}
+
+/** They were root's in releases before 0.3, and are again when there is no isolation any more. */
+async function handOverFolders(folders: readonly string[], controlUser: OsUser | undefined): Promise<void> {
+  for (const folder of folders) {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    if (process.getuid?.() === 0) handOver(folder, controlUser ?? { uid: 0, gid: 0 })
   }
 }
 

@@ -55,7 +55,10 @@ type Picture = Readonly<Record<string, unknown>>
 /** Pure, apart from the two ports. */
 function wanted(platform: Platform, { deployments, units, artifacts, uploads }: Tables): Picture {
   const { home, apiUrl, agentsUrl } = platform
-  const { run, edge, edgeState, edgeSockets, unitSockets } = machineFolders(home)
+  const { edge, edgeState, edgeSockets, unitSockets, controlSockets } = machineFolders(home)
+  const wakeSocket = join(controlSockets, "wake.sock")
+  // As root the two are processes of their own.
+  const isSplit = process.getuid?.() === 0
   const databases = deployments.map(({ database }) => database).sort()
   const socket = (unitId: string) => join(unitSockets, `${unitId.replaceAll("-", "").slice(-16)}.sock`)
   const unitProcess = ({ id }: Tables["units"][number]) => ({
@@ -73,7 +76,8 @@ function wanted(platform: Platform, { deployments, units, artifacts, uploads }: 
     processes: !canFindProcesses
       ? []
       : [
-          { is: "control plane", listens: [join(run, "wake.sock"), `tcp ${new URL(apiUrl).port}`] },
+          ...(isSplit ? [{ is: "machine", listens: [] }] : []),
+          { is: "control plane", listens: [wakeSocket, `tcp ${new URL(apiUrl).port}`] },
           { is: "edge", listens: [join(edgeSockets, "admin.sock"), `tcp ${new URL(agentsUrl).port}`] },
           ...units.map(unitProcess),
         ].sort(byName),
@@ -84,20 +88,20 @@ function wanted(platform: Platform, { deployments, units, artifacts, uploads }: 
       ...units.map(({ id }) => join(home, "units", id)),
       ...uploads.map((name) => join(home, "uploads", name)),
       ...["certificates", "pid.json", "token.json"].map((name) => join(edge, name)),
-      ...[join(edgeState, "table.json"), join(edgeSockets, "admin.sock"), join(run, "wake.sock")],
+      ...[join(edgeState, "table.json"), join(edgeSockets, "admin.sock"), wakeSocket],
       ...units.map(({ id }) => socket(id)),
     ].sort(),
   }
 }
 
-const homeFiles = ["control.json", "id", "master.key"]
+const homeFiles = ["control", "control.json", "id", "master.key"]
 // Logs and git's home exist as soon as something has written them, and stay.
-const mayBeThere = /^(out\.log(\.1)?|retired|state|successor\.json|git-home)$/
+const mayBeThere = /^(out\.log(\.1)?|retired|state|successor\.json|uploads)$/
 
 /** What exists, in the form of `wanted`. */
 async function present(platform: Platform, { units, goesOn }: Tables): Promise<Picture> {
   const { db, home, temporary } = platform
-  const { run, unitSockets, edgeSockets } = machineFolders(home)
+  const { run, unitSockets, edgeSockets, controlSockets } = machineFolders(home)
   const names = async (statement: ReturnType<typeof sql>) =>
     (await db.rows<{ name: string }>(statement)).map(({ name }) => name).sort()
   return {
@@ -115,9 +119,9 @@ async function present(platform: Platform, { units, goesOn }: Tables): Promise<P
     files: [
       ...entries(home).filter((path) => path !== run && !folderNames.has(path.slice(home.length + 1))),
       ...[...folderNames].flatMap((name) => entries(join(home, name))),
-      ...[run, unitSockets, edgeSockets]
+      ...[run, unitSockets, edgeSockets, controlSockets]
         .flatMap(entries)
-        .filter((path) => path !== unitSockets && path !== edgeSockets),
+        .filter((path) => ![unitSockets, edgeSockets, controlSockets].includes(path)),
       ...entries(temporary).filter((path) => path !== run),
     ]
       .filter((path) => !mayBeThere.test(path.slice(path.lastIndexOf("/") + 1)))
@@ -136,13 +140,17 @@ function found({ home }: Platform, units: Tables["units"]): { is: string; listen
       ? (JSON.parse(readFileSync(join(home, file), "utf8")) as { pid: number }).pid
       : undefined
   const known = new Map([
-    [pidIn("control.json"), "control plane"],
     [pidIn("edge/pid.json"), "edge"],
     ...units.map(({ id }) => [pidIn(`units/${id}/pid.json`), `unit ${id}`] as const),
   ])
   return processesOf(home)
-    .map(({ pid, command, listens }) => ({ is: known.get(pid) ?? command, listens }))
+    .map(({ pid, command, listens }) => ({ is: known.get(pid) ?? titles.get(command) ?? command, listens }))
     .sort(byName)
 }
+
+const titles = new Map([
+  ["superstep control plane", "control plane"],
+  ["superstep machine", "machine"],
+])
 
 const byName = (a: { is: string }, b: { is: string }): number => (a.is < b.is ? -1 : 1)

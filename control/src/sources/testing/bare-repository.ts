@@ -1,6 +1,6 @@
 /** Real git repositories for tests: bare ones, as on a host. */
 import { execFileSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 
 export interface BareRepository {
@@ -29,6 +29,8 @@ const env = {
 /** @param parent  an existing folder, which the test removes */
 export function bareRepository(parent: string): BareRepository {
   const folder = mkdtempSync(join(parent, "repository-"))
+  // A control plane of root fetches as a user of its own.
+  chmodSync(folder, 0o755)
   const bare = join(folder, "bare.git")
   const work = join(folder, "work")
   const run = (cwd: string, ...args: string[]) => execFileSync("git", args, { cwd, env, encoding: "utf8" }).trim()

@@ -2,7 +2,7 @@
  * Builds as processes of this machine. A build is a folder below `work`, named by its revision: the tree, the home of its commands,
  * and the files by which it and the control plane communicate (build-request.ts).
  */
-import { chmod, chown, mkdir, readdir, rm, stat } from "node:fs/promises"
+import { chmod, chown, lchown, lstat, mkdir, readdir, rename, rm } from "node:fs/promises"
 import { basename, delimiter, dirname, join, relative } from "node:path"
 import { revealAll } from "@superstep/toolkit/config/settings"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
@@ -13,8 +13,10 @@ import { readJson } from "../../../files/json-file.js"
 import { readLines } from "../../../files/read-lines.js"
 import { removeTree } from "../../../files/remove-tree.js"
 import type { BuildSource, BuildState, Builds } from "../../port.js"
+import { makeEmptyFolder } from "../files/empty-folder.js"
+import { takeFrom } from "../files/own-tree.js"
 import { type MachineFolders, workFolder } from "../folders.js"
-import { builderBeside, type Isolation } from "../isolation.js"
+import { builderBeside, controlUserOf, type Isolation } from "../isolation.js"
 import { artifactId } from "./artifact.js"
 import { parseBuildLine } from "./build-log.js"
 import { buildState, startBuild, stopBuild } from "./build-process.js"
@@ -66,7 +68,22 @@ export function processBuilds(options: BuildsOptions): Builds {
     return chooseNode(requested, nodes.own, await nodes.others(user))
   }
 
+  /** Moves a tree from where the control plane has put it; after this only we can change it. */
+  const takeTree = async (revisionId: string): Promise<void> => {
+    const { fetched, tree } = placeOf(revisionId)
+    const found = await lstat(fetched).catch(ifCode(missing))
+    if (!found) return
+    const control = controlUserOf(isolation)
+    if (control) {
+      await lchown(fetched, 0, 0)
+      if (await isThere(fetchedTree(fetched))) await takeFrom(fetchedTree(fetched), control)
+    }
+    await rename(fetchedTree(fetched), tree)
+    await removeTree(fetched)
+  }
+
   const planOf = async (source: BuildSource): Promise<Plan> => {
+    await takeTree(source.revisionId)
     const { deploymentId, treeHash, configPath, installCommand, buildCommand } = source
     const facts = await readProjectFacts(placeOf(source.revisionId).tree, configPath)
     const user = isolation.user(source.deploymentNumber)
@@ -149,10 +166,15 @@ export function processBuilds(options: BuildsOptions): Builds {
   return {
     prepare: async (revisionId) => {
       await remove(revisionId)
-      await mkdir(placeOf(revisionId).folder, { recursive: true, mode: 0o755 })
-      return placeOf(revisionId).tree
+      const { folder, fetched } = placeOf(revisionId)
+      await mkdir(folder, { recursive: true, mode: 0o755 })
+      await makeEmptyFolder(fetched, controlUserOf(isolation) ?? null)
+      return fetchedTree(fetched)
     },
-    hasTree: (revisionId) => stat(placeOf(revisionId).tree).then(() => true, ifCode(missing, false)),
+    hasTree: async (revisionId) => {
+      const { fetched, tree } = placeOf(revisionId)
+      return (await isThere(tree)) || (await isThere(fetchedTree(fetched)))
+    },
     plan: async (source) => (await planOf(source)).artifactId,
     start,
     state,
@@ -167,6 +189,10 @@ export function processBuilds(options: BuildsOptions): Builds {
     list: () => readdir(folders.work),
   }
 }
+
+const fetchedTree = (fetched: string): string => join(fetched, "tree")
+
+const isThere = (path: string): Promise<boolean> => lstat(path).then(() => true, ifCode(missing, false))
 
 /** @param only  the revisions whose builds to stop; all of the installation when it is missing */
 export async function stopBuilds(folders: Pick<MachineFolders, "work">, only?: ReadonlySet<string>): Promise<void> {

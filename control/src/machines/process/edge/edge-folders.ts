@@ -13,10 +13,10 @@ import { readJson, writeJson } from "../../../files/json-file.js"
 import { makeEmptyFolder } from "../files/empty-folder.js"
 import type { MachineFolders } from "../folders.js"
 
-export const edgeFiles = ({ run, edge, edgeSockets, edgeState }: MachineFolders) => ({
+export const edgeFiles = ({ controlSockets, edge, edgeSockets, edgeState }: MachineFolders) => ({
   adminSocket: join(edgeSockets, "admin.sock"),
   /** The control plane's socket that takes requests to wake a deployment. */
-  wakeSocket: join(run, "wake.sock"),
+  wakeSocket: join(controlSockets, "wake.sock"),
   tablePath: join(edgeState, "table.json"),
   identityFile: join(edge, "pid.json"),
   outputFile: join(edge, "out.log"),
@@ -28,11 +28,16 @@ export const edgeFiles = ({ run, edge, edgeSockets, edgeState }: MachineFolders)
 })
 
 /**
- * Creates the folders and sets their owners. The edge may connect to the sockets of running units.
- * @param user  the edge's; undefined when it runs as our own user
+ * Creates the folders and sets their owners. The edge may connect to the sockets of running units and of the control plane.
+ * @param user     the edge's; undefined when it runs as our own user
+ * @param control  the control plane's user, in the same group
  */
-export async function prepareEdgeFolders(folders: MachineFolders, user: OsUser | undefined): Promise<void> {
-  const { run, unitSockets, edge, edgeSockets, edgeState } = folders
+export async function prepareEdgeFolders(
+  folders: MachineFolders,
+  user: OsUser | undefined,
+  control: OsUser | undefined,
+): Promise<void> {
+  const { run, unitSockets, controlSockets, edge, edgeSockets, edgeState } = folders
   const { certificatesFolder } = edgeFiles(folders)
   for (const folder of [run, unitSockets, edge, certificatesFolder]) {
     await mkdir(folder, { recursive: true })
@@ -43,6 +48,8 @@ export async function prepareEdgeFolders(folders: MachineFolders, user: OsUser |
     const found = await lstat(folder).catch(ifCode(missing))
     if (found?.uid !== (user?.uid ?? process.getuid?.())) await makeEmptyFolder(folder, user ?? null)
   }
+  await makeEmptyFolder(controlSockets, control ?? null)
+  if (control) await chmod(controlSockets, 0o710)
   await takeFormerTable(folders, user)
 }
 

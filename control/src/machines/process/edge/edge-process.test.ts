@@ -41,7 +41,7 @@ async function setUp() {
     response.end("data: 2\n\n")
   })
   const folders = machineFolders(folder)
-  await prepareEdgeFolders(folders, undefined)
+  await prepareEdgeFolders(folders, undefined, undefined)
   const port = await freePort()
   const log = createLog({ process: "test", level: "silent" })
   const token = await edgeToken(folders)
@@ -276,7 +276,7 @@ test("an edge that may not read the operator's certificate shows it, and the one
   install(first)
   const user = process.getuid?.() === 0 ? isolatedUser(0) : undefined
   await using setup = await setUp()
-  await prepareEdgeFolders(setup.folders, user)
+  await prepareEdgeFolders(setup.folders, user, undefined)
   const edge = setup.edge({ tls, user })
   t.after(() => edge.stop())
 

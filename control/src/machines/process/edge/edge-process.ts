@@ -54,6 +54,8 @@ export interface EdgeOptions {
 }
 
 export interface EdgeProcess extends Edge {
+  /** Updates the copy of the operator's certificate. */
+  copyCertificate(): Promise<void>
   /** Stops it: open requests have a short grace period. */
   stop(): Promise<void>
 }
@@ -172,6 +174,7 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   const status = async () => openTogether(await ownStatus(), await retired.statuses())
   return {
     url: urlOf(options),
+    copyCertificate: () => inTurn(copyCertificate),
     push: (table, pemOf) => inTurn(() => push(table, pemOf)),
     status: () => inTurn(status),
     ensure: () => inTurn(ensure),

@@ -16,7 +16,7 @@ test("only a request with the edge's token wakes a deployment", async (t) => {
   const woken: string[] = []
   const wake = async (deploymentId: string) => woken.push(deploymentId)
   const log = createLog({ process: "test", level: "silent" })
-  t.after(await listenForWakeCalls(socketPath, wake, { log, token, user: undefined }))
+  t.after(await listenForWakeCalls(socketPath, wake, { log, token }))
   const statusOf = (path: string, headers: Record<string, string>) =>
     new Promise<number | undefined>((resolve, reject) => {
       const asked = request({ socketPath, path, method: "POST", headers, agent: false }, (response) => {

@@ -1,9 +1,8 @@
 /** Takes requests of the edge to wake a deployment (protocol/edge, "Wake socket"). */
 import { once } from "node:events"
-import { chmod, lchown, rm } from "node:fs/promises"
+import { chmod, rm } from "node:fs/promises"
 import { createServer, type Server } from "node:http"
 import type { Secret } from "@superstep/toolkit/config/settings"
-import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import type { Log } from "@superstep/toolkit/log/log"
 import { showsToken } from "../../../edge/edge-token.js"
 
@@ -13,13 +12,12 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
  * Listens where only this user and the edge may connect. What a killed control plane left at the path is replaced. The end removes
  * the file at the path, whoever created it: one control plane must have ended this before the next one begins.
  * @param wake  records that the deployment with this id is needed
- * @param user  the edge's; undefined when it runs as our own user
  * @returns     a function that ends it
  */
 export async function listenForWakeCalls(
   path: string,
   wake: (deploymentId: string) => Promise<unknown>,
-  { log, token, user }: { readonly log: Log; readonly token: Secret; readonly user: OsUser | undefined },
+  { log, token }: { readonly log: Log; readonly token: Secret },
 ): Promise<() => Promise<void>> {
   const server = createServer((request, response) => {
     const [, deploymentId = ""] = /^\/wake\/([^/]+)$/.exec(request.url ?? "") ?? []
@@ -36,10 +34,8 @@ export async function listenForWakeCalls(
   })
   await rm(path, { force: true })
   await listenPrivately(server, path)
-  if (user) {
-    await lchown(path, 0, user.gid)
-    await chmod(path, 0o660)
-  }
+  // The edge is in our group, and the folder admits nobody else.
+  await chmod(path, 0o660)
   return async () => {
     const closed = once(server, "close")
     server.close()

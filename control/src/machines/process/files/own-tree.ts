@@ -6,6 +6,7 @@
  */
 import { chmodSync, lchownSync, lstatSync, readdirSync, type Stats, unlinkSync } from "node:fs"
 import { join } from "node:path"
+import { setImmediate } from "node:timers/promises"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 
 /**
@@ -57,6 +58,50 @@ function withdrawWriting(path: string): void {
   }
   if (found.isDirectory() || found.isFile()) chmodSync(path, found.mode & 0o555)
   else unlinkSync(path)
+}
+
+// A large tree is taken in pieces, so that other work of this process goes on.
+const takenAtOnce = 500
+
+/**
+ * Takes a tree from a user who may still be changing it; nobody but us may write to the folder that contains it, from now on. What is
+ * neither a file of that user, a folder nor a link is deleted: a hard link would give away a file of somebody else.
+ * @param from  the only user who may own its files, besides us
+ */
+export async function takeFrom(path: string, from: OsUser): Promise<void> {
+  if (!lstatSync(path).isDirectory()) throw new Error(`${path} is no folder`)
+  let taken = 0
+  const folders = [path]
+  for (const folder of folders) {
+    lchownSync(folder, 0, 0)
+    chmodSync(folder, 0o755)
+    for (const name of readdirSync(folder)) {
+      const entry = join(folder, name)
+      const found = lstatSync(entry)
+      taken += 1
+      if (found.isDirectory()) folders.push(entry)
+      else if (found.isSymbolicLink()) lchownSync(entry, 0, 0)
+      else if (!found.isFile() || found.nlink > 1 || ![0, from.uid].includes(found.uid)) unlinkSync(entry)
+      else {
+        lchownSync(entry, 0, 0)
+        chmodSync(entry, isExecutable(found) ? 0o755 : 0o644)
+      }
+      if (taken % takenAtOnce === 0) await setImmediate()
+    }
+  }
+}
+
+/**
+ * Gives a folder and what is in it to a user, also when that user or a former one may be changing it: each folder is ours until all in it is
+ * given. A file with several names stays as it is, since another name may be somebody else's.
+ */
+export function handOver(path: string, owner: OsUser): void {
+  const found = lstatSync(path)
+  if (found.isDirectory()) {
+    lchownSync(path, 0, 0)
+    for (const name of readdirSync(path)) handOver(join(path, name), owner)
+  } else if (!found.isFile() || found.nlink > 1) return
+  lchownSync(path, owner.uid, owner.gid)
 }
 
 /** Gives a tree of ours to a user. */

@@ -23,7 +23,7 @@ import { nearestNode, nodeVersionOf } from "../builds/platform.js"
 import { readProjectConfig } from "../builds/project-facts.js"
 import { enteringArgv } from "../cgroups/cgroup.js"
 import type { Cgroups } from "../cgroups/cgroups.js"
-import type { MachineFolders } from "../folders.js"
+import { type MachineFolders, unitSocket } from "../folders.js"
 import { edgeUserOf, type Isolation } from "../isolation.js"
 import { findByTitle } from "./find-by-title.js"
 import { withLimits, withoutNewPrivileges } from "./limits.js"
@@ -50,9 +50,7 @@ export interface UnitsOptions {
 
 export function processUnits(options: UnitsOptions): Units {
   const folderOf = (unitId: string) => join(options.folders.units, unitId)
-  // Short, since a socket's path must stay below 100 bytes.
-  const socketPath = (unitId: string) =>
-    join(options.folders.unitSockets, `${unitId.replaceAll("-", "").slice(-16)}.sock`)
+  const socketPath = (unitId: string) => unitSocket(options.folders, unitId)
   const identityFile = (unitId: string) => join(folderOf(unitId), "pid.json")
   const logFile = (unitId: string) => join(folderOf(unitId), "out.log")
   const startingFile = (unitId: string) => join(folderOf(unitId), "starting")

@@ -1,0 +1,46 @@
+/** The control plane's side: the machine of another process as a `Host`. */
+import { unixAddress } from "@superstep/protocol/http/address"
+import type { Log } from "@superstep/toolkit/log/log"
+import type { Host } from "../../host.js"
+import { listenForWakeCalls } from "../edge/wake-socket.js"
+import { unitSocket } from "../folders.js"
+import { type Areas, type Facts, type Installation, table } from "./calls.js"
+import type { Channel } from "./channel.js"
+
+export interface RemoteMachine extends Host, Pick<Installation, "onSignal"> {
+  readonly homeId: string
+}
+
+export async function remoteMachine(channel: Channel, log: Log): Promise<RemoteMachine> {
+  const areas = remoteAreas(channel)
+  return machineOf(areas, await areas.installation.facts(), log)
+}
+
+/** Pure. */
+export function machineOf(areas: Areas, facts: Facts, log: Log): RemoteMachine {
+  const { units, builds, artifacts, edge, keyFiles, installation } = areas
+  return {
+    units: { ...units, address: (unitId) => unixAddress(unitSocket(facts, unitId)) },
+    builds,
+    artifacts,
+    edge: { ...edge, url: facts.edgeUrl },
+    keyFiles,
+    listenForWakeCalls: (wake) => listenForWakeCalls(facts.wakeSocket, wake, { log, token: facts.wakeToken }),
+    stopAll: installation.stopAll,
+    onSignal: installation.onSignal,
+    homeId: facts.homeId,
+  }
+}
+
+/** A function for each line of the table. */
+export function remoteAreas(channel: Channel): Areas {
+  const areas = Object.entries(table).map(([area, methods]) => {
+    const functions = Object.keys(methods).map((method) => {
+      const call = (...args: readonly unknown[]) => channel.call(`${area}.${method}`, args)
+      return [method, call] as const
+    })
+    return [area, Object.fromEntries(functions)] as const
+  })
+  return Object.fromEntries(areas) as unknown as Areas
+}
+

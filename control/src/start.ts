@@ -1,0 +1,177 @@
+/**
+ * Starts the control plane with a machine: in one process, or, where root isolates deployments, in two. Then this process keeps the rights
+ * and serves the machine, and the control plane, which reads what strangers send, runs without rights (docs/decisions/0037).
+ * SIGTERM and SIGINT stop it in order; a second signal ends it at once. SIGUSR2 stops it for a successor: everything it runs goes
+ * on, even with SUPERSTEP_STOP_ALL_ON_EXIT=1.
+ */
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { readTlsFiles, tlsFilesOf } from "@superstep/toolkit/http/tls-files"
+import { createLog, type Log } from "@superstep/toolkit/log/log"
+import { type Config, processEnvironment, readConfig, settings } from "./config.js"
+import { type ControlPlaneOptions, startControlPlane } from "./control-plane.js"
+import { crashPoints } from "./crash-points.js"
+import { foldersOf } from "./folders.js"
+import { openHome } from "./home.js"
+import { openProcessMachine, type ProcessMachine, type ProcessMachineOptions } from "./machines/process/machine.js"
+import type { Installation } from "./machines/process/remote/calls.js"
+import {
+  apiDescriptor,
+  type End,
+  isControlProcess,
+  machineOfParent,
+  runControlProcess,
+} from "./machines/process/remote/control-process.js"
+import { startLogRotation } from "./rotate-logs.js"
+
+type Programs = ProcessMachineOptions["programs"]
+
+type OnSignal = Installation["onSignal"]
+
+/** Runs until it is stopped. @param programs  what it starts without importing it */
+export async function start(programs: Programs): Promise<void> {
+  try {
+    const config = readConfig()
+    const log = createLog({ process: "control", level: config.logLevel })
+    if (isControlProcess(process.argv)) await runWithoutRights(config, log)
+    else await runWithMachine(config, log, programs)
+  } catch (error) {
+    const words = error instanceof KnownError ? error.message : error instanceof Error ? error.stack : String(error)
+    process.stderr.write(`${words}\n`)
+    process.exit(1)
+  }
+}
+
+async function runWithMachine(config: Config, log: Log, programs: Programs): Promise<void> {
+  process.title = "superstep control plane"
+  // Before anything else runs: a signal during the start must not leave behind what was just started.
+  const onSignal = followSignals()
+  const homeId = await openHome(foldersOf(config.home))
+  const machine = await openMachine({ config, log, programs, homeId })
+  const rotation = startLogRotation(config.home, machine.logFiles, log)
+  const end = await runControlPlane({ config, log, homeId, machine, onSignal })
+  await rotation.stop()
+  if (end.code === 0) await machine.close()
+  endAs(end)
+}
+
+/** @returns  how it has ended; an orderly end has the code 0 */
+async function runControlPlane(input: {
+  readonly config: Config
+  readonly log: Log
+  readonly homeId: string
+  readonly machine: ProcessMachine
+  readonly onSignal: OnSignal
+}): Promise<End> {
+  const { config, log, homeId, machine, onSignal } = input
+  const { host, port, home } = config
+  const { controlUser: user } = machine
+  if (!user) {
+    await untilStopped({ config, log, homeId, host: machine, address: { host, port } }, onSignal)
+    return { code: 0, signal: null }
+  }
+  process.title = "superstep machine"
+  const environment = { ...processEnvironment(), ...(await readableCertificate(config, machine)) }
+  const script = process.argv[1] ?? ""
+  return runControlProcess({ machine, user, onSignal, script, home, environment, address: { host, port }, log })
+}
+
+/** The same certificate, as settings of a process that cannot read the operator's files. */
+async function readableCertificate(config: Config, machine: ProcessMachine): Promise<Record<string, string>> {
+  const files = tlsFilesOf(config.tlsCert, config.tlsKey)
+  if (!files) return {}
+  readTlsFiles(files)
+  await machine.edge.copyCertificate()
+  const { certificateCopy } = machine
+  return { [settings.tlsCert.env]: certificateCopy, [settings.tlsKey.env]: certificateCopy }
+}
+
+async function runWithoutRights(config: Config, log: Log): Promise<void> {
+  process.title = "superstep control plane"
+  // A service manager signals all processes of the service; the machine process tells what it got.
+  followSignals()
+  const host = await machineOfParent(log)
+  const { homeId, onSignal } = host
+  await untilStopped({ config, log, homeId, host, address: { descriptor: apiDescriptor } }, onSignal)
+  process.exit(0)
+}
+
+/** Starts the control plane, and stops it at a signal. */
+async function untilStopped(
+  input: Omit<ControlPlaneOptions, "environment" | "crashPoint">,
+  onSignal: OnSignal,
+): Promise<void> {
+  const { config, log } = input
+  const crashPoint = crashPoints(config.crashAt)
+  const starting = startControlPlane({ ...input, environment: processEnvironment(), crashPoint })
+  await new Promise<void>((resolve, reject) => {
+    starting.catch(reject)
+    let isStopping = false
+    const stop = (signal: NodeJS.Signals) => {
+      if (isStopping) process.exit(1)
+      isStopping = true
+      log.info({ signal }, "control plane is stopping")
+      const all = config.stopAllOnExit && signal !== "SIGUSR2"
+      starting.then((controlPlane) => controlPlane.stop({ all })).then(resolve, reject)
+    }
+    onSignal(stop).catch(reject)
+  })
+}
+
+const stopSignals = ["SIGTERM", "SIGINT", "SIGUSR2"] as const
+
+/** Takes the stop signals of this process from now on. */
+function followSignals(): OnSignal {
+  const earlier: NodeJS.Signals[] = []
+  let tell = (signal: NodeJS.Signals): void => void earlier.push(signal)
+  for (const name of stopSignals) process.on(name, (signal) => tell(signal))
+  return async (onSignal) => {
+    tell = onSignal
+    for (const signal of earlier.splice(0)) onSignal(signal)
+    return () => {
+      tell = (signal) => void earlier.push(signal)
+    }
+  }
+}
+
+/** Ends this process in the same way. */
+function endAs({ code, signal }: End): void {
+  if (!signal) process.exit(code ?? 1)
+  process.removeAllListeners(signal)
+  process.kill(process.pid, signal)
+}
+
+const openMachine = ({
+  config,
+  log,
+  programs,
+  homeId,
+}: {
+  readonly config: Config
+  readonly log: Log
+  readonly programs: Programs
+  readonly homeId: string
+}): Promise<ProcessMachine> => {
+  const { control, uploads } = foldersOf(config.home)
+  return openProcessMachine({
+    home: config.home,
+    homeId,
+    programs,
+    edge: { ...config, port: config.agentsPort, tls: tlsFilesOf(config.tlsCert, config.tlsKey) },
+    apiPort: config.port,
+    controlFolders: [control, uploads],
+    masterKeyFile: config.masterKeyFile,
+    buildLimits: {
+      installMs: config.installMs,
+      buildMs: config.buildMs,
+      silenceMs: config.silenceMs,
+      verifyMs: config.verifyMs,
+      memoryMb: config.buildMemoryMb,
+      diskMb: config.buildDiskMb,
+    },
+    nodeDirs: config.nodeDirs,
+    requiresIsolation: config.isolation === "required",
+    environment: processEnvironment(),
+    log,
+    crashPoint: crashPoints(config.crashAt),
+  })
+}
