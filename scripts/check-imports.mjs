@@ -93,9 +93,9 @@ const importRules = [
     return "stages use the planner, which knows none of them: move what both need below them"
   },
   function machinesAreBehindTheirPort({ from, to }) {
-    const isOutside = /^control\/src\//.test(from) && !/^control\/src\/(machines\/|control-plane\.ts$)/.test(from)
+    const isOutside = /^control\/src\//.test(from) && !/^control\/src\/(machines\/|start\.ts$)/.test(from)
     if (!isOutside || !/^control\/src\/machines\/[\w-]+\//.test(to ?? "")) return undefined
-    return "only control-plane.ts chooses a machine: use machines/port.ts, and add to it what is missing"
+    return "only start.ts chooses a machine: use machines/port.ts, and add to it what is missing"
   },
   function nothingImportsMain({ to, fromPackage, toPackage }) {
     if (fromPackage !== toPackage || !layered(to ?? "") || layerOf(to) !== "main") return undefined

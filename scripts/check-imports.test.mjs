@@ -129,6 +129,6 @@ test("what depends on the kind of machine stays below machines/", () => {
   )
 
   assert.equal(found.length, 2)
-  assert.match(found.join("\n"), /unit\.ts:1 only control-plane\.ts chooses a machine/)
+  assert.match(found.join("\n"), /unit\.ts:1 only start\.ts chooses a machine/)
   assert.match(found.join("\n"), /unit\.ts:2 this depends on the kind of machine/)
 })

@@ -31,7 +31,7 @@ export async function openHome(folders: Folders): Promise<string> {
   return homeIdOf(folders)
 }
 
-/** Releases before 0.3 kept the host keys that git has seen elsewhere; one of them may come back if a take-over fails. */
+/** Releases before 0.2 kept the host keys that git has seen elsewhere; one of them may come back if a take-over fails. */
 async function keepHostKeys({ home, control, gitHome }: Folders): Promise<void> {
   if (await mkdir(control, { recursive: true, mode: 0o700 })) {
     await mkdir(gitHome, { mode: 0o700 })

@@ -111,10 +111,7 @@ export interface Rotation {
  * @throws InvalidMasterKey  the present or the next key is not usable
  * @throws CannotReseal      some values cannot be opened with any key; nothing has changed
  */
-export async function rotateMasterKey(
-  input: Omit<MasterKeyInput, "keyFiles">,
-  db: Database,
-): Promise<Rotation> {
+export async function rotateMasterKey(input: Omit<MasterKeyInput, "keyFiles">, db: Database): Promise<Rotation> {
   const { config } = input
   const keyFiles = ownKeyFiles(input)
   const given = await givenKey(config, keyFiles)

@@ -10,7 +10,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { membersOf } from "../machines/process/cgroups/cgroup.js"
 import { existingCgroups } from "../machines/process/cgroups/cgroups.js"
 import { machineFolders } from "../machines/process/folders.js"
-import { isolatedUser } from "../machines/process/isolation.js"
+import { builderBeside, isolatedUser } from "../machines/process/isolation.js"
 import { testPlatform } from "./testing/platform.js"
 import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
@@ -181,6 +181,67 @@ test("the edge is not root, nor is the next one, and reads only what is its own"
     const { stderr } = spawnSync("cat", [path], { uid, gid, encoding: "utf8" })
     assert.match(stderr, /Permission denied/, path)
   }
+})
+
+const controlPids = () => {
+  const { pid: machine } = JSON.parse(readFileSync(join(platform.home, "control.json"), "utf8")) as { pid: number }
+  const [control] = readFileSync(`/proc/${machine}/task/${machine}/children`, "utf8")
+    .split(" ")
+    .filter((pid) => pid !== "" && readFileSync(`/proc/${pid}/cmdline`, "latin1").startsWith("superstep control plane"))
+  assert.ok(control)
+  return { machine, control: Number(control) }
+}
+const isGone = (pid: number) => !existsSync(`/proc/${pid}/cwd`)
+
+test("the control plane is not root, has no way to be, and reads only what is its own", { skip }, async () => {
+  const { home, units, artifacts, work, cache, edge, edgeSockets } = machineFolders(platform.home)
+  const { unit_id: unitId, artifact_id: artifactId } = await deploy("looked-after", { MODEL_KEY: "k" })
+  const { machine, control } = controlPids()
+  const user = builderBeside(isolatedUser(0))
+
+  const fields = [...readFileSync(`/proc/${control}/status`, "utf8").matchAll(/^(\w+):[ \t]*(.*)$/gm)]
+  const status = Object.fromEntries(fields.map(([, name, value]) => [name, value?.trim()]))
+  const four = (id: number) => Array(4).fill(id).join("\t")
+  assert.deepEqual(
+    [status.Uid, status.Gid, status.Groups, status.CapEff, status.CapPrm, status.NoNewPrivs],
+    [four(user.uid), four(user.gid), "", "0".repeat(16), "0".repeat(16), "1"],
+  )
+  assert.match(readFileSync(`/proc/${machine}/status`, "utf8"), /^Uid:\t0\t/m)
+  // What git wrote belongs to the user that git ran as.
+  assert.equal(statSync(join(home, "control", "git-home")).uid, user.uid)
+  const closed = [
+    ...["master.key", "id", "control.json"].map((name) => join(home, name)),
+    ...["token.json", "pid.json", "out.log"].map((name) => join(edge, name)),
+    ...["pid.json", "out.log", "tmp", "data"].map((name) => join(units, unitId, name)),
+    ...[join(artifacts, artifactId, "chat.mjs"), "/etc/shadow", `/proc/${machine}/environ`],
+    ...[home, units, work, cache, edgeSockets],
+  ]
+  for (const path of closed) {
+    const { stderr } = spawnSync("ls", ["--", path], { ...user, encoding: "utf8" })
+    const { stderr: read } = spawnSync("cat", [path], { ...user, encoding: "utf8" })
+    assert.match(stderr + read, /Permission denied/, path)
+  }
+  for (const path of [home, units, artifacts, work, cache, edge]) {
+    const { stderr } = spawnSync("touch", [join(path, "made-by-it")], { ...user, encoding: "utf8" })
+    assert.match(stderr, /Permission denied/, path)
+  }
+})
+
+test("machine process and control plane have one life, whichever is killed", { skip }, async () => {
+  const first = controlPids()
+  process.kill(first.control, "SIGKILL")
+  await platform.untilDead()
+  assert.ok(isGone(first.machine))
+
+  await platform.start()
+  const second = controlPids()
+  process.kill(second.machine, "SIGKILL")
+  await until(() => isGone(second.control), { what: "the control plane has ended" })
+  await platform.untilDead()
+
+  await platform.start()
+  const [answer] = await askAtOnce(`${platform.agentsUrl}/d/looked-after/ok`)
+  assert.equal(answer?.status, 200)
 })
 
 const cgroups = async () =>

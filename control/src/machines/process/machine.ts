@@ -21,8 +21,8 @@ import { handOver } from "./files/own-tree.js"
 import { machineFolders, prepareFolders } from "./folders.js"
 import { controlUserOf, decideIsolation, edgeUserOf, type Isolation, IsolationRequired } from "./isolation.js"
 import { openPortsWarning } from "./open-ports.js"
-import { unitLimits } from "./units/limits.js"
 import type { Facts } from "./remote/calls.js"
+import { unitLimits } from "./units/limits.js"
 import { processUnits } from "./units/units.js"
 
 export interface ProcessMachineOptions {
@@ -101,7 +101,13 @@ export async function openProcessMachine(options: ProcessMachineOptions): Promis
     edge,
     keyFiles: keyFilesIn(home, options.masterKeyFile),
     controlUser,
-    facts: { homeId: options.homeId, unitSockets: folders.unitSockets, edgeUrl: edge.url, wakeSocket: files.wakeSocket, wakeToken: token },
+    facts: {
+      homeId: options.homeId,
+      unitSockets: folders.unitSockets,
+      edgeUrl: edge.url,
+      wakeSocket: files.wakeSocket,
+      wakeToken: token,
+    },
     certificateCopy: files.tlsFile,
     listenForWakeCalls: (wake) => listenForWakeCalls(files.wakeSocket, wake, { log, token }),
     logFiles: [files.outputFile],
@@ -114,7 +120,7 @@ export async function openProcessMachine(options: ProcessMachineOptions): Promis
   }
 }
 
-/** They were root's in releases before 0.3, and are again when there is no isolation any more. */
+/** They were root's in releases before 0.2, and are again when there is no isolation any more. */
 async function handOverFolders(folders: readonly string[], controlUser: OsUser | undefined): Promise<void> {
   for (const folder of folders) {
     await mkdir(folder, { recursive: true, mode: 0o700 })

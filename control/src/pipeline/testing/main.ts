@@ -4,4 +4,9 @@ import { start } from "../../start.js"
 
 const entry = (name: string) => fileURLToPath(import.meta.resolve(`@superstep/control/machines/testing/${name}`))
 
-await start({ server: entry("fake-unit"), verify: entry("fake-verify"), verifyPython: "", analyse: entry("fake-analyse") })
+await start({
+  server: entry("fake-unit"),
+  verify: entry("fake-verify"),
+  verifyPython: "",
+  analyse: entry("fake-analyse"),
+})

@@ -47,7 +47,10 @@ type Table = { readonly [A in keyof Areas]: { readonly [M in keyof Areas[A]]: z.
 /** One part of a path, whatever it names: it cannot lead out of its folder. */
 const id = z.string().regex(/^[\w-]{1,80}$/, "expected an id")
 const ids = z.array(id)
-const text = z.string().max(100_000).regex(/^[^\0]*$/, "expected no NUL")
+const text = z
+  .string()
+  .max(100_000)
+  .regex(/^[^\0]*$/, "expected no NUL")
 const offset = z.int().min(0)
 const milliseconds = z.number().min(0)
 const secret = z.instanceof(Secret)

@@ -94,7 +94,9 @@ export function openChannel(stream: Duplex, answer: Answer, onEnd: (why: Error |
       const decoded = decode(args, { functionOf, signalOf: ownSignalOf })
       if (!Array.isArray(decoded)) throw new TypeError("expected a list of arguments")
       // A watch may call just as it is ended: then nobody is left to hear it.
-      const result = await (typeof call === "number" ? functions.get(call)?.(...decoded) : answer(String(call), decoded))
+      const result = await (typeof call === "number"
+        ? functions.get(call)?.(...decoded)
+        : answer(String(call), decoded))
       send({ id, result: encode(result, { keep: keepOnce }) })
     } catch (error) {
       send({ id, error: encodeError(error) })

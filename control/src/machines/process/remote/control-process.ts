@@ -78,10 +78,7 @@ async function start({ user, script, home, environment, address }: ControlProces
 }
 
 /** As this user, whom no program gives more rights; killed when its parent dies. */
-function withoutRights(
-  command: readonly [string, ...string[]],
-  { uid, gid }: OsUser,
-): readonly [string, ...string[]] {
+function withoutRights(command: readonly [string, ...string[]], { uid, gid }: OsUser): readonly [string, ...string[]] {
   if (!existsSync(setpriv)) return command
   const asUser = [`--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--no-new-privs"]
   const [program, ...args] = endWithParent(command)

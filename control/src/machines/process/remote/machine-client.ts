@@ -43,4 +43,3 @@ export function remoteAreas(channel: Channel): Areas {
   })
   return Object.fromEntries(areas) as unknown as Areas
 }
-

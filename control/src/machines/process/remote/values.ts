@@ -80,7 +80,13 @@ interface SentError {
 export function encodeError(error: unknown): SentError {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
   const code = (error as { code?: unknown } | null)?.code
-  return { name, message, stack, code: typeof code === "string" ? code : undefined, isKnown: error instanceof KnownError }
+  return {
+    name,
+    message,
+    stack,
+    code: typeof code === "string" ? code : undefined,
+    isKnown: error instanceof KnownError,
+  }
 }
 
 class MachineError extends KnownError {
