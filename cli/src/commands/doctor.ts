@@ -140,7 +140,10 @@ async function userFindings(home: Home): Promise<Finding[]> {
   if (warning) return [{ ok: true, words: warning }]
   const { port, agentsPort } = { ...defaultPlace, ...(await readEntry(home.owner))?.place }
   const openPorts = await openPortsWarning([port, agentsPort])
-  const apart = { ok: true, words: "started as root: the control plane and each deployment run under users of their own" }
+  const apart = {
+    ok: true,
+    words: "started as root: the control plane and each deployment run under users of their own",
+  }
   return [apart, ...(openPorts ? [{ ok: true, words: openPorts }] : [])]
 }
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
@@ -243,6 +244,31 @@ test("machine process and control plane have one life, whichever is killed", { s
   const [answer] = await askAtOnce(`${platform.agentsUrl}/d/looked-after/ok`)
   assert.equal(answer?.status, 200)
 })
+
+test("the API answers on a port that only root may bind", { skip }, async () => {
+  await platform.kill()
+  const port = await freeLowPort()
+  await platform.start({ SUPERSTEP_PORT: String(port) })
+
+  const reply = await fetch(`http://127.0.0.1:${port}/health`)
+
+  assert.equal(reply.status, 200)
+  await platform.kill()
+  await platform.start()
+})
+
+/** A port below 1024 that nobody uses. */
+async function freeLowPort(): Promise<number> {
+  for (let port = 1023; port > 512; port--) {
+    const server = createServer()
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false))
+      server.listen({ port, host: "127.0.0.1" }, () => server.close(() => resolve(true)))
+    })
+    if (isFree) return port
+  }
+  return assert.fail("all ports below 1024 are in use")
+}
 
 const cgroups = async () =>
   existingCgroups({ homeId: readFileSync(join(platform.home, "id"), "utf8"), home: platform.home })

@@ -76,6 +76,7 @@ export function processBuilds(options: BuildsOptions): Builds {
     const control = controlUserOf(isolation)
     if (control) {
       await lchown(fetched, 0, 0)
+      await chmod(fetched, 0o700)
       if (await isThere(fetchedTree(fetched))) await takeFrom(fetchedTree(fetched), control)
     }
     await rename(fetchedTree(fetched), tree)

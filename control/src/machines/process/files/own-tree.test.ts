@@ -1,12 +1,12 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { chmodSync, existsSync, linkSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, lchownSync, linkSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { swapperIn } from "../../../files/testing/swapper.js"
 import { builderBeside, isolatedUser } from "../isolation.js"
-import { closeTree, giveTree, takeFolders } from "./own-tree.js"
+import { closeTree, giveTree, handOver, takeFolders, takeFrom } from "./own-tree.js"
 
 const skip = process.getuid?.() !== 0 && "only root has trees of other users"
 const reader = isolatedUser(4500)
@@ -86,4 +86,63 @@ test("folders are given back unchanged, and one behind a link is not taken", { s
   assert.deepEqual(kindOf(join(tree, "a")), { ...user, mode: 0o775 })
   assert.equal(takeFolders(tree, "link/b", user), undefined)
   assert.deepEqual(kindOf(tree), { ...user, mode: 0o755 })
+})
+
+test("a tree that is taken from a user contains only its own files, none with rights, and nobody else can change it", {
+  skip,
+}, async () => {
+  const home = temporaryFolder()
+  const tree = join(home, "tree")
+  mkdirSync(join(tree, "sub"), { recursive: true })
+  writeFileSync(join(home, "key"), "", { mode: 0o600 })
+  for (const name of ["file", "sub/program"]) writeFileSync(join(tree, name), "")
+  symlinkSync(join(home, "key"), join(tree, "link"))
+  execFileSync("mkfifo", [join(tree, "sub/pipe")])
+  giveTree(tree, user)
+  chmodSync(join(tree, "sub/program"), 0o6777)
+  for (const name of ["", "sub"]) chmodSync(join(tree, name), 0o777)
+  linkSync(join(home, "key"), join(tree, "second-name"))
+  writeFileSync(join(tree, "of-another"), "")
+  lchownSync(join(tree, "of-another"), reader.uid, reader.gid)
+
+  for (let time = 0; time < 2; time++) await takeFrom(tree, user)
+
+  const root = { uid: 0, gid: 0 }
+  for (const name of ["", "sub", "sub/program"])
+    assert.deepEqual(kindOf(join(tree, name)), { ...root, mode: 0o755 }, name)
+  assert.deepEqual(kindOf(join(tree, "file")), { ...root, mode: 0o644 })
+  for (const name of ["second-name", "of-another", "sub/pipe"]) assert.ok(!existsSync(join(tree, name)), name)
+  assert.deepEqual(kindOf(join(home, "key")), { ...root, mode: 0o600 })
+  await assert.rejects(takeFrom(join(tree, "link"), user), /is no folder/)
+})
+
+test("neither taking a tree nor handing it over changes files that its user links to meanwhile", { skip }, async () => {
+  const victim = temporaryFolder()
+  writeFileSync(join(victim, "kept"), "", { mode: 0o600 })
+  const before = [victim, join(victim, "kept")].map(kindOf)
+  for (let round = 0; round < 5; round++) {
+    const taken = join(temporaryFolder(), "tree")
+    await using _ = await swapperIn(taken, { victim, count: 200, user })
+    await takeFrom(taken, user)
+    const given = join(temporaryFolder(), "tree")
+    await using __ = await swapperIn(given, { victim, count: 200, user })
+    handOver(given, reader)
+
+    assert.deepEqual([victim, join(victim, "kept")].map(kindOf), before, `round ${round}`)
+    assert.equal(kindOf(given).uid, reader.uid)
+  }
+})
+
+test("a file with another name outside is not handed over", { skip }, () => {
+  const folder = join(temporaryFolder(), "control")
+  mkdirSync(folder)
+  for (const name of ["own", "linked"]) writeFileSync(join(folder, name), "")
+  linkSync(join(folder, "linked"), `${folder}-other-name`)
+
+  handOver(folder, user)
+
+  assert.deepEqual(
+    ["", "own", "linked"].map((name) => kindOf(join(folder, name)).uid),
+    [user.uid, user.uid, 0],
+  )
 })

@@ -99,7 +99,9 @@ export function handOver(path: string, owner: OsUser): void {
   const found = lstatSync(path)
   if (found.isDirectory()) {
     lchownSync(path, 0, 0)
+    chmodSync(path, 0o700)
     for (const name of readdirSync(path)) handOver(join(path, name), owner)
+    chmodSync(path, found.mode & 0o700)
   } else if (!found.isFile() || found.nlink > 1) return
   lchownSync(path, owner.uid, owner.gid)
 }
