@@ -56,11 +56,15 @@ test("a key from a file is changed, the next start requires the new one in that 
   const env = { DATABASE_URI: db.uri, SUPERSTEP_MASTER_KEY_FILE: file }
   const rotate = (change: NodeJS.ProcessEnv = {}) =>
     runCli(["secrets", "rotate-key", "--home", home.folder], { cwd, env: { ...env, ...change } })
-  const ports = { SUPERSTEP_PORT: String(await freePort()), SUPERSTEP_AGENTS_PORT: String(await freePort()) }
-  const start = (folder = home.folder) => {
+  const twoPorts = async () => ({
+    SUPERSTEP_PORT: String(await freePort()),
+    SUPERSTEP_AGENTS_PORT: String(await freePort()),
+  })
+  const [ports, otherPorts] = [await twoPorts(), await twoPorts()]
+  const start = (folder = home.folder, on = ports) => {
     const settings = {
       ...env,
-      ...ports,
+      ...on,
       SUPERSTEP_HOME: folder,
       SUPERSTEP_STOP_ALL_ON_EXIT: "1",
       PATH: process.env.PATH,
@@ -72,7 +76,7 @@ test("a key from a file is changed, the next start requires the new one in that 
 
   const first = start()
   await untilUp(first)
-  const foreign = await start(join(cwd, "other")).ended
+  const foreign = await start(join(cwd, "other"), otherPorts).ended
   const busy = await runCli(["secrets", "rotate-key", "--home", join(cwd, "third")], { cwd, env })
   first.signal("SIGTERM")
   await first.ended
