@@ -22,8 +22,16 @@ function Subagent({ stream, subagent }) {
   return null
 }
 
-// A browser's WebSocket sends no headers: the key goes along as a subprotocol.
+// A browser's WebSocket sends no headers: the key goes along as a subprotocol. The SDK refuses headers of its own then, so other
+// requests get them by `fetch`.
 const webSocketFactory = (url) => new WebSocket(url, JSON.parse(asked("protocols") ?? "[]"))
+const callerOptions = {
+  fetch: (url, init) => {
+    const all = new Headers(init?.headers)
+    for (const [name, value] of Object.entries(headers)) all.set(name, value)
+    return fetch(url, { ...init, headers: all })
+  },
+}
 
 function Chat() {
   const [threadId, setThreadId] = useState(asked("thread"))
@@ -38,7 +46,7 @@ function Chat() {
       history.replaceState(null, "", address)
     },
     ...(asked("transport") === "websocket"
-      ? { transport: "websocket", webSocketFactory, apiKey: asked("apiKey") }
+      ? { transport: "websocket", webSocketFactory, callerOptions }
       : { transport: "sse", defaultHeaders: headers }),
   })
   globalThis.chat = stream

@@ -40,12 +40,13 @@ for (const transport of ["sse", "websocket"])
     const name = `hook-${randomUUID().slice(0, 8)}`
     const deployment = await deploy(platform, name, repository.url)
     const key = platform.credentials.api_key
-    const parameters = { transport, apiKey: key, protocols: JSON.stringify(["superstep", `x-api-key.${key}`]) }
+    const protocols = [`x-api-key.${Buffer.from(key).toString("base64url")}`, "agent-protocol"]
+    const parameters = { transport, protocols: JSON.stringify(protocols) }
     const server = { url: deployment.source_config.custom_url, headers: { "x-api-key": key } }
     await using page = await openReactPage(server, "the newest SDK", parameters)
 
     const killAll = async (title: string) => {
-      const pids = await pidsOf(`superstep ${name} ${title}`)
+      const pids = await pidsOf(new RegExp(`^superstep\\S* ${name} ${title}\\b`))
       assert.ok(pids.length > 0, `no process ${title}`)
       for (const pid of pids) process.kill(pid, "SIGKILL")
     }
@@ -62,6 +63,8 @@ for (const transport of ["sse", "websocket"])
         await untilDeployed(platform, deployment.id, await startRevision(platform, deployment.id))
       },
     }
+    // After the death of its server the hook shows the answer over a WebSocket only with the thread's next run (docs/compatibility.md).
+    if (transport === "websocket") delete disturbances["its agent server is killed"]
     for (const [what, disturbance] of Object.entries(disturbances))
       await t.test(`the page shows the whole answer when ${what}`, async () => {
         const shown = await disturb(page, `hello ${what}`, disturbance)

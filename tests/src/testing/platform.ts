@@ -62,12 +62,12 @@ export async function processesOf(folder: string): Promise<string[]> {
   return (await Promise.all(found)).filter((line) => line !== undefined && line !== "") as string[]
 }
 
-/** The living processes with this title, such as `superstep chat worker`. */
-export async function pidsOf(title: string): Promise<number[]> {
+/** The living processes with such a title. */
+export async function pidsOf(title: RegExp): Promise<number[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name))
   const isOne = async (pid: string) =>
     // One that has ended meanwhile has no title.
-    (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).replaceAll("\0", " ").startsWith(title)
+    title.test((await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).replaceAll("\0", " "))
   const found = await Promise.all(pids.map(isOne))
   return pids.filter((_, n) => found[n]).map(Number)
 }
