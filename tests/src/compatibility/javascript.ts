@@ -11,7 +11,6 @@ import type { Called, Request } from "./calls.js"
 /** Methods without a call, and why. */
 export const gaps: Readonly<Record<string, string>> = {
   "threads.patchState": "no known server has its route; use `threads.update`",
-  "threads.stream": "part of the newer streaming protocol; use `runs.stream`",
 }
 
 // What every class of the client inherits for its own use.
@@ -30,6 +29,8 @@ const ownMethods = (part: object): string[] =>
 /** What the calls share: what one made, the next one uses. */
 interface World {
   readonly client: Client
+  /** Notes the requests of a thread's stream, which does not use the client's `fetch`. */
+  readonly fetch: typeof fetch
   /** Another client, for what a call needs before and looks at afterwards. */
   readonly aid: Client
   readonly remote: RemoteGraph
@@ -227,6 +228,16 @@ const threads: Record<string, Call> = {
     leave.abort()
     assert.ok(events.includes("values"))
   },
+  "threads.stream": async (world) => {
+    const { fetch } = world
+    const stream = world.client.threads.stream(await newThread(world), { assistantId: "chat", fetch })
+    await stream.run.start({ input: question })
+    const texts: string[] = []
+    for await (const message of stream.messages) texts.push(await message.text)
+    const output = (await stream.output) as { messages: unknown[] }
+    await stream.close()
+    assert.deepEqual([texts.length, output.messages.length], [1, 2])
+  },
   "threads.copy": async ({ client, aid, threadId }) => {
     const copy = (await client.threads.copy(threadId)) as unknown as { thread_id: string }
     const [original, copied] = await Promise.all([aid.threads.getState(threadId), aid.threads.getState(copy.thread_id)])
@@ -342,6 +353,7 @@ export async function callAll(options: { url: string; headers: Readonly<Record<s
   const client = clientWith({ fetch: recordingFetch })
   const world: World = {
     client,
+    fetch: recordingFetch,
     aid: clientWith({}),
     remote: remoteGraphOf(client, "chat"),
     threadId: "",

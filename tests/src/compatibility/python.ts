@@ -4,14 +4,11 @@ import { fileURLToPath } from "node:url"
 import { runCommand } from "@superstep/toolkit/exec/run-command"
 import type { AgentServerProcess } from "../testing/agent-servers.js"
 import type { Called } from "./calls.js"
-import { gaps } from "./javascript.js"
 
 const script = fileURLToPath(new URL("../../compatibility/call_all.py", import.meta.url))
 const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
 
 export const skip = python === "" && "no Python with langgraph-sdk: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON"
-
-export const pythonGaps = { "threads.stream": gaps["threads.stream"] ?? "" }
 
 /** Calls every method of one form of the client; `uncalled` are those that the script forgot. */
 export async function callPython({ url, headers }: AgentServerProcess, form: "async" | "sync") {
