@@ -16,7 +16,7 @@ import { executeCommand, failureOf } from "./commands.js"
 import { replayThread, untilThreadExists } from "./follow.js"
 import { currentPlace, eventsAfter } from "./log.js"
 import { type Command, command, subscription, unsubscribe } from "./schema.js"
-import { SocketSubscription } from "./socket-subscriptions.js"
+import { earliest, LiveSubscriptions, PastOfSubscriptions, type Subscription } from "./socket-subscriptions.js"
 
 // Detects clients that vanished without closing the connection.
 const pingMs = 25_000
@@ -41,7 +41,10 @@ export interface SocketClient {
 export class SocketSession {
   readonly #runs: RunRoutes
   readonly #client: SocketClient
-  readonly #subscriptions = new Map<string, SocketSubscription>()
+  #live: LiveSubscriptions | undefined
+  readonly #pasts = new Set<PastOfSubscriptions>()
+  /** They begin when no command waits: others may still come with them, as after a reconnect. */
+  #coming = new Map<string, Subscription>()
   readonly #closed = new AbortController()
   readonly #leaveBudget: () => void
   readonly #ping: NodeJS.Timeout
@@ -107,6 +110,7 @@ export class SocketSession {
       .catch((err: unknown) => this.#fail(err))
       .finally(() => {
         if (--this.#waiting < maxWaiting) ws.resume()
+        if (this.#waiting === 0) this.#beginSubscriptions()
       })
   }
 
@@ -132,10 +136,10 @@ export class SocketSession {
     if (method !== "subscription.unsubscribe")
       return executeCommand(this.#runs, method, { c, threadId, params, bodyText: "" })
     const { subscription_id: id } = parseParams(unsubscribe, params)
-    const found = this.#subscriptions.get(id)
-    if (!found) throw new CommandFailed("no_such_subscription", `This connection has no subscription ${id}.`)
-    this.#subscriptions.delete(id)
-    this.#runs.streams.protocol.unsubscribe(threadId, found)
+    const isKnown = this.#coming.delete(id) || this.#live?.has(id)
+    if (!isKnown) throw new CommandFailed("no_such_subscription", `This connection has no subscription ${id}.`)
+    this.#live?.remove(id)
+    if (this.#live?.isEmpty) this.#stopLive()
     return { result: {}, appliedThroughSeq: await currentPlace(this.#runs.db, threadId) }
   }
 
@@ -155,17 +159,46 @@ export class SocketSession {
     const place = await currentPlace(this.#runs.db, threadId)
     this.#send(successReply(id, threadId, { result, appliedThroughSeq: place }))
     if (this.#closed.signal.aborted) return
-    const added = new SocketSubscription(this, accepts, { since, others: () => this.#subscriptions.values() })
-    this.#subscriptions.set(result.subscription_id, added)
-    this.#follow(added, since).catch((err: unknown) => this.#fail(err))
+    this.#coming.set(result.subscription_id, { accepts, since })
   }
 
-  async #follow(subscriber: SocketSubscription, after: number): Promise<void> {
+  #beginSubscriptions(): void {
+    const coming = this.#coming
+    if (coming.size === 0 || this.#closed.signal.aborted) return
+    this.#coming = new Map()
+    if (!this.#live) {
+      this.#live = new LiveSubscriptions(this, coming)
+      this.#follow(this.#live, earliest(coming))
+    } else {
+      if (earliest(coming) < this.#live.through) this.#replayPast(coming, this.#live)
+      this.#live.add(coming)
+    }
+  }
+
+  #replayPast(coming: ReadonlyMap<string, Subscription>, live: LiveSubscriptions): void {
+    const past: PastOfSubscriptions = new PastOfSubscriptions(this, coming, live, () => {
+      this.#pasts.delete(past)
+      this.#runs.streams.protocol.unsubscribe(this.#client.threadId, past)
+    })
+    this.#pasts.add(past)
+    this.#follow(past, earliest(coming))
+  }
+
+  #follow(reader: LiveSubscriptions | PastOfSubscriptions, after: number): void {
     const { c, threadId } = this.#client
     const { signal } = this.#closed
-    await untilThreadExists(this.#runs, { caller: callerOf(c), threadId }, signal)
-    const isHere = [...this.#subscriptions.values()].includes(subscriber)
-    if (isHere && !signal.aborted) await replayThread(this.#runs, threadId, { subscriber, after })
+    const follow = async () => {
+      await untilThreadExists(this.#runs, { caller: callerOf(c), threadId }, signal)
+      const isWanted = !signal.aborted && (reader === this.#live || this.#pasts.has(reader as PastOfSubscriptions))
+      if (isWanted) await replayThread(this.#runs, threadId, { subscriber: reader, after })
+    }
+    follow().catch((err: unknown) => this.#fail(err))
+  }
+
+  #stopLive(): void {
+    const live = this.#live
+    this.#live = undefined
+    if (live) this.#runs.streams.protocol.unsubscribe(this.#client.threadId, live)
   }
 
   /** The connection cannot go on: its client is told, and reconnects unless it may not. */
@@ -203,9 +236,9 @@ export class SocketSession {
     this.#closed.abort()
     clearInterval(this.#ping)
     this.#leaveBudget()
-    for (const subscriber of this.#subscriptions.values())
-      streams.protocol.unsubscribe(this.#client.threadId, subscriber)
-    this.#subscriptions.clear()
+    this.#stopLive()
+    for (const past of this.#pasts) streams.protocol.unsubscribe(this.#client.threadId, past)
+    this.#pasts.clear()
   }
 }
 

@@ -1,8 +1,12 @@
-/** The subscriptions of one WebSocket. An event goes out once for each socket, and a new subscription gets its whole past. */
+/**
+ * The subscriptions of one WebSocket. They read the thread together, so that events of all of them come in the order of the thread, once: a
+ * client that sees the end of a run in one subscription stops reading the others. A later subscription gets its past separately.
+ */
 import { dataOf, type EncodedEvent } from "../events/event.js"
+import { isProtocolEvent } from "../events/protocol-event.js"
 import type { Subscriber } from "../events/topic.js"
 
-/** What a subscription needs of its socket. */
+/** What subscriptions need of their socket. */
 export interface EventSocket {
   sendEvent(json: Buffer): void
   drained(): Promise<void> | undefined
@@ -12,35 +16,31 @@ export interface EventSocket {
   restart(): void
 }
 
-export class SocketSubscription implements Subscriber {
+export interface Subscription {
+  /** @param event  a name */
   readonly accepts: (event: string) => boolean
-  readonly #socket: EventSocket
-  readonly #others: () => Iterable<SocketSubscription>
-  /** The place up to which it has got everything that it accepts. */
-  through: number
-  /** The place up to which the socket had events when it began: those before are its past. */
-  readonly #began: number
-  readonly #since: number
+  /** Only events after this place; -1 for all. */
+  readonly since: number
+}
 
-  /** @param others  the subscriptions of the socket, this one among them or not */
-  constructor(
-    socket: EventSocket,
-    accepts: (event: string) => boolean,
-    { since, others }: { readonly since: number; readonly others: () => Iterable<SocketSubscription> },
-  ) {
+export type Subscriptions = ReadonlyMap<string, Subscription>
+
+abstract class Reader implements Subscriber {
+  readonly #socket: EventSocket
+
+  constructor(socket: EventSocket) {
     this.#socket = socket
-    this.accepts = accepts
-    this.#others = others
-    this.#since = since
-    this.through = since
-    this.#began = Math.max(since, ...[...others()].map(({ through }) => through))
+  }
+
+  abstract read(event: EncodedEvent): void
+
+  /** All, so that a reader knows its place in the thread. */
+  accepts(event: string): boolean {
+    return isProtocolEvent(event)
   }
 
   write(_bytes: Buffer, events: readonly EncodedEvent[]): void {
-    for (const event of events) {
-      this.through = event.place
-      if (!this.#isSent(event)) this.#socket.sendEvent(dataOf(event))
-    }
+    for (const event of events) this.read(event)
   }
 
   drained(): Promise<void> | undefined {
@@ -55,12 +55,82 @@ export class SocketSubscription implements Subscriber {
     this.#socket.restart()
   }
 
-  /** Whether another subscription has sent this event since this one began. */
-  #isSent({ event, place }: EncodedEvent): boolean {
-    if (place <= this.#began) return false
-    for (const other of this.#others()) {
-      if (other !== this && place <= other.through && place > other.#since && other.accepts(event)) return true
+  protected sendTo(subscriptions: Iterable<Subscription>, event: EncodedEvent): void {
+    for (const { accepts, since } of subscriptions) {
+      if (event.place <= since || !accepts(event.event)) continue
+      this.#socket.sendEvent(dataOf(event))
+      return
     }
-    return false
   }
 }
+
+/** All subscriptions of a socket: what comes after each has begun. */
+export class LiveSubscriptions extends Reader {
+  readonly #all: Map<string, Subscription>
+  /** The place up to which the thread was read. */
+  #through: number
+
+  constructor(socket: EventSocket, first: Subscriptions) {
+    super(socket)
+    this.#all = new Map(first)
+    this.#through = earliest(first)
+  }
+
+  get through(): number {
+    return this.#through
+  }
+
+  get isEmpty(): boolean {
+    return this.#all.size === 0
+  }
+
+  has(id: string): boolean {
+    return this.#all.has(id)
+  }
+
+  /** Adds later subscriptions, without their past. */
+  add(later: Subscriptions): void {
+    for (const [id, subscription] of later)
+      this.#all.set(id, { ...subscription, since: Math.max(subscription.since, this.#through) })
+  }
+
+  remove(id: string): void {
+    this.#all.delete(id)
+  }
+
+  read(event: EncodedEvent): void {
+    this.#through = event.place
+    this.sendTo(this.#all.values(), event)
+  }
+}
+
+/** What later subscriptions missed. */
+export class PastOfSubscriptions extends Reader {
+  readonly #subscriptions: Subscriptions
+  readonly #live: LiveSubscriptions
+  readonly #last: number
+  readonly #onEnd: () => void
+  #isOver = false
+
+  /** @param onEnd  called when everything was sent that came before `live` had the subscriptions; never during a write */
+  constructor(socket: EventSocket, subscriptions: Subscriptions, live: LiveSubscriptions, onEnd: () => void) {
+    super(socket)
+    this.#subscriptions = subscriptions
+    this.#live = live
+    this.#last = live.through
+    this.#onEnd = onEnd
+  }
+
+  read(event: EncodedEvent): void {
+    if (this.#isOver) return
+    const open = [...this.#subscriptions].filter(([id]) => this.#live.has(id)).map(([, subscription]) => subscription)
+    if (event.place <= this.#last) this.sendTo(open, event)
+    if (event.place < this.#last) return
+    this.#isOver = true
+    setImmediate(this.#onEnd)
+  }
+}
+
+/** The place after which they need events. Pure. */
+export const earliest = (subscriptions: Subscriptions): number =>
+  Math.min(...[...subscriptions.values()].map(({ since }) => since))

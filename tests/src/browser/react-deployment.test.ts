@@ -63,8 +63,6 @@ for (const transport of ["sse", "websocket"])
         await untilDeployed(platform, deployment.id, await startRevision(platform, deployment.id))
       },
     }
-    // After the death of its server the hook shows the answer over a WebSocket only with the thread's next run (docs/compatibility.md).
-    if (transport === "websocket") delete disturbances["its agent server is killed"]
     for (const [what, disturbance] of Object.entries(disturbances))
       await t.test(`the page shows the whole answer when ${what}`, async () => {
         const shown = await disturb(page, `hello ${what}`, disturbance)
