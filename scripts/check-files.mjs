@@ -32,6 +32,7 @@ const foreign = [
       /(?<![\w.$})~*:-])\/(?:work|root)\/[\w.]|(?<![\w.$})~*:-])\/(?:home|Users)\/(?!<|\$|you\b|me\b|node\b|operator\b)\w+\//,
     say: "is a path of one machine: use a path relative to the repository, or create a folder with mkdtemp",
   },
+  { pattern: /^(?:<{7} |>{7} )/, say: "is left of a merge: choose one side" },
 ]
 
 function foreignWords({ path, text }) {

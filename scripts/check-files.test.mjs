@@ -40,6 +40,13 @@ test("a registry's host and a path of one machine are found in any file", () => 
   assert.match(found[1], /^docs\/a\.md:1 .*one machine/)
 })
 
+test("what is left of a merge is refused", () => {
+  assert.deepEqual(messages(["CHANGELOG.md", "- a\n<<<<<<< HEAD\n- b\n=======\n>>>>>>> 1a2b3c4 (c)"]), [
+    'CHANGELOG.md:2 "<<<<<<< " is left of a merge: choose one side',
+    'CHANGELOG.md:5 ">>>>>>> " is left of a merge: choose one side',
+  ])
+})
+
 test("paths inside a container, of a URL or below a variable are fine", () => {
   const fine = ["http://localhost/root/a", "$HOME/root/x", "./home/a/b", "/home/node/app", "~/root/x"].join("\n")
 

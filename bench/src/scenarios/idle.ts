@@ -62,7 +62,7 @@ async function restTogether(
   if (maySleep) await until(isAsleep, { what: "all sleep", timeoutMs: sleepMs })
   await sleep(settleSeconds * 1000, undefined, { ref: false })
   const all = await processesOf(platform.home)
-  const groups = [/^/, /postgres/, /^superstep control plane/, /^superstep edge/].map((pattern) =>
+  const groups = [/^/, /postgres/, /^superstep (control plane|machine)/, /^superstep edge/].map((pattern) =>
     all.filter(({ command }) => pattern.test(command)).map(({ pid }) => pid),
   )
   const usage = () => Promise.all(groups.map(cpuOf))
