@@ -4,14 +4,16 @@ import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { groupMembers } from "@superstep/toolkit/exec/process-tree"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { runCli } from "../testing/run-cli.js"
 import { openHome } from "./home.js"
 import { isOwned, takeOwnership } from "./owner.js"
 
-async function idleProcess(): Promise<ProcessIdentity> {
-  const { pid } = spawn(process.execPath, ["-e", "setInterval(() => undefined, 1000)"], { stdio: "ignore" })
+/** In its own process group, as a child of a program has it. */
+async function idleProcess(script = "setInterval(() => undefined, 1000)"): Promise<ProcessIdentity> {
+  const { pid } = spawn(process.execPath, ["-e", script], { stdio: "ignore", detached: true })
   return until(async () => (pid === undefined ? undefined : await identify(pid)), { what: "the process runs" })
 }
 
@@ -47,9 +49,16 @@ test("of many starters that find a killed owner at the same time, one gets the f
   assert.equal(existsSync(`${home.owner}.takeover`), false)
 })
 
-test("the child of a killed owner is killed when the folder is taken over", async () => {
+test("the child of a killed owner is killed when the folder is taken over, with the process that it has started", async () => {
   const home = await openHome(join(temporaryFolder(), "home"))
-  const child = await idleProcess()
+  const child = await idleProcess('require("node:child_process").spawn("sleep", ["600"])')
+  const grandchild = await until(
+    async () => {
+      const pid = groupMembers(child.pid).find((it) => it !== child.pid)
+      return pid === undefined ? undefined : await identify(pid)
+    },
+    { what: "the child has started a process" },
+  )
   const owner = await idleProcess()
   writeFileSync(home.owner, JSON.stringify({ command: "superstep up", owner, child }))
   process.kill(owner.pid, "SIGKILL")
@@ -58,5 +67,6 @@ test("the child of a killed owner is killed when the folder is taken over", asyn
   await using _ownership = await takeOwnership(home, "superstep up")
 
   assert.equal(await isAlive(child), false)
+  assert.equal(await isAlive(grandchild), false)
   assert.equal(await isOwned(home), true)
 })

@@ -34,7 +34,8 @@ export async function thisProgram(about: About): Promise<Program> {
 
 /**
  * Takes the folder. First kills a child of a killed owner: a control plane that is stopped in order might stop its agents,
- * and they must keep running. All our processes survive kills.
+ * and they must keep running. All our processes survive kills. Its group goes with it: where root isolates deployments, the child
+ * is the machine process, and its control plane has the port of the API.
  * @throws AlreadyRunning  naming the program that has the folder
  */
 export async function takeOwnership(home: Home, command: string, about?: Omit<About, "command">): Promise<Ownership> {
@@ -42,7 +43,7 @@ export async function takeOwnership(home: Home, command: string, about?: Omit<Ab
   while (!(await createEntry(home.owner, self))) {
     if (await livingEntry(home.owner)) throw new AlreadyRunning(await occupied(home))
     const killed = await readEntry(home.owner)
-    if (killed?.child) await stopProcess(killed.child, { graceMs: 0, signal: "SIGKILL" })
+    if (killed?.child) await stopProcess(killed.child, { graceMs: 0, signal: "SIGKILL", group: true })
     await removeDeadEntry(home.owner, self)
   }
   return ownershipOf(home, self)

@@ -27,6 +27,14 @@ export function processTrees(leaders: readonly number[]): ReadonlyMap<number, Pr
   return new Map(leaders.map((leader) => [leader, treeOf(leader, processes)]))
 }
 
+/** @returns  the processes of a process group, ended ones that nobody has reaped included; empty on other systems */
+export const groupMembers = (group: number): readonly number[] =>
+  process.platform === "linux"
+    ? allProcesses()
+        .filter((entry) => entry.group === group)
+        .map(({ pid }) => pid)
+    : []
+
 function treeOf(leader: number, processes: readonly Entry[]): ProcessTree {
   const pids = membersOf(leader, processes)
   return { pids, memoryMb: memoryOf(pids) }
