@@ -124,12 +124,9 @@ export class ClaimLoop {
       while (this.#isWoken && this.#mayClaim) {
         this.#isWoken = false
         await this.#claimAlone()
-        const free = executor.freeSlots()
-        this.#mayHaveMore = free === 0
-        if (free === 0) return peers.passOn({ runsAlone: false })
-        const claims = await this.#claim({ limit: free, runsAlone: false })
-        for (const claim of claims) executor.execute(claim)
-        if (claims.length === free) this.#isWoken = true
+        this.#mayHaveMore = executor.freeSlots() === 0
+        if (await this.#claimShared()) this.#isWoken = true
+        else if (this.#mayHaveMore) peers.passOn({ runsAlone: false })
       }
       if (this.#mayClaim) await this.#lookAhead()
     } catch (err) {
@@ -143,13 +140,30 @@ export class ClaimLoop {
   /** Called when no more runs can start now: sets the timer for the next delayed run. */
   async #lookAhead(): Promise<void> {
     const { db, executor } = this.#options
+    // A full server needs no timer: it claims when a slot becomes free.
+    if (executor.slotsByLanguage().every(({ free }) => free === 0)) return
     const dueMs = await nextDueMs(db)
     // Claims again: a run that became due between the two statements, or whose row was locked, is in neither result.
-    const free = this.#mayClaim ? executor.freeSlots() : 0
-    const late = free === 0 ? [] : await this.#claim({ limit: free, runsAlone: false })
-    for (const claim of late) executor.execute(claim)
-    this.#mayHaveMore = free === 0 || late.length === free
+    const isFull = executor.freeSlots() === 0
+    const isUsedUp = this.#mayClaim && (await this.#claimShared())
+    this.#mayHaveMore = isFull || isUsedUp
     this.#wakeWhenDue(dueMs)
+  }
+
+  /**
+   * Claims runs for the free slots of each language (R13).
+   * @returns whether all free slots of a language were used, so that more of its runs may wait
+   */
+  async #claimShared(): Promise<boolean> {
+    const { executor } = this.#options
+    let isUsedUp = false
+    for (const { free, otherGraphs } of executor.slotsByLanguage()) {
+      if (free === 0) continue
+      const claims = await this.#claim({ limit: free, runsAlone: false, exceptGraphs: otherGraphs })
+      for (const claim of claims) executor.execute(claim)
+      if (claims.length === free) isUsedUp = true
+    }
+    return isUsedUp
   }
 
   /** Runs that need a worker of their own (R9) are rare, so the statement is sent only when there may be some. */

@@ -18,15 +18,17 @@ export interface Claimer {
  * running run (R2, held by the index `runs_one_running_per_thread`, so a clash is a 23505: look again); a thread's runs start
  * in the order of their requests (R3); a run is executed by its revision (R6).
  * @param runsAlone  true: runs that need a worker of their own (R9); false: runs that share a worker
+ * @param exceptGraphs  graphs whose runs are left, because the free slots are in workers of another language (R13)
  * @returns at most `limit` claims; fewer when fewer runs wait
  */
 export const claimRuns = async (
   db: Db,
   { serverId, revisionId, leaseMs }: Claimer,
-  { limit, runsAlone }: { limit: number; runsAlone: boolean },
+  { limit, runsAlone, exceptGraphs = [] }: { limit: number; runsAlone: boolean; exceptGraphs?: readonly string[] },
 ): Promise<Claim[]> => {
   // The two kinds have different SQL texts, so that each gets a plan for its own index.
   const canStart = sql`r.status = 'pending' and ${runsAlone ? sql`r.runs_alone` : sql`not r.runs_alone`}
+        ${exceptGraphs.length === 0 ? sql`` : sql`and r.graph_id <> all (${exceptGraphs}::text[])`}
         and r.not_before <= now() and not exists (
           select from runs o where o.thread_id = r.thread_id
             and (o.status = 'running' or (o.status = 'pending' and o.seq < r.seq and o.not_before <= now())))`

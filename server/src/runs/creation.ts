@@ -41,7 +41,7 @@ export async function launchRuns(
   const { streams, executor } = runs
   await turn?.come()
   const first = plans[0]?.run.runId ?? ""
-  const slots = plans.map(() => executor.reserve())
+  const slots = plans.map(({ run }) => executor.reserve(run.graphId))
   if (subscriber) streams.runs.subscribe(first, subscriber)
   try {
     const isStreamed = subscriber !== undefined

@@ -16,6 +16,7 @@ import { firstSeq } from "../events/event.js"
 import { metadataText } from "../events/publisher.js"
 import type { Streams } from "../events/streams.js"
 import type { Peers } from "../servers/peers.js"
+import { type LanguageSlots, slotsForAnyGraph, slotsWithout, takes } from "../workers/language-slots.js"
 import type { LostReason, Workers } from "../workers/port.js"
 import { Attempt } from "./attempt.js"
 import { type Written, writeEnd } from "./attempt-end.js"
@@ -53,7 +54,8 @@ export class Executor {
   readonly #endings = new Set<Promise<void>>()
   /** Runs with a requested stop that do not, or not yet, execute here. */
   readonly #earlyCancels = new Set<string>()
-  #reserved = 0
+  /** The graph of each run that is being created with a reserved slot. */
+  readonly #reserved = new Set<{ readonly graphId: string }>()
   #renewal: NodeJS.Timeout | undefined
   /** Whether the last renewal has failed. */
   #isCutOff = false
@@ -90,9 +92,15 @@ export class Executor {
     return [...this.#attempts].map(({ claim }) => claim.claimId)
   }
 
-  /** Slots that are neither used nor reserved. */
+  /** Slots that are neither used nor reserved, for runs of any graph. */
   freeSlots(): number {
-    return Math.max(0, this.#options.workers.freeSlots() - this.#reserved)
+    return slotsForAnyGraph(this.slotsByLanguage())
+  }
+
+  /** The same for each language of the graphs. */
+  slotsByLanguage(): readonly LanguageSlots[] {
+    const reserved = [...this.#reserved].map(({ graphId }) => graphId)
+    return slotsWithout(this.#options.workers.slotsByLanguage(), reserved)
   }
 
   /** Free slots for runs that execute in a worker of their own (R9). */
@@ -101,17 +109,15 @@ export class Executor {
   }
 
   /**
-   * Reserves a slot while a run is being created, so that the claim loop does not use it.
+   * Reserves a slot while a run of the graph is being created, so that the claim loop does not use it.
    * @returns a function that frees the slot, once; undefined when none is free
    */
-  reserve(): (() => void) | undefined {
-    if (this.freeSlots() === 0) return undefined
-    this.#reserved++
-    let isKept = true
-    return () => {
-      if (isKept) this.#reserved--
-      isKept = false
-    }
+  reserve(graphId: string): (() => void) | undefined {
+    const isFree = this.slotsByLanguage().some((slots) => slots.free > 0 && takes(slots, graphId))
+    if (!isFree) return undefined
+    const reserved = { graphId }
+    this.#reserved.add(reserved)
+    return () => void this.#reserved.delete(reserved)
   }
 
   /** Starts an attempt. Its first event is always `metadata` (agent-server-api §7.3). */

@@ -49,6 +49,9 @@ export class ScriptedWorkers implements Workers {
   freeSlots(): number {
     return this.slots - [...this.running.values()].filter(({ order }) => !order.runsAlone).length
   }
+  slotsByLanguage() {
+    return [{ free: this.freeSlots(), otherGraphs: [] }]
+  }
   fullWorkers() {
     return { jobs: this.freeSlots() > 0 ? 0 : 1, event_loop: 0, memory: 0 }
   }

@@ -1,6 +1,6 @@
 /** The workers that loaded the same version of a project's sources: a team for each language of its graphs. */
 import type { ChildSetting, WorkerProject } from "./child.js"
-import { byLanguage, type Language } from "./languages.js"
+import { byLanguage, type Language, languageOfWorker } from "./languages.js"
 import type { GraphFailure, LoadReport } from "./port.js"
 import type { ProjectCrashes } from "./project-crashes.js"
 import { Team } from "./team.js"
@@ -50,7 +50,7 @@ export class Generation {
         })
         return worker
       }
-      return new Team({ maxWorkers, mayStart: mayRestart, startWorker })
+      return new Team({ language: languageOfWorker(part), maxWorkers, mayStart: mayRestart, startWorker })
     })
   }
 
@@ -83,10 +83,9 @@ export class Generation {
     return this.workers.reduce((sum, worker) => sum + worker.runsInFlight, 0)
   }
 
-  /** The language of the next run is unknown before the run is claimed, so the language with the fewest free slots decides. */
-  get freeSlots(): number {
-    const slots = this.#teams.filter(({ graphs }) => graphs.length > 0).map(({ freeSlots }) => freeSlots)
-    return slots.length === 0 ? 0 : Math.min(...slots)
+  /** How many more runs of the language's graphs its workers take. */
+  freeSlots(language: Language): number {
+    return this.#teams.find((team) => team.language === language)?.freeSlots ?? 0
   }
 
   get isServing(): boolean {

@@ -19,8 +19,9 @@ export class HeldOrders {
     this.#limitMs = limitMs
   }
 
-  get size(): number {
-    return this.#held.size
+  /** The graph of each run that is held. */
+  get graphIds(): readonly string[] {
+    return [...this.#held.values()].map(({ order }) => order.graphId)
   }
 
   hold(order: RunOrder, listener: RunListener): void {

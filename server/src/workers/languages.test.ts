@@ -12,7 +12,9 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { checkpointCalls } from "../checkpoints/calls.js"
 import { writesOfAnyClaim } from "../checkpoints/testing/writes-of-any-claim.js"
 import { officialUri, untilOfficialLeft } from "../testing/official-sessions.js"
-import { byLanguage, languageOfEmbedding, languageOfWorker, pythonOf } from "./languages.js"
+import { slotsForAnyGraph, slotsWithout } from "./language-slots.js"
+import { byLanguage, type Language, languageOfEmbedding, languageOfWorker, pythonOf } from "./languages.js"
+import { slotsOfRoutes } from "./routes.js"
 import { endOf, project, runOrder, startTestPool } from "./testing/test-pool.js"
 
 const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
@@ -40,6 +42,32 @@ test("a project has a part for each language of its graphs", () => {
     { b: "./b.py:g" },
   ])
   assert.deepEqual(parts({ b: "./b.py:g" }), [{ b: "./b.py:g" }])
+})
+
+test("a run takes a slot of its graph's language, and a run of an unknown graph one of any", () => {
+  const project = { graphs: { a: "./a.ts:g", b: "./b.py:g", c: "./c.js:g" } }
+  const generation = (free: Record<Language, number>) => ({
+    project,
+    freeSlots: (language: Language) => free[language],
+  })
+  const newest = generation({ javascript: 1, python: 3 })
+  const old = generation({ javascript: 2, python: 7 })
+  const routes = new Map([
+    ["a", newest],
+    ["b", newest],
+    ["c", old],
+  ])
+
+  const slots = slotsOfRoutes(routes)
+
+  assert.deepEqual(slots, [
+    { free: 3, otherGraphs: ["b"] },
+    { free: 3, otherGraphs: ["a", "c"] },
+  ])
+  const freeWithout = (graphIds: readonly string[]) => slotsWithout(slots, graphIds).map(({ free }) => free)
+  assert.deepEqual(freeWithout(["b", "b"]), [3, 1])
+  assert.deepEqual(freeWithout(["a", "b", "unknown", "c", "a"]), [0, 1])
+  assert.equal(slotsForAnyGraph(slotsWithout(slots, ["b"])), 2)
 })
 
 test("the Python of a project's .venv is used", () => {

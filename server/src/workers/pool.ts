@@ -10,11 +10,12 @@ import type { CallHandlers } from "./calls.js"
 import type { ChildSetting, Limits, WorkerProject } from "./child.js"
 import { Generation } from "./generation.js"
 import { HeldOrders } from "./held-orders.js"
+import { type LanguageSlots, slotsForAnyGraph, slotsWithout } from "./language-slots.js"
 import { languageOfEmbedding } from "./languages.js"
 import type { LoadReport, PayloadLine, Reply, RunFailure, RunListener, RunOrder, Workers } from "./port.js"
 import { processTitle } from "./process-title.js"
 import type { ProjectCrashes } from "./project-crashes.js"
-import { routesAfter, routesWithout } from "./routes.js"
+import { routesAfter, routesWithout, slotsOfRoutes } from "./routes.js"
 import { SoloWorkers } from "./solo-workers.js"
 import type { Worker } from "./worker.js"
 import type { RoomLimit } from "./worker-room.js"
@@ -143,9 +144,11 @@ class Pool implements WorkerPool {
   }
 
   freeSlots(): number {
-    if (this.#isStopping) return 0
-    const free = [...new Set(this.#routes.values())].reduce((sum, generation) => sum + generation.freeSlots, 0)
-    return Math.max(0, free - this.#held.size)
+    return slotsForAnyGraph(this.slotsByLanguage())
+  }
+
+  slotsByLanguage(): readonly LanguageSlots[] {
+    return this.#isStopping ? [] : slotsWithout(slotsOfRoutes(this.#routes), this.#held.graphIds)
   }
 
   /** How many serving processes take no more runs, by reason. */

@@ -4,6 +4,7 @@
  * worker died or the claim was lost.
  */
 
+import type { LanguageSlots } from "./language-slots.js"
 import type { RoomLimit } from "./worker-room.js"
 
 /** A line after a frame's header: its name in the header and its text or bytes. */
@@ -102,8 +103,10 @@ export interface Workers {
   report(): LoadReport
   /** How many worker processes have died so far without a request to stop. */
   readonly deaths: number
-  /** How many more runs may execute now in shared workers. */
+  /** How many more runs may execute now in shared workers, whatever their graphs. */
   freeSlots(): number
+  /** The same for each language of the graphs: one element if all are in one language, none while no graph is served. */
+  slotsByLanguage(): readonly LanguageSlots[]
   /** How many worker processes take no more runs now, by reason. */
   fullWorkers(): Readonly<Record<RoomLimit, number>>
   /** How many more runs may execute now in their own process. */

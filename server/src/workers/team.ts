@@ -2,10 +2,12 @@
  * The workers of one generation that load the graphs of one language. Each can execute every run of the team. A team starts with
  * one worker; the next one starts when the load requires it (P20).
  */
+import type { Language } from "./languages.js"
 import type { GraphFailure, LoadReport } from "./port.js"
 import type { Worker } from "./worker.js"
 
 export interface TeamOptions {
+  readonly language: Language
   readonly maxWorkers: number
   /** Whether the sources on disk are still this team's. */
   mayStart(): boolean
@@ -20,6 +22,10 @@ export class Team {
   constructor(options: TeamOptions) {
     this.#options = options
     this.#workers = [options.startWorker(0, this)]
+  }
+
+  get language(): Language {
+    return this.#options.language
   }
 
   get workers(): readonly Worker[] {

@@ -1,0 +1,102 @@
+/** A project with graphs in both languages: the workers of one language do not hold up runs of the other (R13). */
+import assert from "node:assert/strict"
+import { symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+import { testPython, withoutPython } from "./testing/languages.js"
+
+/** Both graphs wait until the file exists that their input names. */
+const files = {
+  "langgraph.json": JSON.stringify({
+    dependencies: ["."],
+    graphs: { javascript: "./agent.js:graph", python: "./agent.py:graph" },
+  }),
+  "package.json": JSON.stringify({ type: "module" }),
+  "agent.js": `
+import { existsSync } from "node:fs"
+import { setTimeout } from "node:timers/promises"
+import { Annotation, START, StateGraph } from "@langchain/langgraph"
+
+const wait = async ({ file }) => {
+  while (!existsSync(file)) await setTimeout(20)
+  return {}
+}
+export const graph = new StateGraph(Annotation.Root({ file: Annotation() }))
+  .addNode("wait", wait)
+  .addEdge(START, "wait")
+  .compile()
+`,
+  "agent.py": `
+import asyncio
+import os
+from typing import TypedDict
+from langgraph.graph import START, StateGraph
+
+class State(TypedDict):
+    file: str
+
+async def wait(state: State):
+    while not os.path.exists(state["file"]):
+        await asyncio.sleep(0.02)
+
+graph = StateGraph(State).add_node(wait).add_edge(START, "wait").compile()
+`,
+}
+
+function makeProject(): string {
+  const folder = temporaryFolder()
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(folder, "node_modules"))
+  return folder
+}
+
+/** Starts a run that ends when `release` is called. */
+async function startRun({ client }: AgentServerProcess, graph: string) {
+  const file = join(temporaryFolder(), "go")
+  const { thread_id } = await client.threads.create()
+  const { run_id } = await client.runs.create(thread_id, graph, { input: { file } })
+  const status = async () => (await client.runs.get(thread_id, run_id)).status as string
+  const reaches = (wanted: string) =>
+    until(async () => (await status()) === wanted, { what: `the run of ${graph} is ${wanted}`, timeoutMs: 60_000 })
+  return { status, reaches, release: () => writeFileSync(file, "") }
+}
+
+for (const [full, other] of [
+  ["javascript", "python"],
+  ["python", "javascript"],
+] as const) {
+  test(`while the workers of ${full} are full, runs of ${other} start`, { skip: withoutPython }, async () => {
+    await using db = await freshDatabase()
+    const env = {
+      SUPERSTEP_CONFIG: join(makeProject(), "langgraph.json"),
+      SUPERSTEP_PYTHON: testPython,
+      N_JOBS_PER_WORKER: "1",
+    }
+    await using server = await startAgentServer({ databaseUri: db.uri, env })
+    const start = (graph: string) => startRun(server, graph)
+    const running = await start(full)
+    await running.reaches("running")
+    const waiting = [await start(full), await start(full)]
+
+    // It starts when it is created; the second one starts when it is claimed from the queue, behind older runs of the full language.
+    const first = await start(other)
+    await first.reaches("running")
+    const second = await start(other)
+    assert.equal(await second.status(), "pending")
+    first.release()
+    await second.reaches("running")
+
+    assert.deepEqual(await Promise.all([running, ...waiting].map((run) => run.status())), [
+      "running",
+      "pending",
+      "pending",
+    ])
+    for (const run of [running, ...waiting, second]) run.release()
+    for (const run of [running, ...waiting, first, second]) await run.reaches("success")
+  })
+}
