@@ -17,7 +17,7 @@ import { addCronRoutes } from "./crons/routes.js"
 import type { Gate } from "./gate/gate.js"
 import { exceptOwnCode, fromOutside, setOrigin } from "./gate/origin.js"
 import type { OwnChannel } from "./gate/own-channel.js"
-import { serveThroughApp } from "./gate/project-app.js"
+import { refuseSocketOfApp, serveThroughApp } from "./gate/project-app.js"
 import { requireApiKey, requireKnownOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
 import { identifyCaller } from "./http/caller-of.js"
 import { crossOrigin } from "./http/cross-origin.js"
@@ -136,7 +136,7 @@ export function createApp(options: AppOptions): Api {
     addUnitRoutes(app, { ...options, notifications, stopping, revisionId, crossOrigin: http.crossOrigin })
   }
   addReference(app, document, prefixOf)
-  app.notFound(notFound(app))
+  app.notFound(refuseSocketOfApp(notFound(app)))
   return app
 }
 

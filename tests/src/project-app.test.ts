@@ -1,14 +1,33 @@
 /** A project's own HTTP app in front of the server's routes (agent-server-api §13.1). */
 import assert from "node:assert/strict"
+import { text } from "node:stream/consumers"
 import { describe, test } from "node:test"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
+import { WebSocket } from "ws"
 import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
 import { ask, bearer } from "./testing/ask.js"
 import { languages } from "./testing/guarded-languages.js"
 
 const post = (server: AgentServerProcess, path: string, body: unknown, headers: Record<string, string> = {}) =>
   ask(server, path, { method: "POST", body: JSON.stringify(body), headers })
+
+/** Sends a command on a WebSocket. @returns its reply, or the refusal of the handshake */
+function askOnSocket({ url, headers }: AgentServerProcess, path: string): Promise<{ status: number; said: string }> {
+  const ws = new WebSocket(`${url.replace("http", "ws")}${path}`, { headers })
+  return new Promise((resolve, reject) => {
+    ws.once("open", () => ws.send(JSON.stringify({ id: 1, method: "unknown", params: {} })))
+    ws.once("message", (data) => {
+      ws.terminate()
+      resolve({ status: 101, said: String(data) })
+    })
+    ws.once("unexpected-response", (_, response) => {
+      text(response).then((said) => resolve({ status: response.statusCode ?? 0, said }), reject)
+    })
+    ws.once("error", reject)
+    ws.once("close", () => reject(new Error("the connection was closed without a reply")))
+  })
+}
 
 const run = { assistant_id: "echo", input: { text: "hi" } }
 
@@ -72,6 +91,24 @@ for (const { name, skip, envOf } of languages) {
         const status = async () => (await ask(server, `/threads/${thread.thread_id}/runs/${runId}`)).body.status
         await until(async () => (await status()) === "interrupted", { what: "the run has been cancelled" })
       })
+
+      await t.test(
+        "a thread's WebSocket passes its middleware, and one of its own is refused with the reason",
+        async () => {
+          const { body: thread } = await post(server, "/threads", {})
+          const path = `/threads/${thread.thread_id}/stream/events`
+
+          const opened = await askOnSocket(server, path)
+          const intercepted = await askOnSocket(server, `${path}?interrupt`)
+          const own = await askOnSocket(server, "/custom/socket")
+
+          assert.equal(opened.status, 101)
+          assert.equal(JSON.parse(opened.said).id, 1)
+          assert.deepEqual([intercepted.status, JSON.parse(intercepted.said)], [200, { status: "interrupted" }])
+          assert.deepEqual([own.status, JSON.parse(own.said).code], [501, "websocket_of_app"])
+          assert.match(JSON.parse(own.said).detail, /the app gets HTTP requests only/)
+        },
+      )
 
       await t.test("its own streams pass as they come", async () => {
         const leaving = new AbortController()

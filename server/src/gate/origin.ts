@@ -19,6 +19,8 @@ export interface Ticket {
   readonly isOwn: boolean
   /** Whether the request may reach only routes of the app, and none of the server. */
   readonly onlyApp: boolean
+  /** Set when the client asks for a WebSocket: a route of the server accepts it when the app has passed the request on. */
+  readonly handshake?: Pick<FromListener, "upgrade" | "outgoing">
 }
 
 export type Origin =
@@ -41,6 +43,10 @@ declare module "hono" {
 export interface FromListener {
   readonly incoming: IncomingMessage
   readonly origin?: Origin
+  /** The reply, or the connection if the client asks for a WebSocket. */
+  readonly outgoing?: unknown
+  /** Where a route accepts the WebSocket that the client asks for (thread-stream/web-sockets.ts). */
+  readonly upgrade?: unknown
 }
 
 /** The origin of a request that came to the server's public address. */

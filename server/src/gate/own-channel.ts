@@ -66,7 +66,8 @@ export async function openOwnChannel(): Promise<OwnChannel> {
         const origin = originOf(takeOwnHeaders(env.incoming))
         // A request that the app passes on has the complete path, with the prefix.
         const isWhole = origin.from === "app" || mountPrefix === ""
-        return fetch(isWhole ? request : below(mountPrefix, request), { ...env, origin } as never)
+        const handshake = origin.from === "app" ? origin.ticket.handshake : undefined
+        return fetch(isWhole ? request : below(mountPrefix, request), { ...env, origin, ...handshake } as never)
       }
       listening = await listen(withOrigin as never, { socketPath })
     },

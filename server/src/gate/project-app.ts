@@ -2,11 +2,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { ticketHeader, userHeader } from "@superstep/protocol/http/own-headers"
 import { NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
-import type { Context, HonoRequest, MiddlewareHandler } from "hono"
+import type { Context, HonoRequest, MiddlewareHandler, NotFoundHandler } from "hono"
 import { anyone, type Caller, type User } from "../auth/caller.js"
 import { addressOf, isLoopbackRequest } from "../http/access.js"
 import type { Gate } from "./gate.js"
-import type { Origin } from "./origin.js"
+import type { FromListener, Origin } from "./origin.js"
 import type { OwnChannel } from "./own-channel.js"
 
 export interface AppInFront {
@@ -39,9 +39,23 @@ export const serveThroughApp =
     const caller = origin.from === "own code" ? anyone : gate.project.authFirst ? await identify(c) : undefined
     const isOwn = origin.from === "own code"
     const onlyApp = isOnlyForApp(origin)
-    const ticket = { caller, isLoopback: isLoopbackRequest(c), address: addressOf(c), isOwn, onlyApp }
+    const { upgrade, outgoing } = c.env as FromListener
+    const handshake = upgrade === undefined ? {} : { handshake: { upgrade, outgoing } }
+    const ticket = { caller, isLoopback: isLoopbackRequest(c), address: addressOf(c), isOwn, onlyApp, ...handshake }
     const { value, done } = channel.issue(c, ticket)
     return gate.withApp((socketPath) => passOn(c, socketPath, { ticket: value, user: caller?.user }), done)
+  }
+
+/** The reply to a request that neither the app nor the server has a route for. */
+export const refuseSocketOfApp =
+  (otherwise: NotFoundHandler): NotFoundHandler =>
+  (c) => {
+    const { origin, upgrade } = c.env as FromListener
+    if (origin?.from !== "app" || upgrade === undefined) return otherwise(c)
+    const detail =
+      "a WebSocket of http.app cannot be opened: the app gets HTTP requests only. Stream a response instead, such as server-sent events"
+    const request_id = c.res.headers.get("x-request-id") ?? undefined
+    return c.json({ detail, code: "websocket_of_app", request_id }, 501)
   }
 
 interface Passport {

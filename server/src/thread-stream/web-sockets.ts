@@ -76,7 +76,8 @@ export class WebSockets {
     const env = { incoming, outgoing: socket, origin, upgrade }
     const response = await this.#fetch(request, env as never)
     const accepted = open
-    if (!accepted) return refuse(socket, response)
+    // The middleware of the project's app may refuse what the route has accepted.
+    if (!accepted || !response.ok) return refuse(socket, response)
     this.#handshakes.handleUpgrade(incoming, socket, early, (ws) => {
       const connection = accepted(ws, socket)
       this.#open.add(connection)

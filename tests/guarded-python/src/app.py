@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import FastAPI, HTTPException, Request, WebSocket
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from langgraph_sdk import get_client
 
@@ -111,6 +111,11 @@ async def words() -> StreamingResponse:
         await asyncio.Event().wait()
 
     return StreamingResponse(write())
+
+
+@app.websocket("/custom/socket")
+async def socket(websocket: WebSocket) -> None:
+    await websocket.accept()
 
 
 @app.get("/custom/client")
