@@ -1,7 +1,7 @@
 /** The project's HTTP app in front of the server's routes (agent-server-api §13.1): it gets each request first. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { ticketHeader, userHeader } from "@superstep/protocol/http/own-headers"
-import { NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
+import { NotFound, NotSupported, Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Context, HonoRequest, MiddlewareHandler, NotFoundHandler } from "hono"
 import { anyone, type Caller, type User } from "../auth/caller.js"
 import { addressOf, isLoopbackRequest } from "../http/access.js"
@@ -46,16 +46,16 @@ export const serveThroughApp =
     return gate.withApp((socketPath) => passOn(c, socketPath, { ticket: value, user: caller?.user }), done)
   }
 
-/** The reply to a request that neither the app nor the server has a route for. */
+/** The reply to a request that neither the app nor the server has a route for. @throws NotSupported  it asks for a WebSocket of the app */
 export const refuseSocketOfApp =
   (otherwise: NotFoundHandler): NotFoundHandler =>
   (c) => {
     const { origin, upgrade } = c.env as FromListener
     if (origin?.from !== "app" || upgrade === undefined) return otherwise(c)
-    const detail =
-      "a WebSocket of http.app cannot be opened: the app gets HTTP requests only. Stream a response instead, such as server-sent events"
-    const request_id = c.res.headers.get("x-request-id") ?? undefined
-    return c.json({ detail, code: "websocket_of_app", request_id }, 501)
+    throw new NotSupported(
+      "a WebSocket of http.app cannot be opened: the app gets HTTP requests only. Stream a response instead, such as server-sent events",
+      "websocket_of_app",
+    )
   }
 
 interface Passport {
