@@ -11,7 +11,7 @@ const mayImport = {
   "workers/js": ["protocol"],
   server: ["toolkit", "protocol"],
   control: ["toolkit", "protocol"],
-  cli: ["server", "control", "toolkit"],
+  cli: ["server", "control", "toolkit", "protocol"],
   tests: ["cli", "server", "control", "toolkit", "protocol", "workers/js"],
   bench: ["server", "control", "toolkit", "protocol", "workers/js"],
 }

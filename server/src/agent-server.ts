@@ -21,6 +21,7 @@ import { httpSettings } from "./http/settings.js"
 import { isTracedToLangsmith } from "./meta/info.js"
 import { assemble } from "./parts.js"
 import { nameableEnv, readProject } from "./project/langgraph-config.js"
+import { logLoadProblems } from "./project/log-load-problems.js"
 import { projectWithEnv, uiProject, webhooksOf } from "./project-settings.js"
 import { reloadOnChange, reportRefused } from "./reload.js"
 import { takeServerId } from "./runs/server-id.js"
@@ -110,8 +111,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   listening.onUpgrade?.(webSockets.listener)
   ui.build(uiProject(project, config, env))
   const [report, refused] = await Promise.all([workers.start(), gate.replace(toGateProject(project, config.agentEnv))])
-  for (const { graphId, message } of report.failed)
-    log.error({ graph_id: graphId, detail: message }, "graph failed to load")
+  logLoadProblems(log, report.failed, "graph failed to load")
   reportRefused(refused, config, log)
   if (claimer.revisionId === null) await activate({ ...parts, db, revisionId: null })
   executor.start()

@@ -77,6 +77,19 @@ test("a project that does not load is reported with the place of the error", asy
   assert.match(stderr, /broken\.ts:3:13/)
 })
 
+test("an error in a module that several graphs import is reported once", async () => {
+  const folder = projectWith({ "broken.ts": "const a = 1\nexport const graph = {\n  channels: ,\n}\n" })
+  const graphs = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`g${n}`, "./broken.ts:graph"]))
+  writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs }))
+
+  const { code, stderr } = await check(folder)
+
+  assert.equal(code, 1)
+  assert.match(stderr, /graphs "g0", "g1", "g2" and 17 more do not load: .*\n.*Unexpected ","/)
+  assert.equal(stderr.split('Unexpected ","').length, 2, stderr)
+  assert.equal(stderr.split("channels: ,").length, 2, stderr)
+})
+
 test("type errors of a project are reported with their places, also when its graphs load", async () => {
   const config = { compilerOptions: { strict: true, types: [], noEmit: true }, files: ["wrong.ts"] }
   const wrong = 'export const fine = 1\nexport const answer: number = "forty-two"\n'

@@ -1,5 +1,7 @@
 /** `superstep check`: whether a project's graphs load and its types are right, and whether paused threads of a deployment could go on with them. */
+
 import { join, resolve } from "node:path"
+import { loadProblems, loadSentence } from "@superstep/protocol/unit/load-failures"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Option } from "commander"
 import type { CliCommand, Context } from "../command.js"
@@ -96,11 +98,8 @@ async function compare(
 }
 
 const failuresOf = ({ failed }: LoadedGraphs): string[] =>
-  failed.map(({ graph_id, message, code_frame }) =>
-    [
-      graph_id === "" ? message : `graph "${graph_id}" does not load: ${message}`,
-      ...(code_frame ? [code_frame] : []),
-    ].join("\n"),
+  loadProblems(failed.map(({ graph_id: id, message, code_frame: codeFrame }) => ({ id, message, codeFrame }))).map(
+    (problem) => [loadSentence(problem), ...(problem.codeFrame ? [problem.codeFrame] : [])].join("\n"),
   )
 
 /** @param wrong  the compiler's lines */

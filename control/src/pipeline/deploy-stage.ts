@@ -1,5 +1,7 @@
 /** deploy: starts the revision's units and waits until all could serve. They claim no run and get no request yet. */
+
 import { setTimeout as sleep } from "node:timers/promises"
+import { loadProblems, loadSentence } from "@superstep/protocol/unit/load-failures"
 import type { PipelineContext } from "../context.js"
 import { lastLogLines } from "../logs/operations.js"
 import { askStatus, type UnitReport } from "../machines/unit-client.js"
@@ -66,15 +68,12 @@ async function untilReady(input: StageInput, unit: UnitRow, deadline: number): P
   }
 }
 
-// A unit reports its auth module and its app like graphs, by their place in langgraph.json (protocol/unit).
-const wordsFor = (id: string): string => (id === "auth.path" || id === "http.app" ? id : `graph "${id}"`)
-
 /** Pure. @returns  whether the unit may take over  @throws DeployFailed  a graph does not load */
 export function judgeReport(report: UnitReport, revisionId: string): boolean {
   if (!report.ready || report.revision_id !== revisionId) return false
   if (report.failed.length === 0) return true
-  const sentences = report.failed.map(({ graph_id, message }) => `${wordsFor(graph_id)} does not load: ${message}`)
-  throw new DeployFailed("graph_load_failed", sentences.join("; "))
+  const problems = loadProblems(report.failed.map(({ graph_id: id, message }) => ({ id, message })))
+  throw new DeployFailed("graph_load_failed", problems.map(loadSentence).join("; "))
 }
 
 // Node prints a long stack after the line that reports a full heap.

@@ -2,6 +2,7 @@
 import type { Log } from "@superstep/toolkit/log/log"
 import type { WorkerPool } from "../workers/pool.js"
 import { type Project, readProject, toWorkerProject } from "./langgraph-config.js"
+import { logLoadProblems } from "./log-load-problems.js"
 import { type SourceWatch, watchSources } from "./source-watch.js"
 
 export interface HotReloadOptions {
@@ -48,9 +49,7 @@ async function loadAgain(options: HotReloadOptions): Promise<void> {
     log.warn("http of langgraph.json has changed: restart the server to apply it")
   const { env, ...sources } = toWorkerProject(changed)
   const { graphs, failed } = await workers.replaceWorkers({ ...sources, env: { ...env, ...agentEnv } })
-  for (const { graphId, message } of failed) {
-    log.error({ graph_id: graphId, detail: message }, "graph failed to load; its previous version keeps serving")
-  }
+  logLoadProblems(log, failed, "graph failed to load; its previous version keeps serving")
   if (graphs.length > 0) log.info({ graphs }, "new runs use the changed sources")
   await onReload?.(changed)
 }

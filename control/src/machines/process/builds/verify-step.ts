@@ -1,7 +1,9 @@
 /** Loads every graph once, as the agent server will: a missing export fails the build and not the switch. */
+
 import { randomUUID } from "node:crypto"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { type LoadFailure, loadProblems, loadSentence } from "@superstep/protocol/unit/load-failures"
 import { secretsOf } from "@superstep/toolkit/config/settings"
 import { settingsFileVariable, writeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { BuildFailed } from "../../errors.js"
@@ -81,16 +83,21 @@ function loadFailed(
   { failed }: Verification,
   { tree, given, writeLine }: { tree: string; given: readonly string[] } & Pick<BuildInput, "writeLine">,
 ): BuildFailed {
-  for (const { code_frame } of failed) {
-    for (const line of code_frame?.split("\n") ?? []) writeLine(line, "ERROR")
+  const problems = loadProblems(failed.map(toLoadFailure))
+  for (const { codeFrame } of problems) {
+    for (const line of codeFrame?.split("\n") ?? []) writeLine(line, "ERROR")
   }
-  const words = failed
-    .map(({ graph_id, message }) => `graph "${graph_id}" does not load: ${inProject(message, tree)}`)
-    .join("; ")
+  const words = inProject(problems.map(loadSentence).join("; "), tree)
   const missing = missingVariables(failed.map(({ message }) => message).join("\n"), given)
   if (missing.length === 0) return new BuildFailed("graph_load_failed", words)
   return new BuildFailed("secret_missing", `${words} (the deployment has no ${missing.join(", ")})`)
 }
+
+const toLoadFailure = ({ graph_id, message, code_frame }: Verification["failed"][number]): LoadFailure => ({
+  id: graph_id,
+  message,
+  codeFrame: code_frame,
+})
 
 /** Shows paths as the author knows them: relative to the project, not below the build's folder. */
 const inProject = (message: string, tree: string): string => message.replaceAll(`${tree}/`, "")
