@@ -120,9 +120,11 @@ test("a broken change fails with the reason and the end of the log, and the form
   writeFileSync(join(project, "src/chat.ts"), "export const graph = (")
 
   const failed = await cli("deploy", "my-agent")
+  const listed = await cli("list")
 
   assert.equal(failed.code, 1)
   assert.match(failed.stderr, /BUILD_FAILED/)
+  assert.match(listed.stdout, /\nmy-agent +healthy +BUILD_FAILED \(graph_load_failed\) /)
   assert.match(failed.stderr, /chat\.ts/)
   const log = failed.stderr.split("\n").flatMap((line) => /│ (.*\S)/.exec(line)?.[1] ?? [])
   const reason = failed.stderr.split("\n").filter((line) => !line.includes("│"))

@@ -13,6 +13,7 @@ import {
   isFinal,
   listDeployments,
   listRevisions,
+  newestBesides,
   type Revision,
 } from "../platform/deployments.js"
 
@@ -24,16 +25,18 @@ export const list: CliCommand<ConnectionOptions & { readonly nameContains?: stri
     const api = platformApi(await connect(options, config))
     const deployments = await listDeployments(api, options.nameContains)
     if (options.json) return out.line(JSON.stringify(deployments))
-    const rows = deployments.map((one) => [
+    const newest = await Promise.all(deployments.map((one) => newestBesides(api, one)))
+    const rows = deployments.map((one, index) => [
       one.name,
       shownStatus(one),
+      newestWords(newest[index]),
       one.updated_at,
       // Before the first revision serves, the address does not answer.
       one.active_revision_id === null ? "none yet" : (one.source_config.custom_url ?? ""),
       one.id,
     ])
     if (rows.length === 0) return err.line(nothingListed(options.nameContains))
-    for (const line of table(["name", "status", "changed", "address", "id"], rows)) out.line(line)
+    for (const line of table(["name", "status", "newest revision", "changed", "address", "id"], rows)) out.line(line)
   },
 }
 
@@ -41,6 +44,13 @@ const nothingListed = (nameContains: string | undefined): string =>
   nameContains === undefined
     ? "no deployments yet: create one with superstep deploy"
     : `no deployment name contains ${nameContains}`
+
+/** What became of a newest revision that does not serve, or why it waits. */
+function newestWords(revision: Revision | undefined): string {
+  if (revision === undefined) return ""
+  const reason = revision.error_code ?? (isFinal(revision.status) ? null : revision.status_message)
+  return reason ? `${revision.status} (${reason})` : revision.status
+}
 
 /** READY only means that the deployment's database exists: the status for callers is its health. */
 const shownStatus = ({ status, health }: Deployment): string =>

@@ -95,6 +95,12 @@ async function allOf<T>(
 const readRevision = (api: PlatformApi, deploymentId: string, revisionId: string): Promise<Revision> =>
   api.send("GET", `/v2/deployments/${deploymentId}/revisions/${revisionId}`)
 
+/** @returns  the newest revision unless it is the one that serves; undefined also when it was deleted meanwhile */
+export async function newestBesides(api: PlatformApi, deployment: Deployment): Promise<Revision | undefined> {
+  const { id, latest_revision_id: newest, active_revision_id: active } = deployment
+  return newest === null || newest === active ? undefined : orNone(readRevision(api, id, newest))
+}
+
 /** @returns undefined for a 404 */
 export async function orNone<T>(reply: Promise<T>): Promise<T | undefined> {
   try {
