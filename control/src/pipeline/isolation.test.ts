@@ -299,7 +299,9 @@ function commandOf(pid: string): string {
 const pathsBelow = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((name) => join(folder, name))
-    .filter((path) => !path.endsWith(".log.1") && statSync(path, { throwIfNoEntry: false }) !== undefined)
+    .filter((path) => !staysFromFirstUse.test(path) && statSync(path, { throwIfNoEntry: false }) !== undefined)
+
+const staysFromFirstUse = /\.log\.1$|\/git-home\/empty$/
 
 test("a deployment that is deleted leaves no process, control group, file, database, role or row", async () => {
   const former = await everything()
