@@ -168,9 +168,10 @@ test("an operator rolls back, redeploys and interrupts", async () => {
   assert.ok(!("build" in repeated.duration_ms_by_stage))
   assert.equal(await serving(url), repeated.id)
 
+  platform.repository.commit({ ...smallProject, "third.txt": "x" }, "feature/slow")
   const slow = await ask("POST", `${path}/revisions`, 201, {
     source_config: { build_command: "sleep 600" },
-    source_revision_config: { repo_ref: "feature/more" },
+    source_revision_config: { repo_ref: "feature/slow" },
   })
   await ask("POST", `${path}/rollback`, 409, { revision_id: slow.id })
   const interrupted = await ask("POST", `${path}/revisions/${slow.id}/interrupt`, 202)
