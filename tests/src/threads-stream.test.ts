@@ -8,6 +8,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { WebSocket as NodeWebSocket } from "ws"
 import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
 import { graphLanguages } from "./testing/languages.js"
+import { messageTexts } from "./testing/message-texts.js"
 
 const [javascript] = graphLanguages
 
@@ -34,10 +35,10 @@ for (const transport of ["sse", "websocket"] as const) {
     test("a run streams its message, and its output is the state after it", async () => {
       const { thread_id } = await server.client.threads.create()
       const thread = clientOf().threads.stream(thread_id, { assistantId: "chat", transport, webSocketFactory })
+      const reading = messageTexts(thread.messages)
       await thread.run.start({ input: { messages: [{ role: "user", content: "hello" }] } })
 
-      const texts: string[] = []
-      for await (const message of thread.messages) texts.push(await message.text)
+      const texts = await reading
       const output = (await thread.output) as { messages: { content: unknown }[] }
       await thread.close()
 

@@ -6,6 +6,7 @@ import assert from "node:assert/strict"
 import { RemoteGraph } from "@langchain/langgraph/remote"
 import { Client } from "@langchain/langgraph-sdk"
 import { until } from "@superstep/toolkit/testing/until"
+import { messageTexts } from "../testing/message-texts.js"
 import type { Called, Request } from "./calls.js"
 
 /** Methods without a call, and why. */
@@ -231,9 +232,9 @@ const threads: Record<string, Call> = {
   "threads.stream": async (world) => {
     const { fetch } = world
     const stream = world.client.threads.stream(await newThread(world), { assistantId: "chat", fetch })
+    const reading = messageTexts(stream.messages)
     await stream.run.start({ input: question })
-    const texts: string[] = []
-    for await (const message of stream.messages) texts.push(await message.text)
+    const texts = await reading
     const output = (await stream.output) as { messages: unknown[] }
     await stream.close()
     assert.deepEqual([texts.length, output.messages.length], [1, 2])
