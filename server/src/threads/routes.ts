@@ -205,11 +205,16 @@ function addManyThreadsRoutes(api: Api, threads: Threads): void {
   )
 }
 
-const filterOf = ({ metadata, values, status }: z.output<typeof threadCount>) => ({
-  metadata: metadata ?? undefined,
-  values: values ?? undefined,
-  status: status ?? undefined,
+const filterOf = (asked: z.output<typeof threadCount>) => ({
+  metadata: asked.metadata ?? undefined,
+  values: asked.values ?? undefined,
+  status: asked.status ?? undefined,
+  text: asked.text ?? undefined,
+  updatedAfter: timeOf(asked.updated_after),
+  updatedBefore: timeOf(asked.updated_before),
 })
+
+const timeOf = (text: string | null | undefined): Date | undefined => (text ? new Date(text) : undefined)
 
 const shown = (row: ThreadRow, select: readonly string[] | undefined): object =>
   select ? pick(renderThread(row), select) : renderThread(row)

@@ -36,10 +36,16 @@ export const prune = z.object({
   strategy: strategy.nullish().transform((given) => given ?? "delete"),
 })
 
+// The years that both JavaScript and Postgres can represent.
+const moment = z.iso.datetime({ offset: true })
+
 const threadFilter = {
   metadata: jsonObject.nullish(),
   values: jsonObject.nullish(),
   status: z.enum(threadStatuses).nullish(),
+  text: plainText.max(1000).nullish().describe("Occurs in the thread's values, in any case (extension)"),
+  updated_after: moment.nullish().describe("Updated at this time or later (extension)"),
+  updated_before: moment.nullish().describe("Updated before this time (extension)"),
 }
 
 export const threadCount = z.object(threadFilter)

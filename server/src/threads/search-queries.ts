@@ -16,6 +16,11 @@ export interface ThreadFilter {
   readonly metadata: JsonObject | undefined
   readonly values: JsonObject | undefined
   readonly status: ThreadStatus | undefined
+  /** Occurs in the last known state, in any case. No index helps: the states of all threads that match the rest are read. */
+  readonly text?: string | undefined
+  /** Bounds of `updated_at`: from this moment on, and before that one. */
+  readonly updatedAfter?: Date | undefined
+  readonly updatedBefore?: Date | undefined
 }
 
 const sortColumns = {
@@ -66,8 +71,9 @@ export const countThreads = async (
   return row?.count ?? 0
 }
 
-const matching = ({ ids, metadata, values, status }: ThreadFilter, access: MetadataFilter | undefined): Sql =>
-  joinSql(
+const matching = (filter: ThreadFilter, access: MetadataFilter | undefined): Sql => {
+  const { ids, metadata, values, status, text, updatedAfter, updatedBefore } = filter
+  return joinSql(
     [
       sql`not is_ephemeral`,
       ...(ids === undefined || ids.length === 0 ? [] : [sql`thread_id = any (${ids}::uuid[])`]),
@@ -75,9 +81,16 @@ const matching = ({ ids, metadata, values, status }: ThreadFilter, access: Metad
       ...(isEmpty(metadata) ? [] : [sql`searchable_metadata @> ${jsonbText(metadata)}::jsonb`]),
       matchesFilter(sql`searchable_metadata`, access),
       ...(isEmpty(values) ? [] : [sql`searchable(values) @> ${jsonbText(values)}::jsonb`]),
+      ...(updatedAfter === undefined ? [] : [sql`updated_at >= ${updatedAfter}`]),
+      ...(updatedBefore === undefined ? [] : [sql`updated_at < ${updatedBefore}`]),
+      ...(text ? [sql`strpos(lower(values::text), lower(${asInJson(text)})) > 0`] : []),
     ],
     " and ",
   )
+}
+
+/** The state is searched as it is stored, where a quote or a line break in a string is escaped. */
+const asInJson = (text: string): string => JSON.stringify(text).slice(1, -1)
 
 const isEmpty = (object: JsonObject | undefined): boolean => Object.keys(object ?? {}).length === 0
 

@@ -89,6 +89,37 @@ test("a search filters by metadata, state, status and ids, with the requested or
   assert.equal(names(await search({ sort_by: "state_updated_at" })), "cba")
 })
 
+test("a search finds text in the state, in any case, and threads that were updated within a time", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  for (const [name, values, at] of [
+    ["a", { messages: [{ content: 'Where is "Zürich"?' }] }, "2026-01-01T00:00:00Z"],
+    ["b", { messages: [{ content: "100% of C:\\temp\nand more" }] }, "2026-01-02T00:00:00Z"],
+    ["c", null, "2026-01-03T00:00:00Z"],
+  ] as const) {
+    const { thread_id } = await create(http, { metadata: { name } })
+    const text = values === null ? null : JSON.stringify(values)
+    await db.run(sql`update threads set values = ${text}::json, updated_at = ${at} where thread_id = ${thread_id}`)
+  }
+  const search = async (body: object) => {
+    const count = await http.send("POST", "/threads/count", body)
+    const found = names(await http.send("POST", "/threads/search", body))
+    assert.equal(count.json, found.length)
+    return found
+  }
+
+  assert.equal(await search({ text: "zÜRICH" }), "a")
+  assert.equal(await search({ text: 'is "zürich"' }), "a")
+  assert.equal(await search({ text: "C:\\temp\nand" }), "b")
+  assert.equal(await search({ text: "100%" }), "b")
+  assert.equal(await search({ text: "%" }), "b")
+  assert.equal(await search({ text: "" }), "cba")
+  assert.equal(await search({ text: "of", metadata: { name: "a" } }), "")
+  assert.equal(await search({ updated_after: "2026-01-02T00:00:00Z" }), "cb")
+  assert.equal(await search({ updated_before: "2026-01-02T01:00:00+01:00" }), "a")
+  assert.equal(await search({ updated_after: "2026-01-01T12:00:00Z", updated_before: "2026-01-02T12:00:00Z" }), "b")
+})
+
 test("a search returns the requested fields and values", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
@@ -251,6 +282,9 @@ const bad: [string, string, unknown][] = [
     { extract: Object.fromEntries("abcdefghijk".split("").map((k) => [k, "values"])) },
   ],
   ["POST /threads/count", "values", { values: 1 }],
+  ["POST /threads/count", "text", { text: "\0" }],
+  ["POST /threads/search", "updated_after", { updated_after: "yesterday" }],
+  ["POST /threads/search", "updated_before", { updated_before: "99999-01-01T00:00:00Z" }],
   ["POST /threads/prune", "thread_ids", {}],
   ["POST /threads/prune", "strategy", { thread_ids: [], strategy: "some" }],
   ["PATCH /threads/T", "ttl.ttl", { ttl: {} }],
