@@ -33,6 +33,8 @@ import type { DocumentOptions } from "./meta/document.js"
 import { addMetaRoutes, addReference } from "./meta/routes.js"
 import type { Metrics } from "./metrics/metrics.js"
 import { addTurns, type RunRoutes } from "./runs/creating-routes.js"
+import { addRunHistoryRoutes } from "./runs/history-routes.js"
+import { addQueueRoutes } from "./runs/queue-routes.js"
 import { addRunRoutes } from "./runs/routes.js"
 import { addStreamRoutes } from "./runs/stream-routes.js"
 import { addThreadStreamRoutes } from "./runs/thread-stream-routes.js"
@@ -120,6 +122,8 @@ export function createApp(options: AppOptions): Api {
   addThreadStateRoutes(app, options)
   const runs = { ...options, configurableHeaders: http.configurableHeaders }
   addRunRoutes(app, runs)
+  addRunHistoryRoutes(app, runs)
+  addQueueRoutes(app, runs)
   addStreamRoutes(app, runs)
   addWaitRoutes(app, runs)
   addCronRoutes(app, options)

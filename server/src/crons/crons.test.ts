@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { migrations } from "../testing/test-server.js"
-import { agent, type Cron, created, cronOf, newThread, startHttp } from "./testing/cron.js"
+import { agent, type Cron, created, cronOf, newThread, runsOf, startHttp } from "./testing/cron.js"
 
 test("a cron has the requested fields and its next due time", async () => {
   await using db = await freshDatabase({ migrations })
@@ -192,4 +192,28 @@ test("invalid requests are rejected with a message, and change nothing", async (
 
   assert.deepEqual(await cronOf(http, cron_id), before)
   assert.equal((await http.send("POST", "/runs/crons/count", {})).text, "1")
+})
+
+test("a cron that is run by hand creates its run at once, once for a key, and keeps its due time", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startHttp(db)
+  const threadId = await newThread(http)
+  const cron = await created(http, { enabled: false }, `/threads/${threadId}/runs/crons`)
+  const path = `/runs/crons/${cron.cron_id}/run`
+  const key = { "idempotency-key": "k1" }
+
+  const first = await http.send("POST", path, undefined, key)
+  const again = await http.send("POST", path, undefined, key)
+  const missing = await http.send("POST", `/runs/crons/${threadId}/run`)
+
+  assert.equal(first.status, 200, first.text)
+  assert.equal(again.text, first.text)
+  assert.equal(missing.status, 404)
+  const run = first.json as { thread_id: string; metadata: Record<string, unknown> }
+  assert.equal(run.thread_id, threadId)
+  assert.equal(run.metadata["cron_id"], cron.cron_id)
+  const rows = await runsOf(db, cron.cron_id)
+  assert.equal(rows.length, 1)
+  const { next_run_date, enabled } = await cronOf(http, cron.cron_id)
+  assert.deepEqual([next_run_date, enabled], [cron.next_run_date, false])
 })

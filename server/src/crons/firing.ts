@@ -3,6 +3,7 @@ import { Conflict, KnownError, NotFound, Unavailable } from "@superstep/toolkit/
 import { onBehalfOf } from "../auth/caller.js"
 import { createRun, type Runs } from "../runs/operations.js"
 import type { NewRunBody } from "../runs/schema.js"
+import type { CronRow } from "./cron.js"
 import { type DueCron, disableCron, findNeeds, takeDueTime } from "./queries.js"
 import { nextRunDate } from "./schedule.js"
 
@@ -60,7 +61,7 @@ async function lostNeed(db: Runs["db"], cron: DueCron): Promise<string | undefin
 }
 
 /** The body of the run: the cron's payload, in the form of the route that creates runs. */
-function bodyOf(cron: DueCron): NewRunBody {
+export function bodyOf(cron: CronRow): NewRunBody {
   const payload = JSON.parse(cron.payload)
   const metadata = { ...payload.metadata, cron_id: cron.cron_id }
   const completion = cron.on_run_completed === null ? {} : { on_completion: cron.on_run_completed }

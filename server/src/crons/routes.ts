@@ -4,9 +4,11 @@ import type { Context } from "hono"
 import { z } from "zod"
 import { callerOf } from "../http/caller-of.js"
 import { pageHeaders } from "../http/pagination.js"
-import { once } from "../idempotency/once.js"
-import { threadParams } from "../runs/schema.js"
+import { once, toResponse } from "../idempotency/once.js"
+import { answerOf, createOnce, type RunRoutes } from "../runs/creating-routes.js"
+import { run, threadParams } from "../runs/schema.js"
 import { type CronField, cronFields, renderCron } from "./cron.js"
+import { bodyOf } from "./firing.js"
 import {
   type Crons,
   countCrons,
@@ -24,7 +26,7 @@ const theCron = { 200: { description: "The cron", schema: cron } }
 const noSuchCron = { 404: { description: "No such cron" } }
 const invalid = { 422: { description: "Invalid input" } }
 
-export function addCronRoutes(api: Api, crons: Crons): void {
+export function addCronRoutes(api: Api, crons: Crons & RunRoutes): void {
   addRoute(
     api,
     {
@@ -89,6 +91,30 @@ export function addCronRoutes(api: Api, crons: Crons): void {
     async ({ c, params }) => {
       await deleteCron(crons, callerOf(c), params.cron_id)
       return new Response(null, { status: 204 })
+    },
+  )
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/runs/crons/{cron_id}/run",
+      summary: "Create a run of a cron now; its next due time stays as it is",
+      tags,
+      params: cronParams,
+      responses: {
+        200: { description: "The run", schema: run },
+        404: { description: "No such cron, or its assistant or thread is gone" },
+        409: { description: "Its thread is busy, and its strategy is to reject" },
+        ...invalid,
+      },
+    },
+    async ({ c, params, bodyText }) => {
+      const cron = await getCron(crons, callerOf(c), params.cron_id)
+      const threadId = cron.thread_id ?? undefined
+      const made = await createOnce(crons, { c, bodyText, threadId }, { body: bodyOf(cron) })
+      return "row" in made
+        ? toResponse(answerOf(made.row, threadId === undefined), false)
+        : toResponse(made.answer, true)
     },
   )
 }

@@ -6,8 +6,8 @@ import type { MiddlewareHandler } from "hono"
 const groups = {
   disable_assistants: /^\/assistants(\/|$)/,
   disable_threads: /^\/threads($|\/(?![^/]+\/(runs|commands|stream)(\/|$)))/,
-  // Includes crons, which create runs, and the commands and streams of a thread, with which newer clients create runs.
-  disable_runs: /^(\/runs(\/|$)|\/threads\/[^/]+\/(runs|commands|stream)(\/|$))/,
+  // Includes the queue, crons, which create runs, and the commands and streams of a thread, with which newer clients create runs.
+  disable_runs: /^(\/queue$|\/runs(\/|$)|\/threads\/[^/]+\/(runs|commands|stream)(\/|$))/,
   disable_store: /^\/store(\/|$)/,
   // `/ok` stays enabled: supervisors need it.
   disable_meta: /^\/(info|metrics|docs|openapi\.json)?$/,

@@ -135,13 +135,14 @@ begin
     _claim_id := gen_random_uuid();
   end if;
   insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, is_resumable,
-      delete_thread_on_completion, not_before, attempt, claim_id, claimed_by, lease_until, watched_by, caller,
+      delete_thread_on_completion, not_before, attempt, claim_id, claimed_by, lease_until, claimed_at, watched_by, caller,
       webhook, revision_id)
     values (_run_id, _thread_id, _assistant_id, _graph_id, case when _claim_id is null then 'pending' else 'running' end,
       _metadata, _kwargs, _multitask_strategy, _is_resumable, _delete_thread, now() + make_interval(secs => _after_seconds),
       case when _claim_id is null then 0 else 1 end, _claim_id,
       case when _claim_id is not null then _server_id end,
       case when _claim_id is not null then now() + make_interval(secs => (_claimer ->> 'leaseMs')::integer / 1000.0) end,
+      case when _claim_id is not null then now() end,
       case when _claim_id is null and _is_streamed then array[_server_id] else '{}' end, _caller,
       _webhook, _pinned_to);
   if _claim_id is null then
@@ -275,7 +276,9 @@ begin
   end if;
   _runs_alone := _run.runs_alone or _ending in ('worker_died', 'shared_worker_died') or _servers_lost >= _most_losses;
   update runs r set status = 'pending', losses = _losses, servers_lost = _servers_lost, runs_alone = _runs_alone,
-    claim_id = null, claimed_by = null, lease_until = null, updated_at = now(),
+    claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, updated_at = now(),
+    past_attempts = coalesce(r.past_attempts, '[]') || jsonb_build_object(
+      'attempt', r.attempt, 'claimed_at', r.claimed_at, 'ended_at', now(), 'ending', _ending),
     watched_by = case when _watcher is null or _watcher = any (r.watched_by) then r.watched_by else r.watched_by || _watcher end
     where r.run_id = _run_id;
   return query select 'waiting', null::text, startable_run(_run.thread_id);

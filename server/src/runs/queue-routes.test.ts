@@ -1,0 +1,212 @@
+/** What people see of the queue and of the past of a run, over HTTP on a real database. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import type { Caller } from "../auth/caller.js"
+import { startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+import { readQueue } from "./queue-operations.js"
+
+interface Run {
+  readonly run_id: string
+  readonly thread_id: string
+}
+
+interface Queued extends Run {
+  readonly position: number | null
+  readonly attempt: number
+  readonly wait: { readonly reason: string; readonly run_id: string | null; readonly until: string | null } | null
+}
+
+interface Attempts {
+  readonly due_at: string
+  readonly created_at: string
+  readonly attempts: {
+    readonly attempt: number
+    readonly claimed_at: string | null
+    readonly ended_at: string | null
+    readonly ending: string | null
+  }[]
+}
+
+const newThread = async (http: TestHttp, metadata: object = {}) =>
+  ((await http.send("POST", "/threads", { metadata })).json as { thread_id: string }).thread_id
+
+const addRun = async (http: TestHttp, threadId: string, fields: object = {}) =>
+  (await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {}, ...fields })).json as Run
+
+const executing = (http: TestHttp, { run_id }: Run) =>
+  until(() => http.server.workers.running.get(run_id), { what: "the run to execute" })
+
+const queue = async (http: TestHttp, query = "") => {
+  const reply = await http.send("GET", `/queue${query}`)
+  return { runs: reply.json as Queued[], total: reply.headers.get("x-pagination-total") }
+}
+
+test("the queue shows in which order runs will start, and why each one waits", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { slots: 1 })
+  const [first, second] = [await newThread(http), await newThread(http)]
+  const running = await addRun(http, first)
+  await executing(http, running)
+  const next = await addRun(http, first)
+  const last = await addRun(http, first)
+  const elsewhere = await addRun(http, second)
+  const later = await addRun(http, await newThread(http), { after_seconds: 3600 })
+
+  const waiting = await queue(http)
+  const executingNow = await queue(http, "?status=running")
+  const page = await queue(http, "?limit=1&offset=2")
+
+  assert.deepEqual(
+    waiting.runs.map(({ run_id, position, wait }) => [run_id, position, wait?.reason, wait?.run_id ?? null]),
+    [
+      [next.run_id, 1, "thread_busy", running.run_id],
+      [last.run_id, 2, "thread_busy", running.run_id],
+      [elsewhere.run_id, 3, "no_free_slot", null],
+      [later.run_id, 4, "scheduled", null],
+    ],
+  )
+  assert.ok(new Date(waiting.runs[3]?.wait?.until ?? 0) > new Date())
+  assert.equal(waiting.total, "4")
+  assert.deepEqual(
+    executingNow.runs.map(({ run_id, position, wait }) => [run_id, position, wait]),
+    [[running.run_id, null, null]],
+  )
+  assert.deepEqual(
+    page.runs.map(({ run_id, position }) => [run_id, position]),
+    [[elsewhere.run_id, 3]],
+  )
+})
+
+test("the queue contains only runs of threads that the caller may see", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { slots: 0 })
+  const anns = await addRun(http, await newThread(http, { owner: "ann" }))
+  await addRun(http, await newThread(http, { owner: "bob" }))
+  const events: string[] = []
+  const ann: Caller = {
+    user: undefined,
+    authorize: async (event, value) => {
+      events.push(event)
+      return { value, filter: { owner: "ann" } }
+    },
+  }
+
+  const { runs, total } = await readQueue(http.server, ann, { status: "pending", limit: 10, offset: 0 })
+
+  assert.deepEqual(
+    runs.map(({ row, position }) => [row.run_id, position]),
+    [[anns.run_id, 1]],
+  )
+  assert.equal(total, 1)
+  assert.deepEqual(events, ["threads:search"])
+})
+
+test("a run whose worker died shows both attempts, with their times and the reason", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const run = await addRun(http, await newThread(http))
+  const path = `/threads/${run.thread_id}/runs/${run.run_id}/attempts`
+  const attempts = async () => (await http.send("GET", path)).json as Attempts
+  const first = await executing(http, run)
+
+  const during = await attempts()
+  first.die()
+  const second = await until(() => http.server.workers.started[1], { what: "the second attempt" })
+  second.done()
+  const after = await until(
+    async () => {
+      const now = await attempts()
+      return now.attempts.at(-1)?.ending === "success" && now
+    },
+    { what: "the end of the run" },
+  )
+
+  assert.deepEqual(
+    during.attempts.map(({ attempt, ended_at, ending }) => [attempt, ended_at, ending]),
+    [[1, null, null]],
+  )
+  assert.deepEqual(
+    after.attempts.map(({ attempt, ending }) => [attempt, ending]),
+    [
+      [1, "worker_died"],
+      [2, "success"],
+    ],
+  )
+  const times = after.attempts.flatMap(({ claimed_at, ended_at }) => [claimed_at, ended_at])
+  assert.deepEqual([...times].sort(), times)
+  assert.equal(times.includes(null), false)
+})
+
+test("an attempt that another release claimed has no start, and is not mistaken for an earlier one", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const run = await addRun(http, await newThread(http))
+  const executed = await executing(http, run)
+  await db.run(sql`update runs set claimed_at = null where run_id = ${run.run_id}`)
+  executed.done()
+  const path = `/threads/${run.thread_id}/runs/${run.run_id}/attempts`
+
+  const attempts = await until(
+    async () => {
+      const { attempts: found } = (await http.send("GET", path)).json as Attempts
+      return found[0]?.ending === "success" && found
+    },
+    { what: "the end of the run" },
+  )
+
+  assert.equal(attempts.length, 1)
+  assert.equal(attempts[0]?.claimed_at, null)
+})
+
+test("the log of a resumable run is read page by page, with the time of each event", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const run = await addRun(http, await newThread(http), { stream_resumable: true, stream_mode: ["updates"] })
+  const executed = await executing(http, run)
+  for (const n of [1, 2, 3]) executed.emit("updates", { n })
+  executed.done()
+  const path = `/threads/${run.thread_id}/runs/${run.run_id}/events`
+  type Event = { id: string; event: string; data: unknown; created_at: string }
+  const events = async (query = "") => (await http.send("GET", `${path}${query}`)).json as Event[]
+  const all = await until(
+    async () => {
+      const found = await events()
+      return found.at(-1)?.event === "end" && found
+    },
+    { what: "the end in the log" },
+  )
+
+  const page = await events(`?after=${all[1]?.id}&limit=2`)
+
+  assert.deepEqual(
+    all.map(({ event }) => event),
+    ["metadata", "updates", "updates", "updates", "end"],
+  )
+  assert.deepEqual(
+    page.map(({ data }) => data),
+    [{ n: 2 }, { n: 3 }],
+  )
+  assert.ok(all.every(({ created_at }) => !Number.isNaN(Date.parse(created_at))))
+})
+
+test("requests about runs that do not exist, or with invalid pages, get 404 or 422", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const run = await addRun(http, await newThread(http))
+  const elsewhere = `/threads/${await newThread(http)}/runs/${run.run_id}`
+
+  for (const [path, status] of [
+    [`${elsewhere}/attempts`, 404],
+    [`${elsewhere}/events`, 404],
+    [`/threads/${run.thread_id}/runs/${run.run_id}/events?limit=0`, 422],
+    [`/threads/${run.thread_id}/runs/${run.run_id}/events?after=x`, 422],
+    ["/queue?status=success", 422],
+    ["/queue?limit=1001", 422],
+  ] as const) {
+    assert.equal((await http.send("GET", path)).status, status, path)
+  }
+})
