@@ -11,6 +11,8 @@ const mayImport = {
   "workers/js": ["protocol"],
   server: ["toolkit", "protocol"],
   control: ["toolkit", "protocol"],
+  // It meets the servers only over HTTP.
+  console: [],
   cli: ["server", "control", "toolkit", "protocol"],
   tests: ["cli", "server", "control", "toolkit", "protocol", "workers/js"],
   bench: ["server", "control", "toolkit", "protocol", "workers/js"],
@@ -22,6 +24,7 @@ const packageNames = {
   "@superstep/worker-js": "workers/js",
   "@superstep/server": "server",
   "@superstep/control": "control",
+  "@superstep/console": "console",
   superstep: "cli",
 }
 

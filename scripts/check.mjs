@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { checkFiles } from "./check-files.mjs"
 import { checkImports } from "./check-imports.mjs"
+import { budgetBytes, loadedFirst } from "./console.mjs"
 import { explain, root, setUp } from "./setup.mjs"
 
 /** Each part resolves to its problems, as lines. */
@@ -27,6 +28,7 @@ const parts = {
   },
   imports: async () => lines(checkImports(sources().filter(({ path }) => /\/src\/.*\.tsx?$/.test(path)))),
   files: async () => lines(checkFiles(sources())),
+  "size of the console": async () => sizeProblems(loadedFirst()),
 }
 
 async function check() {
@@ -58,6 +60,17 @@ export function styleProblems(output) {
     const path = field("file")?.replace(`${root}/`, "")
     return `${path}:${field("line") ?? 1} ${decodeURIComponent(text)}${remedy} (${rule})`
   })
+}
+
+/** @param files  what a browser loads before the first screen, each `{ name, bytes }` */
+export function sizeProblems(files) {
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  if (bytes <= budgetBytes) return []
+  const kB = (count) => `${Math.round(count / 1000)} kB`
+  const largest = files.toSorted((one, other) => other.bytes - one.bytes)[0]
+  return [
+    `console/src/app.tsx:1 browsers load ${kB(bytes)} before the first screen, and the budget is ${kB(budgetBytes)}: import large packages only in pages (the largest file is ${largest.name} with ${kB(largest.bytes)})`,
+  ]
 }
 
 const lines = (problems) => problems.map(({ path, line, message }) => `${path}:${line} ${message}`)

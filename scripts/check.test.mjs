@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { styleProblems, typeProblems } from "./check.mjs"
+import { sizeProblems, styleProblems, typeProblems } from "./check.mjs"
 import { root } from "./setup.mjs"
 
 test("a compiler error becomes a line with path and line", () => {
@@ -19,4 +19,14 @@ test("a finding of biome becomes a line that says what mends it", () => {
     "a.ts:2 Sort these imports.: npm run fix (assist/source/organizeImports)",
     "b.ts:7 Use a, not b. (lint/style/x)",
   ])
+})
+
+test("more than the budget before the first screen is a problem that names the largest file", () => {
+  const small = [{ name: "style.css", bytes: 3000 }]
+
+  assert.deepEqual(sizeProblems(small), [])
+  assert.match(
+    sizeProblems([...small, { name: "main-1.js", bytes: 190_000 }])[0],
+    /193 kB .* 180 kB.*main-1\.js with 190 kB/,
+  )
 })

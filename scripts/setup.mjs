@@ -6,6 +6,7 @@ import { spawn } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import { consoleIsStale } from "./console.mjs"
 import { programsAreStale } from "./programs.mjs"
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
@@ -22,6 +23,7 @@ export async function setUp() {
   removeStaleOutput()
   if (sourcesAreNewer()) await build()
   if (programsAreStale()) await bundlePrograms()
+  if (consoleIsStale()) await bundleConsole()
 }
 
 /** A step of the setup failed; the message includes its output. */
@@ -60,6 +62,7 @@ async function build() {
 
 /** In a process of its own, since esbuild is available only after the install. */
 const bundlePrograms = () => step("bundling the programs", process.execPath, [join(root, "scripts/programs.mjs")])
+const bundleConsole = () => step("bundling the console", process.execPath, [join(root, "scripts/console.mjs")])
 
 /** Runs a program. Prints its output only if it fails, and a line with the duration if it takes longer than a second. */
 export function step(name, program, args, cwd = root) {

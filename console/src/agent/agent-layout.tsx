@@ -1,0 +1,43 @@
+/** Gives the pages below it the agent that they are about. */
+import { useSuspenseQuery } from "@tanstack/react-query"
+import { Outlet, useParams } from "@tanstack/react-router"
+import { type ReactNode, useMemo } from "react"
+import { usePlatform } from "../platform/use-platform.js"
+import { keepToken, readAgentToken } from "./agent-token.js"
+import { AgentContext, deployedAgent, ownAgent } from "./use-agent.js"
+
+export function DeployedAgentLayout() {
+  const { deploymentId = "" } = useParams({ strict: false })
+  return (
+    <DeployedAgent key={deploymentId} deploymentId={deploymentId}>
+      <Outlet />
+    </DeployedAgent>
+  )
+}
+
+/** Pages that look at several agents, such as all approvals, use it once for each. */
+export function DeployedAgent({ deploymentId, children }: { deploymentId: string; children: ReactNode }) {
+  const { api } = usePlatform()
+  // A token of an earlier visit may have ended: it is read again whenever this is shown.
+  const { data: first } = useSuspenseQuery({
+    queryKey: ["agent-token", deploymentId],
+    queryFn: () => readAgentToken(api, deploymentId),
+    staleTime: 0,
+    gcTime: 0,
+  })
+  const agent = useMemo(() => {
+    const current = keepToken(first, () => readAgentToken(api, deploymentId))
+    return deployedAgent(deploymentId, first, current)
+  }, [api, deploymentId, first])
+  return <AgentContext.Provider value={agent}>{children}</AgentContext.Provider>
+}
+
+const own = ownAgent(location.origin)
+
+export function OwnAgentLayout() {
+  return (
+    <AgentContext.Provider value={own}>
+      <Outlet />
+    </AgentContext.Provider>
+  )
+}

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { type AgentToken, keepToken } from "./agent-token.js"
+
+const tokenUntil = (ms: number, token = `until ${ms}`): AgentToken => ({
+  token,
+  url: "http://agents.test/d/chat",
+  scopes: ["read", "run"],
+  expires_at: new Date(ms).toISOString(),
+})
+
+test("a token is used until a minute before it ends, then renewed once for all requests", async () => {
+  let now = 0
+  let renewals = 0
+  const current = keepToken(
+    tokenUntil(600_000),
+    async () => tokenUntil(now + 600_000, `renewal ${++renewals}`),
+    () => now,
+  )
+
+  assert.equal((await current()).token, "until 600000")
+  now = 540_001
+  const tokens = await Promise.all([current(), current(), current()])
+
+  assert.deepEqual([...new Set(tokens.map(({ token }) => token))], ["renewal 1"])
+  assert.equal((await current()).token, "renewal 1")
+})
+
+test("after a failed renewal the next request tries again", async () => {
+  const answers = [Promise.reject(new Error("no control plane")), Promise.resolve(tokenUntil(900_000, "second try"))]
+  const current = keepToken(
+    tokenUntil(0),
+    () => answers.shift() ?? assert.fail("asked too often"),
+    () => 1,
+  )
+
+  await assert.rejects(current(), /no control plane/)
+  assert.equal((await current()).token, "second try")
+})

@@ -1,0 +1,66 @@
+/** The console's table of contents: one line a page. Each page is a part of its own, loaded when it is opened. */
+import type { QueryClient } from "@tanstack/react-query"
+import { type AnyRoute, createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router"
+import { Loading } from "./frame/empty.js"
+import type { Home } from "./frame/home.js"
+import { AgentFrame, PlatformFrame } from "./frame/layout.js"
+import { NotFound, PageFailed } from "./frame/page-failed.js"
+import { sessionQuery } from "./platform/session.js"
+
+/** Loads the component of a page. `name` is its export. */
+type Pages = readonly (readonly [path: string, load: () => Promise<Record<string, unknown>>, name: string])[]
+
+const platformPages: Pages = [["/", () => import("./deployments/deployments-page.js"), "DeploymentsPage"]]
+
+/** The same pages at `/deployments/<id>/agent/…` and at `/studio/…`. */
+const agentPages: Pages = []
+
+// Their part includes the official client, which no page of the platform needs.
+const agentLayout = () => import("./agent/agent-layout.js")
+
+const pagesBelow = (parent: AnyRoute, pages: Pages): AnyRoute[] =>
+  pages.map(([path, load, name]) =>
+    createRoute({ getParentRoute: () => parent, path, component: lazyRouteComponent(load as never, name as never) }),
+  )
+
+export function createConsoleRouter({ home, base }: Home, queryClient: QueryClient) {
+  return createRouter({
+    routeTree: home === "platform" ? platformTree(queryClient) : agentTree(),
+    basepath: base.pathname,
+    defaultPreload: "intent",
+    defaultPendingComponent: Loading,
+    defaultErrorComponent: PageFailed,
+    defaultNotFoundComponent: NotFound,
+    scrollRestoration: true,
+  })
+}
+
+function platformTree(queryClient: QueryClient) {
+  const root = createRootRoute()
+  const [signIn] = pagesBelow(root, [["/sign-in", () => import("./sign-in/sign-in-page.js"), "SignInPage"]])
+  const frame = createRoute({
+    getParentRoute: () => root,
+    id: "platform",
+    component: PlatformFrame,
+    loader: () => queryClient.ensureQueryData(sessionQuery),
+  })
+  const agent: AnyRoute = createRoute({
+    getParentRoute: () => frame,
+    path: "/deployments/$deploymentId/agent",
+    component: lazyRouteComponent(agentLayout, "DeployedAgentLayout"),
+  })
+  agent.addChildren(pagesBelow(agent, agentPages))
+  frame.addChildren([...pagesBelow(frame, platformPages), agent])
+  return root.addChildren([signIn as AnyRoute, frame])
+}
+
+function agentTree() {
+  const root = createRootRoute({ component: AgentFrame })
+  const agent: AnyRoute = createRoute({
+    getParentRoute: () => root,
+    id: "agent",
+    component: lazyRouteComponent(agentLayout, "OwnAgentLayout"),
+  })
+  agent.addChildren(pagesBelow(agent, agentPages))
+  return root.addChildren([agent])
+}

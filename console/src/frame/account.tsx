@@ -1,0 +1,59 @@
+/** Who is signed in, which workspace is shown, and the way out. */
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { useNavigate } from "@tanstack/react-router"
+import { ChevronsUpDown } from "lucide-react"
+import { Button, Header, Menu, MenuItem, MenuSection, MenuTrigger, Popover } from "react-aria-components"
+import { chooseWorkspace, type Session, sessionQuery, signOut, workspaceOf } from "../platform/session.js"
+import { useHome } from "./home.js"
+
+export function Account({ session }: { session: Session }) {
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const { version } = useHome()
+  const leaving = useMutation({
+    mutationFn: signOut,
+    onSuccess: async () => {
+      await navigate({ to: "/sign-in" })
+      queryClient.clear()
+      queryClient.setQueryData(sessionQuery.queryKey, null)
+    },
+  })
+  const current = workspaceOf(session)
+  const choose = (id: string) => {
+    chooseWorkspace(id)
+    // Everything that was read belongs to the former workspace.
+    location.assign("/")
+  }
+  return (
+    <MenuTrigger>
+      <Button className="account" aria-label="Account and workspace">
+        <span className="account-text">
+          <span>{session.workspaces.find(({ workspace_id }) => workspace_id === current)?.name ?? "No workspace"}</span>
+          <span className="account-key">
+            {session.key_prefix}… {leaving.isError ? "· signing out failed" : ""}
+          </span>
+        </span>
+        <ChevronsUpDown size={14} aria-hidden />
+      </Button>
+      <Popover className="popover" placement="top start">
+        <Menu className="menu" aria-label="Account and workspace" selectionMode="none">
+          <MenuSection>
+            <Header className="menu-heading">Workspace</Header>
+            {session.workspaces.map(({ workspace_id, name }) => (
+              <MenuItem key={workspace_id} className="menu-item" onAction={() => choose(workspace_id)}>
+                {name}
+                {workspace_id === current ? <span className="menu-note">shown</span> : null}
+              </MenuItem>
+            ))}
+          </MenuSection>
+          <MenuSection>
+            <Header className="menu-heading">superstep {version}</Header>
+            <MenuItem className="menu-item" onAction={() => leaving.mutate()}>
+              Sign out
+            </MenuItem>
+          </MenuSection>
+        </Menu>
+      </Popover>
+    </MenuTrigger>
+  )
+}

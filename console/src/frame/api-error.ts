@@ -1,0 +1,46 @@
+/** A reply of one of our APIs that is no success, as a sentence. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    /** Such as `not_found`; "" if the reply has none. */
+    readonly code: string,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+/** @param body  what the server answered: usually `{ detail, code }` */
+export function apiErrorOf(status: number, body: unknown): ApiError {
+  const { detail, code } = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>
+  const text = textOf(detail) || `The server answered with ${status}.`
+  return new ApiError(status, typeof code === "string" ? code : "", text)
+}
+
+/** Control planes answer invalid input with a list of `{ loc, msg }`, as FastAPI does. */
+function textOf(detail: unknown): string {
+  if (typeof detail === "string") return detail
+  if (!Array.isArray(detail)) return ""
+  return detail
+    .map(({ loc, msg }: { loc?: unknown; msg?: unknown }) => {
+      const place = Array.isArray(loc) ? loc.filter((part) => part !== "body").join(".") : ""
+      return [place, typeof msg === "string" ? msg : ""].filter((part) => part !== "").join(": ")
+    })
+    .join("; ")
+}
+
+/** Resolves to the JSON of a reply, or to undefined if it has no body. @throws ApiError  the status is not 2xx */
+export async function jsonOf(reply: Response): Promise<unknown> {
+  const text = await reply.text()
+  const body = parsed(text)
+  if (!reply.ok) throw apiErrorOf(reply.status, body ?? { detail: text.slice(0, 300) })
+  return body
+}
+
+function parsed(text: string): unknown {
+  try {
+    return text === "" ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

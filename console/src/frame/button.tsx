@@ -1,0 +1,46 @@
+/** A button. A disabled one says why, to everyone who points at it or reaches it by keyboard. */
+import type { ReactNode } from "react"
+import { Button as AriaButton, Tooltip, TooltipTrigger } from "react-aria-components"
+
+export interface ButtonProps {
+  readonly children: ReactNode
+  readonly onPress?: () => void
+  readonly type?: "button" | "submit"
+  /** `quiet` has no border; `primary` is the one thing to do on a page. */
+  readonly look?: "plain" | "primary" | "danger" | "quiet"
+  /** Why it cannot be pressed now; undefined if it can. */
+  readonly disabledBecause?: string | undefined
+  readonly isPending?: boolean
+  readonly tip?: string
+  readonly label?: string
+}
+
+export function Button(props: ButtonProps) {
+  const { children, onPress, type = "button", look = "plain", disabledBecause, isPending = false, tip, label } = props
+  const isDisabled = disabledBecause !== undefined
+  // A button that is really disabled takes no focus, so nobody would learn the reason.
+  const button = (
+    <AriaButton
+      type={type}
+      className={`button button-${look}`}
+      isPending={isPending}
+      {...(isDisabled ? { "aria-disabled": true, "data-blocked": true } : onPress && { onPress })}
+      {...(label !== undefined && { "aria-label": label })}
+    >
+      {children}
+    </AriaButton>
+  )
+  const text = disabledBecause ?? tip
+  if (text === undefined) return button
+  return (
+    <TooltipTrigger delay={400}>
+      {button}
+      <Tooltip className="tooltip" offset={6}>
+        {text}
+      </Tooltip>
+    </TooltipTrigger>
+  )
+}
+
+/** The reason for all buttons that a key of scope `read` may not press. */
+export const onlyReads = "Your key may only read. Sign in with a key that may write."

@@ -1,0 +1,134 @@
+/** The navigation at the side. Inside a deployment it also lists the pages of that deployment and of its agent. */
+import { useQuery } from "@tanstack/react-query"
+import { Link, useParams } from "@tanstack/react-router"
+import {
+  Activity,
+  Bot,
+  Boxes,
+  CalendarClock,
+  Database,
+  GitCommitHorizontal,
+  Hand,
+  type LucideIcon,
+  MessagesSquare,
+  Rows3,
+  ScrollText,
+  Settings,
+  SlidersHorizontal,
+} from "lucide-react"
+import type { ReactNode } from "react"
+import { callPlatform, platformApi } from "../platform/api.js"
+import { type Session, workspaceOf } from "../platform/session.js"
+import { Account } from "./account.js"
+import { useHome } from "./home.js"
+import { Logo } from "./logo.js"
+
+/** The pages of an agent, in the order in which they are listed. */
+const agentItems: readonly (readonly [page: string, label: string, icon: LucideIcon])[] = [
+  ["threads", "Threads", MessagesSquare],
+  ["approvals", "Approvals", Hand],
+  ["queue", "Queue", Rows3],
+  ["crons", "Crons", CalendarClock],
+  ["assistants", "Assistants", Bot],
+  ["store", "Store", Database],
+]
+
+export function PlatformNavigation({ session }: { session: Session }) {
+  const { deploymentId } = useParams({ strict: false }) as { deploymentId?: string }
+  return (
+    <Side foot={<Account session={session} />}>
+      <ul>
+        <Item to="/" icon={Boxes} isExact={deploymentId === undefined}>
+          Deployments
+        </Item>
+        <Item to="/approvals" icon={Hand}>
+          Approvals
+        </Item>
+        <Item to="/system" icon={Activity}>
+          System
+        </Item>
+        <Item to="/settings" icon={Settings}>
+          Settings
+        </Item>
+      </ul>
+      {deploymentId !== undefined && <DeploymentItems session={session} deploymentId={deploymentId} />}
+    </Side>
+  )
+}
+
+function DeploymentItems({ session, deploymentId }: { session: Session; deploymentId: string }) {
+  const api = platformApi(workspaceOf(session))
+  const path = `/v2/deployments/${deploymentId}`
+  const { data } = useQuery({
+    queryKey: ["deployment", deploymentId],
+    queryFn: () => callPlatform<{ name: string }>(api, path),
+  })
+  const base = `/deployments/${deploymentId}`
+  return (
+    <>
+      <h2 className="side-heading">{data?.name ?? "Deployment"}</h2>
+      <ul>
+        <Item to={base} icon={GitCommitHorizontal} isExact>
+          Revisions
+        </Item>
+        <Item to={`${base}/logs`} icon={ScrollText}>
+          Logs
+        </Item>
+        {agentItems.map(([page, label, icon]) => (
+          <Item key={page} to={`${base}/agent/${page}`} icon={icon}>
+            {label}
+          </Item>
+        ))}
+        <Item to={`${base}/settings`} icon={SlidersHorizontal}>
+          Settings
+        </Item>
+      </ul>
+    </>
+  )
+}
+
+export function AgentNavigation() {
+  const { version } = useHome()
+  return (
+    <Side foot={<p className="side-version">superstep {version}</p>}>
+      <ul>
+        {agentItems.map(([page, label, icon]) => (
+          <Item key={page} to={`/${page}`} icon={icon}>
+            {label}
+          </Item>
+        ))}
+      </ul>
+    </Side>
+  )
+}
+
+function Side({ children, foot }: { children: ReactNode; foot: ReactNode }) {
+  return (
+    <nav className="side" aria-label="Console">
+      <Link to="/" className="side-logo">
+        <Logo />
+        Superstep
+      </Link>
+      <div className="side-items">{children}</div>
+      <div className="side-foot">{foot}</div>
+    </nav>
+  )
+}
+
+function Item({ to, icon: Icon, isExact = false, children }: ItemProps) {
+  return (
+    <li>
+      <Link to={to} className="side-item" activeOptions={{ exact: isExact, includeSearch: false }}>
+        <Icon size={16} aria-hidden />
+        {children}
+      </Link>
+    </li>
+  )
+}
+
+interface ItemProps {
+  readonly to: string
+  readonly icon: LucideIcon
+  readonly isExact?: boolean
+  readonly children: ReactNode
+}

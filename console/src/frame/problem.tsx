@@ -1,0 +1,27 @@
+/** What went wrong, as a sentence, and what to do next. */
+import { TriangleAlert } from "lucide-react"
+import type { ReactNode } from "react"
+import { ApiError } from "./api-error.js"
+
+export function Problem({ error, next, action }: { error: unknown; next?: string | undefined; action?: ReactNode }) {
+  return (
+    <div className="problem" role="alert">
+      <TriangleAlert size={16} aria-hidden />
+      <div>
+        <p>{error instanceof Error ? error.message : String(error)}</p>
+        <p className="problem-next">{next ?? nextStepOf(error)}</p>
+        {action}
+      </div>
+    </div>
+  )
+}
+
+function nextStepOf(error: unknown): string {
+  if (error instanceof ApiError && error.status === 401) return "Sign in again."
+  if (error instanceof ApiError && error.status === 403)
+    return "Use a key with more rights, or ask an admin of the workspace."
+  if (error instanceof ApiError && error.status === 404) return "It may have been deleted. Go back to the list."
+  if (error instanceof ApiError) return "Change what the message names, then try again."
+  if (error instanceof TypeError) return "Check that Superstep is running and that you are online, then try again."
+  return "Load the page again. If it happens again, please report it."
+}

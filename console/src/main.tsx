@@ -1,0 +1,30 @@
+/** Starts the console: asks where it is served, then shows the page of the address. */
+import { QueryClientProvider } from "@tanstack/react-query"
+import { RouterProvider } from "@tanstack/react-router"
+import { StrictMode } from "react"
+import { createRoot } from "react-dom/client"
+import { createConsoleRouter } from "./app.js"
+import { HomeContext, readHome } from "./frame/home.js"
+import { Problem } from "./frame/problem.js"
+import { createQueryClient } from "./frame/query-client.js"
+
+const element = document.getElementById("root")
+if (!element) throw new Error("the page has no element with the id root")
+const root = createRoot(element)
+
+try {
+  const home = await readHome()
+  const queryClient = createQueryClient()
+  const router = createConsoleRouter(home, queryClient)
+  root.render(
+    <StrictMode>
+      <HomeContext.Provider value={home}>
+        <QueryClientProvider client={queryClient}>
+          <RouterProvider router={router} />
+        </QueryClientProvider>
+      </HomeContext.Provider>
+    </StrictMode>,
+  )
+} catch (error) {
+  root.render(<Problem error={error} next="Check that Superstep is running, then load this page again." />)
+}

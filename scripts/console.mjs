@@ -1,0 +1,131 @@
+/**
+ * Builds the console into `console/site`: index.html and files with hashed names, for the servers to send as they are
+ * (docs/decisions/0041-the-console.md). The pages are parts of their own; all style sheets of `console/src` become one.
+ */
+import { createHash } from "node:crypto"
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join, relative } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { gzipSync } from "node:zlib"
+
+// The scripts that prepare a clone import this one, so it imports none of them.
+const root = join(dirname(fileURLToPath(import.meta.url)), "..")
+const source = join(root, "console/src")
+const site = join(root, "console/site")
+const digestFile = join(site, "digest.json")
+
+/** What a browser loads before the first screen may have this size, compressed. */
+export const budgetBytes = 180 * 1000
+
+/** @returns  whether the site is missing, or was built from other sources or packages than the present ones */
+export function consoleIsStale() {
+  if (!existsSync(source)) return false
+  return !existsSync(digestFile) || JSON.parse(readFileSync(digestFile, "utf8")).digest !== digestOfSources()
+}
+
+/** Builds the site, if it is stale. */
+export async function buildConsole() {
+  if (!consoleIsStale()) return
+  // Computed before the build, so that files that change during the build make it stale.
+  const digest = digestOfSources()
+  const { files, entry, initial } = await bundle()
+  const assets = join(site, "assets")
+  rmSync(assets, { recursive: true, force: true })
+  mkdirSync(assets, { recursive: true })
+  for (const [name, contents] of files) writeFileSync(join(assets, name), contents)
+  const style = [...files.keys()].find((name) => name.endsWith(".css"))
+  const page = readFileSync(join(source, "index.html"), "utf8")
+    .replace("{{style}}", `assets/${style}`)
+    .replace("{{script}}", `assets/${entry}`)
+  writeWhole(join(site, "index.html"), page)
+  writeWhole(digestFile, JSON.stringify({ digest, initial: [style, ...initial] }))
+}
+
+/** @returns  the files by name, the one that the page starts, and all scripts that it loads before the first screen */
+async function bundle() {
+  const { build } = await import("esbuild")
+  const { metafile, outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: { main: join(source, "main.tsx"), style: "all-styles" },
+    outdir: "site",
+    entryNames: "[name]-[hash]",
+    chunkNames: "part-[hash]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "browser",
+    target: ["es2023", "chrome123", "firefox121", "safari17.5"],
+    jsx: "automatic",
+    minify: true,
+    define: { "process.env.NODE_ENV": '"production"' },
+    legalComments: "none",
+    plugins: [allStyles],
+    metafile: true,
+    write: false,
+    logLevel: "warning",
+  })
+  const outputs = new Map(Object.entries(metafile.outputs).map(([file, output]) => [relative("site", file), output]))
+  const entry = [...outputs].find(([, { entryPoint }]) => entryPoint === "console/src/main.tsx")[0]
+  const isEmpty = (name) => name.startsWith("style-") && name.endsWith(".js")
+  const files = outputFiles
+    .map(({ path, contents }) => [relative(join(root, "site"), path), contents])
+    .filter(([name]) => !isEmpty(name))
+  return { files: new Map(files), entry, initial: loadedWith(entry, outputs) }
+}
+
+function loadedWith(name, outputs, found = new Set()) {
+  if (found.has(name)) return []
+  found.add(name)
+  const imports = outputs.get(name).imports.filter(({ kind }) => kind === "import-statement")
+  for (const { path } of imports) loadedWith(relative("site", path), outputs, found)
+  return [...found]
+}
+
+/** One style sheet of all in `console/src`: the tokens first, then by path. */
+const allStyles = {
+  name: "all-styles",
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^all-styles$/ }, ({ path }) => ({ path, namespace: "styles" }))
+    onLoad({ filter: /.*/, namespace: "styles" }, () => ({
+      contents: styleSheets()
+        .map((file) => `@import ${JSON.stringify(file)};`)
+        .join("\n"),
+      loader: "css",
+      resolveDir: source,
+    }))
+  },
+}
+
+const isTheme = (file) => file.endsWith("/frame/theme.css")
+const styleSheets = () => {
+  const files = sourceFiles().filter((file) => file.endsWith(".css"))
+  return [...files.filter(isTheme), ...files.filter((file) => !isTheme(file))]
+}
+
+/** @returns  what a browser loads before the first screen: each file with its compressed size */
+export function loadedFirst() {
+  const { initial } = JSON.parse(readFileSync(digestFile, "utf8"))
+  return initial.map((name) => ({ name, bytes: gzipSync(readFileSync(join(site, "assets", name))).length }))
+}
+
+const sourceFiles = () =>
+  readdirSync(source, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && !/\.test\.tsx?$/.test(entry.name))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .sort()
+
+function digestOfSources() {
+  const files = [...sourceFiles(), join(root, "node_modules/.package-lock.json"), fileURLToPath(import.meta.url)]
+  const hash = createHash("sha256")
+  for (const file of files) hash.update(`${relative(root, file)}\0`).update(readFileSync(file))
+  return hash.digest("hex")
+}
+
+/** Writes atomically: a server that reads it at this moment gets the old file or the new one. */
+function writeWhole(path, text) {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(`${path}.new`, text)
+  renameSync(`${path}.new`, path)
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await buildConsole()
