@@ -19,7 +19,8 @@ import { defaultPlace } from "../processes/default-place.js"
 import { assertPortFree } from "../processes/ports.js"
 
 interface Finding {
-  readonly ok: boolean
+  /** `warning`: it works, and the operator should know. */
+  readonly level: "good" | "warning" | "missing"
   readonly words: string
 }
 
@@ -40,30 +41,31 @@ export const doctor: CliCommand<{ readonly home?: string }> = {
       ...(await installationFindings(home, config)),
       ...(await userFindings(home)),
     ]
-    for (const { ok, words } of findings) out.line(`${ok ? out.style("green", "✔") : out.style("red", "✖")} ${words}`)
-    const missing = findings.filter(({ ok }) => !ok).length
+    const marks = { good: out.style("green", "✔"), warning: out.style("yellow", "!"), missing: out.style("red", "✖") }
+    for (const { level, words } of findings) out.line(`${marks[level]} ${words}`)
+    const missing = findings.filter(({ level }) => level === "missing").length
     if (missing > 0) throw new NotReady(`${missing} of ${findings.length} checks failed`)
   },
 }
 
-const nodeFinding = (): Finding => ({ ok: true, words: `Node ${process.versions.node}` })
+const nodeFinding = (): Finding => ({ level: "good", words: `Node ${process.versions.node}` })
 
 async function gitFinding(): Promise<Finding> {
   try {
     const { stdout } = await promisify(execFile)("git", ["--version"])
-    return { ok: true, words: stdout.trim() }
+    return { level: "good", words: stdout.trim() }
   } catch {
     // Every failure has the same meaning for the reader.
-    return { ok: false, words: "git is not installed: deployments from repositories require it" }
+    return { level: "missing", words: "git is not installed: deployments from repositories require it" }
   }
 }
 
 /** A running installation uses its ports and its Postgres already. */
 async function installationFindings(home: Home, config: Config): Promise<Finding[]> {
-  const writable = { ok: true, words: `data folder ${home.folder}` }
+  const writable: Finding = { level: "good", words: `data folder ${home.folder}` }
   const space = await spaceFinding(home)
   if (await isOwned(home)) {
-    const runs = { ok: true, words: "Superstep is running on it" }
+    const runs: Finding = { level: "good", words: "Superstep is running on it" }
     return [writable, space, runs, await apiFinding(home), ...(await programsFinding(home))]
   }
   const { port, agentsPort } = { ...defaultPlace, ...(await readEntry(home.owner))?.place }
@@ -75,7 +77,7 @@ async function installationFindings(home: Home, config: Config): Promise<Finding
 
 /** After a kill of `superstep up`. */
 const unattended = (port: number, agentsPort: number): Finding => ({
-  ok: false,
+  level: "missing",
   words: `agents are running, but no superstep up supervises them: start superstep up --port ${port} --agents-port ${agentsPort}`,
 })
 
@@ -85,7 +87,9 @@ const leastBytes = 2 * 1024 ** 3
 async function spaceFinding({ folder }: Home): Promise<Finding> {
   const { bavail, bsize } = await statfs(folder)
   const words = `${(Number(bavail * bsize) / 1024 ** 3).toFixed(1)} GB free on its disk`
-  return bavail * bsize >= leastBytes ? { ok: true, words } : { ok: false, words: `only ${words}: free some space` }
+  return bavail * bsize >= leastBytes
+    ? { level: "good", words }
+    : { level: "missing", words: `only ${words}: free some space` }
 }
 
 /** An upgrade was installed, and has not taken over yet. */
@@ -93,7 +97,7 @@ async function programsFinding(home: Home): Promise<Finding[]> {
   const { length } = await deploymentsOnReplacedPrograms(home)
   if (length === 0) return []
   const toDo = "redeploy them by superstep up --take-over, or by a restart of the service"
-  return [{ ok: false, words: `${length} agents use program files that were replaced or removed: ${toDo}` }]
+  return [{ level: "missing", words: `${length} agents use program files that were replaced or removed: ${toDo}` }]
 }
 
 const patienceMs = 5000
@@ -101,23 +105,27 @@ const patienceMs = 5000
 /** A control plane that does not answer although its program runs is restarting, or hangs. */
 async function apiFinding(home: Home): Promise<Finding> {
   const credentials = await readCredentials(home)
-  if (!credentials) return { ok: false, words: "it has not finished its first start: there are no credentials yet" }
+  if (!credentials)
+    return { level: "missing", words: "it has not finished its first start: there are no credentials yet" }
   const { url } = credentials
   try {
     const { status } = await fetch(`${url}/health`, { signal: AbortSignal.timeout(patienceMs) })
-    if (status === 200) return { ok: true, words: `the control plane answers at ${url}` }
-    return { ok: false, words: `the control plane at ${url} answers ${status}: see ${home.logs}` }
+    if (status === 200) return { level: "good", words: `the control plane answers at ${url}` }
+    return { level: "missing", words: `the control plane at ${url} answers ${status}: see ${home.logs}` }
   } catch (error) {
-    return { ok: false, words: `the control plane does not answer at ${url} (${messageOf(error)}): see ${home.logs}` }
+    return {
+      level: "missing",
+      words: `the control plane does not answer at ${url} (${messageOf(error)}): see ${home.logs}`,
+    }
   }
 }
 
 async function portFinding(port: number, option: string): Promise<Finding> {
   try {
     await assertPortFree({ host: "127.0.0.1", port, option })
-    return { ok: true, words: `port ${port} is free` }
+    return { level: "good", words: `port ${port} is free` }
   } catch (error) {
-    return { ok: false, words: messageOf(error) }
+    return { level: "missing", words: messageOf(error) }
   }
 }
 
@@ -126,25 +134,25 @@ async function databaseFinding(home: Home, config: Config): Promise<Finding> {
     await using _ownership = await takeOwnership(home, "superstep doctor")
     const database = await startHomeDatabase({ home, config, name: "superstep" })
     if (database.isOurs) await database.stop()
-    return { ok: true, words: `${database.words} starts` }
+    return { level: "good", words: `${database.words} starts` }
   } catch (error) {
-    return { ok: false, words: messageOf(error) }
+    return { level: "missing", words: messageOf(error) }
   }
 }
 
 /** The isolation of deployments depends on the user who starts us, and on the place (architecture D12). */
 async function userFindings(home: Home): Promise<Finding[]> {
   if (process.getuid?.() !== 0)
-    return [{ ok: true, words: "not root: deployments share this user and can read each other's files" }]
+    return [{ level: "warning", words: "not root: deployments share this user and can read each other's files" }]
   const { warning } = await decideIsolation(home.folder, [process.execPath, fileURLToPath(import.meta.url)])
-  if (warning) return [{ ok: true, words: warning }]
+  if (warning) return [{ level: "warning", words: warning }]
   const { port, agentsPort } = { ...defaultPlace, ...(await readEntry(home.owner))?.place }
   const openPorts = await openPortsWarning([port, agentsPort])
-  const apart = {
-    ok: true,
+  const apart: Finding = {
+    level: "good",
     words: "started as root: the control plane and each deployment run under users of their own",
   }
-  return [apart, ...(openPorts ? [{ ok: true, words: openPorts }] : [])]
+  return [apart, ...(openPorts ? [{ level: "warning", words: openPorts }] : [])]
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
