@@ -152,7 +152,7 @@ async function userFindings(home: Home): Promise<Finding[]> {
     level: "good",
     words: "started as root: the control plane and each deployment run under users of their own",
   }
-  return [apart, ...(openPorts ? [{ level: "warning", words: openPorts }] : [])]
+  return openPorts ? [apart, { level: "warning", words: openPorts }] : [apart]
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
