@@ -56,6 +56,7 @@ const concepts = {
   events: ["event.ts"],
   audit: ["audit-entry.ts"],
   webhooks: ["webhook.ts"],
+  console: ["session.ts"],
   quotas: ["quota.ts"],
 }
 

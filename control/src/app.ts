@@ -11,6 +11,8 @@ import { Hono, type MiddlewareHandler } from "hono"
 import { bodyLimit } from "hono/body-limit"
 import { auditedDatabase } from "./audit/operations.js"
 import { addAuditRoutes } from "./audit/routes.js"
+import { addAgentTokenRoute } from "./console/agent-token-routes.js"
+import { addCodeRoute, addSessionRoutes } from "./console/routes.js"
 import { addDeploymentActions } from "./deployments/action-routes.js"
 import { addGithubRepositories } from "./deployments/github-routes.js"
 import type { GitProtocol } from "./deployments/repository.js"
@@ -24,6 +26,7 @@ import type { HostNameRules } from "./host-names/operations.js"
 import { addHostNameRoutes } from "./host-names/routes.js"
 import { auditWrites } from "./http/audit-writes.js"
 import { authenticate, identifyBy } from "./http/authenticate.js"
+import { countFailures } from "./http/count-failures.js"
 import { addReference } from "./http/reference.js"
 import { requestId } from "./http/request-id.js"
 import { addIntegrationRoutes } from "./integrations/routes.js"
@@ -69,6 +72,8 @@ export interface AppOptions {
   readonly crashPoint?: (name: string) => void
   /** The public address of the API, if it differs from the one that clients use. */
   readonly publicUrl?: string | undefined
+  /** Where the console is served, as browsers name it; default nowhere, so no session is accepted. */
+  readonly consoleOrigins?: readonly string[]
   /** Closing it ends all streams of logs; default one of the app's own. */
   readonly liveLogs?: LiveLogs
   /** While it returns true, requests get 503; default never. */
@@ -111,7 +116,10 @@ export function createApp(given: AppOptions): Hono {
     (tx, deployments, event) => takePullRequest(tx, options, deployments, event),
   )
   const { trustedProxies = new BlockList(), keyFailuresPerMinute = 100 } = options
-  const identify = identifyBy({ db, trustedProxies, keyFailuresPerMinute })
+  const counted = countFailures(trustedProxies, keyFailuresPerMinute)
+  const entering = { db, log, trustedProxies, counted, consoleOrigins: options.consoleOrigins ?? [] }
+  const identify = identifyBy(entering)
+  addSessionRoutes(api, entering)
   const entrance = authenticate(identify)
   for (const version of ["/v1/*", "/v2/*"]) api.use(version, entrance, auditWrites({ db, trustedProxies }))
   addDeploymentRoutes(api, options)
@@ -124,6 +132,8 @@ export function createApp(given: AppOptions): Hono {
   addSecretRoutes(api, options)
   addIntegrationRoutes(api, options)
   addKeyRoutes(api, { db, log, publishRoutes: given.publishRoutes ?? (async () => undefined) })
+  addCodeRoute(api, options)
+  addAgentTokenRoute(api, options)
   addGithubRepositories(api, options)
   addListenerRoutes(api, options)
   addEventRoutes(api, options)
@@ -146,7 +156,7 @@ export function createApp(given: AppOptions): Hono {
   })
 
   const app = new Hono()
-  app.use(requestId)
+  app.use(requestId, protectReplies)
   app.use(async (_, next) => {
     if (isStopping()) throw new Unavailable("the control plane is stopping: try again in a moment", 2000)
     await next()
@@ -157,6 +167,16 @@ export function createApp(given: AppOptions): Hono {
   app.route("/api-host", api)
   app.notFound(notFound(app))
   return app
+}
+
+/**
+ * Replies contain texts of strangers, such as log lines. A browser must not take them for something else than they are called, and no page
+ * of another origin may load them.
+ */
+const protectReplies: MiddlewareHandler = async (c, next) => {
+  await next()
+  c.header("x-content-type-options", "nosniff")
+  c.header("cross-origin-resource-policy", "same-origin")
 }
 
 const usualLimit = bodyLimit({

@@ -1,5 +1,6 @@
 /** Background work besides the API and the pipeline: webhook calls, certificates, forwarded logs, samples of units, and deletion of old data. */
 import { repeated } from "@superstep/toolkit/exec/repeated"
+import { deleteEndedSessions } from "./console/queries.js"
 import type { PipelineContext } from "./context.js"
 import { deleteOldEvents } from "./events/queries.js"
 import type { Authority } from "./host-names/authority-settings.js"
@@ -79,6 +80,7 @@ async function deleteOldRecords(
     await deleteOldEvents(db, keepEventsDays)
     await deleteOldSamples(db, keepMetricsHours)
     await deleteOldKeys(db)
+    await deleteEndedSessions(db)
     await deleteOldDeliveries(db)
     await deleteOldPreviews(db, keepEventsDays)
   } catch (err) {

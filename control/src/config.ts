@@ -1,10 +1,11 @@
 /** Settings of the control plane. Long on purpose: one table, in which each setting has its place. */
-import { hostname } from "node:os"
+import { hostname, networkInterfaces } from "node:os"
 import { delimiter, resolve } from "node:path"
 import { databaseAddress } from "@superstep/toolkit/config/database-address"
 import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
+import { ownOrigins } from "./console/own-origins.js"
 import type { GitProtocol } from "./deployments/repository.js"
 import { resourceTiersOf, resourceTiersSchema } from "./deployments/resource-tiers.js"
 import { networks } from "./edge/config.js"
@@ -109,7 +110,7 @@ export const settings = {
   },
   keyFailuresPerMinute: {
     env: "SUPERSTEP_KEY_FAILURES",
-    describe: "How many wrong API keys an address may send per minute before it gets 429.",
+    describe: "How many wrong API keys and codes of the console an address may send per minute before it gets 429.",
     schema: count.default(100),
   },
   databaseUri: {
@@ -419,6 +420,13 @@ export const apiUrlOf = ({
   tlsCert,
 }: Pick<Config, "publicUrl" | "host" | "port" | "tlsCert">): string =>
   publicUrl ?? `${tlsCert === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`
+
+/** Where the console is served, as browsers name it. */
+export const consoleOriginsOf = ({ publicUrl, host, port, tlsCert }: Config): readonly string[] =>
+  ownOrigins({ publicUrl, host, port, hasTls: tlsCert !== undefined, machineNames: [hostname(), ...ownAddresses()] })
+
+const ownAddresses = (): string[] =>
+  Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address))
 
 /** Names under which callers reach the API and the agents. */
 export const ownNamesOf = (config: Config): ReadonlySet<string> =>

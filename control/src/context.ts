@@ -83,5 +83,7 @@ export interface PipelineContext {
   readonly machine: Machine
   readonly edge: Edge
   readonly limits: PipelineLimits
+  /** Where the console is served, as browsers name it. */
+  readonly consoleOrigins: readonly string[]
   readonly crashPoint: CrashPoint
 }

@@ -16,6 +16,7 @@ import {
   agentsUrlOf,
   apiUrlOf,
   type Config,
+  consoleOriginsOf,
   defaultQuotasOf,
   gitProtocolsOf,
   isLoopback,
@@ -168,6 +169,7 @@ async function startParts(
     uploadsFolder: folders.uploads,
     crashPoint: context.crashPoint,
     publicUrl: config.publicUrl,
+    consoleOrigins: context.consoleOrigins,
     trustedProxies: networks.parse(config.trustedProxies),
     keyFailuresPerMinute: config.keyFailuresPerMinute,
   })
@@ -265,6 +267,7 @@ async function createContext({
     machine: host,
     edge: host.edge,
     limits: limitsOf(config, server),
+    consoleOrigins: consoleOriginsOf(config),
     crashPoint,
   }
 }

@@ -51,6 +51,7 @@ const kinds: readonly (AuditedKind & { readonly path: RegExp })[] = [
   { path: /^\/v2\/listeners(\/|$)/, type: "listener", table: "listeners", key: "listener_id" },
   { path: /^\/v2\/webhooks(\/|$)/, type: "webhook", table: "webhooks", key: "webhook_id" },
   { path: /^\/v2\/api-keys(\/|$)/, type: "api_key", table: "api_keys", key: "api_key_id" },
+  { path: /^\/v2\/console(\/|$)/, type: "console_code", table: "console_codes", key: "sha256" },
   { path: /^\/v2\/quotas$/, type: "quotas", table: "workspace_quotas", key: "workspace_id" },
 ]
 

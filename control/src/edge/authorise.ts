@@ -1,5 +1,6 @@
-/** What a key may do at a route. Pure. */
+/** What a key, or a token that stands for one, may do at a route. Pure, apart from the clock. */
 import { createHash, timingSafeEqual } from "node:crypto"
+import { isAgentToken, keyOfAgentToken } from "./agent-token.js"
 import type { Route } from "./table.js"
 
 // Decoded hashes by list: a list never changes and is collected with its table. Decoding the hex at each request would cost
@@ -15,13 +16,27 @@ function bytesOf(keyHashes: readonly string[]): readonly Buffer[] {
 /** `unknown`: a table of an older release does not say. Such a key may read, as every key may. */
 export type Right = "run" | "read" | "unknown"
 
-/** @returns  undefined when the route does not know the key */
+type Rights = Pick<Route, "keys" | "read_keys">
+
+/** @param shown  an API key, or an agent token that stands for one @returns  undefined when the route does not know it */
 export function rightOf(
-  key: string,
-  { keys, read_keys: readKeys }: Pick<Route, "keys" | "read_keys">,
+  shown: string,
+  route: Rights & Partial<Pick<Route, "deployment_id" | "token_key">>,
 ): Right | undefined {
-  if (isKnownKey(key, keys)) return readKeys ? "run" : "unknown"
-  return readKeys && isKnownKey(key, readKeys) ? "read" : undefined
+  const { keys, read_keys: readKeys } = route
+  const sha256 = isAgentToken(shown) ? keyOfToken(shown, route) : createHash("sha256").update(shown).digest()
+  if (!sha256) return undefined
+  if (isKnownKey(sha256, keys)) return readKeys ? "run" : "unknown"
+  return readKeys && isKnownKey(sha256, readKeys) ? "read" : undefined
+}
+
+function keyOfToken(
+  token: string,
+  { deployment_id: deploymentId, token_key: tokenKey }: Partial<Pick<Route, "deployment_id" | "token_key">>,
+): Buffer | undefined {
+  if (deploymentId === undefined || tokenKey === undefined) return undefined
+  const sha256 = keyOfAgentToken(token, { deploymentId, tokenKey }, new Date())
+  return sha256 === undefined ? undefined : Buffer.from(sha256, "hex")
 }
 
 /**
@@ -29,11 +44,10 @@ export function rightOf(
  * which one matched, or how far.
  * @param keyHashes  SHA-256 of each key, in hex; a list that is never changed
  */
-function isKnownKey(key: string, keyHashes: readonly string[]): boolean {
-  const shown = createHash("sha256").update(key).digest()
+function isKnownKey(sha256: Buffer, keyHashes: readonly string[]): boolean {
   let known = false
   for (const hash of bytesOf(keyHashes)) {
-    if (timingSafeEqual(shown, hash)) known = true
+    if (timingSafeEqual(sha256, hash)) known = true
   }
   return known
 }

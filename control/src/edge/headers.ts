@@ -2,6 +2,8 @@
 import { isIPv6 } from "node:net"
 import { answerHeadersOnward, headerValue, requestHeadersOnward } from "@superstep/protocol/http/end-to-end"
 import { isOwnHeader, unitHeader } from "@superstep/protocol/http/own-headers"
+import { openToAll, type PreflightRule } from "@superstep/toolkit/http/cross-origin"
+import { cookieName } from "../console/session.js"
 
 /** Headers by lower-case name, each with all its lines: Node's `headersDistinct`. */
 export type HeaderLists = Readonly<Record<string, readonly string[] | undefined>>
@@ -39,10 +41,29 @@ export interface AskedHeaders {
 
 /** The headers of a request for its unit: name, value, name, value. */
 export const requestHeaders = ({ rawHeaders, headersDistinct }: AskedHeaders, stamp: Stamp): string[] => [
-  ...requestHeadersOnward(rawHeaders, (name) => ours.has(name) || isOwnHeader(name)),
+  ...withoutSession(requestHeadersOnward(rawHeaders, (name) => ours.has(name) || isOwnHeader(name))),
   ...Object.entries(forwarded(headersDistinct, stamp)).flat(),
   ...["x-request-id", stamp.requestId, unitHeader, stamp.unitToken],
 ]
+
+/**
+ * Cookies do not distinguish ports, so on one host a browser sends the console's session to agents too. Code behind the unit must not
+ * have it.
+ */
+const withoutSession = (headers: readonly string[]): string[] =>
+  pairsOf(headers).flatMap(([name, value]) => {
+    const passing = name.toLowerCase() === "cookie" ? cookiesOnward(value) : value
+    return passing === undefined ? [] : [name, passing]
+  })
+
+/** @returns  undefined when nothing is left */
+function cookiesOnward(value: string): string | undefined {
+  if (!value.includes(cookieName)) return value
+  const pairs = value.split(";").filter((pair) => !setsSession(pair))
+  return pairs.length === 0 ? undefined : pairs.join(";").trim()
+}
+
+const setsSession = (cookie: string): boolean => cookie.trimStart().startsWith(`${cookieName}=`)
 
 /** Returns whether a message has a body, by its headers (RFC 9112 §6.3). */
 export const hasBody = (headers: HeaderLists): boolean =>
@@ -69,9 +90,14 @@ function forwarded(headers: HeaderLists, { caller, prefix }: Stamp): Record<stri
 /**
  * The headers of an answer for its caller. `Location` and `Content-Location` pass unchanged: both SDKs join them to their
  * base URL, so a prefix would appear twice (control-plane §6.9).
+ * @param console  the origin of the console's page that has sent the request: it may read the answer, whatever the unit says
  */
-export function responseHeaders(headers: readonly string[], requestId: string): string[] {
-  const passing = answerHeadersOnward(headers)
+export function responseHeaders(headers: readonly string[], requestId: string, console?: string): string[] {
+  const isForConsole = console !== undefined
+  const passing = pairsOf(answerHeadersOnward(headers))
+    .filter(([name, value]) => !isRefused(name.toLowerCase(), value, isForConsole))
+    .flat()
+  if (console !== undefined) passing.push(...readableFor(console))
   if (headerValue(passing, "x-request-id") === undefined) passing.push("x-request-id", requestId)
   // Makes an nginx in front of us pass events on at once.
   if (isEventStream(headers) && headerValue(passing, "x-accel-buffering") === undefined) {
@@ -79,6 +105,24 @@ export function responseHeaders(headers: readonly string[], requestId: string): 
   }
   return passing
 }
+
+/** An agent must not replace the session of the console, which is a cookie of the same host. */
+const isRefused = (name: string, value: string, isForConsole: boolean): boolean =>
+  (name === "set-cookie" && setsSession(value)) || (isForConsole && name.startsWith("access-control-"))
+
+const readableFor = (origin: string): string[] => [
+  ...["access-control-allow-origin", origin, "access-control-expose-headers", consoleRule.exposed.join(",")],
+  ...["vary", "origin"],
+]
+
+/** For pages of the console, at every route. They send no cookies. */
+export const consoleRule: PreflightRule = {
+  ...openToAll,
+  exposed: [...openToAll.exposed, "retry-after", "x-revision-id"],
+}
+
+const pairsOf = (headers: readonly string[]): (readonly [name: string, value: string])[] =>
+  headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] ?? ""] as const] : []))
 
 export const isEventStream = (headers: readonly string[]): boolean =>
   /^text\/event-stream(?:\s*;|$)/i.test(headerValue(headers, "content-type") ?? "")

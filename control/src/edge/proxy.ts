@@ -12,7 +12,15 @@ import { type Admitted, admit } from "./admission.js"
 import { callerOf } from "./caller.js"
 import type { OpenExchange } from "./counters.js"
 import type { Edge } from "./edge.js"
-import { hasBody, isEventStream, lengthOf, requestHeaders, requestIdOf, responseHeaders } from "./headers.js"
+import {
+  consoleRule,
+  hasBody,
+  isEventStream,
+  lengthOf,
+  requestHeaders,
+  requestIdOf,
+  responseHeaders,
+} from "./headers.js"
 import { isTooFast } from "./rate-limit.js"
 import { reachUnit } from "./reach-unit.js"
 import { brokenOff, internalError, type Refusal, tooLarge, tooManyRequests } from "./refusal.js"
@@ -45,11 +53,13 @@ export async function proxyRequest(edge: Edge, request: IncomingMessage, respons
 async function serve(visit: Visit): Promise<void> {
   const { edge, request, response, requestId } = visit
   const { method = "GET", url = "/", headersDistinct: headers } = request
+  // Before everything else, so that a page of the console can read why a request is refused.
+  if (isPreflight(request) && consoleOf(visit)) return answerPreflight(visit, consoleRule)
   const admission = admit({ method, url, headers }, edge.table, edge.config.maxBodyBytes)
   if ("refusal" in admission) return refuse(request, response, admission.refusal, requestId)
 
   const { route, kind } = admission
-  if (kind === "preflight" && route.cors) return answerPreflight(visit, route, route.cors)
+  if (kind === "preflight" && route.cors) return answerPreflight(visit, route.cors, route)
   const isUse = kind === "use"
   // Only requests that users wait for are counted.
   if (isUse) visit.onAnswer = edge.tallies.begin(route.deployment_id)
@@ -79,15 +89,25 @@ const untilAwake: PreflightRule = { ...openToAll, max_age_seconds: 0 }
  * is awake.
  */
 async function answerAsleep(visit: Visit, { route, kind }: Admitted): Promise<void> {
-  if (kind === "preflight") return answerPreflight(visit, route, untilAwake)
+  if (kind === "preflight") return answerPreflight(visit, untilAwake, route)
   answerForSleeper(visit.response, route, visit.requestId)
 }
 
-async function answerPreflight({ request, response, requestId }: Visit, route: Route, rule: PreflightRule) {
+const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
+  method === "OPTIONS" && headers["access-control-request-method"] !== undefined
+
+/** The origin of the page of the console that sends the request. */
+function consoleOf({ edge, request }: Visit): string | undefined {
+  const { origin } = request.headers
+  return edge.table.isConsole(origin) ? origin : undefined
+}
+
+async function answerPreflight({ request, response, requestId }: Visit, rule: PreflightRule, route?: Route) {
   const { headersDistinct } = request
   const asked = Object.fromEntries(Object.entries(headersDistinct).map(([name, lines]) => [name, lines?.join(", ")]))
   const headers = await preflightHeaders(rule, asked)
-  response.writeHead(204, { ...headers, "x-revision-id": route.revision_id, "x-request-id": requestId }).end()
+  const revision = route && { "x-revision-id": route.revision_id }
+  response.writeHead(204, { ...headers, ...revision, "x-request-id": requestId }).end()
   discardRest(request)
 }
 
@@ -136,9 +156,10 @@ function onwardRequest(
 }
 
 /** @returns where the body of the answer goes */
-function beginAnswer({ response, requestId, onAnswer }: Visit, status: number, headers: string[]): ServerResponse {
+function beginAnswer(visit: Visit, status: number, headers: string[]): ServerResponse {
+  const { response, requestId, onAnswer } = visit
   onAnswer(status)
-  response.writeHead(status, responseHeaders(headers, requestId))
+  response.writeHead(status, responseHeaders(headers, requestId, consoleOf(visit)))
   // A stream's head must not wait for its first event; if that arrives in the same tick, both leave in one write.
   setImmediate(() => response.destroyed || response.flushHeaders())
   return response

@@ -116,6 +116,7 @@ export function renderRefusal({ status, code, detail, retryAfterSeconds }: Refus
     // The agent's own CORS settings do not apply to a request that never reached it. Without this header a browser would
     // show "CORS error" in place of the reason, such as a wrong key; nothing here is secret from a page.
     "access-control-allow-origin": "*",
+    "access-control-expose-headers": "retry-after,x-request-id",
     "x-request-id": requestId,
   }
   if (retryAfterSeconds !== undefined) headers["retry-after"] = String(retryAfterSeconds)

@@ -34,6 +34,11 @@ const route = z.object({
   keys: z.array(sha256),
   /** SHA-256 of each key that may only read. A table of an older release lacks this list and has all keys in `keys`. */
   read_keys: z.array(sha256).optional(),
+  /** Verifies agent tokens of this deployment, in hex. Without it none is accepted. */
+  token_key: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "expected 32 bytes in hex")
+    .optional(),
   /**
    * serving: requests go to its units; held: they wait until it is awake; paused: they are refused; full: it sleeps and there
    * is no room to wake it, so they are refused.
@@ -60,6 +65,8 @@ export const tableSchema = z
   .object({
     generation: z.number().int().min(0),
     routes: z.array(route),
+    /** Where the console is served: its pages may call every route, whatever the project's own rules say. */
+    console_origins: z.array(z.string().max(300)).optional(),
     /** What is answered to a certificate authority that verifies a host name (RFC 8555 §8.3). */
     challenges: z.array(challenge).optional(),
   })
@@ -90,6 +97,8 @@ export interface RoutingTable {
   find(name: string): Route | undefined
   /** The route that has this host name. @param host  in lower case, without port */
   findByHost(host: string): Route | undefined
+  /** Whether the console is served at this origin. */
+  isConsole(origin: string | undefined): boolean
   /** The certificate of a host name that has one. */
   certificateOf(host: string): string | undefined
   /** The answer to an authority; undefined for a token that is not of this host name. */
@@ -118,6 +127,7 @@ export function indexTable(table: Table): RoutingTable {
     generation: table.generation,
     find: (name) => byName.get(name),
     findByHost: (host) => byHost.get(host),
+    isConsole: (origin) => origin !== undefined && (table.console_origins ?? []).includes(origin),
     certificateOf: (host) => byHost.get(host)?.host_names?.find(({ name }) => name === host)?.certificate,
     challengeAnswer: (host, token) =>
       challenges.find((it) => it.host_name === host && it.token === token)?.key_authorization,

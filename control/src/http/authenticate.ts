@@ -1,13 +1,16 @@
 /** Identifies the caller and checks the key's rights, before any route of the API runs. */
 import type { BlockList } from "node:net"
 import type { Db } from "@superstep/toolkit/db/database"
-import { Forbidden, TooManyRequests, Unauthenticated } from "@superstep/toolkit/errors/errors"
+import { Forbidden, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { Context, MiddlewareHandler } from "hono"
+import { findSessionCaller } from "../console/operations.js"
+import { requireOwnPage } from "../console/own-origins.js"
+import { cookieName, sessionIdsOf } from "../console/session.js"
 import { findCaller } from "../workspaces/operations.js"
 import { type Caller, mayDo, type Scope } from "../workspaces/workspace.js"
+import { askedPage } from "./asked-page.js"
 import { askedRoute } from "./asked-route.js"
-import { callerAddress } from "./caller-address.js"
-import { type KeyFailures, keyFailures } from "./key-failures.js"
+import type { CountFailures } from "./count-failures.js"
 import { scopeOf } from "./scopes.js"
 
 declare module "hono" {
@@ -20,18 +23,36 @@ declare module "hono" {
 export interface IdentifyOptions {
   readonly db: Db
   readonly trustedProxies: BlockList
-  /** How many wrong keys an address may try in a minute before it gets 429. */
-  readonly keyFailuresPerMinute: number
+  readonly counted: CountFailures
+  /** Where the console is served: its pages send a session in place of a key. */
+  readonly consoleOrigins: readonly string[]
 }
 
-/** Identifies the caller by the request's key. @throws Unauthenticated | Forbidden | TooManyRequests */
+/** Identifies the caller by the request's key or session. @throws Unauthenticated | Forbidden | TooManyRequests */
 export type Identify = (c: Context, tenantId: string | undefined) => Promise<Caller>
 
-/** All users of the returned function share one count of wrong keys (K7). */
-export function identifyBy({ db, trustedProxies, keyFailuresPerMinute }: IdentifyOptions): Identify {
-  const failures = keyFailures(keyFailuresPerMinute)
-  return (c, tenantId) =>
-    counted(failures, c, trustedProxies, () => findCaller(db, c.req.header("x-api-key"), tenantId))
+export function identifyBy({ db, trustedProxies, counted, consoleOrigins }: IdentifyOptions): Identify {
+  return async (c, tenantId) => {
+    const key = c.req.header("x-api-key")
+    if (key) return counted(c, () => findCaller(db, key, tenantId))
+    const id = oneSessionId(c)
+    if (id === undefined) throw new Unauthenticated("Invalid API key")
+    requireOwnPage(consoleOrigins, askedPage(c, trustedProxies))
+    // What a person has read must not stay in the browser after they have signed out.
+    c.header("cache-control", "no-store")
+    return findSessionCaller(db, id, tenantId)
+  }
+}
+
+/** @throws Unauthenticated  there are several, so one is not of our making (C4) */
+export function oneSessionId(c: Context): string | undefined {
+  const [id, ...others] = sessionIdsOf(c.req.header("cookie"))
+  if (others.length > 0) {
+    throw new Unauthenticated(
+      `the request has more than one cookie ${cookieName}: another page of this host has set one, so remove the host's cookies`,
+    )
+  }
+  return id === "" ? undefined : id
 }
 
 export function authenticate(identify: Identify): MiddlewareHandler {
@@ -58,18 +79,6 @@ export function requireOperator(c: Context, what: string): void {
   if (c.get("caller").isOperator) return
   const words = `${what}: this requires a key of the installation (org_api_key in credentials.json)`
   throw new Forbidden(words, "operator_required")
-}
-
-/** A valid key is never refused because of wrong ones from its address. */
-async function counted<T>(failures: KeyFailures, c: Context, proxies: BlockList, find: () => Promise<T>): Promise<T> {
-  try {
-    return await find()
-  } catch (error) {
-    if (!(error instanceof Unauthenticated) || !c.req.header("x-api-key")) throw error
-    const waitMs = failures.count(callerAddress(c, proxies) ?? "this process")
-    if (waitMs === undefined) throw error
-    throw new TooManyRequests("too many requests with an invalid API key: wait, then send a valid one", waitMs)
-  }
 }
 
 /** The caller's name in revisions and logs. */

@@ -3,6 +3,7 @@
  * particular failures; common ones, such as a wrong key or a body that is too large, are added here.
  */
 import type { Api } from "@superstep/toolkit/http/route"
+import { cookieName } from "../console/session.js"
 
 interface Operation {
   parameters?: { in: string }[]
@@ -46,6 +47,13 @@ const errorContent = { "application/json": { schema: { $ref: "#/components/schem
 
 const securitySchemes = {
   api_key: { type: "apiKey", in: "header", name: "X-Api-Key", description: "A key of the workspace." },
+  console_session: {
+    type: "apiKey",
+    in: "cookie",
+    name: cookieName,
+    description:
+      "A session of the console, in place of the key. Requests that change something must come from its own pages.",
+  },
   tenant_id: {
     type: "apiKey",
     in: "header",
@@ -84,7 +92,7 @@ export function openApiDocument(api: Api) {
   return {
     ...document,
     servers: [{ url: "/" }, { url: "/api-host" }],
-    security: [{ api_key: [] }, { api_key: [], tenant_id: [] }],
+    security: [{ api_key: [] }, { api_key: [], tenant_id: [] }, { console_session: [] }],
     paths: Object.fromEntries(paths) as Readonly<Record<string, object>>,
     components: {
       ...document.components,
@@ -94,8 +102,8 @@ export function openApiDocument(api: Api) {
   }
 }
 
-/** Git hosts have no key: they sign what they send. */
-const isProvedOtherwise = /^\/v1\/integrations\/\w+\/webhook$/
+/** Git hosts have no key: they sign what they send. People who sign in send a code or a key in the body. */
+const isProvedOtherwise = /^\/v1\/integrations\/\w+\/webhook$|^\/v2\/console\/sessions?$/
 
 function completed(path: string, item: Readonly<Record<string, Operation>>) {
   const operations = Object.entries(item).map(([method, operation]) => [
@@ -125,7 +133,7 @@ const operationId = (method: string, path: string): string =>
     .join("_")
 
 /** Routes that only read, that are signed, or that show a secret once, whose reply must not be stored. */
-const hasNoKey = /(_logs|\/push-token|\/v2\/api-keys|\/v2\/webhooks)$|^\/_uploads\//
+const hasNoKey = /(_logs|\/push-token|\/agent-token|\/v2\/console\/codes|\/v2\/api-keys|\/v2\/webhooks)$|^\/_uploads\//
 
 /** Of the deletions, only those with a reply to repeat: removing secrets creates a revision. */
 const isRepeatable = (path: string, method: string): boolean =>

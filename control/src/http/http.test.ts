@@ -128,6 +128,7 @@ test("the document lists Idempotency-Key exactly where requests can be repeated 
   assert.deepEqual(without.toSorted(), [
     // A repeated deletion has no further effect.
     "delete /v2/api-keys/{api_key_id}",
+    "delete /v2/console/session",
     "delete /v2/deployments",
     "delete /v2/deployments/{deployment_id}",
     "delete /v2/deployments/{deployment_id}/host-names/{host_name}",
@@ -144,6 +145,9 @@ test("the document lists Idempotency-Key exactly where requests can be repeated 
     "post /v1/projects/{deployment_id}/revisions/{revision_id}/build_logs",
     "post /v1/projects/{deployment_id}/revisions/{revision_id}/deploy_logs",
     "post /v2/api-keys",
+    "post /v2/console/codes",
+    "post /v2/console/sessions",
+    "post /v2/deployments/{deployment_id}/agent-token",
     "post /v2/deployments/{deployment_id}/push-token",
     "post /v2/webhooks",
     "put /_uploads/{deployment_id}/{file}",

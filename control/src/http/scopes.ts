@@ -12,11 +12,14 @@ const rules: readonly ScopeRule[] = [
   // Keys, the audit log and webhooks: reading these needs rights too.
   { path: /^\/v2\/(api-keys|audit-log|webhooks)(\/|$)/, scope: "admin" },
   { isRead: true, path: /^/, scope: "read" },
+  // The token has no more rights than the key.
+  { path: /^\/v2\/deployments\/\{deployment_id\}\/agent-token$/, scope: "read" },
   // Both CLIs read logs with a POST.
   { path: /^\/v1\/projects\/.*_logs$/, scope: "read" },
   { path: /\/secrets(\/|$)/, scope: "secrets" },
   // Credentials for other systems, and the listeners that may take over work.
   { path: /^\/v[12]\/integrations(\/|$)/, scope: "admin" },
+  { path: /^\/v2\/console\/codes$/, scope: "admin" },
   { path: /^\/v2\/listeners(\/|$)/, scope: "admin" },
   { path: /^\/v2\/quotas$/, scope: "admin" },
   { path: /^/, scope: "deploy" },

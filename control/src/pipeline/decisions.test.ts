@@ -116,6 +116,7 @@ test("a route knows the keys of its own workspace only, and the unit that stands
     is_refused: false,
     deployment_type: "dev",
     cross_origin: null,
+    token_key: "k",
   }
   const former = { ...row, unit_id: "old", revision_id: "r0", role: "standby" as const }
   const keys = new Map([
@@ -131,6 +132,7 @@ test("a route knows the keys of its own workspace only, and the unit that stands
       revision_id: "r",
       keys: ["a"],
       read_keys: ["c"],
+      token_key: "k",
       units: [{ unit_id: "u", address: "unix:/u", token: "t" }],
       state: "serving",
       standby: [{ unit_id: "old", address: "unix:/old", token: "t" }],

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto"
 import type { Address } from "@superstep/protocol/http/address"
 import { Conflict } from "@superstep/toolkit/errors/errors"
+import { agentTokenKey } from "../console/agent-tokens.js"
 import type { PipelineContext } from "../context.js"
 import type { Table } from "../edge/table.js"
 import { certificatePem } from "../host-names/certificate-pem.js"
@@ -11,7 +12,7 @@ import { type CallerKeys, keyHashes } from "../workspaces/queries.js"
 import { lockEdgeTable, type RouteRow, saveEdgeTable, servingRoutes } from "./edge-table-queries.js"
 import { unitToken } from "./unit.js"
 
-type PlacedRow = RouteRow & { readonly token: string; readonly address: Address }
+type PlacedRow = RouteRow & { readonly token: string; readonly address: Address; readonly token_key: string }
 
 /**
  * Pure.
@@ -27,7 +28,7 @@ export function routesOf(
 ): Table["routes"] {
   const routes = new Map<string, Table["routes"][number]>()
   for (const row of rows.filter(({ role }) => role === "serving")) {
-    const { name, deployment_id, revision_id } = row
+    const { name, deployment_id, revision_id, token_key } = row
     const ofDeployment = rows.filter((it) => it.deployment_id === deployment_id)
     const units = ofDeployment.filter(({ role, is_ready }) => role === "serving" && is_ready).map(unitOf)
     routes.set(deployment_id, {
@@ -36,6 +37,7 @@ export function routesOf(
       revision_id,
       keys: [...(keys.get(row.workspace_id)?.run ?? [])],
       read_keys: [...(keys.get(row.workspace_id)?.read ?? [])],
+      token_key,
       units,
       standby: ofDeployment.filter(({ role }) => role === "standby").map(unitOf),
       state: stateOf(row, units.length),
@@ -100,14 +102,15 @@ async function currentTable(context: PipelineContext, edgeGeneration: number): P
       ...row,
       token: unitToken(context, row).reveal(),
       address: context.machine.units.address(row.unit_id),
+      token_key: agentTokenKey(context.key, row.deployment_id).reveal(),
     }))
     const routes = routesOf(placed, keys, context.limits.requestsPerSecond, await routedNames(tx))
-    const challenges = await allChallenges(tx)
-    const content = createHash("sha256").update(JSON.stringify({ routes, challenges })).digest("hex")
+    const content = { routes, challenges: await allChallenges(tx), console_origins: [...context.consoleOrigins] }
+    const sha256 = createHash("sha256").update(JSON.stringify(content)).digest("hex")
     const last = saved?.generation ?? 0
-    if (saved?.content_sha256 === content && last >= edgeGeneration) return { generation: last, routes, challenges }
+    if (saved?.content_sha256 === sha256 && last >= edgeGeneration) return { generation: last, ...content }
     const generation = Math.max(last, edgeGeneration) + 1
-    await saveEdgeTable(tx, generation, content)
-    return { generation, routes, challenges }
+    await saveEdgeTable(tx, generation, sha256)
+    return { generation, ...content }
   })
 }

@@ -23,6 +23,7 @@ test("a unit that is rolled back is stopped after the edge has stopped sending t
     db,
     log: silent,
     key: masterKey(randomBytes(32)),
+    consoleOrigins: [],
     limits: { connections: 100, watchMs: 60_000, stopGraceMs: 30_000, requestsPerSecond: 0 },
     crashPoint: () => undefined,
     edge: {

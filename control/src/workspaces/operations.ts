@@ -9,6 +9,7 @@ import {
   insertWorkspace,
   keysOf,
   lockFirstStart,
+  type PresentedKey,
   presentedKey,
   revokeKey,
   workspaceById,
@@ -81,18 +82,24 @@ async function findWorkspace(db: Db, workspaceId: string): Promise<Workspace> {
   return workspace
 }
 
+/** Identifies the caller by an API key. @param tenantId  from the header; undefined when there was none @throws  as `callerBy` */
+export const findCaller = (db: Db, clearKey: string | undefined, tenantId: string | undefined): Promise<Caller> =>
+  callerBy(tenantId, async (named) => (clearKey ? presentedKey(db, keyHash(clearKey), named) : undefined))
+
 /**
  * Identifies the caller (K1–K4). A missing tenant and one of other people give the same answer, so that ids cannot be
  * probed.
  * @param tenantId  from the header; undefined when there was none
- * @throws Unauthenticated  no key, an unknown one, or one that was revoked or has expired
+ * @param find      the valid key that the request stands for, with the workspace of this id
+ * @throws Unauthenticated  there is none: unknown, revoked or expired
  * @throws Forbidden        the key has no rights on that workspace, or the request does not say which one it means
  * @see control-plane §1.1; the CLIs look for "requires workspace specification"
  */
-export async function findCaller(db: Db, clearKey: string | undefined, tenantId: string | undefined): Promise<Caller> {
-  if (!clearKey) throw new Unauthenticated("Invalid API key")
-  const named = tenantId && isUuid(tenantId) ? tenantId.toLowerCase() : null
-  const key = await presentedKey(db, keyHash(clearKey), named)
+export async function callerBy(
+  tenantId: string | undefined,
+  find: (tenantId: string | null) => Promise<PresentedKey | undefined>,
+): Promise<Caller> {
+  const key = await find(tenantId && isUuid(tenantId) ? tenantId.toLowerCase() : null)
   if (!key) throw new Unauthenticated("Invalid API key")
   if (!tenantId && key.workspace_id === null) {
     throw new Forbidden("This key requires workspace specification: send the X-Tenant-Id header", "workspace_required")

@@ -54,7 +54,11 @@ export class NotSupported extends KnownError {
 }
 
 export class Unauthenticated extends KnownError {
-  readonly code = "unauthenticated"
+  readonly code: string
+  constructor(message: string, code = "unauthenticated") {
+    super(message)
+    this.code = code
+  }
 }
 
 export class Forbidden extends KnownError {

@@ -1,0 +1,133 @@
+/** HTTP for signing in to the console and out of it. */
+import type { BlockList } from "node:net"
+import type { Database } from "@superstep/toolkit/db/database"
+import { Unauthenticated } from "@superstep/toolkit/errors/errors"
+import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import type { Log } from "@superstep/toolkit/log/log"
+import type { Context } from "hono"
+import { askedPage } from "../http/asked-page.js"
+import { oneSessionId } from "../http/authenticate.js"
+import { callerAddress } from "../http/caller-address.js"
+import type { CountFailures } from "../http/count-failures.js"
+import { createCode, endSession, findSession, openSession, type SignInRequest } from "./operations.js"
+import { requireOwnOrigin, requireOwnPage } from "./own-origins.js"
+import { codeReply, proofOf, renderSession, sessionReply, signInBody } from "./schema.js"
+import { clearedCookie, sessionCookie, sessionIdsOf } from "./session.js"
+
+interface SessionRoutes {
+  readonly db: Database
+  readonly log: Log
+  readonly trustedProxies: BlockList
+  readonly counted: CountFailures
+  readonly consoleOrigins: readonly string[]
+}
+
+/** Before the check of the caller: a session of an installation's key names no workspace, and a person who signs in has no session yet. */
+export function addSessionRoutes(api: Api, options: SessionRoutes): void {
+  addSignIn(api, options)
+  addShow(api, options)
+  addSignOut(api, options)
+}
+
+function addSignIn(api: Api, options: SessionRoutes): void {
+  const { db, log, trustedProxies, counted, consoleOrigins } = options
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/v2/console/sessions",
+      summary: "Signs in to the console: the reply sets a cookie that stands for the API key.",
+      body: signInBody,
+      responses: {
+        201: { description: "the session", schema: sessionReply },
+        401: { description: "the code is wrong, used or expired (`code_invalid`), or the API key is not valid" },
+        403: { description: "a page of another origin sends the request (`cross_site`)" },
+        422: { description: "the body is malformed" },
+      },
+    },
+    async ({ c, body }) => {
+      const page = askedPage(c, trustedProxies)
+      requireOwnOrigin(consoleOrigins, page.origin)
+      const request = requestOf(c, trustedProxies)
+      const { id, session } = await counted(c, () => openSession(db, proofOf(body), request))
+      // The browser forgets the former id, so nobody would end that session.
+      for (const former of sessionIdsOf(c.req.header("cookie"))) await endSession(db, former, request)
+      log.info({ api_key_id: session.apiKeyId, ip: request.ip }, "signed in to the console")
+      c.header("set-cookie", sessionCookie(id, page.isSecure))
+      c.header("cache-control", "no-store")
+      return c.json(renderSession(session), 201)
+    },
+  )
+}
+
+function addShow(api: Api, { db, trustedProxies, consoleOrigins }: SessionRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/v2/console/session",
+      summary: "The session of the console that the request's cookie names.",
+      responses: {
+        200: { description: "the session", schema: sessionReply },
+        401: { description: "there is none, or it has ended" },
+      },
+    },
+    async ({ c }) => {
+      const id = oneSessionId(c)
+      if (id === undefined) throw new Unauthenticated("not signed in to the console")
+      requireOwnPage(consoleOrigins, askedPage(c, trustedProxies))
+      c.header("cache-control", "no-store")
+      return c.json(renderSession(await findSession(db, id)))
+    },
+  )
+}
+
+function addSignOut(api: Api, { db, log, trustedProxies, consoleOrigins }: SessionRoutes): void {
+  addRoute(
+    api,
+    {
+      method: "delete",
+      path: "/v2/console/session",
+      summary: "Signs out of the console: the session ends at once.",
+      responses: { 204: { description: "signed out, or not signed in" } },
+    },
+    async ({ c }) => {
+      const page = askedPage(c, trustedProxies)
+      const ids = sessionIdsOf(c.req.header("cookie"))
+      if (ids.length > 0) requireOwnPage(consoleOrigins, page)
+      for (const id of ids) await endSession(db, id, requestOf(c, trustedProxies))
+      log.info({}, "signed out of the console")
+      c.header("set-cookie", clearedCookie(page.isSecure))
+      return c.body(null, 204)
+    },
+  )
+}
+
+/** @param publicUrl  the address that people use, if it differs from the one that the caller uses */
+export function addCodeRoute(
+  api: Api,
+  { db, publicUrl }: { readonly db: Database; readonly publicUrl?: string | undefined },
+): void {
+  addRoute(
+    api,
+    {
+      method: "post",
+      path: "/v2/console/codes",
+      summary: "Creates a one-time code to sign in to the console with the rights of the caller's API key.",
+      responses: { 201: { description: "the code", schema: codeReply } },
+    },
+    async ({ c }) => {
+      const { code, expiresAt } = await db.transaction((tx) => createCode(tx, c.get("caller")))
+      const base = publicUrl?.replace(/\/+$/, "") ?? new URL(c.req.url).origin
+      c.header("cache-control", "no-store")
+      return c.json({ code, url: `${base}/sign-in#code=${code}`, expires_at: expiresAt }, 201)
+    },
+  )
+}
+
+const requestOf = (c: Context, proxies: BlockList): SignInRequest => ({
+  path: c.req.path,
+  ip: callerAddress(c, proxies),
+  requestId: c.res.headers.get("x-request-id") ?? undefined,
+  tenantId: c.req.header("x-tenant-id"),
+})

@@ -1,0 +1,45 @@
+/** Defines sessions and one-time codes of the console. Pure, apart from the randomness of a new secret. */
+import { createHash, randomBytes } from "node:crypto"
+
+/** A session that is not used for this long has ended. */
+export const idleHours = 12
+/** It ends after this time, however often it is used. */
+export const mostDays = 7
+export const codeMinutes = 10
+
+/** A session id or a one-time code. */
+export interface NewSecret {
+  /** Shown once; only its hash is stored. */
+  readonly clear: string
+  readonly sha256: string
+}
+
+/** 256 random bits: they cannot be guessed, so a plain hash is enough. */
+export function newSecret(): NewSecret {
+  const clear = randomBytes(32).toString("base64url")
+  return { clear, sha256: secretHash(clear) }
+}
+
+export const secretHash = (clear: string): string => createHash("sha256").update(clear).digest("hex")
+
+export const cookieName = "superstep_session"
+
+/**
+ * The ids in a request's cookies. There are several when somebody else has set a cookie of this name: cookies do not
+ * distinguish ports, so a page of an agent on the same host can (C4).
+ */
+export const sessionIdsOf = (cookieHeader: string | undefined): readonly string[] =>
+  (cookieHeader ?? "")
+    .split(";")
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${cookieName}=`))
+    .map((pair) => pair.slice(cookieName.length + 1))
+
+const attributes = "Path=/; HttpOnly; SameSite=Strict"
+
+/** A cookie of the browser's session: the server decides when it ends. @param isSecure  the page is served by https */
+export const sessionCookie = (id: string, isSecure: boolean): string =>
+  `${cookieName}=${id}; ${attributes}${isSecure ? "; Secure" : ""}`
+
+/** Makes a browser forget the cookie. */
+export const clearedCookie = (isSecure: boolean): string => `${sessionCookie("", isSecure)}; Max-Age=0`

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict"
+import { createHash } from "node:crypto"
+import { test } from "node:test"
+import { admit } from "./admission.js"
+import { keyOfAgentToken, signAgentToken } from "./agent-token.js"
+import { indexTable, type Route } from "./table.js"
+import { key, readKey, route } from "./testing/harness.js"
+
+const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex")
+const chat = { deploymentId: "deployment-of-chat", tokenKey: "1".repeat(64) }
+const shop = { deploymentId: "deployment-of-shop", tokenKey: "2".repeat(64) }
+const soon = Math.floor(Date.now() / 1000) + 600
+const tokenOf = (apiKey: string, expiresAt = soon) => signAgentToken({ keySha256: hashOf(apiKey), expiresAt }, chat)
+
+const tableWith = (change: Partial<Route> = {}) =>
+  indexTable({
+    generation: 1,
+    routes: [
+      route("chat", [], { token_key: chat.tokenKey, ...change }),
+      route("shop", [], { token_key: shop.tokenKey }),
+      route("older", []),
+    ],
+  })
+
+const answer = (token: string, path = "/d/chat/threads", { method = "GET", table = tableWith() } = {}) => {
+  const admission = admit({ method, url: path, headers: { "x-api-key": [token] } }, table, 100)
+  return "refusal" in admission ? admission.refusal.status : "admitted"
+}
+
+test("a token has the rights that its key has at the moment of the request", () => {
+  const [may, reads] = [tokenOf(key), tokenOf(readKey)]
+  const demoted = tableWith({ keys: [], read_keys: [hashOf(key)] })
+
+  assert.deepEqual([answer(may), answer(may, "/d/chat/runs", { method: "POST" })], ["admitted", "admitted"])
+  assert.deepEqual([answer(reads), answer(reads, "/d/chat/runs", { method: "POST" })], ["admitted", 403])
+  assert.equal(answer(may, "/d/chat/runs", { method: "POST", table: demoted }), 403)
+})
+
+test("a token is refused after its key was revoked, and after its end", () => {
+  const revoked = tableWith({ keys: [], read_keys: [] })
+  const now = new Date(soon * 1000)
+
+  assert.equal(answer(tokenOf(key), "/d/chat/threads", { table: revoked }), 401)
+  assert.equal(answer(tokenOf(key, Math.floor(Date.now() / 1000) - 1)), 401)
+  assert.equal(keyOfAgentToken(tokenOf(key), chat, now), undefined)
+  assert.equal(keyOfAgentToken(tokenOf(key), chat, new Date(now.getTime() - 1)), hashOf(key))
+})
+
+test("a token for one agent is refused at every other one, also where it would know the same key", () => {
+  assert.equal(answer(tokenOf(key), "/d/shop/threads"), 401)
+  assert.equal(answer(tokenOf(key), "/d/older/threads"), 401)
+  // The name may lead to another deployment later.
+  assert.equal(answer(tokenOf(key), "/d/chat/threads", { table: tableWith({ deployment_id: "another" }) }), 401)
+})
+
+test("a token that was altered in any part is refused, and so is the hash of a key", () => {
+  const token = tokenOf(readKey)
+  const [head = "", end = "", signature = ""] = token.split(".")
+  const altered = [
+    `sst_${hashOf(key)}.${end}.${signature}`,
+    `${head}.${soon + 60}.${signature}`,
+    `${head}.${end}.${"A".repeat(43)}`,
+    `${head}.${end}.`,
+    `${head}.${end}`,
+    `${token}.x`,
+    `${head}.0${end}.${signature}`.replace("0", " "),
+    `sst_${hashOf(key)}`,
+    hashOf(key),
+    "sst_",
+  ]
+
+  assert.deepEqual(
+    altered.map((it) => answer(it)),
+    altered.map(() => 401),
+  )
+})
+
+test("a token opens nothing that is reserved for the platform", () => {
+  assert.equal(answer(tokenOf(key), "/d/chat/internal/activate", { method: "POST" }), 404)
+})
