@@ -1,0 +1,74 @@
+/** The open interrupts of threads, as rows of one list; and answers, grouped into the runs that bring them. Pure. */
+import { type Interrupt, type Question, questionOf, titleOf } from "./interrupt.js"
+
+/** A thread as a search returns it. */
+export interface InterruptedThread {
+  readonly thread_id: string
+  readonly updated_at: string
+  readonly metadata: Readonly<Record<string, unknown>> | null | undefined
+  readonly interrupts: Readonly<Record<string, readonly Interrupt[]>> | null | undefined
+}
+
+export interface WaitingInterrupt {
+  /** Unique in a list. */
+  readonly key: string
+  readonly threadId: string
+  readonly assistantId: string | undefined
+  readonly graphId: string | undefined
+  readonly interrupt: Interrupt
+  readonly question: Question
+  readonly title: string
+  /** Since when the thread waits. */
+  readonly since: string
+}
+
+export const waitingOf = (threads: readonly InterruptedThread[]): WaitingInterrupt[] =>
+  threads.flatMap((thread) =>
+    Object.entries(thread.interrupts ?? {}).flatMap(([task, interrupts]) =>
+      interrupts.map((interrupt, n) => {
+        const question = questionOf(interrupt)
+        return {
+          key: `${thread.thread_id}/${interrupt.id ?? `${task}/${n}`}`,
+          threadId: thread.thread_id,
+          assistantId: textOf(thread.metadata?.assistant_id),
+          graphId: textOf(thread.metadata?.graph_id),
+          interrupt,
+          question,
+          title: titleOf(question),
+          since: thread.updated_at,
+        }
+      }),
+    ),
+  )
+
+const textOf = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined)
+
+export interface Answered {
+  readonly waiting: WaitingInterrupt
+  readonly answer: unknown
+}
+
+/** One run of a thread, and the answers that it brings by the ids of their interrupts. */
+export interface AnsweringRun {
+  readonly threadId: string
+  readonly assistantId: string
+  readonly resume: unknown
+}
+
+/** A thread gets one run for all of its answers: the first run would leave the others open, and the second would find it busy. */
+export function answeringRuns(answered: readonly Answered[]): AnsweringRun[] {
+  const threadIds = [...new Set(answered.map(({ waiting }) => waiting.threadId))]
+  return threadIds.map((threadId) => {
+    const answers = answered.filter(({ waiting }) => waiting.threadId === threadId)
+    const [first] = answers
+    const assistantId = first?.waiting.assistantId ?? first?.waiting.graphId
+    if (first === undefined || assistantId === undefined)
+      throw new Error(`the thread ${threadId} does not say which assistant waits`)
+    const ids = answers.map(({ waiting }) => waiting.interrupt.id)
+    // Interrupts of old libraries have no id: then the thread has one question, and the answer goes to it.
+    const resume = ids.includes(undefined)
+      ? first.answer
+      : Object.fromEntries(answers.map(({ waiting, answer }) => [waiting.interrupt.id, answer]))
+    return { threadId, assistantId, resume }
+  })
+}

@@ -1,0 +1,16 @@
+/** How an attempt ended, in words (docs/durability.md). Pure. */
+
+const texts: Readonly<Record<string, string>> = {
+  success: "finished",
+  error: "failed",
+  timeout: "ran into its time limit",
+  interrupted: "stopped, or waits for an answer",
+  handed_back: "handed back when its server shut down",
+  worker_died: "its worker process died",
+  shared_worker_died: "its worker process died while it executed other runs, too",
+  lease_ended: "its server was gone: the lease ended",
+  server_restarted: "its server restarted",
+}
+
+/** @param ending  null while the attempt executes */
+export const endingText = (ending: string | null): string => (ending === null ? "executing" : (texts[ending] ?? ending))

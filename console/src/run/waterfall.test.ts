@@ -1,0 +1,249 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Attempts, RunInfo, StateInfo, StateTask, TimedEvent } from "./run-data.js"
+import { type RunHistory, waterfallOf } from "./waterfall.js"
+
+const second = (n: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, n)).toISOString()
+const at = (n: number) => Date.parse(second(n))
+
+const run = (fields: Partial<RunInfo> = {}): RunInfo => ({
+  run_id: "r1",
+  thread_id: "t1",
+  assistant_id: "a1",
+  status: "success",
+  created_at: second(0),
+  updated_at: second(10),
+  ...fields,
+})
+
+const attempts = (fields: Partial<Attempts> = {}): Attempts => ({
+  created_at: second(0),
+  due_at: second(0),
+  now: second(10),
+  attempts: [{ attempt: 1, claimed_at: second(2), ended_at: second(10), ending: "success" }],
+  ...fields,
+})
+
+const task = (name: string, fields: Partial<StateTask> = {}): StateTask => ({
+  id: `task-${name}`,
+  name,
+  interrupts: [],
+  ...fields,
+})
+
+const ai = (id: string, output: number) => ({
+  id,
+  type: "ai",
+  content: "",
+  usage_metadata: { input_tokens: 10, output_tokens: output },
+  response_metadata: { model_name: "m1" },
+})
+
+interface StateFields {
+  readonly tasks?: readonly StateTask[]
+  readonly values?: unknown
+  readonly source?: string
+  readonly runId?: string
+  readonly parent?: number
+}
+
+/** A state of second `n`; states are newest first. */
+const state = (
+  n: number,
+  step: number,
+  { tasks = [], values = {}, source = "loop", runId = "r1", parent }: StateFields = {},
+): StateInfo => ({
+  values,
+  next: tasks.map(({ name }) => name),
+  checkpoint: { checkpoint_id: `c${n}` },
+  parent_checkpoint: parent === undefined ? null : { checkpoint_id: `c${parent}` },
+  metadata: { step, source, run_id: runId },
+  created_at: second(n),
+  tasks,
+})
+
+const twoSteps: readonly StateInfo[] = [
+  state(9, 2, { parent: 5, values: { messages: [ai("m1", 5), ai("m2", 7)] } }),
+  state(5, 1, { parent: 3, tasks: [task("write"), task("check")], values: { messages: [ai("m1", 5)] } }),
+  state(3, 0, { parent: 2, tasks: [task("plan")] }),
+  state(2, -1, { source: "input", tasks: [task("__start__")] }),
+]
+
+const history = (fields: Partial<RunHistory> = {}): RunHistory => ({
+  run: run(),
+  attempts: attempts(),
+  states: twoSteps,
+  events: [],
+  ...fields,
+})
+
+const shown = (given: RunHistory) =>
+  waterfallOf(given).rows.map(({ kind, label, start, end }) => [
+    kind,
+    label,
+    (start - at(0)) / 1000,
+    (end - at(0)) / 1000,
+  ])
+
+test("a run shows its wait, its attempt, its super-steps, and their nodes and model calls", () => {
+  const { rows, tokens, waitedMs, executedMs, start, end } = waterfallOf(history())
+
+  assert.deepEqual(
+    shown(history()).filter(([, label]) => label !== "__start__"),
+    [
+      ["wait", "Waiting in the queue", 0, 2],
+      ["attempt", "Attempt 1", 2, 10],
+      ["step", "Super-step 0", 2, 3],
+      ["step", "Super-step 1", 3, 5],
+      ["node", "plan", 3, 5],
+      ["model", "m1", 3, 5],
+      ["step", "Super-step 2", 5, 9],
+      ["node", "write", 5, 9],
+      ["node", "check", 5, 9],
+    ],
+  )
+  assert.deepEqual(tokens, { input: 20, output: 12, calls: 2, unknown: 0 })
+  assert.deepEqual([waitedMs, executedMs, start, end], [2000, 8000, at(0), at(10)])
+  assert.equal(rows.find(({ label }) => label === "Super-step 2")?.checkpointId, "c5")
+})
+
+test("events give nodes and model calls their own times", () => {
+  const event = (n: number, name: string, data: unknown): TimedEvent => ({
+    id: String(n),
+    event: name,
+    data,
+    created_at: second(n),
+  })
+  const events = [
+    event(6, "tasks", { id: "task-write", name: "write", input: {}, triggers: [] }),
+    event(7, "messages|sub:1", [{ id: "m2", content: "a" }, {}]),
+    event(8, "messages", [{ id: "m2", content: "b" }, {}]),
+    event(9, "tasks", { id: "task-write", name: "write", result: {} }),
+  ]
+  const states = twoSteps.map((one) => ({
+    ...one,
+    tasks: one.tasks.map((given) =>
+      given.name === "write" ? { ...given, result: { messages: [ai("m2", 7)] } } : given,
+    ),
+  }))
+
+  const { rows } = waterfallOf(history({ events, states }))
+
+  const found = rows.filter(
+    ({ label, start }) => start >= at(5) && (label === "write" || label === "m1" || label === "check"),
+  )
+  assert.deepEqual(
+    found.map(({ label, start, end, isExact }) => [label, start - at(0), end - at(0), isExact]),
+    [
+      ["write", 6000, 9000, true],
+      ["m1", 7000, 8000, true],
+      ["check", 5000, 9000, false],
+    ],
+  )
+})
+
+test("a run whose worker died has two lanes, with the wait between them and each step in its own", () => {
+  const lost = attempts({
+    attempts: [
+      { attempt: 1, claimed_at: second(1), ended_at: second(4), ending: "worker_died" },
+      { attempt: 2, claimed_at: second(4), ended_at: second(10), ending: "success" },
+    ],
+  })
+
+  const { rows } = waterfallOf(history({ attempts: lost }))
+  const lanes = rows.filter(({ kind }) => kind !== "node" && kind !== "model")
+
+  assert.deepEqual(
+    lanes.map(({ label, state: is, note }) => [label, is, note]),
+    [
+      ["Waiting in the queue", "done", undefined],
+      ["Attempt 1", "lost", "its worker process died"],
+      ["Super-step 0", "done", undefined],
+      ["Waiting for attempt 2", "done", undefined],
+      ["Attempt 2", "done", "finished"],
+      ["Super-step 1", "done", undefined],
+      ["Super-step 2", "done", undefined],
+    ],
+  )
+})
+
+test("the first error is the node that failed, with its message", () => {
+  const failed = [
+    state(5, 1, {
+      parent: 3,
+      tasks: [task("write", { error: "ValueError('no paper')" }), task("check", { result: {} })],
+    }),
+    state(3, 0, { parent: 2, tasks: [task("plan")] }),
+    state(2, -1, { source: "input", tasks: [task("__start__")] }),
+  ]
+  const given = history({
+    run: run({ status: "error" }),
+    states: failed,
+    attempts: attempts({ attempts: [{ attempt: 1, claimed_at: second(2), ended_at: second(10), ending: "error" }] }),
+  })
+
+  const { firstError } = waterfallOf(given)
+
+  assert.deepEqual(
+    [firstError?.kind, firstError?.label, firstError?.error, firstError?.checkpointId],
+    ["node", "write", "ValueError('no paper')", "c5"],
+  )
+})
+
+test("a run that ended without a failed node shows the error of its attempt", () => {
+  const given = history({
+    run: run({ status: "timeout" }),
+    states: [],
+    attempts: attempts({ attempts: [{ attempt: 1, claimed_at: second(2), ended_at: second(10), ending: "timeout" }] }),
+  })
+
+  assert.equal(waterfallOf(given).firstError?.label, "Attempt 1")
+})
+
+test("a running run ends now, and an interrupted node waits for an answer", () => {
+  const states = [
+    state(3, 0, { parent: 2, tasks: [task("ask")] }),
+    state(2, -1, { source: "input", tasks: [task("__start__")] }),
+  ]
+  const running = attempts({
+    now: second(8),
+    attempts: [{ attempt: 1, claimed_at: second(2), ended_at: null, ending: null }],
+  })
+  const interrupted = states.map((one) => ({
+    ...one,
+    tasks: one.tasks.map((given) => (given.name === "ask" ? { ...given, interrupts: [{ value: "go on?" }] } : given)),
+  }))
+
+  const now = waterfallOf(history({ run: run({ status: "running" }), attempts: running, states })).rows.at(-1)
+  const then = waterfallOf(history({ run: run({ status: "interrupted" }), states: interrupted })).rows.at(-1)
+
+  assert.deepEqual([now?.label, now?.state, now?.end], ["ask", "running", at(8)])
+  assert.deepEqual([then?.label, then?.state, then?.note], ["ask", "interrupted", "waits for an answer"])
+})
+
+test("a run that has not started only waits, and says when it is due", () => {
+  const given = history({
+    run: run({ status: "pending" }),
+    states: [],
+    attempts: attempts({ due_at: second(4), attempts: [] }),
+  })
+
+  const [row, ...others] = waterfallOf(given).rows
+
+  assert.deepEqual(
+    [row?.label, row?.state, row?.start, row?.end, row?.note],
+    ["Waiting in the queue", "waiting", at(4), at(10), `due ${second(4)}`],
+  )
+  assert.deepEqual(others, [])
+})
+
+test("a resumed step begins with its run, not with the checkpoint that it goes on from", () => {
+  const states = [
+    state(9, 1, { parent: 1, values: {} }),
+    { ...state(1, 0, { runId: "earlier", tasks: [task("ask")] }), created_at: "2025-12-31T00:00:00Z" },
+  ]
+
+  const rows = shown(history({ states }))
+
+  assert.deepEqual(rows.at(-1), ["node", "ask", 2, 9])
+})

@@ -1,0 +1,339 @@
+/**
+ * A run as rows of a waterfall: waiting, attempts, super-steps, nodes, model calls. Pure.
+ *
+ * Attempts come from the queue, super-steps from the thread's checkpoints, exact times of nodes and model calls from logged
+ * events. Where no event tells when a node began or ended, its row spans its super-step and says so (`isExact`).
+ */
+import { endingText } from "./endings.js"
+import { type EventTimes, eventTimesOf } from "./event-times.js"
+import { type ModelCall, modelCallsOf, newModelCalls, sumOf, type Tokens } from "./model-calls.js"
+import type { AttemptInfo, Attempts, RunInfo, StateInfo, StateTask, TimedEvent } from "./run-data.js"
+
+export type RowKind = "wait" | "attempt" | "step" | "node" | "model"
+export type RowState = "done" | "running" | "error" | "interrupted" | "lost" | "waiting"
+
+export interface Row {
+  readonly key: string
+  readonly kind: RowKind
+  readonly label: string
+  /** Milliseconds since 1970. */
+  readonly start: number
+  readonly end: number
+  readonly state: RowState
+  /** How deep it is indented. */
+  readonly depth: number
+  /** False: the node's own times are not known, and the row spans its super-step. */
+  readonly isExact: boolean
+  /** What to say beside the bar. */
+  readonly note: string | undefined
+  readonly error: string | undefined
+  /** From where the run can be run again: the checkpoint before this super-step. */
+  readonly checkpointId: string | undefined
+  readonly tokens: Tokens | undefined
+}
+
+export interface Waterfall {
+  readonly start: number
+  readonly end: number
+  readonly rows: readonly Row[]
+  /** The first row with an error. */
+  readonly firstError: Row | undefined
+  readonly tokens: Tokens
+  readonly waitedMs: number
+  readonly executedMs: number
+}
+
+export interface RunHistory {
+  readonly run: RunInfo
+  readonly attempts: Attempts
+  /** The thread's history, newest first. */
+  readonly states: readonly StateInfo[]
+  readonly events: readonly TimedEvent[]
+}
+
+export function waterfallOf({ run, attempts, states, events }: RunHistory): Waterfall {
+  const now = Date.parse(attempts.now)
+  const spans = attempts.attempts.map((attempt) => spanOf(attempt, { run, attempts, now }))
+  const steps = stepsOf(run.run_id, states)
+  const times = eventTimesOf(events)
+  const lastEnd = spans.at(-1)?.end
+  const waits = waitRows(attempts, spans, { run, now })
+  const rows = [
+    ...spans.flatMap((span, n) => [
+      ...(waits[n] ?? []),
+      attemptRow(span),
+      ...stepRows(
+        steps.filter((step) => attemptAt(spans, step) === n),
+        span,
+        { run, times, isLast: n === spans.length - 1 },
+      ),
+    ]),
+    ...(waits[spans.length] ?? []),
+  ]
+  const start = Date.parse(attempts.created_at)
+  const ends = rows.map(({ end }) => end)
+  return {
+    start,
+    end: Math.max(start + 1, lastEnd ?? start, ...ends),
+    rows,
+    firstError:
+      rows.find(({ state, kind }) => state === "error" && kind === "node") ??
+      rows.find(({ state }) => state === "error"),
+    tokens: sumOf(steps.flatMap(({ calls }) => calls)),
+    waitedMs: rows.filter(({ kind }) => kind === "wait").reduce((sum, row) => sum + row.end - row.start, 0),
+    executedMs: spans.reduce((sum, { start: from, end }) => sum + end - from, 0),
+  }
+}
+
+interface AttemptSpan extends AttemptInfo {
+  readonly start: number
+  readonly end: number
+}
+
+function spanOf(
+  attempt: AttemptInfo,
+  { run, attempts, now }: { run: RunInfo; attempts: Attempts; now: number },
+): AttemptSpan {
+  const start = Date.parse(attempt.claimed_at ?? attempts.created_at)
+  const isOver = run.status !== "running" && run.status !== "pending"
+  const end = attempt.ended_at === null ? (isOver ? Date.parse(run.updated_at) : now) : Date.parse(attempt.ended_at)
+  return { ...attempt, start, end: Math.max(start, end) }
+}
+
+/** Waiting before each attempt, and after the last one if the run waits again. */
+function waitRows(
+  { due_at, created_at }: Attempts,
+  spans: readonly AttemptSpan[],
+  { run, now }: { run: RunInfo; now: number },
+): Row[][] {
+  const due = Math.max(Date.parse(due_at), Date.parse(created_at))
+  const isWaiting = run.status === "pending"
+  const froms = [Math.min(due, spans[0]?.start ?? due), ...spans.map(({ end }) => end)]
+  const isScheduled = due > Date.parse(created_at)
+  return froms.map((from, n) => {
+    const next = spans[n]
+    if (!next && !isWaiting) return []
+    const end = Math.max(from, next?.start ?? now)
+    const label = n === 0 ? "Waiting in the queue" : `Waiting for attempt ${n + 1}`
+    const note = n === 0 && isScheduled ? `due ${new Date(due).toISOString()}` : undefined
+    return [
+      row({
+        key: `wait-${n}`,
+        kind: "wait",
+        label,
+        start: from,
+        end,
+        state: next ? "done" : "waiting",
+        depth: 0,
+        note,
+      }),
+    ]
+  })
+}
+
+function attemptRow({ attempt, start, end, ending }: AttemptSpan): Row {
+  const state: RowState =
+    ending === null
+      ? "running"
+      : ending === "success"
+        ? "done"
+        : ending === "interrupted"
+          ? "interrupted"
+          : ending === "error" || ending === "timeout"
+            ? "error"
+            : "lost"
+  return row({
+    key: `attempt-${attempt}`,
+    kind: "attempt",
+    label: `Attempt ${attempt}`,
+    start,
+    end,
+    state,
+    depth: 0,
+    note: endingText(ending),
+  })
+}
+
+/** One super-step: the nodes that executed between two checkpoints. */
+interface Step {
+  readonly step: number
+  readonly checkpointId: string | undefined
+  readonly begunAt: number
+  /** Undefined while it executes, or if it failed: then no checkpoint ended it. */
+  readonly endedAt: number | undefined
+  readonly tasks: readonly StateTask[]
+  readonly calls: readonly ModelCall[]
+}
+
+/** @param states  newest first */
+export function stepsOf(runId: string, states: readonly StateInfo[]): Step[] {
+  const byId = new Map(states.map((state) => [idOf(state), state]))
+  const own = states.filter((state) => state.metadata?.run_id === runId).reverse()
+  const steps = own.flatMap((state): Step[] => {
+    const parent = byId.get(state.parent_checkpoint?.checkpoint_id ?? undefined)
+    const tasks = parent?.tasks ?? []
+    const isFork = state.metadata?.source === "fork" || state.metadata?.source === "update"
+    if (!parent || tasks.length === 0 || isFork || state.metadata?.source === "input") return []
+    return [
+      {
+        step: state.metadata?.step ?? 0,
+        checkpointId: idOf(parent),
+        // A step that went on after an answer began with this run, not when its checkpoint was written.
+        begunAt: parent.metadata?.run_id === runId ? timeOf(parent) : 0,
+        endedAt: timeOf(state),
+        tasks,
+        calls: newModelCalls(parent.values, state.values),
+      },
+    ]
+  })
+  const last = own.at(-1)
+  if (last && last.tasks.length > 0) {
+    const step = (last.metadata?.step ?? 0) + 1
+    steps.push({
+      step,
+      checkpointId: idOf(last),
+      begunAt: timeOf(last),
+      endedAt: undefined,
+      tasks: last.tasks,
+      calls: [],
+    })
+  }
+  return steps
+}
+
+const idOf = ({ checkpoint }: StateInfo): string | undefined => checkpoint?.checkpoint_id ?? undefined
+const timeOf = ({ created_at }: StateInfo): number => Date.parse(created_at ?? "") || 0
+
+/** The attempt in which a step ended. The clocks of a worker and of the database may differ a little: the nearest one. */
+function attemptAt(spans: readonly AttemptSpan[], { begunAt, endedAt }: Step): number {
+  if (endedAt === undefined) return spans.length - 1
+  const inside = spans.findIndex(({ start, end }) => endedAt >= start && endedAt <= end)
+  if (inside >= 0) return inside
+  const next = spans.findIndex(({ end }) => end >= Math.max(begunAt, endedAt))
+  return next >= 0 ? next : spans.length - 1
+}
+
+interface StepPlace {
+  readonly run: RunInfo
+  readonly times: EventTimes
+  /** Whether this is the run's last attempt. */
+  readonly isLast: boolean
+}
+
+function stepRows(steps: readonly Step[], attempt: AttemptSpan, place: StepPlace): Row[] {
+  return steps.flatMap((step) => {
+    const start = Math.min(Math.max(step.begunAt, attempt.start), attempt.end)
+    const end = Math.max(start, Math.min(step.endedAt ?? attempt.end, attempt.end))
+    const states = step.tasks.map((task) => stateOf(task, step, place))
+    const state = (["error", "interrupted", "running"] as const).find((one) => states.includes(one)) ?? "done"
+    const label = `Super-step ${step.step}`
+    const prefix = `${attempt.attempt}-${step.checkpointId}`
+    const stepRow = row({
+      key: `step-${prefix}`,
+      kind: "step",
+      label,
+      start,
+      end,
+      state,
+      depth: 1,
+      checkpointId: step.checkpointId,
+      tokens: tokensOf(step.calls),
+    })
+    return [
+      stepRow,
+      ...step.tasks.flatMap((task, n) =>
+        nodeRows(task, { step, state: states[n] ?? "done", start, end, times: place.times, prefix }),
+      ),
+    ]
+  })
+}
+
+function stateOf(task: StateTask, { endedAt }: Step, { run, isLast }: StepPlace): RowState {
+  if (endedAt === undefined || task.error) {
+    if (task.error && isLast) return "error"
+    if (task.interrupts?.length) return "interrupted"
+    if (endedAt === undefined && task.result === undefined)
+      return run.status === "running" || run.status === "pending"
+        ? "running"
+        : run.status === "error"
+          ? "error"
+          : "interrupted"
+  }
+  return "done"
+}
+
+interface NodePlace {
+  readonly step: Step
+  readonly state: RowState
+  readonly start: number
+  readonly end: number
+  readonly times: EventTimes
+  readonly prefix: string
+}
+
+function nodeRows(task: StateTask, { step, state, start, end, times, prefix }: NodePlace): Row[] {
+  const span = times.tasks.get(task.id)
+  const isExact = span?.start !== undefined && (span.end !== undefined || step.endedAt === undefined)
+  const from = clamped(span?.start ?? start, start, end)
+  const to = clamped(span?.end ?? end, from, end)
+  const returned = modelCallsOf(task.result)
+  // One node alone made all calls of its step. Of several nodes each call belongs to the one that returned it.
+  const calls = step.tasks.length === 1 && step.calls.length > 0 ? step.calls : returned
+  const nodeRow = row({
+    key: `node-${prefix}-${task.id}`,
+    kind: "node",
+    label: task.name,
+    start: from,
+    end: to,
+    state,
+    depth: 2,
+    isExact,
+    error: state === "error" ? errorText(task.error) : undefined,
+    note: state === "interrupted" && task.interrupts?.length ? "waits for an answer" : undefined,
+    checkpointId: step.checkpointId,
+    tokens: tokensOf(calls),
+  })
+  const callRows = calls.map((call, n) => {
+    const chunks = times.messages.get(call.messageId)
+    const callStart = clamped(chunks?.start ?? from, from, to)
+    const label = call.model ?? "Model call"
+    const note = call.toolCalls.length > 0 ? `calls ${call.toolCalls.join(", ")}` : undefined
+    return row({
+      key: `model-${prefix}-${task.id}-${n}`,
+      kind: "model",
+      label,
+      start: callStart,
+      end: clamped(chunks?.end ?? to, callStart, to),
+      state: "done",
+      depth: 3,
+      isExact: chunks !== undefined,
+      note,
+      tokens: tokensOf([call]),
+    })
+  })
+  return [nodeRow, ...callRows]
+}
+
+const clamped = (value: number, least: number, most: number): number =>
+  Math.min(Math.max(value, least), Math.max(least, most))
+
+const tokensOf = (calls: readonly ModelCall[]): Tokens | undefined => (calls.length === 0 ? undefined : sumOf(calls))
+
+/** The text of an error as the state has it: a string, or an object with a message. */
+export function errorText(error: unknown): string | undefined {
+  if (error === null || error === undefined) return undefined
+  if (typeof error === "string") return error
+  const { message } = error as { message?: unknown }
+  return typeof message === "string" ? message : JSON.stringify(error)
+}
+
+type RowFields = Pick<Row, "key" | "kind" | "label" | "start" | "end" | "state" | "depth"> & Partial<Row>
+
+const row = (fields: RowFields): Row => ({
+  isExact: true,
+  note: undefined,
+  error: undefined,
+  checkpointId: undefined,
+  tokens: undefined,
+  ...fields,
+})
