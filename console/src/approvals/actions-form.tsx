@@ -4,7 +4,7 @@ import { useState } from "react"
 import { Button } from "../frame/button.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { JsonView } from "../json-editor/json-view.js"
-import { type AnswerFormProps, Form, Send } from "./answer-form.js"
+import { type AnswerFormProps, Form, Send } from "./answer-parts.js"
 import { type Action, answerOf, type Decision, type Question } from "./interrupt.js"
 
 type ActionsQuestion = Extract<Question, { kind: "actions" }>

@@ -1,5 +1,5 @@
 /** Asks a person what an interrupt asks, in the form that fits it. */
-import { type ReactNode, useMemo, useState } from "react"
+import { useMemo, useState } from "react"
 import { Radio, RadioGroup } from "react-aria-components"
 import { Button } from "../frame/button.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
@@ -8,17 +8,10 @@ import { fieldOf, type JsonSchema } from "../schema-form/fields.js"
 import { SchemaForm } from "../schema-form/schema-form.js"
 import { initialOf, problemsOf } from "../schema-form/value.js"
 import { ActionsForm } from "./actions-form.js"
-import { type Interrupt, questionOf } from "./interrupt.js"
+import { type AnswerFormProps, Form, Send } from "./answer-parts.js"
+import { questionOf } from "./interrupt.js"
 
-export interface AnswerFormProps {
-  readonly interrupt: Interrupt
-  readonly onAnswer: (answer: unknown) => void
-  /** Why it cannot be answered now. */
-  readonly disabledBecause?: string | undefined
-  readonly isPending?: boolean
-  /** Whether the question itself is shown elsewhere. */
-  readonly hidesQuestion?: boolean
-}
+export type { AnswerFormProps } from "./answer-parts.js"
 
 export function AnswerForm(props: AnswerFormProps) {
   const question = useMemo(() => questionOf(props.interrupt), [props.interrupt])
@@ -132,38 +125,5 @@ function JsonAnswer(props: AnswerFormProps) {
         Answer
       </Send>
     </Form>
-  )
-}
-
-export function Form({ onSend, children }: { onSend: () => void; children: ReactNode }) {
-  return (
-    <form
-      className="answer-form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSend()
-      }}
-    >
-      {children}
-    </form>
-  )
-}
-
-type SendProps = Pick<AnswerFormProps, "disabledBecause" | "isPending"> & { onPress?: () => void; children: ReactNode }
-
-export function Send({ disabledBecause, isPending = false, onPress, children }: SendProps) {
-  const isForm = onPress === undefined
-  return (
-    <div>
-      <Button
-        look="primary"
-        type={isForm && disabledBecause === undefined ? "submit" : "button"}
-        {...(onPress && { onPress })}
-        disabledBecause={disabledBecause}
-        isPending={isPending}
-      >
-        {children}
-      </Button>
-    </div>
   )
 }
