@@ -1,0 +1,110 @@
+/** Requests to one registry: with credentials when it asks for them, and again after a failure that may pass. */
+import { setTimeout as sleep } from "node:timers/promises"
+import type { Secret } from "@superstep/toolkit/config/settings"
+import { KnownError, Unauthenticated } from "@superstep/toolkit/errors/errors"
+import { basicHeader, type Credentials, parseChallenge, tokenHeader } from "./credentials.js"
+
+/** A registry refuses a request, or does not answer. */
+export class RegistryFailed extends KnownError {
+  readonly code = "registry_failed"
+  /** Undefined when there was no answer. */
+  readonly status: number | undefined
+  constructor(message: string, status?: number, options?: ErrorOptions) {
+    super(message, options)
+    this.status = status
+  }
+}
+
+export interface RegistryOptions {
+  /** Such as `https://registry.example.com`. */
+  readonly origin: string
+  readonly credentials?: Credentials | undefined
+  /** How long to wait before each further try, in milliseconds. */
+  readonly delaysMs?: readonly number[]
+}
+
+export interface Registry {
+  readonly origin: string
+  /**
+   * @param path  below the origin, or a whole address that the registry has given
+   * @returns     a reply with one of these statuses
+   * @throws RegistryFailed, Unauthenticated
+   */
+  ask(path: string, request: RegistryRequest): Promise<Response>
+  /** `ask` once: for requests that must not be repeated as they are. */
+  askOnce(path: string, request: RegistryRequest): Promise<Response>
+  /** Pauses before further tries of a caller, in milliseconds. */
+  readonly delaysMs: readonly number[]
+}
+
+export interface RegistryRequest {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array<ArrayBuffer>
+  /** Statuses that are an answer. Others are errors. */
+  readonly expect: readonly number[]
+}
+
+const defaultDelaysMs = [500, 2000, 5000, 10_000]
+// A chunk of an upload on a slow line takes a minute.
+const limitMs = 300_000
+
+export function registryAt({ origin, credentials, delaysMs = defaultDelaysMs }: RegistryOptions): Registry {
+  // The header of the last answer to a challenge: most requests of a push need the same.
+  let authorization: Secret | undefined
+
+  const send = (url: URL, { method = "GET", headers = {}, body }: RegistryRequest) =>
+    fetch(url, {
+      method,
+      // A layer may be stored elsewhere, where our credentials are not to be sent; `fetch` drops them there.
+      headers: {
+        ...headers,
+        ...(authorization && url.origin === origin && { authorization: authorization.reveal() }),
+      },
+      signal: AbortSignal.timeout(limitMs),
+      ...(body && { body }),
+    }).catch((cause: unknown) => {
+      throw new RegistryFailed(`${url.host} does not answer: check the address and the network`, undefined, { cause })
+    })
+
+  const askOnce: Registry["askOnce"] = async (path, request) => {
+    const url = new URL(path, origin)
+    let response = await send(url, request)
+    if (response.status === 401) {
+      await response.arrayBuffer()
+      authorization = await headerFor(response, credentials, url.host)
+      response = await send(url, request)
+    }
+    if (request.expect.includes(response.status)) return response
+    const text = (await response.text()).slice(0, 500)
+    if (response.status === 401 || response.status === 403)
+      throw new Unauthenticated(`${url.host} refuses these credentials (${response.status}): ${text}`)
+    throw new RegistryFailed(
+      `${url.host} answers ${response.status} to ${request.method ?? "GET"} ${url.pathname}: ${text}`,
+      response.status,
+    )
+  }
+  const ask: Registry["ask"] = async (path, request) => {
+    for (const delayMs of delaysMs) {
+      try {
+        return await askOnce(path, request)
+      } catch (error) {
+        if (!mayPass(error)) throw error
+        await sleep(delayMs)
+      }
+    }
+    return askOnce(path, request)
+  }
+  return { origin, ask, askOnce, delaysMs }
+}
+
+/** Whether the same request may succeed later. Pure. */
+export const mayPass = (error: unknown): boolean =>
+  error instanceof RegistryFailed && (error.status === undefined || error.status >= 500 || error.status === 429)
+
+async function headerFor(response: Response, credentials: Credentials | undefined, host: string): Promise<Secret> {
+  const challenge = parseChallenge(response.headers.get("www-authenticate") ?? "")
+  if (challenge?.scheme === "bearer") return tokenHeader(challenge, credentials)
+  if (challenge?.scheme === "basic" && credentials) return basicHeader(credentials)
+  throw new Unauthenticated(`${host} asks for a user and a password, and there are none for it`)
+}

@@ -1,0 +1,186 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { Secret } from "@superstep/toolkit/config/settings"
+import { InvalidInput, Unauthenticated } from "@superstep/toolkit/errors/errors"
+import type { Image } from "../image.js"
+import type { Layout } from "../layout.js"
+import { fakeRegistry } from "../testing/fake-registry.js"
+import { builtProject, smallImage } from "../testing/project.js"
+import { RegistryFailed, registryAt } from "./client.js"
+import { parseChallenge } from "./credentials.js"
+import { findImage, readBlob } from "./pull.js"
+import { pushImage } from "./push.js"
+import { originOf, parseReference } from "./reference.js"
+
+const robot = { user: "robot", password: new Secret("wonderful") }
+const delaysMs = [1, 1, 1]
+const [mebibyte, repository, version] = [1024 * 1024, "team/agent", "v1"]
+
+interface Built {
+  readonly image: Image
+  readonly layout: Layout
+}
+
+const push = (origin: string, { image, layout }: Built, more: { mountFrom?: string; repository?: string } = {}) =>
+  pushImage({
+    registry: registryAt({ origin, credentials: robot, delaysMs }),
+    repository,
+    version,
+    image,
+    read: layout.read,
+    chunkBytes: mebibyte,
+    ...more,
+  })
+
+for (const auth of ["none", "basic", "token"] as const)
+  test(`an image is pushed in chunks, and again without its layers (credentials: ${auth})`, async () => {
+    using registry = await fakeRegistry({ auth })
+    const built = await smallImage(builtProject())
+
+    const first = await push(registry.origin, built)
+    const again = await push(registry.origin, built)
+
+    assert.equal(first.digest, built.image.manifestDescriptor.digest)
+    assert.deepEqual({ ...first, digest: "" }, { digest: "", present: 0, mounted: 0, uploaded: 4 })
+    assert.deepEqual({ ...again, digest: "" }, { digest: "", present: 4, mounted: 0, uploaded: 0 })
+    assert.deepEqual(registry.manifest(`${repository}:${version}`), built.image.manifest)
+    const sizes = built.image.layers.map(({ blob }) => registry.blobsOf(repository).get(blob.digest)?.length)
+    assert.deepEqual(
+      sizes,
+      built.image.layers.map(({ blob }) => blob.size),
+    )
+    // The layer with the file of two megabytes.
+    assert.ok(registry.requests.filter((request) => request.startsWith("PATCH")).length > 4)
+  })
+
+test("layers of another repository are mounted, and not sent", async () => {
+  using registry = await fakeRegistry()
+  const built = await smallImage(builtProject())
+  await push(registry.origin, built, { repository: "base" })
+  registry.requests.length = 0
+
+  const pushed = await push(registry.origin, built, { mountFrom: "base" })
+
+  assert.deepEqual([pushed.mounted, pushed.uploaded], [4, 0])
+  assert.equal(registry.requests.filter((request) => request.startsWith("PATCH")).length, 1, "its configuration")
+})
+
+test("a push that breaks off goes on with the byte that the registry lacks", async () => {
+  let patches = 0
+  using registry = await fakeRegistry({ breaks: (request) => request.startsWith("PATCH") && ++patches === 4 })
+  const built = await smallImage(builtProject())
+  const read: number[] = []
+
+  await pushImage({
+    registry: registryAt({ origin: registry.origin, delaysMs }),
+    repository,
+    version,
+    image: built.image,
+    read: (digest, from) => {
+      read.push(from)
+      return built.layout.read(digest, from)
+    },
+    chunkBytes: mebibyte,
+  })
+
+  assert.deepEqual(
+    read.filter((from) => from > 0),
+    [mebibyte],
+    "one layer was read twice, from the end of its first chunk",
+  )
+  assert.deepEqual(registry.manifest(`${repository}:${version}`), built.image.manifest)
+})
+
+test("a push goes on after a break at any request", async () => {
+  const built = await smallImage(builtProject())
+  using counted = await fakeRegistry()
+  await push(counted.origin, built)
+
+  for (let at = 1; at <= counted.requests.length; at++) {
+    let seen = 0
+    using registry = await fakeRegistry({ breaks: () => ++seen === at })
+    await push(registry.origin, built)
+    assert.deepEqual(registry.manifest(`${repository}:${version}`), built.image.manifest, `request ${at}`)
+  }
+})
+
+test("a registry that stays away fails the push with its address, and no manifest is left", async () => {
+  let isGone = false
+  const leaves = (request: string) => {
+    isGone ||= request.startsWith("PATCH")
+    return isGone
+  }
+  using registry = await fakeRegistry({ breaks: leaves })
+  const built = await smallImage(builtProject())
+
+  await assert.rejects(
+    push(registry.origin, built),
+    (error) => error instanceof RegistryFailed && error.message.includes(new URL(registry.origin).host),
+  )
+  assert.equal(registry.manifest(`${repository}:${version}`), undefined)
+})
+
+test("wrong credentials are refused with the name of the registry, and without the password", async () => {
+  for (const auth of ["basic", "token"] as const) {
+    using registry = await fakeRegistry({ auth })
+    const client = registryAt({
+      origin: registry.origin,
+      credentials: { user: "robot", password: new Secret("forgotten") },
+      delaysMs,
+    })
+
+    await assert.rejects(
+      findImage(client, { repository, version }),
+      (error) => error instanceof Unauthenticated && !error.message.includes("forgotten"),
+    )
+  }
+})
+
+test("an image in a registry is the base of another, and its layers are read from there from any byte on", async () => {
+  using registry = await fakeRegistry()
+  const { image, layout } = await smallImage(builtProject())
+  await push(registry.origin, { image, layout })
+  const client = registryAt({ origin: registry.origin, delaysMs })
+
+  const { base, digest } = await findImage(client, { repository, version })
+
+  assert.equal(digest, image.manifestDescriptor.digest)
+  assert.deepEqual(base.layers, image.layers)
+  const [layer] = image.layers
+  assert.ok(layer)
+  const bytes = async (pieces: AsyncIterable<Uint8Array>) => {
+    const all: Uint8Array[] = []
+    for await (const piece of pieces) all.push(piece)
+    return Buffer.concat(all)
+  }
+  const { digest: blob } = layer.blob
+  assert.deepEqual(await bytes(readBlob(client, repository, blob, 700)), await bytes(layout.read(blob, 700)))
+})
+
+test("names of images are read as engines read them", () => {
+  assert.deepEqual(parseReference("node:20-slim"), {
+    host: "registry-1.docker.io",
+    repository: "library/node",
+    version: "20-slim",
+  })
+  assert.deepEqual(parseReference("localhost:5000/a/b"), {
+    host: "localhost:5000",
+    repository: "a/b",
+    version: "latest",
+  })
+  const digest = `sha256:${"a".repeat(64)}`
+  assert.equal(parseReference(`r.example.com/a:v1@${digest}`).version, digest)
+  assert.equal(originOf({ host: "localhost:5000" }), "http://localhost:5000")
+  assert.equal(originOf({ host: "r.example.com" }), "https://r.example.com")
+  for (const text of ["", "A/B", "a b", "a/../b", "a:", "a@sha256:1"])
+    assert.throws(() => parseReference(text), InvalidInput)
+})
+
+test("challenges are read with and without quotes", () => {
+  assert.deepEqual(parseChallenge('Bearer realm="https://a/token",service="b",scope="repository:x:pull,push"'), {
+    scheme: "bearer",
+    parameters: { realm: "https://a/token", service: "b", scope: "repository:x:pull,push" },
+  })
+  assert.equal(parseChallenge("Basic realm=here")?.parameters.realm, "here")
+  assert.equal(parseChallenge("Digest realm=here"), undefined)
+})
