@@ -125,7 +125,7 @@ test("an exported image whose layers lead out of the archive is refused", async 
 test("a layout names its image, and every blob has the digest of its content", async () => {
   const { image, layout } = await smallImage(builtProject())
 
-  await layout.name(image, "registry.example.com/team/agent:v1")
+  await layout.name(image, "images.example.com/team/agent:v1")
 
   const index = JSON.parse(readFileSync(join(layout.folder, "index.json"), "utf8"))
   assert.equal(index.manifests[0].digest, image.manifestDescriptor.digest)

@@ -16,7 +16,7 @@ export class RegistryFailed extends KnownError {
 }
 
 export interface RegistryOptions {
-  /** Such as `https://registry.example.com`. */
+  /** Such as `https://images.example.com`. */
   readonly origin: string
   readonly credentials?: Credentials | undefined
   /** How long to wait before each further try, in milliseconds. */

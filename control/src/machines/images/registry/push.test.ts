@@ -34,45 +34,45 @@ const push = (origin: string, { image, layout }: Built, more: { mountFrom?: stri
 
 for (const auth of ["none", "basic", "token"] as const)
   test(`an image is pushed in chunks, and again without its layers (credentials: ${auth})`, async () => {
-    using registry = await fakeRegistry({ auth })
+    using server = await fakeRegistry({ auth })
     const built = await smallImage(builtProject())
 
-    const first = await push(registry.origin, built)
-    const again = await push(registry.origin, built)
+    const first = await push(server.origin, built)
+    const again = await push(server.origin, built)
 
     assert.equal(first.digest, built.image.manifestDescriptor.digest)
     assert.deepEqual({ ...first, digest: "" }, { digest: "", present: 0, mounted: 0, uploaded: 4 })
     assert.deepEqual({ ...again, digest: "" }, { digest: "", present: 4, mounted: 0, uploaded: 0 })
-    assert.deepEqual(registry.manifest(`${repository}:${version}`), built.image.manifest)
-    const sizes = built.image.layers.map(({ blob }) => registry.blobsOf(repository).get(blob.digest)?.length)
+    assert.deepEqual(server.manifest(`${repository}:${version}`), built.image.manifest)
+    const sizes = built.image.layers.map(({ blob }) => server.blobsOf(repository).get(blob.digest)?.length)
     assert.deepEqual(
       sizes,
       built.image.layers.map(({ blob }) => blob.size),
     )
     // The layer with the file of two megabytes.
-    assert.ok(registry.requests.filter((request) => request.startsWith("PATCH")).length > 4)
+    assert.ok(server.requests.filter((request) => request.startsWith("PATCH")).length > 4)
   })
 
 test("layers of another repository are mounted, and not sent", async () => {
-  using registry = await fakeRegistry()
+  using server = await fakeRegistry()
   const built = await smallImage(builtProject())
-  await push(registry.origin, built, { repository: "base" })
-  registry.requests.length = 0
+  await push(server.origin, built, { repository: "base" })
+  server.requests.length = 0
 
-  const pushed = await push(registry.origin, built, { mountFrom: "base" })
+  const pushed = await push(server.origin, built, { mountFrom: "base" })
 
   assert.deepEqual([pushed.mounted, pushed.uploaded], [4, 0])
-  assert.equal(registry.requests.filter((request) => request.startsWith("PATCH")).length, 1, "its configuration")
+  assert.equal(server.requests.filter((request) => request.startsWith("PATCH")).length, 1, "its configuration")
 })
 
 test("a push that breaks off goes on with the byte that the registry lacks", async () => {
   let patches = 0
-  using registry = await fakeRegistry({ breaks: (request) => request.startsWith("PATCH") && ++patches === 4 })
+  using server = await fakeRegistry({ breaks: (request) => request.startsWith("PATCH") && ++patches === 4 })
   const built = await smallImage(builtProject())
   const read: number[] = []
 
   await pushImage({
-    registry: registryAt({ origin: registry.origin, delaysMs }),
+    registry: registryAt({ origin: server.origin, delaysMs }),
     repository,
     version,
     image: built.image,
@@ -88,7 +88,7 @@ test("a push that breaks off goes on with the byte that the registry lacks", asy
     [mebibyte],
     "one layer was read twice, from the end of its first chunk",
   )
-  assert.deepEqual(registry.manifest(`${repository}:${version}`), built.image.manifest)
+  assert.deepEqual(server.manifest(`${repository}:${version}`), built.image.manifest)
 })
 
 test("a push goes on after a break at any request", async () => {
@@ -98,9 +98,9 @@ test("a push goes on after a break at any request", async () => {
 
   for (let at = 1; at <= counted.requests.length; at++) {
     let seen = 0
-    using registry = await fakeRegistry({ breaks: () => ++seen === at })
-    await push(registry.origin, built)
-    assert.deepEqual(registry.manifest(`${repository}:${version}`), built.image.manifest, `request ${at}`)
+    using server = await fakeRegistry({ breaks: () => ++seen === at })
+    await push(server.origin, built)
+    assert.deepEqual(server.manifest(`${repository}:${version}`), built.image.manifest, `request ${at}`)
   }
 })
 
@@ -110,21 +110,21 @@ test("a registry that stays away fails the push with its address, and no manifes
     isGone ||= request.startsWith("PATCH")
     return isGone
   }
-  using registry = await fakeRegistry({ breaks: leaves })
+  using server = await fakeRegistry({ breaks: leaves })
   const built = await smallImage(builtProject())
 
   await assert.rejects(
-    push(registry.origin, built),
-    (error) => error instanceof RegistryFailed && error.message.includes(new URL(registry.origin).host),
+    push(server.origin, built),
+    (error) => error instanceof RegistryFailed && error.message.includes(new URL(server.origin).host),
   )
-  assert.equal(registry.manifest(`${repository}:${version}`), undefined)
+  assert.equal(server.manifest(`${repository}:${version}`), undefined)
 })
 
 test("wrong credentials are refused with the name of the registry, and without the password", async () => {
   for (const auth of ["basic", "token"] as const) {
-    using registry = await fakeRegistry({ auth })
+    using server = await fakeRegistry({ auth })
     const client = registryAt({
-      origin: registry.origin,
+      origin: server.origin,
       credentials: { user: "robot", password: new Secret("forgotten") },
       delaysMs,
     })
@@ -137,10 +137,10 @@ test("wrong credentials are refused with the name of the registry, and without t
 })
 
 test("an image in a registry is the base of another, and its layers are read from there from any byte on", async () => {
-  using registry = await fakeRegistry()
+  using server = await fakeRegistry()
   const { image, layout } = await smallImage(builtProject())
-  await push(registry.origin, { image, layout })
-  const client = registryAt({ origin: registry.origin, delaysMs })
+  await push(server.origin, { image, layout })
+  const client = registryAt({ origin: server.origin, delaysMs })
 
   const { base, digest } = await findImage(client, { repository, version })
 

@@ -1,4 +1,4 @@
-/** Names of images in registries: `registry.example.com:5000/team/agent:v1`. Pure. */
+/** Names of images in registries: `images.example.com:5000/team/agent:v1`. Pure. */
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 
 export interface Reference {
@@ -23,7 +23,7 @@ export function parseReference(text: string): Reference {
   const hasHost = rest.length > 0 && (/[.:]/.test(first) || first === "localhost")
   const [, path, tag, digest] = pattern.exec(hasHost ? rest.join("/") : text) ?? []
   if (path === undefined)
-    throw new InvalidInput(`${text} is no name of an image: expected one such as registry.example.com/team/agent:v1`)
+    throw new InvalidInput(`${text} is no name of an image: expected one such as images.example.com/team/agent:v1`)
   const repository = !hasHost && !path.includes("/") ? `library/${path}` : path
   return { host: hasHost ? first : defaultHost, repository, version: digest ?? tag ?? "latest" }
 }
