@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { rightOf } from "../edge/authorise.js"
+import { keyHashOf, rightOf } from "../edge/authorise.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { keyHashes } from "../workspaces/queries.js"
 import { agentTokenKey } from "./agent-tokens.js"
@@ -12,12 +12,11 @@ const deploy = async (api: TestApi, name = "shop-bot"): Promise<string> =>
 /** What the edge says to a token, with a table made from the database as it is now. */
 const rightAt = async (api: TestApi, deploymentId: string, token: string) => {
   const { run, read } = await keyHashes(api.db, api.workspaceId)
-  return rightOf(token, {
-    keys: [...run],
-    read_keys: [...read],
+  const keyHash = keyHashOf(token, {
     deployment_id: deploymentId,
     token_key: agentTokenKey(api.key, deploymentId).reveal(),
   })
+  return keyHash && rightOf(keyHash, { keys: [...run], read_keys: [...read] })
 }
 
 test("a session gets a token for one deployment, with the rights of its key, until that is revoked", async () => {

@@ -1,5 +1,5 @@
 /** Decides whether a request is admitted, and to which route, before anything is sent. Pure. */
-import { type Right, rightOf } from "./authorise.js"
+import { keyHashOf, rightOf } from "./authorise.js"
 import type { HeaderLists } from "./headers.js"
 import { onlyReads } from "./reads.js"
 import {
@@ -33,6 +33,8 @@ export interface Admitted {
   readonly route: Route
   readonly target: Target
   readonly kind: RequestKind
+  /** The hash of the caller's key; undefined for what needs none. */
+  readonly keyHash: Buffer | undefined
 }
 
 export type Admission = Admitted | { readonly refusal: Refusal }
@@ -45,14 +47,15 @@ export function admit(asked: Asked, table: RoutingTable, bodyLimitBytes: number)
   if (!target || !route) return { refusal: notReachable(target?.prefix ?? asked.url) }
   if (hasDotSegment(target.path)) return { refusal: malformed("the path contains a segment . or ..: resolve it first") }
   const kind = kindOf(asked, target)
-  const right = kind === "use" ? rightOfCaller(asked.headers, route) : "run"
+  const keyHash = kind === "use" ? keyHashOfCaller(asked.headers, route) : undefined
+  const right = kind === "use" ? keyHash && rightOf(keyHash, route) : "run"
   if (!right) return { refusal: unauthenticated }
   if (isInternal(target.path)) return { refusal: noSuchPath(target.path) }
   if (right !== "run" && !onlyReads({ ...asked, path: target.path })) {
     return { refusal: right === "read" ? readOnlyKey : unknownRight }
   }
   if (Number(asked.headers["content-length"]?.[0] ?? 0) > bodyLimitBytes) return { refusal: tooLarge(bodyLimitBytes) }
-  return { route, target, kind }
+  return { route, target, kind, keyHash }
 }
 
 /** At a host name of a deployment only that one is reachable, also below `/d/`: pages there share an origin. */
@@ -73,7 +76,7 @@ function kindOf({ method, headers, isUpgrade }: Asked, { path }: Target): Reques
   return method === "OPTIONS" && headers["access-control-request-method"] !== undefined ? "preflight" : "use"
 }
 
-function rightOfCaller(headers: HeaderLists, route: Route): Right | undefined {
+function keyHashOfCaller(headers: HeaderLists, route: Route): Buffer | undefined {
   const [key, ...more] = headers["x-api-key"] ?? []
-  return key === undefined || more.length > 0 ? undefined : rightOf(key, route)
+  return key === undefined || more.length > 0 ? undefined : keyHashOf(key, route)
 }

@@ -17,26 +17,26 @@ function bytesOf(keyHashes: readonly string[]): readonly Buffer[] {
 export type Right = "run" | "read" | "unknown"
 
 type Rights = Pick<Route, "keys" | "read_keys">
+type TokenRoute = Partial<Pick<Route, "deployment_id" | "token_key">>
 
-/** @param shown  an API key, or an agent token that stands for one @returns  undefined when the route does not know it */
-export function rightOf(
+/**
+ * The hash of an API key, or of the key that an agent token stands for; undefined for a token that is not valid.
+ * @param shown  what the caller sent
+ */
+export function keyHashOf(
   shown: string,
-  route: Rights & Partial<Pick<Route, "deployment_id" | "token_key">>,
-): Right | undefined {
-  const { keys, read_keys: readKeys } = route
-  const sha256 = isAgentToken(shown) ? keyOfToken(shown, route) : createHash("sha256").update(shown).digest()
-  if (!sha256) return undefined
-  if (isKnownKey(sha256, keys)) return readKeys ? "run" : "unknown"
-  return readKeys && isKnownKey(sha256, readKeys) ? "read" : undefined
+  { deployment_id: deploymentId, token_key: tokenKey }: TokenRoute,
+): Buffer | undefined {
+  if (!isAgentToken(shown)) return createHash("sha256").update(shown).digest()
+  if (deploymentId === undefined || tokenKey === undefined) return undefined
+  const sha256 = keyOfAgentToken(shown, { deploymentId, tokenKey }, new Date())
+  return sha256 === undefined ? undefined : Buffer.from(sha256, "hex")
 }
 
-function keyOfToken(
-  token: string,
-  { deployment_id: deploymentId, token_key: tokenKey }: Partial<Pick<Route, "deployment_id" | "token_key">>,
-): Buffer | undefined {
-  if (deploymentId === undefined || tokenKey === undefined) return undefined
-  const sha256 = keyOfAgentToken(token, { deploymentId, tokenKey }, new Date())
-  return sha256 === undefined ? undefined : Buffer.from(sha256, "hex")
+/** @returns  undefined when the route does not know the key */
+export function rightOf(keyHash: Buffer, { keys, read_keys: readKeys }: Rights): Right | undefined {
+  if (isKnownKey(keyHash, keys)) return readKeys ? "run" : "unknown"
+  return readKeys && isKnownKey(keyHash, readKeys) ? "read" : undefined
 }
 
 /**

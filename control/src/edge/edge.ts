@@ -7,6 +7,7 @@ import { type Certificates, certificatesIn } from "./certificates.js"
 import type { Config } from "./config.js"
 import { type Counters, createCounters } from "./counters.js"
 import { createHolding, type Holding } from "./holding.js"
+import { createOpenByKey, type OpenByKey } from "./open-by-key.js"
 import { createRateLimit, type RateLimit } from "./rate-limit.js"
 import { indexTable, type RoutingTable, type Table } from "./table.js"
 import { createTallies, type Tallies } from "./tallies.js"
@@ -21,6 +22,7 @@ export interface Edge {
   readonly log: Log
   readonly counters: Counters
   readonly tallies: Tallies
+  readonly openByKey: OpenByKey
   readonly connections: UnitConnections
   readonly holding: Holding
   readonly rateLimit: RateLimit
@@ -29,7 +31,7 @@ export interface Edge {
   readonly tableTaken: Promise<void>
   /** The current table. */
   readonly table: RoutingTable
-  /** Every request that arrives from now on uses this table; what is under way goes on. */
+  /** Every request that arrives from now on uses this table. What is under way goes on, unless its key was revoked. */
   swapTable(table: Table): void
 }
 
@@ -42,6 +44,7 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
   })
   const rateLimit = createRateLimit()
   const tallies = createTallies()
+  const openByKey = createOpenByKey()
   const certificates = certificatesIn(config.certificatesFolder, log)
   const holding = createHolding({
     holdMs: config.holdSeconds * 1000,
@@ -58,6 +61,7 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
     log,
     counters: createCounters(),
     tallies,
+    openByKey,
     connections,
     tableTaken,
     get table() {
@@ -66,6 +70,8 @@ export function createEdge({ config, log, table }: { config: Config; log: Log; t
     swapTable: (next) => {
       current = indexTable(next)
       take()
+      const ended = openByKey.endRevoked(next)
+      if (ended > 0) log.info({ exchanges: ended }, "what was open with revoked keys was ended")
       connections.keepOnly(current.units)
       holding.release(current.isHeld)
       const names = next.routes.flatMap(({ host_names = [] }) => host_names)

@@ -2,7 +2,7 @@
  * Carries one request to a unit and its answer back, without holding bytes: each side is read only as fast as the
  * other takes it, and an event is sent in the tick in which it arrives.
  * P1 when the caller leaves, the unit's request is aborted. P2 when the unit's answer breaks off, the caller's breaks off
- * too and never looks complete. P3 a request stays with its unit, whatever happens to the table.
+ * too and never looks complete. P3 a request stays with its unit, whatever happens to the table's units.
  */
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -69,6 +69,12 @@ async function serve(visit: Visit): Promise<void> {
     if (!response.writableFinished) gone.abort()
     discardRest(request)
   })
+  // Broken off, not answered: the unit may have executed the request.
+  if (admission.keyHash)
+    response.once(
+      "close",
+      edge.openByKey.add(route, admission.keyHash, () => response.destroy()),
+    )
   const refusal = await reachUnit(edge, {
     route,
     kind: "requests",

@@ -10,6 +10,7 @@ import { forward, NotSent } from "@superstep/protocol/http/forward"
 import { takeSocketCredentials } from "@superstep/protocol/http/websocket-credentials"
 import { type Admitted, admit } from "./admission.js"
 import { callerOf } from "./caller.js"
+import { closeFrame, FrameBoundary } from "./close-frame.js"
 import type { Edge } from "./edge.js"
 import { hasBody, requestHeaders, requestIdOf, responseHeaders } from "./headers.js"
 import { isTooFast } from "./rate-limit.js"
@@ -22,6 +23,11 @@ import { threadOf } from "./target.js"
 // Detects callers and units that vanish without closing the connection.
 const keepAliveMs = 30_000
 
+// Clients treat 4400 to 4499 like the HTTP status, and do not reconnect.
+const revoked = { code: 4401, reason: "the API key was revoked or has expired" } as const
+// Enough for a unit that is not busy; a caller that does not read cannot keep the connection.
+const revokedMs = 1000
+
 interface Handshake {
   readonly edge: Edge
   readonly request: IncomingMessage
@@ -29,6 +35,8 @@ interface Handshake {
   /** What the caller sent after its head. */
   readonly early: Buffer
   readonly requestId: string
+  /** Called when the caller's key was revoked. */
+  onRevoked: () => void
 }
 
 /** Never rejects: failures are answered and logged. */
@@ -37,7 +45,8 @@ export async function proxyUpgrade(edge: Edge, request: IncomingMessage, socket:
   // A reset by the caller also emits `close`, which is handled below.
   socket.on("error", (err) => edge.log.debug({ err, request_id: requestId }, "upgraded connection failed"))
   try {
-    await shakeHands({ edge, request, socket: socket as Socket, early, requestId })
+    const onRevoked = () => void socket.destroy()
+    await shakeHands({ edge, request, socket: socket as Socket, early, requestId, onRevoked })
   } catch (err) {
     edge.log.error({ err, request_id: requestId, url: request.url }, "upgrade failed")
     refuseOnSocket(socket, internalError, requestId)
@@ -62,6 +71,11 @@ async function shakeHands(handshake: Handshake): Promise<void> {
   if (isTooFast(edge, route)) return refuseOnSocket(socket, tooManyRequests(route), requestId)
   const gone = new AbortController()
   socket.once("close", () => gone.abort())
+  if (admission.keyHash)
+    socket.once(
+      "close",
+      edge.openByKey.add(route, admission.keyHash, () => handshake.onRevoked()),
+    )
   const refusal = await reachUnit(edge, {
     route,
     kind: "websockets",
@@ -101,11 +115,8 @@ async function carry(handshake: Handshake, { route, target }: Admitted, unit: Un
 }
 
 /** @returns  a promise that resolves when the caller's connection has ended */
-function joinSockets(
-  { edge, socket, early, requestId }: Handshake,
-  answer: string[],
-  unitSocket: Socket,
-): Promise<unknown> {
+function joinSockets(handshake: Handshake, answer: string[], unitSocket: Socket): Promise<unknown> {
+  const { edge, socket, early, requestId } = handshake
   const ended = new Promise((resolve) => socket.once("close", resolve))
   for (const side of [socket, unitSocket]) {
     side.setTimeout(0)
@@ -118,8 +129,22 @@ function joinSockets(
   const headers = [...responseHeaders(answer, requestId), "connection", "Upgrade", "upgrade", "websocket"]
   socket.write(renderHead(101, headers))
   if (early.length > 0) unitSocket.write(early)
+  const sent = new FrameBoundary()
+  sent.read(early)
+  socket.on("data", (chunk: Buffer) => sent.read(chunk))
   socket.pipe(unitSocket).pipe(socket)
+  handshake.onRevoked = () => closeBoth(socket, unitSocket, sent)
   return ended
+}
+
+function closeBoth(socket: Socket, unitSocket: Socket, sent: FrameBoundary): void {
+  if (!sent.isBetweenFrames) return void socket.destroy()
+  socket.unpipe(unitSocket)
+  // What the caller still sends is dropped.
+  socket.resume()
+  unitSocket.write(closeFrame(revoked.code, revoked.reason))
+  const cut = setTimeout(() => socket.destroy(), revokedMs)
+  socket.once("close", () => clearTimeout(cut))
 }
 
 /**
