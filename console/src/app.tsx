@@ -13,7 +13,10 @@ type Pages = readonly (readonly [path: string, load: () => Promise<Record<string
 const platformPages: Pages = [["/", () => import("./deployments/deployments-page.js"), "DeploymentsPage"]]
 
 /** The same pages at `/deployments/<id>/agent/…` and at `/studio/…`. */
-const agentPages: Pages = []
+const agentPages: Pages = [
+  ["/threads", () => import("./threads/threads-page.js"), "ThreadsPage"],
+  ["/threads/$threadId", () => import("./thread/thread-page.js"), "ThreadPage"],
+]
 
 // Their part includes the official client, which no page of the platform needs.
 const agentLayout = () => import("./agent/agent-layout.js")

@@ -1,6 +1,6 @@
 /** Asks a person what an interrupt asks, in the form that fits it. */
 import { useMemo, useState } from "react"
-import { Radio, RadioGroup } from "react-aria-components"
+import { Radio, RadioGroup } from "react-aria-components/RadioGroup"
 import { Button } from "../frame/button.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { JsonView } from "../json-editor/json-view.js"

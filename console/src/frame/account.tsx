@@ -2,7 +2,10 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { ChevronsUpDown } from "lucide-react"
-import { Button, Header, Menu, MenuItem, MenuSection, MenuTrigger, Popover } from "react-aria-components"
+import { Button } from "react-aria-components/Button"
+import { Header } from "react-aria-components/Header"
+import { Menu, MenuItem, MenuSection, MenuTrigger } from "react-aria-components/Menu"
+import { Popover } from "react-aria-components/Popover"
 import { chooseWorkspace, type Session, sessionQuery, signOut, workspaceOf } from "../platform/session.js"
 import { useHome } from "./home.js"
 

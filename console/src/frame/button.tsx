@@ -1,6 +1,7 @@
 /** A button. A disabled one says why, to everyone who points at it or reaches it by keyboard. */
 import type { ReactNode } from "react"
-import { Button as AriaButton, Tooltip, TooltipTrigger } from "react-aria-components"
+import { Button as AriaButton } from "react-aria-components/Button"
+import { Tooltip, TooltipTrigger } from "react-aria-components/Tooltip"
 
 export interface ButtonProps {
   readonly children: ReactNode

@@ -16,12 +16,14 @@ import {
   Settings,
   SlidersHorizontal,
 } from "lucide-react"
-import type { ReactNode } from "react"
+import { lazy, type ReactNode, Suspense } from "react"
 import { callPlatform, platformApi } from "../platform/api.js"
 import { type Session, workspaceOf } from "../platform/session.js"
-import { Account } from "./account.js"
 import { useHome } from "./home.js"
 import { Logo } from "./logo.js"
+
+// Menus are a large part of react-aria-components, and the first screen needs no other one.
+const Account = lazy(async () => ({ default: (await import("./account.js")).Account }))
 
 /** The pages of an agent, in the order in which they are listed. */
 const agentItems: readonly (readonly [page: string, label: string, icon: LucideIcon])[] = [
@@ -36,7 +38,13 @@ const agentItems: readonly (readonly [page: string, label: string, icon: LucideI
 export function PlatformNavigation({ session }: { session: Session }) {
   const { deploymentId } = useParams({ strict: false }) as { deploymentId?: string }
   return (
-    <Side foot={<Account session={session} />}>
+    <Side
+      foot={
+        <Suspense fallback={<div className="account" />}>
+          <Account session={session} />
+        </Suspense>
+      }
+    >
       <ul>
         <Item to="/" icon={Boxes} isExact={deploymentId === undefined}>
           Deployments

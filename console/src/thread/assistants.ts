@@ -1,0 +1,44 @@
+/** The agent's assistants, and what is known of the graph of one. */
+import { useQuery } from "@tanstack/react-query"
+import { useAgent } from "../agent/use-agent.js"
+import { jsonOf } from "../frame/api-error.js"
+import type { DrawnGraph } from "./graph-layout.js"
+import type { InputSchema } from "./input-kind.js"
+
+const many = 200
+// A graph changes with a revision only, which reloads the page's data anyway.
+const unchangingMs = 60_000
+
+export function useAssistants() {
+  const { client, url } = useAgent()
+  const { data, isPending } = useQuery({
+    queryKey: ["assistants", url, "all"],
+    queryFn: () => client.assistants.search({ limit: many, sortBy: "name", sortOrder: "asc" }),
+    staleTime: unchangingMs,
+  })
+  return { assistants: data ?? [], isPending }
+}
+
+/** The graph with the graphs in its nodes, for drawing. */
+export function useDrawnGraph(assistantId: string) {
+  const { client, url } = useAgent()
+  return useQuery({
+    queryKey: ["graph", url, assistantId],
+    queryFn: async () => (await client.assistants.getGraph(assistantId, { xray: true })) as DrawnGraph,
+    staleTime: unchangingMs,
+  })
+}
+
+export interface GraphSchemas {
+  readonly input_schema?: InputSchema | null
+  readonly state_schema?: InputSchema | null
+}
+
+export function useSchemas(assistantId: string) {
+  const { fetch, url } = useAgent()
+  return useQuery({
+    queryKey: ["schemas", url, assistantId],
+    queryFn: async () => (await jsonOf(await fetch(`/assistants/${assistantId}/schemas`))) as GraphSchemas,
+    staleTime: unchangingMs,
+  })
+}

@@ -1,0 +1,110 @@
+/** The conversation of a thread, as it is or as it was at a checkpoint, with the place to answer. */
+import { History as HistoryIcon } from "lucide-react"
+import { useDeferredValue, useMemo } from "react"
+import { Button } from "../frame/button.js"
+import { Problem } from "../frame/problem.js"
+import type { TreeItem } from "../time-travel/checkpoint-tree.js"
+import type { Activity } from "./activity.js"
+import { Composer } from "./composer.js"
+import { InputForm } from "./input-form.js"
+import type { InputSchema } from "./input-kind.js"
+import { JsonText } from "./json-text.js"
+import { MessageView } from "./message-view.js"
+import { areMessages, type RawMessage, shownMessages } from "./messages.js"
+import { Questions } from "./questions.js"
+import { StickToEnd } from "./stick-to-end.js"
+import type { Conversation } from "./thread-stream.js"
+
+interface Props {
+  readonly conversation: Conversation
+  /** undefined: the graph is no chat, its input is a form */
+  readonly chatKey: string | undefined
+  readonly inputSchema: InputSchema | undefined
+  readonly activity: Activity
+  readonly isRunning: boolean
+  readonly present: TreeItem | undefined
+  readonly past: TreeItem | undefined
+  readonly onBackToNow: () => void
+}
+
+export function Chat(props: Props) {
+  const { conversation, chatKey, inputSchema, activity, isRunning, present, past, onBackToNow } = props
+  return (
+    <section className="chat" aria-label="Conversation">
+      {past && (
+        <div className="chat-past" role="status">
+          <HistoryIcon size={14} aria-hidden />
+          <span>The thread as it was at step {String(past.item.metadata?.step ?? "?")}</span>
+          <Button look="quiet" onPress={onBackToNow}>
+            Back to now
+          </Button>
+        </div>
+      )}
+      <StickToEnd>
+        {past ? <StateMessages state={past.item.values} chatKey={chatKey} /> : <LiveMessages {...props} />}
+        {!past && activity.attempt > 1 && (
+          <p className="chat-attempt" role="status">
+            The worker of the first attempt was lost. Attempt {activity.attempt} went on from the last checkpoint.
+          </p>
+        )}
+        {!past && activity.status === "failed" && activity.error !== undefined && (
+          <Problem error={activity.error} next="Change the code or the state, then go on from a checkpoint." />
+        )}
+        {!past && !isRunning && present && <Questions conversation={conversation} present={present} />}
+      </StickToEnd>
+      {!past &&
+        (chatKey === undefined ? (
+          <InputForm conversation={conversation} schema={inputSchema} isRunning={isRunning} />
+        ) : (
+          <Composer conversation={conversation} chatKey={chatKey} isRunning={isRunning} />
+        ))}
+    </section>
+  )
+}
+
+function LiveMessages({ conversation, chatKey, isRunning, present }: Props) {
+  // Typing and scrolling go before the drawing of new tokens.
+  const messages = useDeferredValue(conversation.messages)
+  const shown = useMemo(() => shownMessages(messages as unknown as RawMessage[]), [messages])
+  if (shown.length === 0 && chatKey === undefined)
+    return <StateMessages state={conversation.values ?? present?.item.values} chatKey={chatKey} />
+  if (shown.length === 0) return <p className="chat-empty soft">Nothing has been said yet.</p>
+  return (
+    <>
+      {shown.map((message, position) => (
+        <MessageView
+          key={message.key}
+          message={message}
+          isGrowing={isRunning && position === shown.length - 1 && message.speaker === "ai"}
+        />
+      ))}
+    </>
+  )
+}
+
+/** A state's messages as a conversation; everything else of it as JSON. */
+function StateMessages({ state, chatKey }: { state: unknown; chatKey: string | undefined }) {
+  const values = (typeof state === "object" && state !== null ? state : {}) as Readonly<Record<string, unknown>>
+  const key =
+    chatKey ?? Object.keys(values).find((name) => areMessages(values[name]) && (values[name] as unknown[]).length > 0)
+  const messages = useMemo(() => {
+    const found = key === undefined ? undefined : values[key]
+    return areMessages(found) ? shownMessages(found) : []
+  }, [values, key])
+  const others = Object.entries(values).filter(([name]) => name !== key)
+  return (
+    <>
+      {messages.map((message) => (
+        <MessageView key={message.key} message={message} />
+      ))}
+      {chatKey === undefined &&
+        others.map(([name, value]) => (
+          <div key={name} className="chat-value">
+            <h3 className="mono">{name}</h3>
+            <JsonText value={value} label={name} />
+          </div>
+        ))}
+      {messages.length === 0 && others.length === 0 && <p className="chat-empty soft">The state is empty.</p>}
+    </>
+  )
+}

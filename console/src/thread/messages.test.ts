@@ -1,0 +1,103 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { areMessages, parsedJson, shownMessages, textOf } from "./messages.js"
+
+test("a tool's result is shown with its call, whatever the order", () => {
+  const shown = shownMessages([
+    { type: "human", id: "m1", content: "refund 1042" },
+    {
+      type: "ai",
+      id: "m2",
+      content: "Let me look. ",
+      tool_calls: [{ id: "c1", name: "look_up", args: { order: "1042" } }],
+    },
+    { type: "tool", id: "m3", tool_call_id: "c1", content: '{"paid":49}', status: "success" },
+    { type: "tool", id: "m4", tool_call_id: "unknown", content: "lost", status: "error" },
+  ])
+
+  assert.deepEqual(
+    shown.map(({ key, speaker }) => [key, speaker]),
+    [
+      ["m1", "human"],
+      ["m2", "ai"],
+      ["m4", "tool"],
+    ],
+  )
+  assert.deepEqual(shown[1]?.blocks, [
+    { kind: "text", text: "Let me look. " },
+    {
+      kind: "call",
+      id: "c1",
+      name: "look_up",
+      args: { order: "1042" },
+      result: { text: '{"paid":49}', isError: false },
+    },
+  ])
+})
+
+test("content in parts becomes text, reasoning and images; calls in it are not shown twice", () => {
+  const image = "data:image/png;base64,AAAA"
+  const [message] = shownMessages([
+    {
+      type: "ai",
+      content: [
+        { type: "reasoning", reasoning: "Hm. " },
+        { type: "thinking", thinking: "Yes." },
+        { type: "text", text: "It is " },
+        { type: "text", text: "blue." },
+        { type: "tool_use", id: "c1", name: "look_up", input: {} },
+        { type: "image_url", image_url: { url: image } },
+        { type: "image", url: "https://elsewhere.test/pixel.png" },
+        { type: "audio", data: "…" },
+      ],
+      tool_calls: [{ id: "c1", name: "look_up", args: {} }],
+    },
+  ])
+
+  assert.deepEqual(message?.blocks, [
+    { kind: "reasoning", text: "Hm. Yes." },
+    { kind: "text", text: "It is blue." },
+    { kind: "image", url: image },
+    { kind: "other", value: { type: "image", url: "https://elsewhere.test/pixel.png" } },
+    { kind: "other", value: { type: "audio", data: "…" } },
+    { kind: "call", id: "c1", name: "look_up", args: {} },
+  ])
+})
+
+test("roles of other libraries are speakers, and a message that removes another one is not shown", () => {
+  const shown = shownMessages([
+    { role: "user", content: "hi" },
+    { role: "assistant", content: "hello" },
+    { type: "remove", id: "m1", content: "" },
+    { role: "developer", content: "be kind" },
+  ])
+
+  assert.deepEqual(
+    shown.map(({ speaker }) => speaker),
+    ["human", "ai", "system"],
+  )
+})
+
+test("an answer that has not begun is there already, so that it can show that it waits", () => {
+  assert.deepEqual(shownMessages([{ type: "ai", id: "a", content: "" }])[0]?.blocks, [])
+})
+
+test("text and JSON are readable", () => {
+  assert.equal(
+    textOf([
+      { type: "text", text: "a" },
+      { type: "other", b: 1 },
+    ]),
+    'a\n{"type":"other","b":1}',
+  )
+  assert.deepEqual(parsedJson('{"a":1}'), { a: 1 })
+  assert.equal(parsedJson("{not json"), "{not json")
+  assert.equal(parsedJson("12"), "12")
+})
+
+test("a list of objects with content and type is a conversation", () => {
+  assert.ok(areMessages([{ type: "human", content: "hi" }]))
+  assert.ok(areMessages([]))
+  assert.ok(!areMessages([{ title: "a" }]))
+  assert.ok(!areMessages("hi"))
+})

@@ -1,0 +1,42 @@
+/** The graph beside the conversation: of the run that goes on, or of the checkpoint that is looked at. */
+import { useMemo } from "react"
+import { Problem } from "../frame/problem.js"
+import type { TreeItem } from "../time-travel/checkpoint-tree.js"
+import type { Activity } from "./activity.js"
+import { useDrawnGraph } from "./assistants.js"
+import { GraphView } from "./graph-view.js"
+import { useInnerTasks } from "./inner-tasks.js"
+import { nodesAt } from "./rest.js"
+
+interface Props {
+  readonly threadId: string
+  readonly assistantId: string
+  readonly activity: Activity
+  readonly items: readonly TreeItem[]
+  readonly present: TreeItem | undefined
+  readonly past: TreeItem | undefined
+}
+
+const noNext: readonly string[] = []
+
+export function ThreadGraph({ threadId, assistantId, activity, items, present, past }: Props) {
+  const { data: graph, error } = useDrawnGraph(assistantId)
+  const shown = past ?? (activity.status === "idle" ? present : undefined)
+  const inner = useInnerTasks(threadId, shown)
+  const byId = useMemo(() => new Map(items.map((each) => [each.id, each])), [items])
+  const nodes = useMemo(
+    () => (shown ? nodesAt(byId, shown, inner) : activity.nodes),
+    [byId, shown, inner, activity.nodes],
+  )
+  return (
+    <section className="thread-graph" aria-label="Graph">
+      {error && <Problem error={error} next="The conversation works without the drawing." />}
+      {activity.attempt > 1 && !past && (
+        <p className="thread-attempt" role="status">
+          attempt {activity.attempt}
+        </p>
+      )}
+      {graph && <GraphView graph={graph} activity={nodes} next={shown?.item.next ?? noNext} />}
+    </section>
+  )
+}

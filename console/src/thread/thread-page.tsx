@@ -1,0 +1,44 @@
+/** One thread: its conversation, its graph, its past. */
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query"
+import { Link, useParams } from "@tanstack/react-router"
+import { useCallback, useState } from "react"
+import { useAgent } from "../agent/use-agent.js"
+import { Empty } from "../frame/empty.js"
+import { Page } from "../frame/page.js"
+import { useAssistants } from "./assistants.js"
+import { titleOf } from "./place.js"
+import { ThreadView } from "./thread-view.js"
+
+export function ThreadPage() {
+  const { threadId = "" } = useParams({ strict: false }) as { threadId?: string }
+  return <OneThread key={threadId} threadId={threadId} />
+}
+
+// Another page may change the thread: its status and names are read again.
+const refreshMs = 5000
+
+function OneThread({ threadId }: { threadId: string }) {
+  const { client, url, base } = useAgent()
+  const queryKey = ["thread", url, threadId]
+  const { data: first } = useSuspenseQuery({ queryKey, queryFn: () => client.threads.get(threadId) })
+  const { data: thread = first } = useQuery({
+    queryKey,
+    queryFn: () => client.threads.get(threadId),
+    refetchInterval: refreshMs,
+  })
+  const { assistants, isPending } = useAssistants()
+  const [epoch, setEpoch] = useState(0)
+  const startAgain = useCallback(() => setEpoch((present) => present + 1), [])
+  const metadata = (thread.metadata ?? {}) as Readonly<Record<string, unknown>>
+  const assistantId = [metadata.assistant_id, metadata.graph_id].find((id) => typeof id === "string" && id !== "")
+  const usable = assistantId ?? assistants[0]?.assistant_id
+  if (usable === undefined)
+    return (
+      <Page title={titleOf(threadId)} above={<Link to={`${base}/threads`}>Threads</Link>}>
+        {!isPending && (
+          <Empty title="The agent has no graph">No graph of this agent loads, so its threads cannot be shown.</Empty>
+        )}
+      </Page>
+    )
+  return <ThreadView key={epoch} thread={thread} assistantId={String(usable)} onForeignRun={startAgain} />
+}

@@ -1,0 +1,149 @@
+/** A thread with its assistant: the conversation on the left, the graph and the past on the right. */
+
+import type { Thread } from "@langchain/langgraph-sdk"
+import { useQueryClient } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
+import { useEffect, useMemo, useRef, useState } from "react"
+import { agentRequest } from "../agent/agent-request.js"
+import { useAgent } from "../agent/use-agent.js"
+import { CurlButton } from "../frame/curl-button.js"
+import { Page } from "../frame/page.js"
+import { useSearchState } from "../frame/search.js"
+import { namesIn } from "../time-travel/branch-names.js"
+import { fork } from "../time-travel/fork.js"
+import { useHistory, useHistoryChanged } from "../time-travel/history.js"
+import { TimeTravel } from "../time-travel/time-travel.js"
+import { useSchemas } from "./assistants.js"
+import { Chat } from "./chat.js"
+import { chatKeyOf } from "./input-kind.js"
+import { placeIn, titleOf } from "./place.js"
+import { StatusBadge } from "./status-badge.js"
+import { ThreadGraph } from "./thread-graph.js"
+import { useActivity, useConversation, useSettled } from "./thread-stream.js"
+
+interface Props {
+  readonly thread: Thread
+  readonly assistantId: string
+  /** A run is on the thread that the hook does not follow. */
+  readonly onForeignRun: () => void
+}
+
+// Checkpoints of quick steps come together: the history is read once for all of them.
+const settleMs = 400
+
+const views = ["Conversation", "Graph", "Time travel"] as const
+
+export function ThreadView({ thread, assistantId, onForeignRun }: Props) {
+  const agent = useAgent()
+  const { client, base } = agent
+  const threadId = thread.thread_id
+  const [{ checkpoint }, change] = useSearchState(placeIn)
+  const [view, setView] = useState<(typeof views)[number]>("Conversation")
+  const history = useHistory(threadId)
+  const historyChanged = useHistoryChanged(threadId)
+  const { data: schemas } = useSchemas(assistantId)
+  const chatKey = chatKeyOf(schemas?.input_schema)
+  const conversation = useConversation(threadId, assistantId, chatKey)
+  const { activity } = useActivity({ threadId, assistantId, onCheckpoint: useSettled(historyChanged, settleMs) })
+  const isRunning = conversation.isLoading || activity.status === "running"
+  useEndOfRun(thread, isRunning, historyChanged)
+  useForeignRuns(activity.status === "running", conversation.isLoading, onForeignRun)
+  const { items, head } = history.tree
+  const past = checkpoint === undefined || checkpoint === head ? undefined : items.find(({ id }) => id === checkpoint)
+  const present = items[0]
+  const goOn = async (checkpointId: string, edit?: Parameters<typeof fork>[1]["edit"]) => {
+    await fork(client, { threadId, assistantId, checkpointId, edit })
+    change({ checkpoint: undefined })
+    await historyChanged()
+    onForeignRun()
+  }
+  const names = useMemo(() => namesIn(thread.metadata), [thread.metadata])
+  const status = isRunning ? "busy" : thread.status === "busy" && activity.status !== "idle" ? "idle" : thread.status
+  const paths = ["state", "history"].map((what) => `/threads/${threadId}/${what}`)
+  return (
+    <Page
+      title={titleOf(threadId)}
+      isWide
+      above={<Link to={`${base}/threads`}>Threads</Link>}
+      actions={
+        <>
+          <StatusBadge status={present && !isRunning && waits(present) ? "interrupted" : status} />
+          {activity.runId && <Link to={`${base}/threads/${threadId}/runs/${activity.runId}`}>Last run</Link>}
+          <CurlButton requests={paths.map((path) => agentRequest(agent, "GET", path))} />
+        </>
+      }
+    >
+      <fieldset className="thread-views" aria-label="What to show">
+        {views.map((each) => (
+          <button key={each} type="button" aria-pressed={each === view} onClick={() => setView(each)}>
+            {each}
+          </button>
+        ))}
+      </fieldset>
+      <div className="thread" data-view={view}>
+        <Chat
+          conversation={conversation}
+          chatKey={chatKey}
+          inputSchema={schemas?.input_schema ?? undefined}
+          activity={activity}
+          isRunning={isRunning}
+          present={present}
+          past={past}
+          onBackToNow={() => change({ checkpoint: undefined })}
+        />
+        <div className="thread-side">
+          <ThreadGraph
+            threadId={threadId}
+            assistantId={assistantId}
+            activity={activity}
+            items={items}
+            present={present}
+            past={past}
+          />
+          <TimeTravel
+            threadId={threadId}
+            assistantId={assistantId}
+            history={history}
+            names={names}
+            selected={past ?? present}
+            isRunning={isRunning}
+            onSelect={(id) => change({ checkpoint: id })}
+            onGoOn={goOn}
+          />
+        </div>
+      </div>
+    </Page>
+  )
+}
+
+const waits = ({ item }: { item: { tasks?: readonly { interrupts?: readonly unknown[] }[] } }): boolean =>
+  item.tasks?.some(({ interrupts }) => (interrupts?.length ?? 0) > 0) ?? false
+
+/** What a run has changed is read when it has ended. */
+function useEndOfRun({ thread_id }: Thread, isRunning: boolean, historyChanged: () => Promise<void>): void {
+  const queryClient = useQueryClient()
+  const { url } = useAgent()
+  const wasRunning = useRef(false)
+  useEffect(() => {
+    if (wasRunning.current && !isRunning) {
+      void historyChanged()
+      void queryClient.invalidateQueries({ queryKey: ["thread", url, thread_id] })
+    }
+    wasRunning.current = isRunning
+  }, [isRunning, historyChanged, queryClient, url, thread_id])
+}
+
+// Long enough for the hook to report a run of its own.
+const foreignMs = 600
+
+/**
+ * The hook follows no run of others while it is at rest (@langchain/react 1.1): a run that another page or the API starts is
+ * seen by its activity, and the conversation begins anew, which joins it.
+ */
+function useForeignRuns(runs: boolean, isFollowed: boolean, onForeignRun: () => void): void {
+  useEffect(() => {
+    if (!runs || isFollowed) return undefined
+    const waiting = setTimeout(onForeignRun, foreignMs)
+    return () => clearTimeout(waiting)
+  }, [runs, isFollowed, onForeignRun])
+}

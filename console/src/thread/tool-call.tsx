@@ -1,0 +1,40 @@
+/** A tool call: its name and arguments in a line, its result below. */
+import { Check, ChevronRight, LoaderCircle, TriangleAlert } from "lucide-react"
+import { JsonText } from "./json-text.js"
+import type { Block } from "./messages.js"
+
+type Call = Extract<Block, { kind: "call" }>
+
+export function ToolCallView({ call: { name, args, result } }: { call: Call }) {
+  const state = result ? (result.isError ? "failed" : "done") : "open"
+  return (
+    <details className={`tool tool-${state}`} open={result?.isError === true}>
+      <summary className="tool-head">
+        <ChevronRight size={13} className="tool-fold" aria-hidden />
+        {state === "done" && <Check size={14} className="tool-mark" aria-label="done" />}
+        {state === "failed" && <TriangleAlert size={14} className="tool-mark" aria-label="failed" />}
+        {state === "open" && <LoaderCircle size={14} className="tool-mark tool-open-mark" aria-label="no result yet" />}
+        <span className="tool-name mono">{name}</span>
+        <span className="tool-args mono">{summaryOf(args)}</span>
+      </summary>
+      <div className="tool-body">
+        <h4>Arguments</h4>
+        <JsonText value={args} label="arguments" />
+        {result && (
+          <>
+            <h4>{result.isError ? "Error" : "Result"}</h4>
+            <JsonText value={result.text} label="result" />
+          </>
+        )}
+      </div>
+    </details>
+  )
+}
+
+function summaryOf(args: unknown): string {
+  if (typeof args !== "object" || args === null) return typeof args === "string" ? args : ""
+  return Object.entries(args)
+    .map(([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ")
+    .slice(0, 200)
+}

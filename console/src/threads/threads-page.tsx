@@ -1,0 +1,93 @@
+/** The list of an agent's threads, with its filters. */
+
+import { useMutation } from "@tanstack/react-query"
+import { useNavigate } from "@tanstack/react-router"
+import { Plus } from "lucide-react"
+import { Menu, MenuItem, MenuTrigger } from "react-aria-components/Menu"
+import { Popover } from "react-aria-components/Popover"
+import { agentRequest } from "../agent/agent-request.js"
+import { useAgent } from "../agent/use-agent.js"
+import { Button, onlyReads } from "../frame/button.js"
+import { CurlButton } from "../frame/curl-button.js"
+import { Empty } from "../frame/empty.js"
+import { Page } from "../frame/page.js"
+import { Problem } from "../frame/problem.js"
+import { useSearchState } from "../frame/search.js"
+import { useAssistants } from "../thread/assistants.js"
+import { areSet, filtersIn, noFilters } from "./filters.js"
+import { searchRequest, useThreadCount } from "./thread-data.js"
+import { ThreadFilters } from "./thread-filters.js"
+import { ThreadList } from "./thread-list.js"
+
+export function ThreadsPage() {
+  const agent = useAgent()
+  const [filters, change] = useSearchState(filtersIn)
+  const { data: count, error } = useThreadCount(filters)
+  return (
+    <Page
+      title="Threads"
+      isWide
+      actions={
+        <>
+          <CurlButton requests={[agentRequest(agent, "POST", "/threads/search", searchRequest(filters, 0))]} />
+          <NewThread />
+        </>
+      }
+    >
+      <div className="threads">
+        <ThreadFilters filters={filters} onChange={change} count={count} />
+        {error && <Problem error={error} />}
+        {count === 0 && !areSet(filters) && (
+          <Empty title="No threads yet" action={<NewThread />}>
+            A thread is a durable conversation: it keeps its state between runs. Start one here, or create it by API.
+          </Empty>
+        )}
+        {count === 0 && areSet(filters) && (
+          <Empty
+            title="No thread matches"
+            action={<Button onPress={() => change(noFilters)}>Remove all filters</Button>}
+          >
+            Text is searched in the values of the last finished run, metadata must contain all given pairs.
+          </Empty>
+        )}
+        {count !== undefined && count > 0 && <ThreadList filters={filters} count={count} />}
+      </div>
+    </Page>
+  )
+}
+
+/** Creates a thread for a graph and opens it. With several graphs it asks for which. */
+function NewThread() {
+  const { client, base, mayRun } = useAgent()
+  const navigate = useNavigate()
+  const { assistants } = useAssistants()
+  const creating = useMutation({
+    mutationFn: (index: number) => {
+      const { graph_id, assistant_id } = assistants[index] ?? { graph_id: "", assistant_id: "" }
+      return client.threads.create({ metadata: { graph_id, assistant_id } })
+    },
+    onSuccess: ({ thread_id }) => navigate({ to: `${base}/threads/${thread_id}` }),
+  })
+  const blocked = mayRun ? (assistants.length === 0 ? "The agent has no graph that loads." : undefined) : onlyReads
+  const button = (onPress?: () => void) => (
+    <Button look="primary" isPending={creating.isPending} disabledBecause={blocked} {...(onPress && { onPress })}>
+      <Plus size={14} aria-hidden /> New thread
+    </Button>
+  )
+  if (blocked !== undefined || assistants.length === 1) return button(() => creating.mutate(0))
+  return (
+    <MenuTrigger>
+      {button()}
+      <Popover className="popover" placement="bottom end">
+        <Menu className="menu" aria-label="The thread's assistant" onAction={(key) => creating.mutate(Number(key))}>
+          {assistants.map(({ assistant_id, name, graph_id }, index) => (
+            <MenuItem key={assistant_id} id={index} className="menu-item">
+              {name}
+              {name !== graph_id && <span className="menu-note">{graph_id}</span>}
+            </MenuItem>
+          ))}
+        </Menu>
+      </Popover>
+    </MenuTrigger>
+  )
+}

@@ -1,0 +1,53 @@
+/** What is read of a thread's past, the newest page first. */
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
+import { useCallback, useMemo } from "react"
+import { useAgent } from "../agent/use-agent.js"
+import { jsonOf } from "../frame/api-error.js"
+import { type CheckpointTree, type HistoryItem, treeOf } from "./checkpoint-tree.js"
+
+const pageSize = 60
+
+export interface History {
+  readonly tree: CheckpointTree
+  readonly hasOlder: boolean
+  readonly isReadingOlder: boolean
+  readonly readOlder: () => void
+  readonly isPending: boolean
+  readonly error: unknown
+}
+
+const historyKey = (url: string, threadId: string) => ["history", url, threadId]
+
+export function useHistory(threadId: string): History {
+  const { fetch, url } = useAgent()
+  const query = useInfiniteQuery({
+    queryKey: historyKey(url, threadId),
+    initialPageParam: undefined as string | undefined,
+    queryFn: async ({ pageParam, signal }) => {
+      const before = pageParam === undefined ? "" : `&before=${pageParam}`
+      const path = `/threads/${threadId}/history?limit=${pageSize}${before}`
+      return (await jsonOf(await fetch(path, { signal }))) as HistoryItem[]
+    },
+    getNextPageParam: (page) =>
+      page.length < pageSize ? undefined : (page.at(-1)?.checkpoint.checkpoint_id ?? undefined),
+  })
+  const tree = useMemo(() => treeOf(query.data?.pages.flat() ?? []), [query.data])
+  return {
+    tree,
+    hasOlder: query.hasNextPage,
+    isReadingOlder: query.isFetchingNextPage,
+    readOlder: () => void query.fetchNextPage(),
+    isPending: query.isPending,
+    error: query.error,
+  }
+}
+
+/** Reads the history again, for example after a checkpoint was written. */
+export function useHistoryChanged(threadId: string): () => Promise<void> {
+  const queryClient = useQueryClient()
+  const { url } = useAgent()
+  return useCallback(
+    () => queryClient.invalidateQueries({ queryKey: historyKey(url, threadId) }),
+    [queryClient, url, threadId],
+  )
+}
