@@ -7,6 +7,7 @@ export type ErrorCode =
   | "unknown_error"
   | "no_such_run"
   | "no_such_subscription"
+  | "no_such_namespace"
   | "no_such_interrupt"
   | "no_such_checkpoint"
   | "permission_denied"

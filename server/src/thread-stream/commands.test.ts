@@ -244,7 +244,7 @@ test("what is no command is 400, an unknown one is an error reply, an unknown as
   assert.equal((await post({ id: 1, method: "state.get", params: {} })).status, 404)
   assert.equal((await sendCommand(http, threadId, "nope")).error, "unknown_command")
   assert.equal((await sendCommand(http, threadId, "toString")).error, "unknown_command")
-  assert.equal((await sendCommand(http, threadId, "input.inject")).error, "not_supported")
+  assert.equal((await sendCommand(http, threadId, "subscription.reconnect")).error, "not_supported")
   const withoutAssistant = await sendCommand(http, threadId, "run.start", { input: {} })
   assert.deepEqual(
     [withoutAssistant.error, withoutAssistant.message],

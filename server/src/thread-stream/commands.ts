@@ -7,7 +7,8 @@ import type { RunRoutes } from "../runs/creating-routes.js"
 import { getThread } from "../threads/operations.js"
 import { getThreadHistory, getThreadState, newestState } from "../threads/state-operations.js"
 import { CommandFailed, type ErrorCode, type Executed, parseParams } from "./command.js"
-import { findLifecycle } from "./queries.js"
+import { inject } from "./inject.js"
+import { lifecycleOf } from "./log.js"
 import { type CommandRequest, fork, respond, startRun } from "./run-commands.js"
 import { runTree } from "./run-tree.js"
 import { getTree, listCheckpoints, stateGet } from "./schema.js"
@@ -17,14 +18,14 @@ type Execute = (runs: RunRoutes, request: CommandRequest) => Promise<Executed>
 const commands: Readonly<Record<string, Execute>> = {
   "run.start": startRun,
   "input.respond": respond,
+  "input.inject": inject,
   "state.fork": fork,
   "state.get": async (runs, request) => read(runs, request, await stateOf(runs, request)),
   "state.listCheckpoints": async (runs, request) => read(runs, request, await checkpointsOf(runs, request)),
   "agent.getTree": async (runs, request) => read(runs, request, await treeOf(runs, request)),
 }
 
-const onSocketsOnly = ["subscription.subscribe", "subscription.unsubscribe"]
-const unsupported = ["input.inject", "subscription.reconnect"]
+const onSocketsOnly = ["subscription.subscribe", "subscription.unsubscribe", "subscription.reconnect"]
 
 /**
  * @throws CommandFailed  the command cannot be executed
@@ -38,7 +39,6 @@ export async function executeCommand(runs: RunRoutes, method: string, request: C
       "not_supported",
       `${method} needs a WebSocket: use POST /threads/{thread_id}/stream/events.`,
     )
-  if (unsupported.includes(method)) throw new CommandFailed("not_supported", `${method} is not supported.`)
   throw new CommandFailed("unknown_command", `Unknown protocol command: ${method}`)
 }
 
@@ -111,14 +111,5 @@ async function checkpointsOf(runs: RunRoutes, { c, threadId, params }: CommandRe
 async function treeOf({ db }: RunRoutes, { c, threadId, params }: CommandRequest): Promise<object> {
   const { run_id: runId } = parseParams(getTree, params)
   await getThread(db, callerOf(c), threadId)
-  const events = await findLifecycle(db, threadId, runId ?? null)
-  if (events.length === 0)
-    throw new CommandFailed("no_such_run", "No run of this thread has left its lifecycle in the thread's log.")
-  const items = events.map(({ data }) => {
-    const { params: event } = JSON.parse(data) as {
-      params: { namespace: string[]; data: { event: string; graph_name?: string } }
-    }
-    return { namespace: event.namespace, ...event.data }
-  })
-  return { tree: runTree(items) }
+  return { tree: runTree(await lifecycleOf(db, threadId, runId ?? null)) }
 }

@@ -20,6 +20,19 @@ export const countEvents = (db: Db, threadId: string, after: number): Promise<{ 
       and created_at >= (select t.created_at from threads t where t.thread_id = ${threadId})
     group by event`)
 
+/** The place of a run's root lifecycle event with this id (`synth:…`); undefined when the log does not have it. */
+export const findRootLifecycle = async (
+  db: Db,
+  threadId: string,
+  { runId, eventId }: { readonly runId: string; readonly eventId: string },
+): Promise<number | undefined> => {
+  const row = await db.row<{ position: number }>(sql`
+    select position from run_events
+    where run_id = ${runId} and thread_id = ${threadId} and event = 'protocol:lifecycle'
+      and data::jsonb ->> 'event_id' = ${eventId}`)
+  return row?.position
+}
+
 /** The data of a run's lifecycle events in the order of the log, as JSON texts. @param runId  null: the run that started last */
 export const findLifecycle = (db: Db, threadId: string, runId: string | null): Promise<{ data: string }[]> =>
   db.rows(sql`

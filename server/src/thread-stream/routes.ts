@@ -10,6 +10,7 @@ import { channelFilter } from "./channel-filter.js"
 import { CommandFailed, errorReply, successReply } from "./command.js"
 import { executeCommand } from "./commands.js"
 import { replayThread, untilThreadExists, watchThread } from "./follow.js"
+import { placeAfter } from "./log.js"
 import { command, commandReply, type EventFilterBody, eventFilter } from "./schema.js"
 import { SocketSession } from "./socket-session.js"
 import type { Upgrade } from "./web-sockets.js"
@@ -92,7 +93,7 @@ async function streamEvents(runs: RunRoutes, c: Context, threadId: string, body:
   const { streams, log } = runs
   const follower = { caller: callerOf(c), threadId }
   const exists = await watchThread(runs, follower)
-  const after = body.since ?? (await placeAfter(runs, threadId, c.req.header("last-event-id")))
+  const after = body.since ?? (await placeAfter(runs.db, threadId, c.req.header("last-event-id")))
   const subscriber = new EventResponse(c, channelFilter(body), { budget: streams.readers })
   const left = new AbortController()
   const response = subscriber.respond(c, {}, () => {
@@ -109,13 +110,4 @@ async function streamEvents(runs: RunRoutes, c: Context, threadId: string, body:
     subscriber.break(err)
   })
   return response
-}
-
-/** The place after which a client continues that has lost its connection; without one, the start. */
-async function placeAfter({ streams }: RunRoutes, threadId: string, lastEventId: string | undefined): Promise<number> {
-  if (lastEventId === undefined) return -1
-  if (/^\d{1,15}$/.test(lastEventId)) return Number(lastEventId)
-  const [, runId, seq] = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(\d{1,15})$/.exec(lastEventId) ?? []
-  const place = runId && (await streams.placeInThread(threadId, { runId, seq: Number(seq) }))
-  return typeof place === "number" ? place : -1
 }

@@ -54,7 +54,7 @@ function commandOf(input: unknown): object | undefined {
 }
 
 /** The ids of the interrupts that can be answered now; none while a run executes. */
-function openInterrupts(thread: ThreadRow | undefined): string[] {
+export function openInterrupts(thread: ThreadRow | undefined): string[] {
   if (thread?.status !== "interrupted") return []
   const byTask = JSON.parse(thread.interrupts) as Record<string, { id?: string }[]>
   return Object.values(byTask).flatMap((interrupts) => interrupts.map(({ id }) => id ?? ""))
@@ -103,7 +103,8 @@ export async function fork(runs: RunRoutes, request: CommandRequest): Promise<Ex
   return { ...meta, result: { ...result, thread_id: request.threadId } }
 }
 
-async function threadWithAssistant({ db }: RunRoutes, { c, threadId }: CommandRequest) {
+/** @throws CommandFailed  nothing has run on the thread */
+export async function threadWithAssistant({ db }: RunRoutes, { c, threadId }: CommandRequest) {
   const thread = await getThread(db, callerOf(c), threadId)
   const { assistant_id } = thread
   if (assistant_id !== null) return { ...thread, assistant_id }
@@ -111,7 +112,7 @@ async function threadWithAssistant({ db }: RunRoutes, { c, threadId }: CommandRe
 }
 
 /** Creates a run like the REST routes, once for the key of its request. The thread is watched in the same transaction. */
-async function create(
+export async function create(
   runs: RunRoutes,
   { c, bodyText, threadId }: CommandRequest,
   body: NewRunBody,

@@ -75,6 +75,11 @@ export const inputRespond = z
 
 export const stateGet = z.object({ namespace: namespace.nullish(), keys: z.array(z.string()).nullish() })
 
+export const inputInject = z.object({
+  namespace: namespace.nullish(),
+  message: z.object({ role: z.enum(["user", "system"]), content: z.string(), name: z.string().optional() }),
+})
+
 const beforeCheckpoint = z.union([z.string(), z.looseObject({ id: z.string() }).transform(({ id }) => id)])
 
 export const listCheckpoints = z.object({
@@ -90,4 +95,9 @@ export const stateFork = z.object({
 })
 
 export const getTree = z.object({ run_id: z.uuid().nullish() })
+export const reconnect = z.object({
+  run_id: z.uuid(),
+  last_event_id: z.string().nullish(),
+  subscriptions: z.array(z.string()).nullish(),
+})
 export const unsubscribe = z.object({ subscription_id: z.string() })

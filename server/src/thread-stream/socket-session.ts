@@ -15,6 +15,7 @@ import { CommandFailed, type Executed, errorReply, parseParams, successReply } f
 import { executeCommand, failureOf } from "./commands.js"
 import { replayThread, untilThreadExists } from "./follow.js"
 import { currentPlace, eventsAfter } from "./log.js"
+import { reconnected } from "./reconnect.js"
 import { type Command, command, subscription, unsubscribe } from "./schema.js"
 import { earliest, LiveSubscriptions, PastOfSubscriptions, type Subscription } from "./socket-subscriptions.js"
 
@@ -133,14 +134,24 @@ export class SocketSession {
 
   async #execute({ method, params }: Command): Promise<Executed> {
     const { c, threadId } = this.#client
-    if (method !== "subscription.unsubscribe")
-      return executeCommand(this.#runs, method, { c, threadId, params, bodyText: "" })
+    if (method === "subscription.unsubscribe") return this.#unsubscribe(params)
+    if (method === "subscription.reconnect")
+      return reconnected(this.#runs.db, threadId, { params, hasSubscription: (id) => this.#hasSubscription(id) })
+    return executeCommand(this.#runs, method, { c, threadId, params, bodyText: "" })
+  }
+
+  #hasSubscription(id: string): boolean {
+    return this.#coming.has(id) || this.#live?.has(id) === true
+  }
+
+  async #unsubscribe(params: unknown): Promise<Executed> {
     const { subscription_id: id } = parseParams(unsubscribe, params)
-    const isKnown = this.#coming.delete(id) || this.#live?.has(id)
-    if (!isKnown) throw new CommandFailed("no_such_subscription", `This connection has no subscription ${id}.`)
+    if (!this.#hasSubscription(id))
+      throw new CommandFailed("no_such_subscription", `This connection has no subscription ${id}.`)
+    this.#coming.delete(id)
     this.#live?.remove(id)
     if (this.#live?.isEmpty) this.#stopLive()
-    return { result: {}, appliedThroughSeq: await currentPlace(this.#runs.db, threadId) }
+    return { result: {}, appliedThroughSeq: await currentPlace(this.#runs.db, this.#client.threadId) }
   }
 
   async #subscribe({ id, params }: Command): Promise<void> {

@@ -172,6 +172,44 @@ test("after unsubscribe nothing comes, and an unknown subscription is an error",
   assert.deepEqual(summaryOf(client.events), ["lifecycle running", "lifecycle completed"])
 })
 
+test("a client that reconnects learns what it missed, and that its subscriptions are gone", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = randomUUID()
+  const first = await connect(http, threadId)
+  const { result } = await first.command("subscription.subscribe", everything)
+  const runId = await startRun(http, threadId)
+  const run = await executing(runId, http)
+  emitProtocol(run, "values", { x: 1 })
+  emitProtocol(run, "lifecycle", { event: "started", graph_name: "sub" }, ["sub:1"])
+  await until(() => first.events.length === 3, { what: "the first events came" })
+  const [begun, values] = first.events
+  first.ws.terminate()
+  run.done()
+  const again = await connect(http, threadId)
+  await again.command("subscription.subscribe", everything)
+  await untilTerminals(() => again.events, 1)
+
+  const subscriptions = [result.subscription_id]
+  const missed = async (last_event_id?: string) => {
+    const reply = await again.command("subscription.reconnect", { run_id: runId, last_event_id, subscriptions })
+    assert.equal(reply.result.restored, false)
+    return reply.result.missed_events
+  }
+
+  assert.deepEqual(
+    [await missed(), await missed(begun?.event_id), await missed(values?.event_id), await missed(String(values?.seq))],
+    [4, 3, 2, 2],
+  )
+  const { result: known } = await again.command("subscription.reconnect", { run_id: runId })
+  assert.deepEqual(known.current_namespaces, [
+    { namespace: [], status: "completed" },
+    { namespace: ["sub:1"], status: "started" },
+  ])
+  const unknown = await again.command("subscription.reconnect", { run_id: randomUUID() })
+  assert.equal(unknown.error, "no_such_run")
+})
+
 test("what is no command is an error of no command, and the connection goes on", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)

@@ -1,0 +1,61 @@
+/** `input.inject` (protocol-v2 §1.4). */
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { insertSystemAssistants } from "../assistants/queries.js"
+import { startTestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+import { executing, framesOf, openEvents, sendCommand, startRun, untilTerminals } from "./testing/protocol-client.js"
+
+const message = { role: "user", content: "and a tea", name: "ada" }
+
+test("an injected message waits for the run that executes, and is the input of the next one", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  await insertSystemAssistants(db, ["agent"], {})
+  const threadId = randomUUID()
+  const running = await executing(await startRun(http, threadId), http)
+
+  const reply = await sendCommand(http, threadId, "input.inject", { namespace: [], message })
+  const stream = await openEvents(http, threadId, { channels: ["lifecycle"], since: reply.meta.applied_through_seq })
+  assert.equal(http.server.workers.running.size, 1)
+  running.done()
+  await untilTerminals(() => framesOf(stream), 1)
+  const run = await until(() => http.server.workers.started[1], { what: "the next run executes" })
+  run.done()
+  await untilTerminals(() => framesOf(stream), 2)
+
+  assert.deepEqual([reply.type, reply.result], ["success", {}])
+  assert.deepEqual(JSON.parse(run.order.input), {
+    messages: [{ type: "human", content: "and a tea", name: "ada" }],
+  })
+  assert.equal(run.order.graphId, "agent")
+})
+
+test("a message cannot be injected where nothing ran, into a subgraph, or in place of an answer", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const { json } = await http.send("POST", "/threads", {})
+  const empty = (json as { thread_id: string }).thread_id
+  const waiting = randomUUID()
+  const run = await executing(await startRun(http, waiting), http)
+  const interrupts = JSON.stringify({ task: [{ id: "a".repeat(32), value: "one?" }] })
+  run.done({ status: "interrupted", next: ["node"], values: "{}", interrupts })
+  const stream = await openEvents(http, waiting, { channels: ["lifecycle"] })
+  await untilTerminals(() => framesOf(stream), 1)
+  const refusal = async (threadId: string, params: object) => {
+    const { error, message: text } = await sendCommand(http, threadId, "input.inject", params)
+    return [error, text]
+  }
+
+  assert.equal((await refusal(empty, { message }))[0], "no_such_run")
+  assert.equal((await refusal(waiting, { namespace: ["sub:1"], message }))[0], "no_such_namespace")
+  assert.equal((await refusal(waiting, { message: { ...message, role: "tool" } }))[0], "invalid_argument")
+  assert.deepEqual(await refusal(waiting, { message }), [
+    "invalid_argument",
+    "The thread waits for an answer: use input.respond.",
+  ])
+  assert.equal(http.server.workers.started.length, 1)
+})
