@@ -12,6 +12,8 @@ import { gzipSync } from "node:zlib"
 const root = join(dirname(fileURLToPath(import.meta.url)), "..")
 const source = join(root, "console/src")
 const site = join(root, "console/site")
+/** The console deploys it into an empty workspace. */
+const example = join(root, "examples/chat")
 const digestFile = join(site, "digest.json")
 
 /** What a browser loads before the first screen may have this size, compressed. */
@@ -33,6 +35,7 @@ export async function buildConsole() {
   rmSync(assets, { recursive: true, force: true })
   mkdirSync(assets, { recursive: true })
   for (const [name, contents] of files) writeFileSync(join(assets, name), contents)
+  writeFileSync(join(assets, "example.json"), JSON.stringify(textsOf(example)))
   const style = [...files.keys()].find((name) => name.endsWith(".css"))
   const page = readFileSync(join(source, "index.html"), "utf8")
     .replace("{{style}}", `assets/${style}`)
@@ -108,11 +111,19 @@ export function loadedFirst() {
   return initial.map((name) => ({ name, bytes: gzipSync(readFileSync(join(site, "assets", name))).length }))
 }
 
-const sourceFiles = () =>
-  readdirSync(source, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && !/\.test\.tsx?$/.test(entry.name))
+function filesBelow(folder) {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     .sort()
+}
+
+const sourceFiles = () => filesBelow(source).filter((file) => !/\.test\.tsx?$/.test(file))
+
+/** What git does not track stays out: packages, and what the example wrote when somebody ran it. */
+const exampleFiles = () => filesBelow(example).filter((file) => !/\/(node_modules|\.superstep|dist)\/|\/\.env$/.test(file))
+const textsOf = (folder) =>
+  Object.fromEntries(exampleFiles().map((file) => [relative(folder, file), readFileSync(file, "utf8")]))
 
 function digestOfSources() {
   const files = [...sourceFiles(), join(root, "node_modules/.package-lock.json"), fileURLToPath(import.meta.url)]

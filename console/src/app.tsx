@@ -10,7 +10,8 @@ import { sessionQuery } from "./platform/session.js"
 /** Loads the component of a page. `name` is its export. */
 type Pages = readonly (readonly [path: string, load: () => Promise<Record<string, unknown>>, name: string])[]
 
-const platformPages: Pages = [["/", () => import("./deployments/deployments-page.js"), "DeploymentsPage"]]
+const platformPages: Pages = [["/", () => import("./deployments/deployments-page.js"), "DeploymentsPage"],
+  ["/deployments/$deploymentId", () => import("./revisions/revisions-page.js"), "RevisionsPage"]]
 
 /** The same pages at `/deployments/<id>/agent/…` and at `/studio/…`. */
 const agentPages: Pages = [

@@ -1,34 +1,153 @@
-/** All deployments of the workspace. */
-import { useSuspenseQuery } from "@tanstack/react-query"
+/** All deployments of the workspace: how they are, and what they did in the last hour. */
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
+import { Badge } from "../frame/badge.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
+import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
+import { Ago } from "../frame/time.js"
+import { deploymentsQuery, metricsQuery, paths, revisionsQuery } from "../platform/queries.js"
+import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
+import { HourChart } from "./hour-chart.js"
+import { runsNow } from "./last-hour.js"
+import { DeployExample, NewDeployment } from "./new-deployment.js"
+import { shownDeployment, shownRevision } from "./status.js"
 
-interface Deployments {
-  readonly resources: readonly { readonly id: string; readonly name: string; readonly status: string }[]
-}
+const searchOf = (raw: RawSearch) => ({ name: textIn(raw, "name") ?? "" })
 
 export function DeploymentsPage() {
-  const { call, workspaceId } = usePlatform()
-  const path = "/v2/deployments"
-  const { data } = useSuspenseQuery({
-    queryKey: ["deployments", workspaceId],
-    queryFn: ({ signal }) => call<Deployments>(path, { signal }),
-  })
+  const platform = usePlatform()
+  const { workspaceId } = platform
+  const [{ name }, change] = useSearchState(searchOf)
+  const { data } = useSuspenseQuery(deploymentsQuery(platform))
+  const shown = data.resources.filter((it) => it.name.includes(name.trim().toLowerCase()))
+  const requests = [
+    { method: "GET", url: paths.deployments, workspaceId },
+    ...shown.slice(0, 1).map(({ id }) => ({ method: "GET", url: paths.metrics(id), workspaceId })),
+  ]
   return (
-    <Page title="Deployments" actions={<CurlButton requests={[{ method: "GET", url: path, workspaceId }]} />}>
-      {data.resources.length === 0 && (
-        <Empty title="Nothing is deployed yet">Run superstep deploy in the folder of an agent.</Empty>
+    <Page
+      title="Deployments"
+      actions={
+        <>
+          <CurlButton requests={requests} />
+          <NewDeployment />
+        </>
+      }
+    >
+      {data.resources.length === 0 ? (
+        <Empty title="Nothing is deployed yet" action={<DeployExample />}>
+          Deploy the example to see an agent at work, or your own project: in its folder run <code>superstep deploy</code>, or
+          name its git repository.
+        </Empty>
+      ) : (
+        <>
+          {data.resources.length > 8 && (
+            <input
+              type="search"
+              className="deployments-search"
+              aria-label="Search by name"
+              placeholder="Search by name"
+              value={name}
+              onChange={({ target }) => change({ name: target.value || undefined })}
+            />
+          )}
+          <div className="card table-box">
+            <table className="table deployments">
+              <thead>
+                <tr>
+                  <th scope="col">Deployment</th>
+                  <th scope="col">Status</th>
+                  <th scope="col">Last revision</th>
+                  <th scope="col">Traffic</th>
+                  <th scope="col" className="right">
+                    Running
+                  </th>
+                  <th scope="col" className="right">
+                    Waiting
+                  </th>
+                  <th scope="col">Last hour</th>
+                </tr>
+              </thead>
+              <tbody>
+                {shown.map((deployment) => (
+                  <Row key={deployment.id} deployment={deployment} />
+                ))}
+              </tbody>
+            </table>
+            {shown.length === 0 && <Empty title={`No deployment has “${name}” in its name`} />}
+          </div>
+        </>
       )}
-      <ul>
-        {data.resources.map(({ id, name, status }) => (
-          <li key={id}>
-            <Link to={`/deployments/${id}`}>{name}</Link> {status}
-          </li>
-        ))}
-      </ul>
     </Page>
+  )
+}
+
+function Row({ deployment }: { deployment: Deployment }) {
+  const platform = usePlatform()
+  const { id, name, source_config } = deployment
+  const { data: metrics } = useQuery(metricsQuery(platform, id))
+  const { word, tone, isMoving = false } = shownDeployment(deployment)
+  const { running, waiting } = runsNow(metrics?.points ?? [])
+  return (
+    <tr>
+      <td>
+        <Link to={`/deployments/${id}`} className="deployments-name">
+          {name}
+        </Link>
+        {deployment.is_preview && <span className="faint"> preview</span>}
+        <span className="deployments-url">{source_config.custom_url}</span>
+      </td>
+      <td>
+        <Badge tone={tone} isMoving={isMoving}>
+          {word}
+        </Badge>
+      </td>
+      <Revisions deployment={deployment} />
+      <td className="right number">{running ?? "–"}</td>
+      <td className="right number">{waiting ?? "–"}</td>
+      <td>{metrics && <HourChart points={metrics.points} />}</td>
+    </tr>
+  )
+}
+
+/** The newest revision, and how the threads are divided: usually all are on one. */
+function Revisions({ deployment: { id, active_revision_id } }: { deployment: Deployment }) {
+  const { data } = useQuery(revisionsQuery(usePlatform(), id, 10))
+  const newest = data?.resources[0]
+  if (!newest)
+    return (
+      <>
+        <td />
+        <td />
+      </>
+    )
+  const { word, tone, isMoving = false } = shownRevision(newest, active_revision_id)
+  const receiving = data.resources.flatMap(({ traffic, ...it }) => (traffic ? [{ ...it, weight: traffic.weight }] : []))
+  return (
+    <>
+      <td>
+        <Link to={`/deployments/${id}/revisions/${newest.id}`} className="deployments-revision">
+          <Badge tone={tone} isMoving={isMoving}>
+            {word}
+          </Badge>
+          <span className="deployments-commit">{newest.commit?.message.split("\n")[0] ?? newest.source}</span>
+        </Link>
+        <span className="faint">
+          {newest.commit && <code>{newest.commit.sha.slice(0, 7)} </code>}
+          <Ago at={newest.created_at} />
+        </span>
+      </td>
+      <td className="number">
+        {receiving.length === 0 && <span className="faint">none</span>}
+        {receiving.map(({ id: revisionId, weight }) => (
+          <span key={revisionId} className="deployments-weight">
+            {weight}% {revisionId === active_revision_id ? "" : "canary"}
+          </span>
+        ))}
+      </td>
+    </>
   )
 }

@@ -8,7 +8,7 @@ export interface ButtonProps {
   readonly onPress?: () => void
   readonly type?: "button" | "submit"
   /** `quiet` has no border; `primary` is the one thing to do on a page. */
-  readonly look?: "plain" | "primary" | "danger" | "quiet"
+  readonly look?: "plain" | "primary" | "danger" | "danger-fill" | "quiet"
   /** Why it cannot be pressed now; undefined if it can. */
   readonly disabledBecause?: string | undefined
   readonly isPending?: boolean

@@ -48,6 +48,8 @@ export interface SeenRevision extends RevisionRow {
   readonly canary_weight: number | null
   readonly runs_ended: number
   readonly runs_failed: number
+  /** Of its version of the secrets, in the order of the alphabet. */
+  readonly secret_names: readonly string[]
 }
 
 export interface NewRevision {
@@ -85,7 +87,9 @@ const ofDeployment = (workspaceId: string, deploymentId: string) => sql`
 const seen = sql`r.*, ${healthFacts(sql`u.revision_id = r.revision_id`)},
   (select weight from revisions c where c.deployment_id = r.deployment_id and c.role = 'canary') as canary_weight,
   (select coalesce(sum(runs_ended), 0)::bigint from units u where u.revision_id = r.revision_id) as runs_ended,
-  (select coalesce(sum(runs_failed), 0)::bigint from units u where u.revision_id = r.revision_id) as runs_failed`
+  (select coalesce(sum(runs_failed), 0)::bigint from units u where u.revision_id = r.revision_id) as runs_failed,
+  array(select s.name from secrets s where s.deployment_id = r.deployment_id and s.secrets_version = r.secrets_version
+    order by s.name) as secret_names`
 
 export const revisionById = (
   db: Db,

@@ -1,5 +1,6 @@
 /** The format of a revision in a reply. */
 import { z } from "@hono/zod-openapi"
+import { resourceSpecReply } from "../deployments/resource-spec.js"
 import { healthOf, healths } from "../planner/health.js"
 import type { SeenRevision } from "./queries.js"
 import { type SourceRevisionConfig, type Stage, stages } from "./revision.js"
@@ -46,6 +47,9 @@ export const revisionReply = z
       })
       .nullable()
       .openapi({ description: "null when it gets no threads but those that are pinned to it" }),
+    resource_spec: resourceSpecReply.nullable(),
+    secrets_version: z.int().openapi({ description: "rises with each change of the deployment's secrets" }),
+    secret_names: z.array(z.string()),
     duration_ms_by_stage: z.record(z.string(), z.int()),
     error_code: z.string().nullable(),
     status_message: z.string().nullable(),
@@ -103,6 +107,9 @@ export const renderRevision = (row: SeenRevision): z.input<typeof revisionReply>
   pinned_threads: row.pinned_threads,
   orphaned_threads: row.orphaned_threads,
   traffic: trafficOf(row),
+  resource_spec: row.source_config.resource_spec,
+  secrets_version: row.secrets_version,
+  secret_names: [...row.secret_names],
   duration_ms_by_stage: durationsByStage(row.stage_started_at, row.finished_at),
   error_code: row.error_code,
   status_message: row.status_message,

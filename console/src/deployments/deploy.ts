@@ -1,0 +1,59 @@
+/** Creates deployments by the same requests as `superstep deploy`. */
+import type { Deployment } from "../platform/types.js"
+import type { Platform } from "../platform/use-platform.js"
+import { gzip, tarOf } from "./archive.js"
+
+export interface Repository {
+  readonly name: string
+  readonly repoUrl: string
+  readonly ref: string
+  readonly configPath: string
+}
+
+export const repositoryRequest = ({ name, repoUrl, ref, configPath }: Repository) => ({
+  name,
+  source: "github",
+  source_config: { integration_id: null, repo_url: repoUrl, deployment_type: "dev", build_on_push: false },
+  source_revision_config: { repo_ref: ref, langgraph_config_path: configPath },
+  secrets: [],
+})
+
+export const deployRepository = ({ call }: Pick<Platform, "call">, repository: Repository): Promise<Deployment> =>
+  call("/v2/deployments", { method: "POST", body: repositoryRequest(repository) })
+
+/**
+ * Deploys the example that comes with the console: creates a deployment, uploads the files, and asks for a revision.
+ * @param base  the console's folder
+ */
+export async function deployExample({ call }: Pick<Platform, "call">, base: URL): Promise<Deployment> {
+  const files = (await (await fetch(new URL("assets/example.json", base))).json()) as Record<string, string>
+  const { id } = await call<Deployment>("/v2/deployments", {
+    method: "POST",
+    body: {
+      name: "chat",
+      source: "internal_source",
+      source_config: { deployment_type: "dev" },
+      source_revision_config: {},
+      secrets: [],
+    },
+  })
+  const place = await call<{ upload_url: string; object_path: string }>(`/v2/deployments/${id}/upload-url`, {
+    method: "POST",
+    body: {},
+  })
+  // The platform may have another public address; the page may only talk to its own.
+  const { pathname, search } = new URL(place.upload_url)
+  const upload = await fetch(pathname + search, {
+    method: "PUT",
+    body: await gzip(tarOf(files)),
+    headers: { "content-type": "application/gzip" },
+  })
+  if (!upload.ok) throw new Error(`The upload of the example failed: ${await upload.text()}`)
+  return call(`/v2/deployments/${id}`, {
+    method: "PATCH",
+    body: {
+      revision_source: "internal_source",
+      source_revision_config: { source_tarball_path: place.object_path, langgraph_config_path: "langgraph.json" },
+    },
+  })
+}

@@ -1,0 +1,104 @@
+/** Two ways to a deployment: the example, and a git repository. */
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { useNavigate } from "@tanstack/react-router"
+import { Plus } from "lucide-react"
+import { useState } from "react"
+import { Form } from "react-aria-components"
+import { Button, onlyReads } from "../frame/button.js"
+import { Dialog } from "../frame/dialog.js"
+import { Field } from "../frame/field.js"
+import { useHome } from "../frame/home.js"
+import { Problem } from "../frame/problem.js"
+import type { Deployment } from "../platform/types.js"
+import { usePlatform } from "../platform/use-platform.js"
+import { deployExample, deployRepository } from "./deploy.js"
+
+/** Shows the build of the deployment's first revision. */
+function useOpenBuild() {
+  const navigate = useNavigate()
+  const queryClient = useQueryClient()
+  return async ({ id, latest_revision_id }: Deployment) => {
+    await queryClient.invalidateQueries({ queryKey: ["deployments"] })
+    await navigate({ to: latest_revision_id ? `/deployments/${id}/revisions/${latest_revision_id}` : `/deployments/${id}` })
+  }
+}
+
+export function DeployExample() {
+  const platform = usePlatform()
+  const { base } = useHome()
+  const onSuccess = useOpenBuild()
+  const { mutate, isPending, error } = useMutation({ mutationFn: () => deployExample(platform, base), onSuccess })
+  return (
+    <>
+      {error && <Problem error={error} />}
+      <Button
+        look="primary"
+        isPending={isPending}
+        onPress={() => mutate()}
+        disabledBecause={platform.mayWrite ? undefined : onlyReads}
+      >
+        {isPending ? "Deploying…" : "Deploy the example"}
+      </Button>
+    </>
+  )
+}
+
+export function NewDeployment() {
+  const { mayWrite } = usePlatform()
+  const button = {
+    look: "primary",
+    disabledBecause: mayWrite ? undefined : onlyReads,
+    children: (
+      <>
+        <Plus size={14} aria-hidden /> New deployment
+      </>
+    ),
+  } as const
+  return (
+    <Dialog title="Deploy a git repository" button={button}>
+      {(close) => <RepositoryForm close={close} />}
+    </Dialog>
+  )
+}
+
+function RepositoryForm({ close }: { close: () => void }) {
+  const platform = usePlatform()
+  const onSuccess = useOpenBuild()
+  const [given, setGiven] = useState({ name: "", repoUrl: "", ref: "main", configPath: "langgraph.json" })
+  const { mutate, isPending, error } = useMutation({ mutationFn: () => deployRepository(platform, given), onSuccess })
+  const field = (name: keyof typeof given) => ({
+    value: given[name],
+    onChange: (value: string) => setGiven({ ...given, [name]: value }),
+    isRequired: true,
+  })
+  return (
+    <Form
+      onSubmit={(event) => {
+        event.preventDefault()
+        mutate()
+      }}
+    >
+      <p className="soft">
+        A project in a folder is deployed by <code>superstep deploy</code>.
+      </p>
+      <Field
+        label="Repository"
+        placeholder="https://git.example.com/team/agent.git"
+        help="For a private repository create an integration with a token first."
+        {...field("repoUrl")}
+      />
+      <Field label="Name" help="Becomes a part of the address." {...field("name")} />
+      <div className="new-deployment-row">
+        <Field label="Branch, tag or commit" {...field("ref")} />
+        <Field label="Configuration" {...field("configPath")} />
+      </div>
+      {error && <Problem error={error} />}
+      <div className="dialog-actions">
+        <Button onPress={close}>Cancel</Button>
+        <Button type="submit" look="primary" isPending={isPending}>
+          Deploy
+        </Button>
+      </div>
+    </Form>
+  )
+}

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { reasonOf, shownDeployment, shownRevision } from "./status.js"
+
+test("a deployment shows what a caller would get", () => {
+  assert.equal(shownDeployment({ health: "crashing", status: "READY" }).tone, "bad")
+  assert.equal(shownDeployment({ health: null, status: "AWAITING_DATABASE" }).word, "Preparing")
+})
+
+test("of two deployed revisions only the active one is serving", () => {
+  const deployed = { status: "DEPLOYED", traffic: null }
+
+  assert.equal(shownRevision({ ...deployed, id: "a" }, "a").word, "Serving")
+  assert.equal(shownRevision({ ...deployed, id: "b" }, "a").word, "Deployed before")
+  assert.equal(shownRevision({ ...deployed, id: "b", traffic: { weight: 5, runs: null } }, "a").word, "Canary")
+})
+
+test("a status message is a sentence with the end of the log", () => {
+  assert.deepEqual(reasonOf("npm ci failed. Run it in a clean checkout.\n  npm ERR! 404\n    at x"), {
+    sentence: "npm ci failed. Run it in a clean checkout.",
+    lines: ["npm ERR! 404", "  at x"],
+  })
+  assert.equal(reasonOf(null), undefined)
+})

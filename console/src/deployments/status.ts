@@ -1,0 +1,81 @@
+/** What the statuses of deployments and revisions mean to people: a word and a tone. Pure. */
+import type { Tone } from "../frame/badge.js"
+import type { Deployment, Health, Revision } from "../platform/types.js"
+
+export interface Shown {
+  readonly word: string
+  readonly tone: Tone
+  /** Whether it changes by itself soon. */
+  readonly isMoving?: boolean
+}
+
+const healths: Readonly<Record<Health, Shown>> = {
+  healthy: { word: "Healthy", tone: "good" },
+  crashing: { word: "Crashing", tone: "bad" },
+  starting: { word: "Starting", tone: "busy", isMoving: true },
+  down: { word: "Down", tone: "bad" },
+  asleep: { word: "Asleep", tone: "idle" },
+  paused: { word: "Paused", tone: "idle" },
+}
+
+/** What a caller of the deployment would get now. Without a revision that serves, how far its first one is. */
+export function shownDeployment({ health, status }: Pick<Deployment, "health" | "status">): Shown {
+  if (health !== null) return healths[health]
+  if (status === "AWAITING_DELETE") return { word: "Being deleted", tone: "idle", isMoving: true }
+  if (status === "AWAITING_DATABASE") return { word: "Preparing", tone: "busy", isMoving: true }
+  return { word: "Not deployed", tone: "idle" }
+}
+
+const revisionStatuses: Readonly<Record<string, Shown>> = {
+  CREATING: { word: "Creating", tone: "busy", isMoving: true },
+  QUEUED: { word: "Queued", tone: "busy", isMoving: true },
+  AWAITING_BUILD: { word: "Fetching", tone: "busy", isMoving: true },
+  BUILDING: { word: "Building", tone: "busy", isMoving: true },
+  AWAITING_DEPLOY: { word: "Built", tone: "busy", isMoving: true },
+  DEPLOYING: { word: "Deploying", tone: "busy", isMoving: true },
+  CREATE_FAILED: { word: "Not created", tone: "bad" },
+  BUILD_FAILED: { word: "Build failed", tone: "bad" },
+  DEPLOY_FAILED: { word: "Deploy failed", tone: "bad" },
+  SKIPPED: { word: "Skipped", tone: "idle" },
+  INTERRUPTED: { word: "Interrupted", tone: "idle" },
+}
+
+/** A revision that was deployed is serving, a canary, or a former one. */
+export function shownRevision(
+  { id, status, traffic }: Pick<Revision, "id" | "status" | "traffic">,
+  activeId: string | null,
+): Shown {
+  if (status !== "DEPLOYED") return revisionStatuses[status] ?? { word: status, tone: "idle" }
+  if (id === activeId) return { word: "Serving", tone: "good" }
+  return traffic === null ? { word: "Deployed before", tone: "idle" } : { word: "Canary", tone: "warn" }
+}
+
+export interface Reason {
+  /** What happened and what to do next. */
+  readonly sentence: string
+  /** The last lines of the log. */
+  readonly lines: readonly string[]
+}
+
+/** @param message  a status message: a sentence, then indented lines of the log */
+export function reasonOf(message: string | null): Reason | undefined {
+  if (message === null || message.trim() === "") return undefined
+  const all = message.split("\n")
+  const first = all.findIndex((line, index) => index > 0 && line.startsWith("  "))
+  const end = first < 0 ? all.length : first
+  return { sentence: all.slice(0, end).join(" "), lines: all.slice(end).map((line) => line.replace(/^ {2}/, "")) }
+}
+
+const triggers: Readonly<Record<string, string>> = {
+  create: "first deployment",
+  patch: "settings changed",
+  api: "by request",
+  push: "pushed",
+  redeploy: "redeployed",
+  rollback: "rolled back",
+  preview: "pull request",
+}
+
+export const triggerText = (trigger: string): string => triggers[trigger] ?? trigger
+
+export const shortId = (id: string): string => id.replaceAll("-", "").slice(-8)

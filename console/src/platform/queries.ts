@@ -1,0 +1,57 @@
+/** What several pages read of the control plane, with one key each, so that they share what was read. */
+import { queryOptions } from "@tanstack/react-query"
+import type { Deployment, Metrics, PageOf, Revision } from "./types.js"
+import type { Platform } from "./use-platform.js"
+
+type Reader = Pick<Platform, "call" | "workspaceId">
+
+// A deployment changes on its own: revisions finish, processes crash, runs end.
+const refreshMs = 5000
+const metricsMs = 15_000
+
+export const paths = {
+  deployments: "/v2/deployments?limit=100",
+  deployment: (id: string) => `/v2/deployments/${id}`,
+  revisions: (id: string, limit = 50) => `/v2/deployments/${id}/revisions?limit=${limit}`,
+  revision: (id: string, revisionId: string) => `/v2/deployments/${id}/revisions/${revisionId}`,
+  metrics: (id: string) => `/v2/deployments/${id}/metrics?window=1h`,
+}
+
+export const deploymentsQuery = ({ call, workspaceId }: Reader) =>
+  queryOptions({
+    queryKey: ["deployments", workspaceId],
+    queryFn: ({ signal }) => call<PageOf<Deployment>>(paths.deployments, { signal }),
+    refetchInterval: refreshMs,
+  })
+
+export const deploymentQuery = ({ call }: Reader, id: string) =>
+  queryOptions({
+    queryKey: ["deployment", id],
+    queryFn: ({ signal }) => call<Deployment>(paths.deployment(id), { signal }),
+    refetchInterval: refreshMs,
+  })
+
+export const revisionsQuery = ({ call }: Reader, id: string, limit?: number) =>
+  queryOptions({
+    queryKey: ["revisions", id, limit ?? "all"],
+    queryFn: ({ signal }) => call<PageOf<Revision>>(paths.revisions(id, limit), { signal }),
+    refetchInterval: refreshMs,
+  })
+
+export const revisionQuery = ({ call }: Reader, id: string, revisionId: string) =>
+  queryOptions({
+    queryKey: ["revision", id, revisionId],
+    queryFn: ({ signal }) => call<Revision>(paths.revision(id, revisionId), { signal }),
+    refetchInterval: (query) => (query.state.data && isFinal(query.state.data.status) ? false : 1000),
+  })
+
+export const metricsQuery = ({ call }: Reader, id: string) =>
+  queryOptions({
+    queryKey: ["metrics", id],
+    queryFn: ({ signal }) => call<Metrics>(paths.metrics(id), { signal }),
+    refetchInterval: metricsMs,
+  })
+
+/** Whether the pipeline has finished with a revision. */
+export const isFinal = (status: string): boolean =>
+  /_FAILED$|^(DEPLOYED|SKIPPED|INTERRUPTED)$/.test(status)

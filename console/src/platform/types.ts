@@ -1,0 +1,98 @@
+/** What the control plane answers, as far as the pages read it. The whole format is in its /openapi.json. */
+
+export type Health = "healthy" | "crashing" | "starting" | "down" | "asleep" | "paused"
+
+export interface ResourceSpec {
+  readonly min_scale?: number | null
+  readonly max_scale?: number | null
+  readonly cpu?: number | null
+  readonly memory_mb?: number | null
+  readonly [name: string]: unknown
+}
+
+export interface Deployment {
+  readonly id: string
+  readonly name: string
+  readonly source: string
+  readonly status: string
+  readonly health: Health | null
+  readonly run_state: "running" | "asleep" | "paused"
+  readonly is_preview: boolean
+  readonly latest_revision_id: string | null
+  readonly active_revision_id: string | null
+  readonly source_config: {
+    readonly custom_url: string
+    readonly repo_url: string | null
+    readonly repo_branch: string | null
+    readonly integration_id: string | null
+    readonly deployment_type: string | null
+    readonly build_on_push: boolean | null
+    readonly resource_spec: ResourceSpec | null
+    readonly canary_weight: number | null
+    readonly watch_paths: readonly string[] | null
+  }
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export interface Revision {
+  readonly id: string
+  readonly status: string
+  readonly source: string
+  readonly trigger: string
+  readonly actor: string | null
+  readonly repeats_revision_id: string | null
+  readonly health: Health | null
+  readonly pinned_threads: number
+  readonly orphaned_threads: number | null
+  readonly traffic: {
+    readonly weight: number
+    readonly runs: { readonly ended: number; readonly failed: number } | null
+  } | null
+  readonly duration_ms_by_stage: Readonly<Record<string, number>>
+  readonly error_code: string | null
+  readonly status_message: string | null
+  readonly commit: { readonly sha: string; readonly message: string; readonly author: string } | null
+  readonly source_revision_config: {
+    readonly repo_ref: string | null
+    readonly langgraph_config_path: string | null
+    readonly image_uri: string | null
+    readonly repo_commit_sha: string | null
+  }
+  readonly resource_spec: ResourceSpec | null
+  readonly secrets_version: number
+  readonly secret_names: readonly string[]
+  readonly created_at: string
+  readonly started_at: string | null
+  readonly finished_at: string | null
+}
+
+export interface Metrics {
+  readonly revisions: readonly { readonly revision_id: string; readonly ended: number; readonly failed: number }[]
+  readonly points: readonly MetricsPoint[]
+}
+
+export interface MetricsPoint {
+  readonly at: string
+  readonly requests: number
+  readonly errors: number
+  readonly pending_runs: number | null
+  readonly active_runs: number | null
+  readonly cpu_cores: number
+  readonly rss_bytes: number
+}
+
+export interface LogLine {
+  readonly id: string
+  readonly timestamp: string
+  readonly level: "DEBUG" | "INFO" | "WARNING" | "ERROR" | "CRITICAL"
+  readonly message: string
+  readonly type: "build" | "deploy"
+  readonly revision_id: string
+  readonly run_id: string | null
+}
+
+export interface PageOf<Item> {
+  readonly resources: readonly Item[]
+  readonly offset: number
+}

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { differences } from "./compare.js"
+
+const revision = {
+  commit: { sha: "0123456789abcdef", message: "add a tool\n\nwhy", author: "Ada" },
+  source: "github",
+  source_revision_config: {
+    repo_ref: "main",
+    langgraph_config_path: "langgraph.json",
+    image_uri: null,
+    repo_commit_sha: null,
+  },
+  resource_spec: { cpu: 1, max_scale: 2 },
+  secrets_version: 1,
+  secret_names: ["MODEL_KEY"],
+}
+
+test("two revisions of the same commit with the same settings do not differ", () => {
+  assert.deepEqual(differences(revision, { ...revision }), [])
+})
+
+test("commit, configuration, secrets and resources are compared, also those that only one has", () => {
+  const other = {
+    ...revision,
+    commit: null,
+    source_revision_config: { ...revision.source_revision_config, repo_ref: "next" },
+    resource_spec: { cpu: 1, memory_mb: 512 },
+    secrets_version: 2,
+    secret_names: [],
+  }
+
+  assert.deepEqual(differences(revision, other), [
+    { what: "Commit", before: "0123456 add a tool (Ada)", after: "none" },
+    { what: "Branch, tag or commit", before: "main", after: "next" },
+    { what: "Version of the secrets", before: "1", after: "2" },
+    { what: "Names of the secrets", before: "MODEL_KEY", after: "none" },
+    { what: "Resource max_scale", before: "2", after: "default" },
+    { what: "Resource memory_mb", before: "default", after: "512" },
+  ])
+})

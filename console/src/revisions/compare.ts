@@ -1,0 +1,41 @@
+/** What differs between two revisions of a deployment. Pure. */
+import type { Revision } from "../platform/types.js"
+
+export interface Difference {
+  readonly what: string
+  readonly before: string
+  readonly after: string
+}
+
+type Compared = Pick<
+  Revision,
+  "commit" | "source" | "source_revision_config" | "resource_spec" | "secrets_version" | "secret_names"
+>
+
+/** Everything that decides what a revision runs, in the order in which one asks for it. */
+export function differences(before: Compared, after: Compared): Difference[] {
+  return partsOf(before)
+    .map(([what, text], index) => ({ what, before: text, after: partsOf(after)[index]?.[1] ?? "" }))
+    .concat(resources(before, after))
+    .filter((it) => it.before !== it.after)
+}
+
+const partsOf = (revision: Compared): (readonly [string, string])[] => {
+  const { commit, source, source_revision_config: config, secrets_version, secret_names } = revision
+  return [
+    ["Commit", commit ? `${commit.sha.slice(0, 7)} ${commit.message.split("\n")[0]} (${commit.author})` : "none"],
+    ["Source", source],
+    ["Branch, tag or commit", config.repo_ref ?? "none"],
+    ["Configuration", config.langgraph_config_path ?? "none"],
+    ["Image", config.image_uri ?? "none"],
+    ["Version of the secrets", String(secrets_version)],
+    ["Names of the secrets", secret_names.join(", ") || "none"],
+  ]
+}
+
+function resources(before: Compared, after: Compared): Difference[] {
+  const [one, other] = [before.resource_spec ?? {}, after.resource_spec ?? {}]
+  const names = [...new Set([...Object.keys(one), ...Object.keys(other)])].sort()
+  const textOf = (value: unknown) => (value === undefined || value === null ? "default" : JSON.stringify(value))
+  return names.map((name) => ({ what: `Resource ${name}`, before: textOf(one[name]), after: textOf(other[name]) }))
+}
