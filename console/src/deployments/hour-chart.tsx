@@ -5,7 +5,7 @@ import { barsOf, sentenceOf } from "./last-hour.js"
 const [count, width, height, gap] = [30, 120, 26, 1]
 
 export function HourChart({ points }: { points: readonly MetricsPoint[] }) {
-  const bars = barsOf(points, count)
+  const bars = barsOf(points, count, Date.now())
   const most = Math.max(1, ...bars.map(({ good, errors }) => good + errors))
   const step = width / count
   const sentence = sentenceOf(bars)
@@ -14,11 +14,12 @@ export function HourChart({ points }: { points: readonly MetricsPoint[] }) {
   return (
     <figure className="hour-chart">
       <svg width={width} height={height} role="img" aria-label={`In the last hour: ${sentence}`}>
-        {bars.map(({ at, good, errors }, index) => {
+        {bars.map(({ good, errors }, index) => {
           const bad = heightOf(errors)
           const x = index * step
           return (
-            <g key={at}>
+            // biome-ignore lint/suspicious/noArrayIndexKey: a bar is its place in the hour
+            <g key={index}>
               <rect className="hour-chart-rest" x={x} y={height - 1} width={step - gap} height={1} />
               <rect className="hour-chart-bad" x={x} y={height - bad} width={step - gap} height={bad} />
               <rect

@@ -1,21 +1,30 @@
 /** What the metrics of a deployment say about its last hour. Pure. */
 import type { MetricsPoint } from "../platform/types.js"
 
+const hourMs = 3_600_000
+
 export interface Bar {
-  readonly at: string
   readonly good: number
   readonly errors: number
 }
 
-/** Requests in `count` equal parts of the time, oldest first. */
-export function barsOf(points: readonly Pick<MetricsPoint, "at" | "requests" | "errors">[], count: number): Bar[] {
-  const perBar = Math.max(1, Math.ceil(points.length / count))
-  const bars: Bar[] = []
-  for (let from = 0; from < points.length; from += perBar) {
-    const part = points.slice(from, from + perBar)
-    const sum = (value: (point: (typeof part)[number]) => number) => part.reduce((total, it) => total + value(it), 0)
-    const errors = sum(({ errors }) => errors)
-    bars.push({ at: part[0]?.at ?? "", errors, good: Math.max(0, sum(({ requests }) => requests) - errors) })
+/**
+ * Requests in `count` equal parts of the last hour, oldest first; parts without a point are empty.
+ * @param now  the end of the hour, in milliseconds since 1970
+ */
+export function barsOf(
+  points: readonly Pick<MetricsPoint, "at" | "requests" | "errors">[],
+  count: number,
+  now: number,
+): Bar[] {
+  const bars = Array.from({ length: count }, () => ({ good: 0, errors: 0 }))
+  for (const { at, requests, errors } of points) {
+    const index = Math.floor(((Date.parse(at) - now + hourMs) / hourMs) * count)
+    // A point that began just before the hour, and the clock of another machine.
+    const bar = bars[Math.min(count - 1, Math.max(0, index))]
+    if (!bar) continue
+    bar.errors += errors
+    bar.good += Math.max(0, requests - errors)
   }
   return bars
 }

@@ -1,7 +1,7 @@
 /** One deployment: how it is, and its revisions as a timeline. */
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
-import { ArrowLeftRight, ExternalLink } from "lucide-react"
+import { ArrowLeftRight, ArrowRight } from "lucide-react"
 import { shownDeployment } from "../deployments/status.js"
 import { Badge } from "../frame/badge.js"
 import { CopyText } from "../frame/copy-text.js"
@@ -60,7 +60,7 @@ export function RevisionsPage() {
         )}
         {deployment.active_revision_id && (
           <Link to={`/deployments/${deploymentId}/agent/threads`} className="revisions-open">
-            Open its threads <ExternalLink size={13} aria-hidden />
+            Open its threads <ArrowRight size={13} aria-hidden />
           </Link>
         )}
       </div>

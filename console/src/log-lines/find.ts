@@ -1,0 +1,37 @@
+/** Finding in a log. Pure. */
+import type { LogLine } from "../platform/types.js"
+
+const severe = new Set(["ERROR", "CRITICAL"])
+// What tools print when they fail, although they mark it with no level.
+const saysError = /\b(?:error|failed|fatal|exception|traceback|ERR!)/i
+
+export const isError = ({ level, message }: Pick<LogLine, "level" | "message">): boolean =>
+  severe.has(level) || saysError.test(message)
+
+/** Lines that contain the text, in any case. */
+export function matching<Line extends Pick<LogLine, "message">>(lines: readonly Line[], text: string): readonly Line[] {
+  const wanted = text.trim().toLowerCase()
+  return wanted === "" ? lines : lines.filter(({ message }) => message.toLowerCase().includes(wanted))
+}
+
+/** The next error after a line, from the start again after the last one. @returns its index; -1 without any */
+export function nextError(lines: readonly Pick<LogLine, "level" | "message">[], after: number): number {
+  const next = lines.findIndex((line, index) => index > after && isError(line))
+  return next >= 0 ? next : lines.findIndex(isError)
+}
+
+/** A text in parts, of which every second one contains what was searched. */
+export function highlighted(text: string, searched: string): string[] {
+  const wanted = searched.trim()
+  if (wanted === "") return [text]
+  const parts: string[] = []
+  const [lower, lowerWanted] = [text.toLowerCase(), wanted.toLowerCase()]
+  // Lower case can change the length of a text, in Turkish for one; such lines are not marked.
+  if (lower.length !== text.length) return [text]
+  let from = 0
+  for (let at = lower.indexOf(lowerWanted); at >= 0; at = lower.indexOf(lowerWanted, from)) {
+    parts.push(text.slice(from, at), text.slice(at, at + wanted.length))
+    from = at + wanted.length
+  }
+  return [...parts, text.slice(from)]
+}

@@ -1,0 +1,114 @@
+/** What the processes of a deployment write: by level, text, time, revision and run. */
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query"
+import { Link, useParams } from "@tanstack/react-router"
+import { shortId } from "../deployments/status.js"
+import { Button } from "../frame/button.js"
+import { CurlButton } from "../frame/curl-button.js"
+import { Empty } from "../frame/empty.js"
+import { Page } from "../frame/page.js"
+import { useSearchState } from "../frame/search.js"
+import { LogView } from "../log-lines/log-view.js"
+import { useLog } from "../log-lines/use-log.js"
+import { deploymentQuery, revisionsQuery } from "../platform/queries.js"
+import type { LogLine } from "../platform/types.js"
+import { usePlatform } from "../platform/use-platform.js"
+import { addressOf, levels, searchOf } from "./filter.js"
+import { PastLog } from "./past-log.js"
+import { RunLink } from "./run-link.js"
+
+const tail = 1000
+
+export function RuntimeLogPage() {
+  const { deploymentId = "" } = useParams({ strict: false })
+  const platform = usePlatform()
+  const { data: deployment } = useSuspenseQuery(deploymentQuery(platform, deploymentId))
+  const { data: revisions } = useQuery(revisionsQuery(platform, deploymentId))
+  const [search, change] = useSearchState(searchOf)
+  const { path, query, curlPath } = addressOf(deploymentId, search)
+  const filters = (
+    <>
+      <select
+        aria-label="Level"
+        value={search.level ?? ""}
+        onChange={({ target }) => change({ level: (target.value || undefined) as (typeof levels)[number] | undefined })}
+      >
+        <option value="">All levels</option>
+        {levels.map((level) => (
+          <option key={level} value={level}>
+            {level.toLowerCase()}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label="Revision"
+        value={search.revision ?? ""}
+        onChange={({ target }) => change({ revision: target.value || undefined })}
+      >
+        <option value="">All revisions</option>
+        {revisions?.resources.map(({ id, commit }) => (
+          <option key={id} value={id}>
+            {shortId(id)} {commit?.message.split("\n")[0]?.slice(0, 40)}
+          </option>
+        ))}
+      </select>
+      <input
+        type="datetime-local"
+        className="runtime-log-time"
+        aria-label="From this time"
+        value={search.from ?? ""}
+        onChange={({ target }) => change({ from: target.value || undefined })}
+      />
+      {search.run !== undefined && (
+        <Button look="quiet" onPress={() => change({ run: undefined })} tip="Shows the lines of all runs">
+          Run {shortId(search.run)} ✕
+        </Button>
+      )}
+    </>
+  )
+  const view = {
+    label: `Log of ${deployment.name}`,
+    search: search.q,
+    onSearch: (text: string) => change({ q: text || undefined }),
+    filters,
+    mark: (line: LogLine) => (
+      <>
+        <Link className="log-revision" to={`/deployments/${deploymentId}/revisions/${line.revision_id}`}>
+          {shortId(line.revision_id).slice(-4)}
+        </Link>
+        <RunLink deploymentId={deploymentId} runId={line.run_id} onFilter={(run) => change({ run })} />
+      </>
+    ),
+    empty: (
+      <Empty title="No line matches">
+        {query === "type=deploy"
+          ? "The processes of this deployment have written nothing yet."
+          : "Choose another level, revision or time."}
+      </Empty>
+    ),
+  }
+  return (
+    <Page
+      title="Logs"
+      isWide
+      above={
+        <>
+          <Link to="/">Deployments</Link> / <Link to={`/deployments/${deploymentId}`}>{deployment.name}</Link>
+        </>
+      }
+      actions={<CurlButton requests={[{ method: "GET", url: curlPath, workspaceId: platform.workspaceId }]} />}
+    >
+      {search.from === undefined ? (
+        <Live path={path} query={query} view={view} />
+      ) : (
+        <PastLog path={curlPath} view={view} />
+      )}
+    </Page>
+  )
+}
+
+type View = Omit<Parameters<typeof LogView>[0], "log">
+
+function Live({ path, query, view }: { path: string; query: string; view: View }) {
+  const log = useLog(usePlatform(), { path, query, tail })
+  return <LogView log={log} {...view} />
+}
