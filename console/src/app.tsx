@@ -10,8 +10,12 @@ import { sessionQuery } from "./platform/session.js"
 /** Loads the component of a page. `name` is its export. */
 type Pages = readonly (readonly [path: string, load: () => Promise<Record<string, unknown>>, name: string])[]
 
-const platformPages: Pages = [["/", () => import("./deployments/deployments-page.js"), "DeploymentsPage"],
-  ["/deployments/$deploymentId", () => import("./revisions/revisions-page.js"), "RevisionsPage"]]
+const platformPages: Pages = [
+  ["/", () => import("./deployments/deployments-page.js"), "DeploymentsPage"],
+  ["/deployments/$deploymentId", () => import("./revisions/revisions-page.js"), "RevisionsPage"],
+  ["/deployments/$deploymentId/revisions/$revisionId", () => import("./build-log/build-log-page.js"), "BuildLogPage"],
+  ["/deployments/$deploymentId/logs", () => import("./runtime-log/runtime-log-page.js"), "RuntimeLogPage"],
+]
 
 /** The same pages at `/deployments/<id>/agent/…` and at `/studio/…`. */
 const agentPages: Pages = [

@@ -53,7 +53,6 @@ export function RuntimeLogPage() {
       </select>
       <input
         type="datetime-local"
-        className="runtime-log-time"
         aria-label="From this time"
         value={search.from ?? ""}
         onChange={({ target }) => change({ from: target.value || undefined })}
