@@ -121,7 +121,8 @@ function filesBelow(folder) {
 const sourceFiles = () => filesBelow(source).filter((file) => !/\.test\.tsx?$/.test(file))
 
 /** What git does not track stays out: packages, and what the example wrote when somebody ran it. */
-const exampleFiles = () => filesBelow(example).filter((file) => !/\/(node_modules|\.superstep|dist)\/|\/\.env$/.test(file))
+const exampleFiles = () =>
+  filesBelow(example).filter((file) => !/\/(node_modules|\.superstep|dist)\/|\/\.env$/.test(file))
 const textsOf = (folder) =>
   Object.fromEntries(exampleFiles().map((file) => [relative(folder, file), readFileSync(file, "utf8")]))
 

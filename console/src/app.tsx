@@ -15,6 +15,13 @@ const platformPages: Pages = [
   ["/deployments/$deploymentId", () => import("./revisions/revisions-page.js"), "RevisionsPage"],
   ["/deployments/$deploymentId/revisions/$revisionId", () => import("./build-log/build-log-page.js"), "BuildLogPage"],
   ["/deployments/$deploymentId/logs", () => import("./runtime-log/runtime-log-page.js"), "RuntimeLogPage"],
+  [
+    "/deployments/$deploymentId/settings",
+    () => import("./deployment-settings/deployment-settings-page.js"),
+    "DeploymentSettingsPage",
+  ],
+  ["/settings", () => import("./settings/settings-page.js"), "SettingsPage"],
+  ["/system", () => import("./system/system-page.js"), "SystemPage"],
 ]
 
 /** The same pages at `/deployments/<id>/agent/…` and at `/studio/…`. */

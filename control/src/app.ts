@@ -37,6 +37,7 @@ import { addLogStreamRoutes } from "./logs/stream-routes.js"
 import type { Place } from "./metrics/machine.js"
 import { addMetricsRoutes } from "./metrics/routes.js"
 import type { RunSample } from "./metrics/run-sample.js"
+import { addSystemRoute } from "./metrics/system-routes.js"
 import { takePullRequest } from "./previews/operations.js"
 import { addPreviewRoutes } from "./previews/routes.js"
 import { addDeliveryRoutes, addWebhookRoutes, isDeliveryPath } from "./pushes/routes.js"
@@ -149,11 +150,9 @@ export function createApp(given: AppOptions): Hono {
     edgeTallies: given.edgeTallies ?? (async () => ({})),
     runTotals: given.runTotals ?? (() => []),
   })
-  addReference(api, {
-    db,
-    isStarting: options.isStarting ?? (() => false),
-    upMs: options.upMs ?? (() => process.uptime() * 1000),
-  })
+  const upMs = options.upMs ?? (() => process.uptime() * 1000)
+  addSystemRoute(api, { db, place: options.place, upMs })
+  addReference(api, { db, isStarting: options.isStarting ?? (() => false), upMs })
 
   const app = new Hono()
   app.use(requestId, protectReplies)

@@ -41,8 +41,8 @@ export function BuildLogPage() {
       isWide
       above={
         <>
-          <Link to="/">Deployments</Link> / <Link to={`/deployments/${deploymentId}`}>{deployment.name}</Link> / revision{" "}
-          <code>{shortId(revisionId)}</code>
+          <Link to="/">Deployments</Link> / <Link to={`/deployments/${deploymentId}`}>{deployment.name}</Link> /
+          revision <code>{shortId(revisionId)}</code>
         </>
       }
       actions={
@@ -83,7 +83,11 @@ export function BuildLogPage() {
             <option value="deploy">Processes</option>
           </select>
         }
-        empty={<Empty title={type === "build" ? "The build has written nothing yet" : "Its processes have written nothing yet"} />}
+        empty={
+          <Empty
+            title={type === "build" ? "The build has written nothing yet" : "Its processes have written nothing yet"}
+          />
+        }
       />
     </Page>
   )

@@ -22,7 +22,11 @@ const running: Readonly<Record<string, readonly (typeof stages)[number][]>> = {
 
 /** @param now  the time for a stage that still runs, in milliseconds since 1970 */
 export function stepsOf(
-  { status, duration_ms_by_stage: durations, started_at }: Pick<Revision, "status" | "duration_ms_by_stage" | "started_at">,
+  {
+    status,
+    duration_ms_by_stage: durations,
+    started_at,
+  }: Pick<Revision, "status" | "duration_ms_by_stage" | "started_at">,
   now: number,
 ): Step[] {
   const last = stages.findLast((stage) => durations[stage] !== undefined)

@@ -40,7 +40,13 @@ function headerOf(path: string, sizeBytes: number): Uint8Array {
   put(156, "0")
   put(257, "ustar\0")
   put(263, "00")
-  put(148, `${octal(header.reduce((sum, byte) => sum + byte, 0), 7)}\0 `)
+  put(
+    148,
+    `${octal(
+      header.reduce((sum, byte) => sum + byte, 0),
+      7,
+    )}\0 `,
+  )
   return header
 }
 

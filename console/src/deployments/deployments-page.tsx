@@ -39,8 +39,8 @@ export function DeploymentsPage() {
     >
       {data.resources.length === 0 ? (
         <Empty title="Nothing is deployed yet" action={<DeployExample />}>
-          Deploy the example to see an agent at work, or your own project: in its folder run <code>superstep deploy</code>, or
-          name its git repository.
+          Deploy the example to see an agent at work, or your own project: in its folder run{" "}
+          <code>superstep deploy</code>, or name its git repository.
         </Empty>
       ) : (
         <>

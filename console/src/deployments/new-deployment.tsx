@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { Plus } from "lucide-react"
 import { useState } from "react"
-import { Form } from "react-aria-components"
+import { Form } from "react-aria-components/Form"
 import { Button, onlyReads } from "../frame/button.js"
 import { Dialog } from "../frame/dialog.js"
 import { Field } from "../frame/field.js"
@@ -19,7 +19,9 @@ function useOpenBuild() {
   const queryClient = useQueryClient()
   return async ({ id, latest_revision_id }: Deployment) => {
     await queryClient.invalidateQueries({ queryKey: ["deployments"] })
-    await navigate({ to: latest_revision_id ? `/deployments/${id}/revisions/${latest_revision_id}` : `/deployments/${id}` })
+    await navigate({
+      to: latest_revision_id ? `/deployments/${id}/revisions/${latest_revision_id}` : `/deployments/${id}`,
+    })
   }
 }
 

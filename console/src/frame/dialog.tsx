@@ -1,7 +1,9 @@
 /** A dialog, and the question before something that cannot be taken back. */
 import { useMutation } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
-import { Dialog as AriaDialog, DialogTrigger, Heading, Modal, ModalOverlay } from "react-aria-components"
+import { Dialog as AriaDialog, DialogTrigger } from "react-aria-components/Dialog"
+import { Heading } from "react-aria-components/Heading"
+import { Modal, ModalOverlay } from "react-aria-components/Modal"
 import { Button, type ButtonProps } from "./button.js"
 import { Problem } from "./problem.js"
 

@@ -1,5 +1,10 @@
 /** A text field with its label and a line of help. */
-import { FieldError, Input, Label, Text, TextArea, TextField } from "react-aria-components"
+import { FieldError } from "react-aria-components/FieldError"
+import { Input } from "react-aria-components/Input"
+import { Label } from "react-aria-components/Label"
+import { Text } from "react-aria-components/Text"
+import { TextArea } from "react-aria-components/TextArea"
+import { TextField } from "react-aria-components/TextField"
 
 export interface FieldProps {
   readonly label: string
@@ -12,7 +17,16 @@ export interface FieldProps {
   readonly isLong?: boolean
 }
 
-export function Field({ label, value, onChange, help, placeholder = "", type = "text", isRequired = false, isLong = false }: FieldProps) {
+export function Field({
+  label,
+  value,
+  onChange,
+  help,
+  placeholder = "",
+  type = "text",
+  isRequired = false,
+  isLong = false,
+}: FieldProps) {
   return (
     <TextField value={value} onChange={onChange} type={type} isRequired={isRequired}>
       <Label>{label}</Label>

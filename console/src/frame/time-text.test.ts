@@ -12,10 +12,15 @@ test("times are told by their largest unit", () => {
 })
 
 test("a duration never rounds up to a unit that it has not reached", () => {
-  assert.deepEqual(
-    [0, 999, 1000, 59_999, 60_000, 3_599_999, 7_800_000].map(durationText),
-    ["0 ms", "999 ms", "1.0 s", "59.9 s", "1 min 0 s", "59 min 59 s", "2 h 10 min"],
-  )
+  assert.deepEqual([0, 999, 1000, 59_999, 60_000, 3_599_999, 7_800_000].map(durationText), [
+    "0 ms",
+    "999 ms",
+    "1.0 s",
+    "59.9 s",
+    "1 min 0 s",
+    "59 min 59 s",
+    "2 h 10 min",
+  ])
 })
 
 test("sizes have two digits at least", () => {

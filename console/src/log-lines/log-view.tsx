@@ -85,13 +85,13 @@ export function LogView(props: LogViewProps) {
         )}
       </div>
       {log.error !== undefined && <Problem error={log.error} next="It is tried again every 2 seconds." />}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
       <div
         ref={box}
         className="log-lines"
         role="log"
         aria-label={label}
         aria-live="off"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
         tabIndex={0}
         onWheel={({ deltaY }) => deltaY < 0 && setFollowing(false)}
         onKeyDown={({ key }) => ["ArrowUp", "PageUp", "Home"].includes(key) && setFollowing(false)}

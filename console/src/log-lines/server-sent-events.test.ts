@@ -15,7 +15,8 @@ const read = async (pieces: readonly string[]): Promise<ServerEvent[]> => {
 }
 
 test("events are whole, however their bytes are cut; comments and a cut end are left out", async () => {
-  const text = ': logs\n\nevent: log\nid: 7\ndata: {"a":1}\n\n: heartbeat\n\nid: 8\ndata: x\ndata: y\n\nid: 9\ndata: cut'
+  const text =
+    ': logs\n\nevent: log\nid: 7\ndata: {"a":1}\n\n: heartbeat\n\nid: 8\ndata: x\ndata: y\n\nid: 9\ndata: cut'
 
   const expected = [
     { id: "7", event: "log", data: '{"a":1}' },

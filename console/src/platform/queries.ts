@@ -53,5 +53,4 @@ export const metricsQuery = ({ call }: Reader, id: string) =>
   })
 
 /** Whether the pipeline has finished with a revision. */
-export const isFinal = (status: string): boolean =>
-  /_FAILED$|^(DEPLOYED|SKIPPED|INTERRUPTED)$/.test(status)
+export const isFinal = (status: string): boolean => /_FAILED$|^(DEPLOYED|SKIPPED|INTERRUPTED)$/.test(status)

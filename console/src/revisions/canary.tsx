@@ -1,7 +1,8 @@
 /** A canary beside the revision that serves: its part of the threads, how its runs end, and what to do with it. */
 import { useMutation } from "@tanstack/react-query"
 import { useState } from "react"
-import { Label, Slider, SliderOutput, SliderThumb, SliderTrack } from "react-aria-components"
+import { Label } from "react-aria-components/Label"
+import { Slider, SliderOutput, SliderThumb, SliderTrack } from "react-aria-components/Slider"
 import { Button, onlyReads } from "../frame/button.js"
 import { Confirm } from "../frame/dialog.js"
 import { Problem } from "../frame/problem.js"
@@ -19,7 +20,14 @@ export function Canary({ revision, deployment }: { revision: Revision; deploymen
   const runs = revision.traffic?.runs
   return (
     <div className="canary">
-      <Slider minValue={1} maxValue={99} value={weight} onChange={setWeight} isDisabled={!mayWrite} className="canary-slider">
+      <Slider
+        minValue={1}
+        maxValue={99}
+        value={weight}
+        onChange={setWeight}
+        isDisabled={!mayWrite}
+        className="canary-slider"
+      >
         <Label>Its part of the threads</Label>
         <SliderOutput className="number">{({ state }) => `${state.values[0]}%`}</SliderOutput>
         <SliderTrack className="canary-track">

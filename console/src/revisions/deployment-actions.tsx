@@ -56,7 +56,8 @@ export function DeploymentActions({ deployment }: { deployment: Deployment }) {
         act={() => post("revisions")}
       >
         A new revision is built from the newest commit of{" "}
-        <code>{deployment.source_config.repo_branch ?? "the uploaded source"}</code>, with the present settings and secrets.
+        <code>{deployment.source_config.repo_branch ?? "the uploaded source"}</code>, with the present settings and
+        secrets.
       </Confirm>
     </>
   )

@@ -34,7 +34,8 @@ export function RevisionActions({ revision, deployment }: { revision: Revision; 
           confirm="Roll back"
           act={() => post("rollback", { revision_id: id })}
         >
-          A new revision with the same commit, settings and secrets takes over. It is not built again, so it takes seconds.
+          A new revision with the same commit, settings and secrets takes over. It is not built again, so it takes
+          seconds.
         </Confirm>
       )}
       {isFinal(status) && (

@@ -1,7 +1,7 @@
 /** One revision on the timeline: its state, why it failed, what can be done. */
 import { Link } from "@tanstack/react-router"
 import { TriangleAlert } from "lucide-react"
-import { Checkbox } from "react-aria-components"
+import { Checkbox } from "react-aria-components/Checkbox"
 import { reasonOf, shortId, shownRevision, triggerText } from "../deployments/status.js"
 import { Badge } from "../frame/badge.js"
 import { Ago } from "../frame/time.js"

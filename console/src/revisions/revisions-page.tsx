@@ -70,7 +70,11 @@ export function RevisionsPage() {
         </p>
       )}
       {chosen.length === 2 && (
-        <Comparison revisions={chosen} order={revisions.map(({ id }) => id)} close={() => change({ compare: undefined })} />
+        <Comparison
+          revisions={chosen}
+          order={revisions.map(({ id }) => id)}
+          close={() => change({ compare: undefined })}
+        />
       )}
       <section className="section" aria-labelledby="revisions-heading">
         <div className="section-head">

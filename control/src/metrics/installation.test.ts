@@ -53,6 +53,23 @@ test("metrics show the disk, the database's connections, the pool and the event 
   assert.equal(value("superstep_certificate_expires_at_seconds"), undefined, "there is no certificate")
 })
 
+test("the state of the installation is told to its operator, and to no key of a workspace", async () => {
+  await using api = await startApi()
+  await api.call("POST", "/v2/deployments", { body: exampleDeployment("waits") })
+  await api.db.run(sql`update revisions set not_before = now() - interval '3 minutes'`)
+
+  const refused = await api.call("GET", "/v2/system")
+  const { status, body } = await api.call("GET", "/v2/system", {
+    headers: { "x-api-key": api.orgKey, "x-tenant-id": api.workspaceId },
+  })
+
+  assert.deepEqual([refused.status, refused.body.code], [403, "operator_required"])
+  assert.equal(status, 200)
+  assert.deepEqual([body.pipeline.waiting, Math.round(body.pipeline.oldest_waiting_seconds / 60)], [1, 3])
+  assert.ok(body.disk.free_bytes > 0 && body.database_connections.used >= 1)
+  assert.deepEqual([body.certificates, body.backups, body.log_forwarding], [[], null, null])
+})
+
 test("statements that wait for a connection are counted", async () => {
   await using api = await startApi()
   let release: () => void = () => undefined

@@ -1,0 +1,61 @@
+/** How much a deployment may use. */
+import { useState } from "react"
+import { Form } from "react-aria-components/Form"
+import { Button, onlyReads } from "../frame/button.js"
+import { Field } from "../frame/field.js"
+import { Problem } from "../frame/problem.js"
+import { Section } from "../frame/section.js"
+import type { Deployment } from "../platform/types.js"
+import { usePlatform } from "../platform/use-platform.js"
+import { problemOf, resourceFields, specOf, textsOf } from "./resource-fields.js"
+import { useChange } from "./use-change.js"
+
+export function Resources({ deployment }: { deployment: Deployment }) {
+  const { mayWrite } = usePlatform()
+  const present = deployment.source_config.resource_spec
+  const [texts, setTexts] = useState(() => textsOf(present))
+  const { mutate, isPending, isSuccess, error } = useChange(deployment)
+  const problem = problemOf(texts)
+  const isSame = JSON.stringify(texts) === JSON.stringify(textsOf(present))
+  return (
+    <Section title="Resources" about="An empty field is the default. A change starts a new revision.">
+      <Form
+        className="card settings-form"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (problem === undefined && !isSame && mayWrite)
+            mutate({ source_config: { resource_spec: specOf(present, texts) } })
+        }}
+      >
+        <div className="settings-fields">
+          {resourceFields.map(({ name, label, help }) => (
+            <Field
+              key={name}
+              label={label}
+              help={help}
+              placeholder="default"
+              value={texts[name]}
+              onChange={(text) => setTexts({ ...texts, [name]: text })}
+            />
+          ))}
+        </div>
+        {problem && <p role="alert">{problem}</p>}
+        {error && <Problem error={error} />}
+        <div className="settings-save">
+          {isSuccess && isSame && (
+            <span role="status" className="soft">
+              Saved. A new revision has started.
+            </span>
+          )}
+          <Button
+            type="submit"
+            isPending={isPending}
+            disabledBecause={mayWrite ? (problem ?? (isSame ? "Nothing is changed." : undefined)) : onlyReads}
+          >
+            Save
+          </Button>
+        </div>
+      </Form>
+    </Section>
+  )
+}

@@ -1,0 +1,120 @@
+/** Who changed what, newest first, with a chain of hashes that shows later changes of the log itself. */
+import { useInfiniteQuery, useMutation } from "@tanstack/react-query"
+import { Button } from "../frame/button.js"
+import { Empty, Loading } from "../frame/empty.js"
+import { Problem } from "../frame/problem.js"
+import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
+import { Section } from "../frame/section.js"
+import { Ago } from "../frame/time.js"
+import { usePlatform } from "../platform/use-platform.js"
+
+interface AuditEntry {
+  readonly id: string
+  readonly seq: number
+  readonly at: string
+  readonly actor: string
+  readonly key_prefix: string | null
+  readonly ip: string | null
+  readonly action: string
+  readonly path: string
+}
+
+interface AuditPage {
+  readonly resources: readonly AuditEntry[]
+  readonly next_cursor: string | null
+}
+
+interface Verification {
+  readonly valid: boolean
+  readonly entries: number
+  readonly broken_seq: number | null
+}
+
+const searchOf = (raw: RawSearch) => ({ resource: textIn(raw, "resource") })
+
+export function AuditLog() {
+  const { call, workspaceId } = usePlatform()
+  const [{ resource }, change] = useSearchState(searchOf)
+  const filter = resource === undefined ? "" : `&resource_id=${encodeURIComponent(resource)}`
+  const { data, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+    queryKey: ["audit-log", workspaceId, resource],
+    queryFn: ({ pageParam, signal }) =>
+      call<AuditPage>(`/v2/audit-log?limit=20${filter}${pageParam === null ? "" : `&cursor=${pageParam}`}`, { signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next_cursor }) => next_cursor,
+  })
+  const entries = data?.pages.flatMap(({ resources }) => resources) ?? []
+  return (
+    <Section
+      title="Audit log"
+      about="Every change by the API. Each entry holds the hash of the one before, so a removed or changed one shows."
+      actions={<Verify />}
+    >
+      {resource !== undefined && (
+        <p className="notice">
+          Only entries about <code>{resource}</code>.{" "}
+          <Button look="quiet" onPress={() => change({ resource: undefined })}>
+            Show all
+          </Button>
+        </p>
+      )}
+      {error && <Problem error={error} />}
+      <div className="card table-box">
+        {isPending && <Loading />}
+        {!isPending && entries.length === 0 && <Empty title="Nothing was changed yet" />}
+        {entries.length > 0 && (
+          <table className="table">
+            <thead>
+              <tr>
+                <th scope="col">Time</th>
+                <th scope="col">Key</th>
+                <th scope="col">Action</th>
+                <th scope="col">From</th>
+              </tr>
+            </thead>
+            <tbody>
+              {entries.map(({ id, at, key_prefix, actor, action, path, ip }) => (
+                <tr key={id}>
+                  <td>
+                    <Ago at={at} />
+                  </td>
+                  <td>
+                    <code>{key_prefix ? `${key_prefix}…` : actor}</code>
+                  </td>
+                  <td title={path}>
+                    <code>{action}</code>
+                  </td>
+                  <td className="soft">{ip ?? ""}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </div>
+      {hasNextPage && (
+        <p className="settings-more">
+          <Button onPress={() => void fetchNextPage()} isPending={isFetchingNextPage}>
+            Show older entries
+          </Button>
+        </p>
+      )}
+    </Section>
+  )
+}
+
+function Verify() {
+  const { call } = usePlatform()
+  const { data, mutate, isPending, error } = useMutation({
+    mutationFn: () => call<Verification>("/v2/audit-log/verification"),
+  })
+  return (
+    <span className="settings-verify" role="status">
+      {error && error.message}
+      {data?.valid === true && `All ${data.entries} entries are unchanged. `}
+      {data?.valid === false && `Entry ${data.broken_seq} was changed, or the one before it was removed. `}
+      <Button onPress={() => mutate()} isPending={isPending}>
+        Verify the chain
+      </Button>
+    </span>
+  )
+}

@@ -1,0 +1,184 @@
+/** The API keys of the workspace with their scopes. */
+import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
+import { Plus } from "lucide-react"
+import { useState } from "react"
+import { Checkbox } from "react-aria-components/Checkbox"
+import { Form } from "react-aria-components/Form"
+import { Badge } from "../frame/badge.js"
+import { Button } from "../frame/button.js"
+import { CopyText } from "../frame/copy-text.js"
+import { Confirm, Dialog } from "../frame/dialog.js"
+import { Field } from "../frame/field.js"
+import { Problem } from "../frame/problem.js"
+import { Section } from "../frame/section.js"
+import { Ago } from "../frame/time.js"
+import type { PageOf } from "../platform/types.js"
+import { usePlatform } from "../platform/use-platform.js"
+import { expiryOf, scopes, toggled } from "./scopes.js"
+
+interface ApiKey {
+  readonly id: string
+  readonly name: string
+  readonly prefix: string
+  readonly scopes: readonly string[]
+  readonly created_at: string
+  readonly expires_at: string | null
+  readonly revoked_at: string | null
+  readonly last_used_at: string | null
+}
+
+const path = "/v2/api-keys"
+
+export function Keys() {
+  const { call, workspaceId } = usePlatform()
+  const queryClient = useQueryClient()
+  const queryKey = ["api-keys", workspaceId]
+  const { data } = useSuspenseQuery({
+    queryKey,
+    queryFn: ({ signal }) => call<PageOf<ApiKey>>(`${path}?limit=100`, { signal }),
+  })
+  const readAgain = () => queryClient.invalidateQueries({ queryKey })
+  return (
+    <Section
+      title="API keys"
+      about="Programs and people sign in with them. A revoked key ends its sessions at once."
+      actions={
+        <Dialog
+          title="New API key"
+          button={{
+            children: (
+              <>
+                <Plus size={14} aria-hidden /> New key
+              </>
+            ),
+          }}
+        >
+          {(close) => <KeyForm close={close} onCreated={readAgain} />}
+        </Dialog>
+      }
+    >
+      <div className="card table-box">
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Key</th>
+              <th scope="col">Scopes</th>
+              <th scope="col">Last used</th>
+              <th scope="col">Expires</th>
+              <th scope="col">
+                <span className="visually-hidden">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.resources.toReversed().map((key) => (
+              <tr key={key.id} className={key.revoked_at === null ? "" : "settings-off"}>
+                <td>{key.name}</td>
+                <td>
+                  <code>{key.prefix}…</code>
+                </td>
+                <td>{key.scopes.join(", ")}</td>
+                <td>{key.last_used_at ? <Ago at={key.last_used_at} /> : <span className="faint">never</span>}</td>
+                <td>{key.expires_at ? <Ago at={key.expires_at} /> : <span className="faint">never</span>}</td>
+                <td className="right">
+                  {key.revoked_at ? (
+                    <Badge tone="idle">Revoked</Badge>
+                  ) : (
+                    <Confirm
+                      title={`Revoke ${key.name}?`}
+                      button={{ children: "Revoke", look: "quiet" }}
+                      confirm="Revoke"
+                      isDangerous
+                      act={async () => {
+                        await call(`${path}/${key.id}`, { method: "DELETE" })
+                        await readAgain()
+                      }}
+                    >
+                      Requests with it get 401 from now on, and sessions that were opened with it end.
+                    </Confirm>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Section>
+  )
+}
+
+function KeyForm({ close, onCreated }: { close: () => void; onCreated: () => Promise<void> }) {
+  const { call } = usePlatform()
+  const [name, setName] = useState("")
+  const [chosen, setChosen] = useState<readonly string[]>(["read", "run"])
+  const [days, setDays] = useState("")
+  const { mutate, data, isPending, error } = useMutation({
+    gcTime: 0,
+    mutationFn: () =>
+      call<{ key: string }>(path, {
+        method: "POST",
+        body: { name, scopes: chosen, expires_at: expiryOf(days, Date.now()) },
+      }),
+    onSuccess: onCreated,
+  })
+  if (data)
+    return (
+      <>
+        <p className="dialog-text">Copy the key now: it is not shown again.</p>
+        <div className="settings-key">
+          <CopyText text={data.key} label="the key" />
+        </div>
+        <div className="dialog-actions">
+          <Button look="primary" onPress={close}>
+            Done
+          </Button>
+        </div>
+      </>
+    )
+  return (
+    <Form
+      onSubmit={(event) => {
+        event.preventDefault()
+        mutate()
+      }}
+    >
+      <Field
+        label="Name"
+        help="What uses it, such as the pipeline of a repository."
+        value={name}
+        onChange={setName}
+        isRequired
+      />
+      <fieldset className="settings-scopes">
+        <legend className="label">Scopes</legend>
+        {scopes.map(({ name: scope, about }) => (
+          <Checkbox
+            key={scope}
+            className="settings-scope"
+            isSelected={chosen.includes(scope)}
+            onChange={(isOn) => setChosen(toggled(chosen, scope, isOn))}
+          >
+            <span className="checkbox-box" aria-hidden />
+            <span>
+              {scope} <span className="faint">{about}</span>
+            </span>
+          </Checkbox>
+        ))}
+      </fieldset>
+      <Field label="Expires after days" help="Empty: never." value={days} onChange={setDays} />
+      {error && <Problem error={error} />}
+      <div className="dialog-actions">
+        <Button onPress={close}>Cancel</Button>
+        <Button
+          type="submit"
+          look="primary"
+          isPending={isPending}
+          disabledBecause={expiryOf(days, 0) === undefined ? "Days must be a whole number from 1." : undefined}
+        >
+          Create
+        </Button>
+      </div>
+    </Form>
+  )
+}
