@@ -109,7 +109,7 @@ function Verify() {
   })
   return (
     <span className="settings-verify" role="status">
-      {error && error.message}
+      {error?.message}
       {data?.valid === true && `All ${data.entries} entries are unchanged. `}
       {data?.valid === false && `Entry ${data.broken_seq} was changed, or the one before it was removed. `}
       <Button onPress={() => mutate()} isPending={isPending}>
