@@ -22,12 +22,15 @@ const platformPages: Pages = [
   ],
   ["/settings", () => import("./settings/settings-page.js"), "SettingsPage"],
   ["/system", () => import("./system/system-page.js"), "SystemPage"],
+  ["/approvals", () => import("./approvals/all-approvals-page.js"), "AllApprovalsPage"],
 ]
 
 /** The same pages at `/deployments/<id>/agent/…` and at `/studio/…`. */
 const agentPages: Pages = [
   ["/threads", () => import("./threads/threads-page.js"), "ThreadsPage"],
   ["/threads/$threadId", () => import("./thread/thread-page.js"), "ThreadPage"],
+  ["/threads/$threadId/runs/$runId", () => import("./run/run-page.js"), "RunPage"],
+  ["/approvals", () => import("./approvals/approvals-page.js"), "ApprovalsPage"],
 ]
 
 // Their part includes the official client, which no page of the platform needs.

@@ -34,6 +34,7 @@ export function ActionsForm({ question, onAnswer, ...props }: AnswerFormProps & 
           key={n}
           {...props}
           action={action}
+          isNamed={!isSingle}
           decision={isSingle ? undefined : made[n]}
           onDecide={(decision) => decide(n, decision)}
         />
@@ -49,6 +50,8 @@ export function ActionsForm({ question, onAnswer, ...props }: AnswerFormProps & 
 
 interface ActionFormProps extends Pick<AnswerFormProps, "disabledBecause" | "isPending"> {
   readonly action: Action
+  /** Whether its name is shown. */
+  readonly isNamed: boolean
   /** What was decided, for one of several. */
   readonly decision: Decision | undefined
   readonly onDecide: (decision: Decision | undefined) => void
@@ -56,7 +59,7 @@ interface ActionFormProps extends Pick<AnswerFormProps, "disabledBecause" | "isP
 
 type Editing = "edit" | "respond" | "reject"
 
-function ActionForm({ action, decision, onDecide, disabledBecause, isPending = false }: ActionFormProps) {
+function ActionForm({ action, isNamed, decision, onDecide, disabledBecause, isPending = false }: ActionFormProps) {
   const [editing, setEditing] = useState<Editing | undefined>()
   const shared = { disabledBecause, isPending }
   const can = (type: Decision["type"]) => action.allowed.includes(type)
@@ -66,10 +69,12 @@ function ActionForm({ action, decision, onDecide, disabledBecause, isPending = f
   }
   return (
     <section className="action" aria-label={action.name}>
-      <header className="action-head">
-        <code className="action-name">{action.name}</code>
-        {decision && <span className={`action-decision action-${decision.type}`}>{decidedText[decision.type]}</span>}
-      </header>
+      {isNamed && (
+        <header className="action-head">
+          <code className="action-name">{action.name}</code>
+          {decision && <span className={`action-decision action-${decision.type}`}>{decidedText[decision.type]}</span>}
+        </header>
+      )}
       {action.description !== undefined && <p className="action-about">{action.description}</p>}
       {editing !== "edit" && (
         <JsonView

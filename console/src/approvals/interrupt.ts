@@ -149,6 +149,19 @@ export function titleOf(question: Question): string {
   return details === undefined ? "An answer is needed" : details
 }
 
+/** A second line: what would be done, or what else the graph tells. */
+export function summaryOf(question: Question): string {
+  if (question.kind === "actions") return question.actions.map(({ args }) => argsText(args)).join(" · ")
+  return question.details === undefined ? "" : argsText(question.details)
+}
+
+function argsText(args: unknown): string {
+  if (!isObject(args)) return args === undefined ? "" : JSON.stringify(args)
+  return Object.entries(args)
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ")
+}
+
 const questionFields = ["question", "message", "prompt", "text", "description", "instruction", "q"] as const
 
 /** The question as text, and what else the graph tells. */

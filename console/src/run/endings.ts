@@ -4,7 +4,7 @@ const texts: Readonly<Record<string, string>> = {
   success: "finished",
   error: "failed",
   timeout: "ran into its time limit",
-  interrupted: "stopped, or waits for an answer",
+  interrupted: "interrupted",
   handed_back: "handed back when its server shut down",
   worker_died: "its worker process died",
   shared_worker_died: "its worker process died while it executed other runs, too",

@@ -51,7 +51,10 @@ export interface StateInfo {
   readonly next: readonly string[]
   readonly checkpoint: { readonly checkpoint_id?: string | null } | null
   readonly parent_checkpoint?: { readonly checkpoint_id?: string | null } | null
-  readonly metadata: { readonly step?: number; readonly source?: string; readonly run_id?: string } | null | undefined
+  readonly metadata:
+    | { readonly step?: number; readonly source?: string; readonly run_id?: string; readonly run_attempt?: number }
+    | null
+    | undefined
   readonly created_at: string | null | undefined
   readonly tasks: readonly StateTask[]
 }

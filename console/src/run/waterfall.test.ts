@@ -64,7 +64,11 @@ const state = (
 
 const twoSteps: readonly StateInfo[] = [
   state(9, 2, { parent: 5, values: { messages: [ai("m1", 5), ai("m2", 7)] } }),
-  state(5, 1, { parent: 3, tasks: [task("write"), task("check")], values: { messages: [ai("m1", 5)] } }),
+  state(5, 1, {
+    parent: 3,
+    tasks: [task("write"), task("check")],
+    values: { messages: [ai("m1", 5)] },
+  }),
   state(3, 0, { parent: 2, tasks: [task("plan")] }),
   state(2, -1, { source: "input", tasks: [task("__start__")] }),
 ]
@@ -88,20 +92,16 @@ const shown = (given: RunHistory) =>
 test("a run shows its wait, its attempt, its super-steps, and their nodes and model calls", () => {
   const { rows, tokens, waitedMs, executedMs, start, end } = waterfallOf(history())
 
-  assert.deepEqual(
-    shown(history()).filter(([, label]) => label !== "__start__"),
-    [
-      ["wait", "Waiting in the queue", 0, 2],
-      ["attempt", "Attempt 1", 2, 10],
-      ["step", "Super-step 0", 2, 3],
-      ["step", "Super-step 1", 3, 5],
-      ["node", "plan", 3, 5],
-      ["model", "m1", 3, 5],
-      ["step", "Super-step 2", 5, 9],
-      ["node", "write", 5, 9],
-      ["node", "check", 5, 9],
-    ],
-  )
+  assert.deepEqual(shown(history()), [
+    ["wait", "Waiting in the queue", 0, 2],
+    ["attempt", "Attempt 1", 2, 10],
+    ["step", "Super-step 1", 3, 5],
+    ["node", "plan", 3, 5],
+    ["model", "m1", 3, 5],
+    ["step", "Super-step 2", 5, 9],
+    ["node", "write", 5, 9],
+    ["node", "check", 5, 9],
+  ])
   assert.deepEqual(tokens, { input: 20, output: 12, calls: 2, unknown: 0 })
   assert.deepEqual([waitedMs, executedMs, start, end], [2000, 8000, at(0), at(10)])
   assert.equal(rows.find(({ label }) => label === "Super-step 2")?.checkpointId, "c5")
@@ -145,8 +145,8 @@ test("events give nodes and model calls their own times", () => {
 test("a run whose worker died has two lanes, with the wait between them and each step in its own", () => {
   const lost = attempts({
     attempts: [
-      { attempt: 1, claimed_at: second(1), ended_at: second(4), ending: "worker_died" },
-      { attempt: 2, claimed_at: second(4), ended_at: second(10), ending: "success" },
+      { attempt: 1, claimed_at: second(1), ended_at: second(6), ending: "worker_died" },
+      { attempt: 2, claimed_at: second(7), ended_at: second(10), ending: "success" },
     ],
   })
 
@@ -158,10 +158,9 @@ test("a run whose worker died has two lanes, with the wait between them and each
     [
       ["Waiting in the queue", "done", undefined],
       ["Attempt 1", "lost", "its worker process died"],
-      ["Super-step 0", "done", undefined],
+      ["Super-step 1", "done", undefined],
       ["Waiting for attempt 2", "done", undefined],
       ["Attempt 2", "done", "finished"],
-      ["Super-step 1", "done", undefined],
       ["Super-step 2", "done", undefined],
     ],
   )
@@ -171,7 +170,10 @@ test("the first error is the node that failed, with its message", () => {
   const failed = [
     state(5, 1, {
       parent: 3,
-      tasks: [task("write", { error: "ValueError('no paper')" }), task("check", { result: {} })],
+      tasks: [
+        task("write", { error: JSON.stringify({ name: "ValueError", message: "no paper" }) }),
+        task("check", { error: JSON.stringify({ name: "AbortError", message: "aborted" }), result: null }),
+      ],
     }),
     state(3, 0, { parent: 2, tasks: [task("plan")] }),
     state(2, -1, { source: "input", tasks: [task("__start__")] }),
@@ -182,11 +184,18 @@ test("the first error is the node that failed, with its message", () => {
     attempts: attempts({ attempts: [{ attempt: 1, claimed_at: second(2), ended_at: second(10), ending: "error" }] }),
   })
 
-  const { firstError } = waterfallOf(given)
+  const { firstError, rows } = waterfallOf(given)
 
   assert.deepEqual(
+    rows.slice(-2).map(({ label, state: is }) => [label, is]),
+    [
+      ["write", "error"],
+      ["check", "interrupted"],
+    ],
+  )
+  assert.deepEqual(
     [firstError?.kind, firstError?.label, firstError?.error, firstError?.checkpointId],
-    ["node", "write", "ValueError('no paper')", "c5"],
+    ["node", "write", "ValueError: no paper", "c5"],
   )
 })
 

@@ -5,9 +5,11 @@
  * events. Where no event tells when a node began or ended, its row spans its super-step and says so (`isExact`).
  */
 import { endingText } from "./endings.js"
-import { type EventTimes, eventTimesOf } from "./event-times.js"
-import { type ModelCall, modelCallsOf, newModelCalls, sumOf, type Tokens } from "./model-calls.js"
+import { errorText, isAborted } from "./error-text.js"
+import { type EventTimes, eventTimesOf, type Span } from "./event-times.js"
+import { type ModelCall, modelCallsOf, sumOf, type Tokens } from "./model-calls.js"
 import type { AttemptInfo, Attempts, RunInfo, StateInfo, StateTask, TimedEvent } from "./run-data.js"
+import { type Step, stepsOf } from "./steps.js"
 
 export type RowKind = "wait" | "attempt" | "step" | "node" | "model"
 export type RowState = "done" | "running" | "error" | "interrupted" | "lost" | "waiting"
@@ -154,58 +156,10 @@ function attemptRow({ attempt, start, end, ending }: AttemptSpan): Row {
   })
 }
 
-/** One super-step: the nodes that executed between two checkpoints. */
-interface Step {
-  readonly step: number
-  readonly checkpointId: string | undefined
-  readonly begunAt: number
-  /** Undefined while it executes, or if it failed: then no checkpoint ended it. */
-  readonly endedAt: number | undefined
-  readonly tasks: readonly StateTask[]
-  readonly calls: readonly ModelCall[]
-}
-
-/** @param states  newest first */
-export function stepsOf(runId: string, states: readonly StateInfo[]): Step[] {
-  const byId = new Map(states.map((state) => [idOf(state), state]))
-  const own = states.filter((state) => state.metadata?.run_id === runId).reverse()
-  const steps = own.flatMap((state): Step[] => {
-    const parent = byId.get(state.parent_checkpoint?.checkpoint_id ?? undefined)
-    const tasks = parent?.tasks ?? []
-    const isFork = state.metadata?.source === "fork" || state.metadata?.source === "update"
-    if (!parent || tasks.length === 0 || isFork || state.metadata?.source === "input") return []
-    return [
-      {
-        step: state.metadata?.step ?? 0,
-        checkpointId: idOf(parent),
-        // A step that went on after an answer began with this run, not when its checkpoint was written.
-        begunAt: parent.metadata?.run_id === runId ? timeOf(parent) : 0,
-        endedAt: timeOf(state),
-        tasks,
-        calls: newModelCalls(parent.values, state.values),
-      },
-    ]
-  })
-  const last = own.at(-1)
-  if (last && last.tasks.length > 0) {
-    const step = (last.metadata?.step ?? 0) + 1
-    steps.push({
-      step,
-      checkpointId: idOf(last),
-      begunAt: timeOf(last),
-      endedAt: undefined,
-      tasks: last.tasks,
-      calls: [],
-    })
-  }
-  return steps
-}
-
-const idOf = ({ checkpoint }: StateInfo): string | undefined => checkpoint?.checkpoint_id ?? undefined
-const timeOf = ({ created_at }: StateInfo): number => Date.parse(created_at ?? "") || 0
-
-/** The attempt in which a step ended. The clocks of a worker and of the database may differ a little: the nearest one. */
-function attemptAt(spans: readonly AttemptSpan[], { begunAt, endedAt }: Step): number {
+/** The attempt in which a step ended, by its checkpoint, else by time. The clocks of a worker and of the database may differ a little: the nearest one. */
+function attemptAt(spans: readonly AttemptSpan[], { attempt, begunAt, endedAt }: Step): number {
+  const named = spans.findIndex((span) => span.attempt === attempt)
+  if (named >= 0) return named
   if (endedAt === undefined) return spans.length - 1
   const inside = spans.findIndex(({ start, end }) => endedAt >= start && endedAt <= end)
   if (inside >= 0) return inside
@@ -248,18 +202,14 @@ function stepRows(steps: readonly Step[], attempt: AttemptSpan, place: StepPlace
   })
 }
 
-function stateOf(task: StateTask, { endedAt }: Step, { run, isLast }: StepPlace): RowState {
-  if (endedAt === undefined || task.error) {
-    if (task.error && isLast) return "error"
-    if (task.interrupts?.length) return "interrupted"
-    if (endedAt === undefined && task.result === undefined)
-      return run.status === "running" || run.status === "pending"
-        ? "running"
-        : run.status === "error"
-          ? "error"
-          : "interrupted"
-  }
-  return "done"
+function stateOf(task: StateTask, step: Step, { run, isLast }: StepPlace): RowState {
+  if (task.error && isLast) return isAborted(task.error) ? "interrupted" : "error"
+  if (step.endedAt !== undefined || (task.result !== undefined && task.result !== null)) return "done"
+  if (task.interrupts?.length) return "interrupted"
+  if (run.status === "running" || run.status === "pending") return "running"
+  // Beside a node that failed, another one left no result and no error of its own.
+  const isCauseKnown = step.tasks.some(({ error }) => error)
+  return run.status === "error" && !isCauseKnown ? "error" : "interrupted"
 }
 
 interface NodePlace {
@@ -273,9 +223,9 @@ interface NodePlace {
 
 function nodeRows(task: StateTask, { step, state, start, end, times, prefix }: NodePlace): Row[] {
   const span = times.tasks.get(task.id)
-  const isExact = span?.start !== undefined && (span.end !== undefined || step.endedAt === undefined)
-  const from = clamped(span?.start ?? start, start, end)
-  const to = clamped(span?.end ?? end, from, end)
+  const isExact = isKnown(span) || (span?.start !== undefined && state === "running")
+  const from = isExact ? clamped(span?.start ?? start, start, end) : start
+  const to = isExact ? clamped(span?.end ?? end, from, end) : end
   const returned = modelCallsOf(task.result)
   // One node alone made all calls of its step. Of several nodes each call belongs to the one that returned it.
   const calls = step.tasks.length === 1 && step.calls.length > 0 ? step.calls : returned
@@ -289,12 +239,13 @@ function nodeRows(task: StateTask, { step, state, start, end, times, prefix }: N
     depth: 2,
     isExact,
     error: state === "error" ? errorText(task.error) : undefined,
-    note: state === "interrupted" && task.interrupts?.length ? "waits for an answer" : undefined,
+    note: state === "interrupted" ? interruptionOf(task) : undefined,
     checkpointId: step.checkpointId,
     tokens: tokensOf(calls),
   })
   const callRows = calls.map((call, n) => {
-    const chunks = times.messages.get(call.messageId)
+    const logged = times.messages.get(call.messageId)
+    const chunks = isKnown(logged) ? logged : undefined
     const callStart = clamped(chunks?.start ?? from, from, to)
     const label = call.model ?? "Model call"
     const note = call.toolCalls.length > 0 ? `calls ${call.toolCalls.join(", ")}` : undefined
@@ -314,18 +265,19 @@ function nodeRows(task: StateTask, { step, state, start, end, times, prefix }: N
   return [nodeRow, ...callRows]
 }
 
+function interruptionOf({ interrupts, error }: StateTask): string | undefined {
+  if (interrupts?.length) return "waits for an answer"
+  return error && isAborted(error) ? "aborted with the others" : undefined
+}
+
+// Events are logged in batches with one time, so a short node may seem to have begun when it ended.
+const isKnown = (span: Span | undefined): boolean =>
+  span?.start !== undefined && span.end !== undefined && span.end > span.start
+
 const clamped = (value: number, least: number, most: number): number =>
   Math.min(Math.max(value, least), Math.max(least, most))
 
 const tokensOf = (calls: readonly ModelCall[]): Tokens | undefined => (calls.length === 0 ? undefined : sumOf(calls))
-
-/** The text of an error as the state has it: a string, or an object with a message. */
-export function errorText(error: unknown): string | undefined {
-  if (error === null || error === undefined) return undefined
-  if (typeof error === "string") return error
-  const { message } = error as { message?: unknown }
-  return typeof message === "string" ? message : JSON.stringify(error)
-}
 
 type RowFields = Pick<Row, "key" | "kind" | "label" | "start" | "end" | "state" | "depth"> & Partial<Row>
 

@@ -1,0 +1,58 @@
+/** The questions that wait, one row each. Enter opens one, Space marks it. */
+import { Checkbox, GridList, GridListItem, type Selection } from "react-aria-components"
+import { Ago } from "../frame/time.js"
+import { summaryOf } from "./interrupt.js"
+import type { WaitingInterrupt } from "./waiting.js"
+
+interface ApprovalListProps {
+  readonly waiting: readonly WaitingInterrupt[]
+  readonly chosen: string
+  readonly selected: Selection
+  readonly onSelect: (selected: Selection) => void
+  readonly onChoose: (key: string) => void
+}
+
+export function ApprovalList({ waiting, chosen, selected, onSelect, onChoose }: ApprovalListProps) {
+  return (
+    <GridList
+      className="approvals-list"
+      aria-label="Waiting questions"
+      selectionMode="multiple"
+      selectedKeys={selected}
+      onSelectionChange={onSelect}
+      onAction={(key) => onChoose(String(key))}
+    >
+      {waiting.map(({ key, title, question, graphId, threadId, since }) => (
+        <GridListItem
+          key={key}
+          id={key}
+          textValue={title}
+          className={key === chosen ? "approvals-row approvals-row-chosen" : "approvals-row"}
+        >
+          <Mark />
+          {/* A press on the text opens the question, also while others are marked. */}
+          <button type="button" className="approvals-open" tabIndex={-1} onClick={() => onChoose(key)}>
+            <span className="approvals-title">{title}</span>
+            <span className="approvals-place">
+              {[summaryOf(question), graphId ?? ""].filter(Boolean).join(" · ")} ·{" "}
+              <span className="mono">{threadId.slice(-8)}</span>
+            </span>
+          </button>
+          <span className="approvals-since number">
+            <Ago at={since} />
+          </span>
+        </GridListItem>
+      ))}
+    </GridList>
+  )
+}
+
+const Mark = () => (
+  <Checkbox slot="selection" className="checkbox">
+    <span className="checkbox-box" aria-hidden>
+      <svg viewBox="0 0 12 12" role="presentation">
+        <path d="M2.5 6.5 5 9l4.5-6" />
+      </svg>
+    </span>
+  </Checkbox>
+)

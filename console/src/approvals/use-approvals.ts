@@ -1,0 +1,49 @@
+/** The waiting interrupts of an agent, and sending answers to them. */
+import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
+import { useMemo } from "react"
+import { useAgent } from "../agent/use-agent.js"
+import { sendAnswers } from "./answers.js"
+import { type Answered, type InterruptedThread, waitingOf } from "./waiting.js"
+
+/** The search of threads that wait for a person: what this page shows, as a request. */
+export const interruptedSearch = {
+  status: "interrupted",
+  limit: 200,
+  sort_by: "updated_at",
+  sort_order: "desc",
+  select: ["thread_id", "updated_at", "metadata", "interrupts"],
+} as const
+
+const refreshMs = 3000
+
+export function useApprovals() {
+  const { client, url } = useAgent()
+  const { data } = useSuspenseQuery({
+    queryKey: ["approvals", url],
+    queryFn: () =>
+      client.threads.search({
+        status: interruptedSearch.status,
+        limit: interruptedSearch.limit,
+        sortBy: interruptedSearch.sort_by,
+        sortOrder: interruptedSearch.sort_order,
+        select: [...interruptedSearch.select],
+      }) as unknown as Promise<InterruptedThread[]>,
+    refetchInterval: refreshMs,
+  })
+  return useMemo(() => waitingOf(data), [data])
+}
+
+export function useAnswers() {
+  const { client, url } = useAgent()
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: (answered: readonly Answered[]) => sendAnswers(client, answered),
+    // What was answered leaves the list at once, and comes back if its graph asks again.
+    onSuccess: (sent) => {
+      const answered = new Set(sent.filter(({ runId }) => runId !== undefined).map(({ threadId }) => threadId))
+      queries.setQueryData<InterruptedThread[]>(["approvals", url], (threads) =>
+        threads?.filter(({ thread_id }) => !answered.has(thread_id)),
+      )
+    },
+  })
+}

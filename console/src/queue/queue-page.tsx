@@ -1,0 +1,132 @@
+/** What waits and why it does not start, and what executes. */
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
+import { X } from "lucide-react"
+import { useState } from "react"
+import { agentRequest } from "../agent/agent-request.js"
+import { useAgent } from "../agent/use-agent.js"
+import { Button, onlyReads } from "../frame/button.js"
+import { CurlButton } from "../frame/curl-button.js"
+import { Empty } from "../frame/empty.js"
+import { Page } from "../frame/page.js"
+import { Problem } from "../frame/problem.js"
+import { durationText } from "../frame/time-text.js"
+import { pageSize, pathOf, type QueuedRun, useQueue } from "./queue-data.js"
+
+export function QueuePage() {
+  const agent = useAgent()
+  const [pages, setPages] = useState(1)
+  const waiting = useQueue("pending", pages)
+  const running = useQueue("running", 1)
+  const requests = [pathOf("pending", pages), pathOf("running")].map((path) => agentRequest(agent, "GET", path))
+  return (
+    <Page title="Queue" actions={<CurlButton requests={requests} />}>
+      {waiting.total === 0 && running.total === 0 && (
+        <Empty title="Nothing waits and nothing executes">
+          Runs appear here from the moment they are requested until they end, each with the reason why it does not start yet.
+        </Empty>
+      )}
+      {waiting.total > 0 && (
+        <Runs title={`${waiting.total} waiting`} runs={waiting.runs} />
+      )}
+      {waiting.total > waiting.runs.length && (
+        <p className="queue-more">
+          <Button onPress={() => setPages(pages + 1)}>Show {pageSize} more</Button>
+        </p>
+      )}
+      {running.total > 0 && <Runs title={`${running.total} executing`} runs={running.runs} />}
+    </Page>
+  )
+}
+
+function Runs({ title, runs }: { title: string; runs: readonly QueuedRun[] }) {
+  return (
+    <section className="card queue-runs" aria-label={title}>
+      <h2 className="number">{title}</h2>
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col" className="queue-position">
+              <span className="visually-hidden">Position</span>#
+            </th>
+            <th scope="col">Run</th>
+            <th scope="col">Graph</th>
+            <th scope="col">{runs[0]?.status === "running" ? "Attempt" : "Why it waits"}</th>
+            <th scope="col">Since</th>
+            <th scope="col">
+              <span className="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <RunRow key={run.run_id} run={run} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+function RunRow({ run }: { run: QueuedRun }) {
+  const { client, mayRun, base, url } = useAgent()
+  const queries = useQueryClient()
+  const cancelling = useMutation({
+    mutationFn: () => client.runs.cancel(run.thread_id, run.run_id),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["queue", url] }),
+  })
+  const id = run.run_id.slice(-8)
+  return (
+    <>
+      <tr>
+        <td className="queue-position number">{run.position ?? ""}</td>
+        <td>
+          <Link to={`${base}/threads/${run.thread_id}/runs/${run.run_id}`} className="mono">
+            {id}
+          </Link>
+        </td>
+        <td>{run.graph_id}</td>
+        <td className="queue-why">{run.wait ? <Why wait={run.wait} threadId={run.thread_id} /> : <span className="number">{run.attempt}</span>}</td>
+        <td className="number" title={new Date(run.since).toLocaleString()}>
+          {durationText(Math.max(0, Date.now() - Date.parse(run.since)))}
+        </td>
+        <td className="right">
+          <Button
+            look="quiet"
+            label={`Cancel run ${id}`}
+            tip="Cancel"
+            isPending={cancelling.isPending}
+            disabledBecause={mayRun ? undefined : onlyReads}
+            onPress={() => cancelling.mutate()}
+          >
+            <X size={14} aria-hidden />
+          </Button>
+        </td>
+      </tr>
+      {cancelling.error && (
+        <tr>
+          <td colSpan={6}>
+            <Problem error={cancelling.error} />
+          </td>
+        </tr>
+      )}
+    </>
+  )
+}
+
+/** The sentence of the server; the run that it names is a link. */
+function Why({ wait, threadId }: { wait: NonNullable<QueuedRun["wait"]>; threadId: string }) {
+  const { base } = useAgent()
+  const { message, run_id: blocking } = wait
+  if (blocking === null) return message
+  const [before, after] = message.split(blocking)
+  return (
+    <>
+      {before}
+      <Link to={`${base}/threads/${threadId}/runs/${blocking}`} className="mono">
+        {blocking.slice(-8)}
+      </Link>
+      {after}
+    </>
+  )
+}

@@ -1,0 +1,47 @@
+/** The run in one line of facts: status, waiting, executing, attempts, tokens. */
+import { countText } from "./axis.js"
+import { durationText } from "../frame/time-text.js"
+import type { RunInfo } from "./run-data.js"
+import { RunStatus } from "./run-status.js"
+import type { Waterfall } from "./waterfall.js"
+
+export function RunFacts({ run, waterfall, wait }: { run: RunInfo; waterfall: Waterfall; wait: string | undefined }) {
+  const { tokens, waitedMs, executedMs, rows } = waterfall
+  const attempts = rows.filter(({ kind }) => kind === "attempt").length
+  const steps = rows.filter(({ kind }) => kind === "step").length
+  return (
+    <>
+      <dl className="facts">
+        <Fact name="Status">
+          <RunStatus status={run.status} />
+        </Fact>
+        <Fact name="Requested">{new Date(run.created_at).toLocaleString()}</Fact>
+        <Fact name="Waited">{durationText(waitedMs)}</Fact>
+        <Fact name="Executed">{durationText(executedMs)}</Fact>
+        <Fact name="Attempts">{attempts}</Fact>
+        <Fact name="Super-steps">{steps}</Fact>
+        {tokens.calls > 0 && <Fact name="Model calls">{tokens.calls}</Fact>}
+        {tokens.calls > tokens.unknown && (
+          <Fact name="Tokens">
+            {countText(tokens.input)} in, {countText(tokens.output)} out
+          </Fact>
+        )}
+      </dl>
+      {wait !== undefined && (
+        <p className="run-wait" role="status">
+          {wait}
+        </p>
+      )}
+      {run.status === "interrupted" && run.cancel_reason && (
+        <p className="run-wait">It was stopped: {run.cancel_reason}.</p>
+      )}
+    </>
+  )
+}
+
+const Fact = ({ name, children }: { name: string; children: React.ReactNode }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd className="number">{children}</dd>
+  </div>
+)

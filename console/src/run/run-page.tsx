@@ -1,0 +1,161 @@
+/** One run: what it waited for, its attempts, super-steps, nodes and model calls, its first error, and its raw events. */
+
+import { useMutation } from "@tanstack/react-query"
+import { Link, useNavigate, useParams } from "@tanstack/react-router"
+import { CircleStop, RotateCcw } from "lucide-react"
+import { useMemo } from "react"
+import { agentRequest } from "../agent/agent-request.js"
+import { useAgent } from "../agent/use-agent.js"
+import { Button, onlyReads } from "../frame/button.js"
+import { CurlButton } from "../frame/curl-button.js"
+import { Page } from "../frame/page.js"
+import { Problem } from "../frame/problem.js"
+import { oneIn, textIn, useSearchState } from "../frame/search.js"
+import { EventList } from "./event-list.js"
+import { RequestView } from "./request-view.js"
+import { RowDetails } from "./row-details.js"
+import { RunFacts } from "./run-facts.js"
+import { isOver, requestsOf, useRun, useWait } from "./use-run.js"
+import { type Row, waterfallOf } from "./waterfall.js"
+import { WaterfallView } from "./waterfall-view.js"
+
+const views = ["waterfall", "events", "request"] as const
+const viewNames = { waterfall: "Waterfall", events: "Events", request: "Request" }
+
+const searchOf = (raw: Readonly<Record<string, unknown>>) => ({
+  view: oneIn(raw, "view", views) ?? "waterfall",
+  row: textIn(raw, "row"),
+})
+
+export function RunPage() {
+  const { threadId = "", runId = "" } = useParams({ strict: false }) as { threadId?: string; runId?: string }
+  const agent = useAgent()
+  const history = useRun({ threadId, runId })
+  const [{ view, row: rowKey }, change] = useSearchState(searchOf)
+  const { run, events } = history
+  const waterfall = useMemo(() => waterfallOf(history), [history])
+  const wait = useWait({ threadId, runId }, run.status === "pending")
+  const chosen =
+    waterfall.rows.find(({ key }) => key === rowKey) ??
+    waterfall.firstError ??
+    waterfall.rows.find(({ kind }) => kind === "attempt")
+  const { run: path, attempts, events: eventsPath, history: states } = requestsOf({ threadId, runId })
+  const requests = [
+    ...[path, attempts, eventsPath].map((one) => agentRequest(agent, "GET", one)),
+    agentRequest(agent, "POST", states.path, states.body),
+  ]
+  return (
+    <Page
+      title={`Run ${runId.slice(-8)}`}
+      above={
+        <Link to={`${agent.base}/threads/${threadId}`}>
+          Thread <span className="mono">{threadId.slice(-8)}</span>
+        </Link>
+      }
+      actions={
+        <>
+          <CurlButton requests={requests} />
+          {!isOver(run) && <Stop threadId={threadId} runId={runId} />}
+        </>
+      }
+    >
+      <RunFacts run={run} waterfall={waterfall} wait={wait} />
+      <FirstError run={run} row={waterfall.firstError} onShow={(row) => change({ view: "waterfall", row: row.key })} />
+      <nav className="tabs" aria-label="Views of the run">
+        {views.map((one) => (
+          <Link
+            key={one}
+            to="."
+            search={{ view: one } as never}
+            className="tab"
+            aria-current={one === view ? "page" : undefined}
+          >
+            {viewNames[one]}
+            {one === "events" && <span className="tab-count number">{events.length}</span>}
+          </Link>
+        ))}
+      </nav>
+      {view === "waterfall" && (
+        <div className="run">
+          <WaterfallView waterfall={waterfall} chosen={chosen?.key} onChoose={(row) => change({ row: row.key })} />
+          {chosen && (
+            <RowDetails
+              row={chosen}
+              history={history}
+              again={<Again row={chosen} threadId={threadId} assistantId={run.assistant_id} />}
+            />
+          )}
+        </div>
+      )}
+      {view === "events" && <EventList run={run} events={events} />}
+      {view === "request" && <RequestView run={run} />}
+    </Page>
+  )
+}
+
+function FirstError({
+  run,
+  row,
+  onShow,
+}: {
+  run: { error?: { error: string; message: string } | null }
+  row: Row | undefined
+  onShow: (row: Row) => void
+}) {
+  if (!run.error) return null
+  const { error, message } = run.error
+  const place = row?.kind === "node" ? `The node ${row.label} failed first.` : "No single node failed."
+  return (
+    <Problem
+      error={new Error(`${error}: ${message}`)}
+      next={place}
+      action={row && <Button onPress={() => onShow(row)}>Show where</Button>}
+    />
+  )
+}
+
+function Stop({ threadId, runId }: { threadId: string; runId: string }) {
+  const { client, mayRun } = useAgent()
+  const stopping = useMutation({ mutationFn: () => client.runs.cancel(threadId, runId) })
+  return (
+    <Button
+      look="danger"
+      isPending={stopping.isPending}
+      disabledBecause={mayRun ? undefined : onlyReads}
+      onPress={() => stopping.mutate()}
+    >
+      <CircleStop size={14} aria-hidden /> Stop
+    </Button>
+  )
+}
+
+/** Runs again from the checkpoint before a super-step, as a new branch of the thread. */
+function Again({ row, threadId, assistantId }: { row: Row; threadId: string; assistantId: string }) {
+  const { client, mayRun, base } = useAgent()
+  const navigate = useNavigate()
+  const again = useMutation({
+    mutationFn: (checkpointId: string) =>
+      client.runs.create(threadId, assistantId, {
+        input: null,
+        checkpointId,
+        multitaskStrategy: "reject",
+        streamResumable: true,
+        streamMode: ["updates", "tasks", "messages-tuple"],
+      }),
+    onSuccess: ({ run_id }) => navigate({ to: `${base}/threads/${threadId}/runs/${run_id}` }),
+  })
+  const { checkpointId } = row
+  if (checkpointId === undefined) return null
+  return (
+    <>
+      <Button
+        isPending={again.isPending}
+        disabledBecause={mayRun ? undefined : onlyReads}
+        onPress={() => again.mutate(checkpointId)}
+      >
+        <RotateCcw size={14} aria-hidden /> Run again from here
+      </Button>
+      {again.error && <Problem error={again.error} />}
+    </>
+  )
+}
