@@ -31,6 +31,10 @@ const agentPages: Pages = [
   ["/threads/$threadId", () => import("./thread/thread-page.js"), "ThreadPage"],
   ["/threads/$threadId/runs/$runId", () => import("./run/run-page.js"), "RunPage"],
   ["/approvals", () => import("./approvals/approvals-page.js"), "ApprovalsPage"],
+  ["/queue", () => import("./queue/queue-page.js"), "QueuePage"],
+  ["/crons", () => import("./crons/crons-page.js"), "CronsPage"],
+  ["/assistants", () => import("./assistants/assistants-page.js"), "AssistantsPage"],
+  ["/store", () => import("./store/store-page.js"), "StorePage"],
 ]
 
 // Their part includes the official client, which no page of the platform needs.

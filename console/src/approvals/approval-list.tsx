@@ -48,8 +48,8 @@ export function ApprovalList({ waiting, chosen, selected, onSelect, onChoose }: 
 }
 
 const Mark = () => (
-  <Checkbox slot="selection" className="checkbox">
-    <span className="checkbox-box" aria-hidden>
+  <Checkbox slot="selection" className="approvals-mark">
+    <span className="approvals-mark-box" aria-hidden>
       <svg viewBox="0 0 12 12" role="presentation">
         <path d="M2.5 6.5 5 9l4.5-6" />
       </svg>

@@ -12,7 +12,7 @@ export function Outcome({ sent }: { sent: readonly SentAnswer[] | undefined }) {
   const [first] = runs
   return (
     <>
-      <div className={first ? "outcome" : undefined} role="status">
+      <div className={first ? "approvals-outcome" : undefined} role="status">
         {first && (
           <>
             <CircleCheck size={16} aria-hidden />

@@ -13,7 +13,12 @@ export interface QueuedRun {
   readonly created_at: string
   readonly since: string
   readonly position: number | null
-  readonly wait: { readonly reason: string; readonly message: string; readonly run_id: string | null; readonly until: string | null } | null
+  readonly wait: {
+    readonly reason: string
+    readonly message: string
+    readonly run_id: string | null
+    readonly until: string | null
+  } | null
 }
 
 export interface QueuePage {

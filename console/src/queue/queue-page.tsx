@@ -23,12 +23,11 @@ export function QueuePage() {
     <Page title="Queue" actions={<CurlButton requests={requests} />}>
       {waiting.total === 0 && running.total === 0 && (
         <Empty title="Nothing waits and nothing executes">
-          Runs appear here from the moment they are requested until they end, each with the reason why it does not start yet.
+          Runs appear here from the moment they are requested until they end, each with the reason why it does not start
+          yet.
         </Empty>
       )}
-      {waiting.total > 0 && (
-        <Runs title={`${waiting.total} waiting`} runs={waiting.runs} />
-      )}
+      {waiting.total > 0 && <Runs title={`${waiting.total} waiting`} runs={waiting.runs} />}
       {waiting.total > waiting.runs.length && (
         <p className="queue-more">
           <Button onPress={() => setPages(pages + 1)}>Show {pageSize} more</Button>
@@ -86,7 +85,9 @@ function RunRow({ run }: { run: QueuedRun }) {
           </Link>
         </td>
         <td>{run.graph_id}</td>
-        <td className="queue-why">{run.wait ? <Why wait={run.wait} threadId={run.thread_id} /> : <span className="number">{run.attempt}</span>}</td>
+        <td className="queue-why">
+          {run.wait ? <Why wait={run.wait} threadId={run.thread_id} /> : <span className="number">{run.attempt}</span>}
+        </td>
         <td className="number" title={new Date(run.since).toLocaleString()}>
           {durationText(Math.max(0, Date.now() - Date.parse(run.since)))}
         </td>

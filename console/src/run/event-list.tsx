@@ -2,8 +2,8 @@
 import { useVirtualizer } from "@tanstack/react-virtual"
 import { useRef, useState } from "react"
 import { Empty } from "../frame/empty.js"
-import { JsonView } from "../json-editor/json-view.js"
 import { durationText } from "../frame/time-text.js"
+import { JsonView } from "../json-editor/json-view.js"
 import type { RunInfo, TimedEvent } from "./run-data.js"
 
 const rowHeight = 30
@@ -27,32 +27,32 @@ export function EventList({ run, events }: { run: RunInfo; events: readonly Time
     )
   }
   return (
-    <div className="events">
-      <div ref={scroller} className="events-list">
-        <div className="events-rows" style={{ height: rows.getTotalSize() }}>
+    <div className="run-events">
+      <div ref={scroller} className="run-events-list">
+        <div className="run-events-rows" style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map(({ index, start }) => {
             const one = events[index]
             return (
               <button
                 key={one?.id}
                 type="button"
-                className="events-row"
+                className="run-events-row"
                 style={{ transform: `translateY(${start}px)`, height: rowHeight }}
                 aria-current={index === chosen ? "true" : undefined}
                 onClick={() => setChosen(index)}
               >
-                <span className="events-time number">
+                <span className="run-events-time number">
                   {durationText(Date.parse(one?.created_at ?? "") - Date.parse(run.created_at))}
                 </span>
-                <span className="events-name">{one?.event}</span>
-                <span className="events-data mono">{JSON.stringify(one?.data).slice(0, 120)}</span>
+                <span className="run-events-name">{one?.event}</span>
+                <span className="run-events-data mono">{JSON.stringify(one?.data).slice(0, 120)}</span>
               </button>
             )
           })}
         </div>
       </div>
       {event && (
-        <section className="events-one" aria-label={`Event ${event.id}`}>
+        <section className="run-events-one" aria-label={`Event ${event.id}`}>
           <h2>{event.event}</h2>
           <p className="faint">id {event.id}</p>
           <JsonView value={event.data} label="Data of the event" />

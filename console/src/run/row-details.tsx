@@ -1,7 +1,7 @@
 /** What is known about the chosen row of a waterfall. */
 import type { ReactNode } from "react"
-import { JsonView } from "../json-editor/json-view.js"
 import { durationText } from "../frame/time-text.js"
+import { JsonView } from "../json-editor/json-view.js"
 import type { Row, RunHistory } from "./waterfall.js"
 
 const kindNames = { wait: "Waiting", attempt: "Attempt", step: "Super-step", node: "Node", model: "Model call" }

@@ -1,6 +1,7 @@
 /** The run in one line of facts: status, waiting, executing, attempts, tokens. */
-import { countText } from "./axis.js"
+
 import { durationText } from "../frame/time-text.js"
+import { countText } from "./axis.js"
 import type { RunInfo } from "./run-data.js"
 import { RunStatus } from "./run-status.js"
 import type { Waterfall } from "./waterfall.js"
@@ -11,7 +12,7 @@ export function RunFacts({ run, waterfall, wait }: { run: RunInfo; waterfall: Wa
   const steps = rows.filter(({ kind }) => kind === "step").length
   return (
     <>
-      <dl className="facts">
+      <dl className="run-facts">
         <Fact name="Status">
           <RunStatus status={run.status} />
         </Fact>

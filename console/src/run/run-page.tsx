@@ -61,17 +61,17 @@ export function RunPage() {
     >
       <RunFacts run={run} waterfall={waterfall} wait={wait} />
       <FirstError run={run} row={waterfall.firstError} onShow={(row) => change({ view: "waterfall", row: row.key })} />
-      <nav className="tabs" aria-label="Views of the run">
+      <nav className="run-tabs" aria-label="Views of the run">
         {views.map((one) => (
           <Link
             key={one}
             to="."
             search={{ view: one } as never}
-            className="tab"
+            className="run-tab"
             aria-current={one === view ? "page" : undefined}
           >
             {viewNames[one]}
-            {one === "events" && <span className="tab-count number">{events.length}</span>}
+            {one === "events" && <span className="run-tab-count number">{events.length}</span>}
           </Link>
         ))}
       </nav>

@@ -1,0 +1,77 @@
+/** The assistants of an agent: their versions, compared, edited, made the latest. */
+import { Link } from "@tanstack/react-router"
+import { Suspense } from "react"
+import { agentRequest } from "../agent/agent-request.js"
+import { useAgent } from "../agent/use-agent.js"
+import { CurlButton } from "../frame/curl-button.js"
+import { Empty, Loading } from "../frame/empty.js"
+import { Page } from "../frame/page.js"
+import { textIn, useSearchState } from "../frame/search.js"
+import { NewAssistant } from "./assistant-dialogs.js"
+import { AssistantPanel } from "./assistant-panel.js"
+import { assistantSearch, useAssistants, versionSearch } from "./use-assistants.js"
+
+const numberIn = (raw: Readonly<Record<string, unknown>>, name: string): number | undefined => {
+  const value = Number(textIn(raw, name) ?? Number.NaN)
+  return Number.isNaN(value) ? undefined : value
+}
+
+const searchOf = (raw: Readonly<Record<string, unknown>>) => ({
+  assistant: textIn(raw, "assistant"),
+  version: numberIn(raw, "version"),
+  compare: numberIn(raw, "compare"),
+})
+
+export function AssistantsPage() {
+  const agent = useAgent()
+  const assistants = useAssistants()
+  const [{ assistant, version, compare }, change] = useSearchState(searchOf)
+  const chosen = assistants.find(({ assistant_id }) => assistant_id === assistant) ?? assistants[0]
+  const requests = [
+    agentRequest(agent, "POST", "/assistants/search", assistantSearch),
+    ...(chosen ? [agentRequest(agent, "POST", `/assistants/${chosen.assistant_id}/versions`, versionSearch)] : []),
+  ]
+  return (
+    <Page
+      title="Assistants"
+      actions={
+        <>
+          <CurlButton requests={requests} />
+          <NewAssistant onCreated={(id) => change({ assistant: id, version: undefined, compare: undefined })} />
+        </>
+      }
+    >
+      {assistants.length === 0 && <Empty title="No assistants">Each graph that loads has one of its own name.</Empty>}
+      {chosen && (
+        <div className="assistants">
+          <ul className="assistants-list card" aria-label="Assistants">
+            {assistants.map(({ assistant_id, name, graph_id, version: latest }) => (
+              <li key={assistant_id}>
+                <Link
+                  to="."
+                  search={{ assistant: assistant_id } as never}
+                  className="assistants-item"
+                  aria-current={assistant_id === chosen.assistant_id ? "true" : undefined}
+                >
+                  <span className="assistants-name">{name}</span>
+                  <span className="assistants-note">
+                    {graph_id} · version {latest}
+                  </span>
+                </Link>
+              </li>
+            ))}
+          </ul>
+          <Suspense fallback={<Loading what="Loading the versions" />}>
+            <AssistantPanel
+              key={chosen.assistant_id}
+              assistant={chosen}
+              version={version}
+              compare={compare}
+              onChange={change}
+            />
+          </Suspense>
+        </div>
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,86 @@
+/** The crons of an agent, and what can be done with them. */
+import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
+import type { Agent } from "../agent/use-agent.js"
+import { useAgent } from "../agent/use-agent.js"
+import { jsonOf } from "../frame/api-error.js"
+
+export interface CronInfo {
+  readonly cron_id: string
+  readonly assistant_id: string
+  readonly thread_id: string | null
+  readonly schedule: string
+  readonly timezone: string | null
+  readonly end_time: string | null
+  readonly next_run_date: string | null
+  readonly enabled: boolean
+  /** Why the server disabled it. */
+  readonly disabled_reason: string | null
+  readonly on_run_completed: "delete" | "keep" | null
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+export interface CreatedRun {
+  readonly run_id: string
+  readonly thread_id: string
+}
+
+export const cronSearch = { limit: 1000, sort_by: "next_run_date", sort_order: "asc" } as const
+
+const refreshMs = 10_000
+
+const send = async <Reply>(agent: Agent, method: string, path: string, body?: unknown): Promise<Reply> =>
+  (await jsonOf(
+    await agent.fetch(path, {
+      method,
+      ...(body !== undefined && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+    }),
+  )) as Reply
+
+export function useCrons(): readonly CronInfo[] {
+  const agent = useAgent()
+  const { data } = useSuspenseQuery({
+    queryKey: ["crons", agent.url],
+    queryFn: () => send<CronInfo[]>(agent, "POST", "/runs/crons/search", cronSearch),
+    refetchInterval: refreshMs,
+  })
+  return data
+}
+
+export interface NewCron {
+  readonly assistant_id: string
+  readonly schedule: string
+  readonly timezone: string | undefined
+  readonly input: unknown
+  readonly keepsThreads: boolean
+}
+
+/** The body of `POST /runs/crons`. */
+export const bodyOf = ({ assistant_id, schedule, timezone, input, keepsThreads }: NewCron) => ({
+  assistant_id,
+  schedule,
+  ...(timezone !== undefined && { timezone }),
+  ...(input !== undefined && { input }),
+  on_run_completed: keepsThreads ? "keep" : "delete",
+})
+
+export function useCronActions() {
+  const agent = useAgent()
+  const queries = useQueryClient()
+  const onSuccess = () => queries.invalidateQueries({ queryKey: ["crons", agent.url] })
+  return {
+    enable: useMutation({
+      mutationFn: ({ cronId, enabled }: { cronId: string; enabled: boolean }) =>
+        send(agent, "PATCH", `/runs/crons/${cronId}`, { enabled }),
+      onSuccess,
+    }),
+    runNow: useMutation({
+      mutationFn: (cronId: string) => send<CreatedRun>(agent, "POST", `/runs/crons/${cronId}/run`),
+    }),
+    remove: async (cronId: string) => {
+      await send(agent, "DELETE", `/runs/crons/${cronId}`)
+      await onSuccess()
+    },
+    create: useMutation({ mutationFn: (cron: NewCron) => send(agent, "POST", "/runs/crons", bodyOf(cron)), onSuccess }),
+  }
+}

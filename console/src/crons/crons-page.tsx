@@ -1,0 +1,72 @@
+/** The crons of an agent: when they fire next, switched on and off, run now, created, deleted. */
+import { Link } from "@tanstack/react-router"
+import { agentRequest } from "../agent/agent-request.js"
+import { useAgent } from "../agent/use-agent.js"
+import { CurlButton } from "../frame/curl-button.js"
+import { Empty } from "../frame/empty.js"
+import { Page } from "../frame/page.js"
+import { Problem } from "../frame/problem.js"
+import { type CronInfo, cronSearch, useCronActions, useCrons } from "./cron-data.js"
+import { CronRow } from "./cron-row.js"
+import { NewCronDialog } from "./new-cron.js"
+
+export function CronsPage() {
+  const agent = useAgent()
+  const crons = useCrons()
+  const actions = useCronActions()
+  const error = actions.enable.error ?? actions.runNow.error
+  const run = actions.runNow.data
+  return (
+    <Page
+      title="Crons"
+      actions={
+        <>
+          <CurlButton requests={[agentRequest(agent, "POST", "/runs/crons/search", cronSearch)]} />
+          <NewCronDialog create={actions.create} />
+        </>
+      }
+    >
+      <div role="status" className={run ? "crons-started" : undefined}>
+        {run && (
+          <>
+            The run was created.{" "}
+            <Link to={`${agent.base}/threads/${run.thread_id}/runs/${run.run_id}`}>Show the run</Link>
+          </>
+        )}
+      </div>
+      {error && <Problem error={error} />}
+      {crons.length === 0 && (
+        <Empty title="No crons" action={<NewCronDialog create={actions.create} />}>
+          A cron creates a run whenever it is due: each morning, each hour, on the first of a month.
+        </Empty>
+      )}
+      {crons.length > 0 && <CronTable crons={crons} actions={actions} />}
+    </Page>
+  )
+}
+
+function CronTable({ crons, actions }: { crons: readonly CronInfo[]; actions: ReturnType<typeof useCronActions> }) {
+  return (
+    <div className="card table-box">
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">On</th>
+            <th scope="col">Schedule</th>
+            <th scope="col">Next</th>
+            <th scope="col">Assistant</th>
+            <th scope="col">Thread</th>
+            <th scope="col">
+              <span className="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {crons.map((cron) => (
+            <CronRow key={cron.cron_id} cron={cron} actions={actions} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
