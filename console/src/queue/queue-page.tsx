@@ -39,18 +39,21 @@ export function QueuePage() {
 }
 
 function Runs({ title, runs }: { title: string; runs: readonly QueuedRun[] }) {
+  const isWaiting = runs[0]?.status === "pending"
   return (
     <section className="card queue-runs" aria-label={title}>
       <h2 className="number">{title}</h2>
       <table className="table">
         <thead>
           <tr>
-            <th scope="col" className="queue-position">
-              <span className="visually-hidden">Position</span>#
-            </th>
+            {isWaiting && (
+              <th scope="col" className="queue-position">
+                <span className="visually-hidden">Position </span>#
+              </th>
+            )}
             <th scope="col">Run</th>
             <th scope="col">Graph</th>
-            <th scope="col">{runs[0]?.status === "running" ? "Attempt" : "Why it waits"}</th>
+            <th scope="col">{isWaiting ? "Why it waits" : "Attempt"}</th>
             <th scope="col">Since</th>
             <th scope="col">
               <span className="visually-hidden">Actions</span>
@@ -78,7 +81,7 @@ function RunRow({ run }: { run: QueuedRun }) {
   return (
     <>
       <tr>
-        <td className="queue-position number">{run.position ?? ""}</td>
+        {run.position !== null && <td className="queue-position number">{run.position}</td>}
         <td>
           <Link to={`${base}/threads/${run.thread_id}/runs/${run.run_id}`} className="mono">
             {id}
@@ -115,18 +118,23 @@ function RunRow({ run }: { run: QueuedRun }) {
   )
 }
 
-/** The sentence of the server; the run that it names is a link. */
+/** The sentence of the server: the run that it names is a link, and its time is shown in the reader's zone. */
 function Why({ wait, threadId }: { wait: NonNullable<QueuedRun["wait"]>; threadId: string }) {
   const { base } = useAgent()
-  const { message, run_id: blocking } = wait
-  if (blocking === null) return message
-  const [before, after] = message.split(blocking)
+  const { message, run_id: blocking, until } = wait
+  const named = blocking ?? until
+  if (named === null) return message
+  const [before, after] = message.split(named)
   return (
     <>
       {before}
-      <Link to={`${base}/threads/${threadId}/runs/${blocking}`} className="mono">
-        {blocking.slice(-8)}
-      </Link>
+      {blocking === null ? (
+        <time dateTime={named}>{new Date(named).toLocaleString()}</time>
+      ) : (
+        <Link to={`${base}/threads/${threadId}/runs/${blocking}`} className="mono">
+          {blocking.slice(-8)}
+        </Link>
+      )}
       {after}
     </>
   )
