@@ -4,6 +4,7 @@ import { useState } from "react"
 import { Button } from "../frame/button.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { JsonView } from "../json-editor/json-view.js"
+import { Markdown } from "../thread/markdown.js"
 import { type AnswerFormProps, Form, Send } from "./answer-parts.js"
 import { type Action, answerOf, type Decision, type Question } from "./interrupt.js"
 
@@ -75,7 +76,7 @@ function ActionForm({ action, isNamed, decision, onDecide, disabledBecause, isPe
           {decision && <span className={`action-decision action-${decision.type}`}>{decidedText[decision.type]}</span>}
         </header>
       )}
-      {action.description !== undefined && <p className="action-about">{action.description}</p>}
+      {action.description !== undefined && <Markdown text={action.description} />}
       {editing !== "edit" && (
         <JsonView
           value={decision?.type === "edit" ? decision.args : action.args}
