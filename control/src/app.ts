@@ -6,6 +6,7 @@ import { TooLarge, Unavailable } from "@superstep/toolkit/errors/errors"
 import { errorHandler } from "@superstep/toolkit/http/errors"
 import { notFound } from "@superstep/toolkit/http/not-found"
 import { createApi } from "@superstep/toolkit/http/route"
+import { staticSite } from "@superstep/toolkit/http/static-site"
 import type { Log } from "@superstep/toolkit/log/log"
 import { Hono, type MiddlewareHandler } from "hono"
 import { bodyLimit } from "hono/body-limit"
@@ -13,6 +14,7 @@ import { auditedDatabase } from "./audit/operations.js"
 import { addAuditRoutes } from "./audit/routes.js"
 import { addAgentTokenRoute } from "./console/agent-token-routes.js"
 import { addCodeRoute, addSessionRoutes } from "./console/routes.js"
+import { addSite, pageOrNotFound } from "./console/site-routes.js"
 import { addDeploymentActions } from "./deployments/action-routes.js"
 import { addGithubRepositories } from "./deployments/github-routes.js"
 import type { GitProtocol } from "./deployments/repository.js"
@@ -73,6 +75,9 @@ export interface AppOptions {
   readonly crashPoint?: (name: string) => void
   /** The public address of the API, if it differs from the one that clients use. */
   readonly publicUrl?: string | undefined
+  /** The folder with the files of the console. */
+  readonly consoleFolder: string
+  readonly version: string
   /** Where the console is served, as browsers name it; default nowhere, so no session is accepted. */
   readonly consoleOrigins?: readonly string[]
   /** Closing it ends all streams of logs; default one of the app's own. */
@@ -164,7 +169,9 @@ export function createApp(given: AppOptions): Hono {
   app.onError(errorHandler({ log, detail: "list" }))
   app.route("/", api)
   app.route("/api-host", api)
-  app.notFound(notFound(app))
+  const site = staticSite({ folder: options.consoleFolder, base: "/", connectsTo: [new URL(options.agentsUrl).origin] })
+  addSite(app, { site, version: options.version })
+  app.notFound(pageOrNotFound(site, notFound(app)))
   return app
 }
 

@@ -1,5 +1,6 @@
 /** Assembles the parts. Nothing runs before `startControlPlane` is called, and nothing after `stop`. */
 import { randomUUID } from "node:crypto"
+import { createRequire } from "node:module"
 import { fileURLToPath } from "node:url"
 import { InvalidSettings } from "@superstep/toolkit/config/settings"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
@@ -55,6 +56,8 @@ export interface ControlPlane {
 }
 
 const migrations = fileURLToPath(new URL("../src/migrations", import.meta.url))
+const consoleFolder = fileURLToPath(new URL("../../console/site", import.meta.url))
+const { version } = createRequire(import.meta.url)("../package.json") as { version: string }
 // At boot the database may start at the same time as this process.
 const databaseMs = 30_000
 // A poll reads a short list of branches, and others wait for their polls meanwhile.
@@ -170,6 +173,8 @@ async function startParts(
     crashPoint: context.crashPoint,
     publicUrl: config.publicUrl,
     consoleOrigins: context.consoleOrigins,
+    consoleFolder,
+    version,
     trustedProxies: networks.parse(config.trustedProxies),
     keyFailuresPerMinute: config.keyFailuresPerMinute,
   })

@@ -40,6 +40,7 @@ import { webhookObserver } from "./webhooks/observer.js"
 const databaseMs = 30_000
 
 const migrations = fileURLToPath(new URL("../src/migrations", import.meta.url))
+const consoleFolder = fileURLToPath(new URL("../../console/site", import.meta.url))
 
 export interface AgentServer {
   readonly listening: Listening
@@ -91,6 +92,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     log,
     version,
     isDev: config.isDev,
+    consoleFolder,
     http,
     unitToken: config.unitToken,
     apiKeys: config.apiKeys,

@@ -44,6 +44,7 @@ import { addUnitRoutes } from "./serving/routes.js"
 import type { OutcomeReport } from "./serving/run-outcomes.js"
 import { addStoreRoutes } from "./store/routes.js"
 import type { Store } from "./store/store-settings.js"
+import { addStudio } from "./studio/routes.js"
 import { addThreadProtocolRoutes } from "./thread-stream/routes.js"
 import { addThreadRoutes } from "./threads/routes.js"
 import { addThreadStateRoutes } from "./threads/state-routes.js"
@@ -56,6 +57,8 @@ export interface AppOptions extends RunRoutes {
   readonly store: Store
   readonly version: string
   readonly isDev: boolean
+  /** The folder with the files of the console, which a development server serves at `/studio`. */
+  readonly consoleFolder: string
   readonly http: HttpSettings
   readonly unitToken: Secret | undefined
   readonly apiKeys: Secret | undefined
@@ -97,6 +100,7 @@ export function createApp(options: AppOptions): Api {
   app.use(fromOutside(crossOrigin(http.crossOrigin)))
   if (options.isDev) {
     app.use(fromOutside(requireLoopbackHost), fromOutside(requireKnownOrigin(http.crossOrigin.origins)))
+    addStudio(app, { folder: options.consoleFolder, version, mountPrefix: http.mountPrefix })
   }
   if (options.unitToken) app.use(fromOutside(requireUnitToken(options.unitToken)))
   if (options.apiKeys) app.use(fromOutside(requireApiKey(options.apiKeys)))

@@ -99,6 +99,7 @@ async function startParts({ project, options, context, home, ownership, parts, s
   if (isUp)
     greet({
       url,
+      isDev: options.isDev,
       project,
       context,
       data: `${nearPath(home.folder)} (${database.words})`,
@@ -115,18 +116,20 @@ function printer({ isDev }: ServeOptions, { out }: Context): (line: string) => v
 
 interface Greeting {
   readonly url: string
+  readonly isDev: boolean
   readonly project: Project
   readonly context: Context
   readonly data: string
   readonly ms: number
 }
 
-async function greet({ url, project, context: { err, config }, data, ms }: Greeting): Promise<void> {
+async function greet({ url, isDev, project, context: { err, config }, data, ms }: Greeting): Promise<void> {
   const label = (text: string) => err.style("dim", text.padEnd(7))
   const apiKey = exampleKey(config.environment.SUPERSTEP_API_KEYS, err.isTerminal)
   const curl = curlCommand({ url, graph: project.graphs[0] ?? "", ...(apiKey !== undefined && { apiKey }) })
   err.line()
   err.line(`  ${label("API")}${err.style("bold", url)}${err.style("dim", `   ready in ${Math.round(ms)} ms`)}`)
+  if (isDev) err.line(`  ${label("Studio")}${url}/studio`)
   if (await answers({ url: `${url}/docs` })) err.line(`  ${label("Docs")}${url}/docs`)
   err.line(`  ${label("Data")}${data}`)
   err.line(`  ${label("Try")}${indented(curl, "         ").trimStart()}`)

@@ -1,12 +1,13 @@
 /**
- * The page behind "View status" of both official CLIs (control-plane §2.2, row 4). A browser sends no key: it gets only what
- * is in the address, whether there is such a deployment or not. A caller with a key gets more.
+ * The page behind "View status" of both official CLIs (control-plane §2.2, row 4). A browser is led to the console, whether there is such a
+ * deployment or not. A program without a key gets what is in the address, and one with a key more.
  */
 import { z } from "@hono/zod-openapi"
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { html } from "hono/html"
+import { asksForPage } from "../http/asked-page.js"
 import { uuid } from "../http/fields.js"
 import { findRevision } from "../revisions/operations.js"
 import type { Caller } from "../workspaces/workspace.js"
@@ -29,19 +30,21 @@ export function addStatusPage(api: Api, { db, agentsUrl, identify }: StatusPage)
     {
       method: "get",
       path: "/o/{tenant_id}/host/deployments/{deployment_id}",
-      summary: "A page for browsers with the address of a deployment and useful commands; with a key also its state.",
+      summary: "Leads a browser to the console. For programs: a page with useful commands; with a key also the state.",
       params: z.object({ tenant_id: uuid, deployment_id: uuid }),
       responses: {
         200: { description: "the page", schema: z.string(), contentType: "text/html" },
+        302: { description: "to the deployment in the console, for a browser without a key" },
         403: { description: "the key has no rights on this workspace" },
         404: { description: "with a key: the workspace has no such deployment" },
       },
     },
     async ({ c, params: { tenant_id: tenantId, deployment_id: id } }) => {
+      c.header("cache-control", "no-store")
+      if (asksForPage(c) && !c.req.header("x-api-key")) return c.redirect(`/deployments/${id}?workspace=${tenantId}`)
       const caller = c.req.header("x-api-key") ? await identify(c, tenantId) : undefined
       const known = caller ? await factsOf(db, { workspaceId: caller.workspaceId, id, agentsUrl }) : []
       const facts: Facts = [...known, ["Deployment", id], ["Workspace", tenantId]]
-      c.header("cache-control", "no-store")
       c.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
       return c.html(render(id, facts))
     },
@@ -74,7 +77,7 @@ th{text-align:left;padding-right:2rem;vertical-align:top}td{white-space:pre-wrap
 <body>
 <h1>Deployment</h1>
 <table>${facts.map(([name, value]) => html`<tr><th>${name}</th><td>${value}</td></tr>`)}</table>
-<p>This page shows no more to a browser, which has no API key. With your key, on the command line:</p>
+<p>The console has more. With your key, on the command line:</p>
 <pre>superstep list
 superstep revisions ${id}
 superstep logs -f ${id}

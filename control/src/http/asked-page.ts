@@ -35,3 +35,7 @@ function isEncrypted(c: Context): boolean {
   const { incoming } = (c.env ?? {}) as { incoming?: IncomingMessage }
   return incoming !== undefined && "encrypted" in incoming.socket
 }
+
+/** Whether a browser asks for a page, as one does that opens or reloads an address of the console. */
+export const asksForPage = (c: Context): boolean =>
+  (c.req.method === "GET" || c.req.method === "HEAD") && /\btext\/html\b/i.test(c.req.header("accept") ?? "")

@@ -58,7 +58,7 @@ test("a wrong method is 405 with the allowed ones; an unknown path is 404", asyn
     assert.equal(reply.headers.get("allow"), allow)
     assert.equal(reply.body.code, "method_not_allowed")
   }
-  for (const path of ["/", "/v2", "/v2/deploymentsx", "/v3/deployments", `/v2/deployments/${id}/other`]) {
+  for (const path of ["/v2", "/v2/deploymentsx", "/v3/deployments", `/v2/deployments/${id}/other`]) {
     const reply = await api.call("GET", path)
 
     assert.equal(reply.status, 404, path)

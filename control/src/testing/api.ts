@@ -69,6 +69,8 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
     gitProtocols: ["https", "ssh"],
     resourceTiers: defaultResourceTiers,
     defaultQuotas: testQuotas,
+    consoleFolder: join(temporaryFolder(), "none"),
+    version: "1.2.3",
     place: { folder: temporaryFolder(), certFile: undefined },
     uploadsFolder: join(temporaryFolder(), "uploads"),
     hostNames: { ownNames: new Set(["agents.test"]), certFile: undefined, hasAuthority: false },

@@ -56,6 +56,7 @@ export interface OpenStream {
 
 export interface TestHttpOptions extends TestServerOptions {
   readonly isDev?: boolean
+  readonly consoleFolder?: string
   readonly unitToken?: string
   readonly apiKeys?: string
   /** A project with an auth module or an app. */
@@ -104,6 +105,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     store: storeOf(server.db, options.store),
     version: "0.0.0",
     isDev,
+    consoleFolder: options.consoleFolder ?? "/nowhere",
     http: httpSettings(options.http ?? {}, { isDev, mountPrefix: undefined, corsAllowOrigins: undefined }),
     unitToken: options.unitToken === undefined ? undefined : new Secret(options.unitToken),
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
