@@ -102,9 +102,10 @@ test("E9 a caller in the middle of a frame, or one that does not read, is cut", 
   deaf.pause()
   await until(async () => (await edgeStatus(setup.edge.admin)).units.u1?.websockets === 2, { what: "both are open" })
 
+  const halfClosed = once(half.resume(), "close")
   await setup.take(3, { keys: [] })
 
-  await once(half.resume(), "close")
+  await halfClosed
   await until(async () => (await edgeStatus(setup.edge.admin)).units.u1?.websockets === 0, {
     what: "both are counted as over",
   })
