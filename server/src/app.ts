@@ -17,7 +17,7 @@ import { addCronRoutes } from "./crons/routes.js"
 import type { Gate } from "./gate/gate.js"
 import { exceptOwnCode, fromOutside, setOrigin } from "./gate/origin.js"
 import type { OwnChannel } from "./gate/own-channel.js"
-import { refuseSocketOfApp, serveThroughApp } from "./gate/project-app.js"
+import { serveThroughApp } from "./gate/project-app.js"
 import { requireApiKey, requireKnownOrigin, requireLoopbackHost, requireUnitToken } from "./http/access.js"
 import { identifyCaller } from "./http/caller-of.js"
 import { crossOrigin } from "./http/cross-origin.js"
@@ -45,7 +45,7 @@ import type { OutcomeReport } from "./serving/run-outcomes.js"
 import { addStoreRoutes } from "./store/routes.js"
 import type { Store } from "./store/store-settings.js"
 import { addStudio } from "./studio/routes.js"
-import { addThreadProtocolRoutes } from "./thread-stream/routes.js"
+import { addThreadProtocolRoutes, isThreadSocket } from "./thread-stream/routes.js"
 import { addThreadRoutes } from "./threads/routes.js"
 import { addThreadStateRoutes } from "./threads/state-routes.js"
 import type { DefaultTtl } from "./threads/sweep-queries.js"
@@ -107,7 +107,7 @@ export function createApp(options: AppOptions): Api {
   app.use(limitBody(options.maxBodyBytes))
   app.use(holdUntilReady(options.readiness))
   const identifyUser = identifyBy({ gate, isDev: options.isDev })
-  app.use(serveThroughApp({ gate, channel, identify: identifyUser }))
+  app.use(serveThroughApp({ gate, channel, identify: identifyUser, hasSocketAt: isThreadSocket }))
   if (http.disabled.length > 0) app.use(refuseDisabled(http.disabled))
   app.use(refuseHeadOfStreams)
   addTurns(app, options.turns)
@@ -144,7 +144,7 @@ export function createApp(options: AppOptions): Api {
     addUnitRoutes(app, { ...options, notifications, stopping, revisionId, crossOrigin: http.crossOrigin })
   }
   addReference(app, document, prefixOf)
-  app.notFound(refuseSocketOfApp(notFound(app)))
+  app.notFound(notFound(app))
   return app
 }
 

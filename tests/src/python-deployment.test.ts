@@ -1,11 +1,13 @@
 /** Projects in Python as deployments: installed, verified, served, and refused with a sentence. */
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
+import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
+import { WebSocket } from "ws"
 import { clientOf, type Deployment, deploy, deploymentOf, startRevision, untilEnded } from "./testing/deployments.js"
 import { startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
@@ -110,6 +112,16 @@ test("the example with a FastAPI app and access rules is deployed, and its users
   const repository = await createRepository()
   const names = ["langgraph.json", "graph.py", "rules.py", "routes.py"]
   const files = Object.fromEntries(names.map((name) => [name, readFileSync(join(users, name), "utf8")]))
+  const socket = `
+from fastapi import WebSocket
+
+@app.websocket("/echo")
+async def echo(websocket: WebSocket) -> None:
+    await websocket.accept()
+    await websocket.send_text(f"{websocket.user.identity}: {await websocket.receive_text()}")
+    await websocket.close(4000, "done")
+`
+  files["routes.py"] += socket
   await repository.push({ ...files, "requirements.txt": "langgraph==1.2.22\nfastapi==0.165.0\n" })
   const deployment = await deploy(platform, "users", repository.url, [], "installed")
   const key = { "x-api-key": platform.credentials.api_key, "content-type": "application/json" }
@@ -134,6 +146,15 @@ test("the example with a FastAPI app and access rules is deployed, and its users
   assert.equal((await ask(`/threads/${thread_id}`, "bob")).status, 404)
   assert.equal((await ask(`/threads/${thread_id}/runs/wait`, "bob", run)).status, 404)
   assert.equal((await ask("/store/items/search", "bob", { namespace_prefix: ["ada"] })).status, 403)
+  const path = `${deployment.source_config.custom_url.replace("http", "ws")}/echo`
+  const echoing = new WebSocket(path, { headers: { ...key, authorization: "Bearer token-of-ada" } })
+  const [message, closed] = [once(echoing, "message"), once(echoing, "close")]
+  echoing.once("open", () => echoing.send("x".repeat(100_000)))
+  assert.equal(String((await message)[0]), `ada: ${"x".repeat(100_000)}`)
+  assert.deepEqual((await closed).map(String), ["4000", "done"])
+  const [, refused] = await once(new WebSocket(path, { headers: key }), "unexpected-response")
+  assert.equal(refused.statusCode, 401)
+  refused.destroy()
 })
 
 test("a project with a lock file of uv is installed as it says", { skip }, async () => {

@@ -1,6 +1,7 @@
 /** Sends the edge's own answers: through Node's response, or as bytes where there is only a socket. */
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
+import { renderHead } from "@superstep/protocol/http/upgraded"
 import { type Refusal, renderRefusal } from "./refusal.js"
 import type { Route } from "./table.js"
 
@@ -38,10 +39,4 @@ export function refuseOnSocket(socket: Duplex, refusal: Refusal, requestId: stri
   const { status, headers, body } = renderRefusal(refusal, requestId)
   if (socket.writable)
     socket.end(`${renderHead(status, [...Object.entries(headers).flat(), "connection", "close"])}${body}`)
-}
-
-/** The status line and headers of an HTTP/1.1 answer, with the empty line. @param headers  name, value, name, value */
-export function renderHead(status: number, headers: readonly string[]): string {
-  const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n`
 }

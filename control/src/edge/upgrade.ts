@@ -7,6 +7,7 @@ import type { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { forward, NotSent } from "@superstep/protocol/http/forward"
+import { joinUpgraded, renderHead } from "@superstep/protocol/http/upgraded"
 import { takeSocketCredentials } from "@superstep/protocol/http/websocket-credentials"
 import { type Admitted, admit } from "./admission.js"
 import { callerOf } from "./caller.js"
@@ -16,12 +17,9 @@ import { hasBody, requestHeaders, requestIdOf, responseHeaders } from "./headers
 import { isTooFast } from "./rate-limit.js"
 import { reachUnit } from "./reach-unit.js"
 import { brokenOff, internalError, malformed, tooManyRequests } from "./refusal.js"
-import { refuseOnSocket, renderHead } from "./replies.js"
+import { refuseOnSocket } from "./replies.js"
 import type { Unit } from "./table.js"
 import { threadOf } from "./target.js"
-
-// Detects callers and units that vanish without closing the connection.
-const keepAliveMs = 30_000
 
 // Clients treat 4400 to 4499 like the HTTP status, and do not reconnect.
 const revoked = { code: 4401, reason: "the API key was revoked or has expired" } as const
@@ -102,7 +100,7 @@ async function carry(handshake: Handshake, { route, target }: Admitted, unit: Un
         return relayRefusal(handshake, status, answer)
       },
       onUpgrade: (_, answer, unitSocket) => {
-        joined = joinSockets(handshake, answer, unitSocket as Socket)
+        joined = join(handshake, answer, unitSocket)
       },
     })
     await joined
@@ -115,29 +113,19 @@ async function carry(handshake: Handshake, { route, target }: Admitted, unit: Un
 }
 
 /** @returns  a promise that resolves when the caller's connection has ended */
-function joinSockets(handshake: Handshake, answer: string[], unitSocket: Socket): Promise<unknown> {
+function join(handshake: Handshake, answer: string[], peer: Duplex): Promise<unknown> {
   const { edge, socket, early, requestId } = handshake
   const ended = new Promise((resolve) => socket.once("close", resolve))
-  for (const side of [socket, unitSocket]) {
-    side.setTimeout(0)
-    side.setNoDelay(true)
-    side.setKeepAlive(true, keepAliveMs)
-  }
-  unitSocket.on("error", (err) => edge.log.debug({ err, request_id: requestId }, "upgraded connection failed"))
-  unitSocket.once("close", () => socket.destroySoon())
-  socket.once("close", () => unitSocket.destroy())
-  const headers = [...responseHeaders(answer, requestId), "connection", "Upgrade", "upgrade", "websocket"]
-  socket.write(renderHead(101, headers))
-  if (early.length > 0) unitSocket.write(early)
+  peer.on("error", (err) => edge.log.debug({ err, request_id: requestId }, "upgraded connection failed"))
   const sent = new FrameBoundary()
   sent.read(early)
   socket.on("data", (chunk: Buffer) => sent.read(chunk))
-  socket.pipe(unitSocket).pipe(socket)
-  handshake.onRevoked = () => closeBoth(socket, unitSocket, sent)
+  joinUpgraded({ socket, early }, peer, responseHeaders(answer, requestId))
+  handshake.onRevoked = () => closeBoth(socket, peer, sent)
   return ended
 }
 
-function closeBoth(socket: Socket, unitSocket: Socket, sent: FrameBoundary): void {
+function closeBoth(socket: Socket, unitSocket: Duplex, sent: FrameBoundary): void {
   if (!sent.isBetweenFrames) return void socket.destroy()
   socket.unpipe(unitSocket)
   // What the caller still sends is dropped.

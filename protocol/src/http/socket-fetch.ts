@@ -2,7 +2,7 @@
  * HTTP over a Unix socket with the interface of `fetch`, streaming in both directions: between an agent server and the process
  * of its project's HTTP app. Node's own `fetch` cannot connect to a Unix socket.
  */
-import { PassThrough, Readable, type Writable } from "node:stream"
+import { type Duplex, PassThrough, Readable, type Writable } from "node:stream"
 import { answerHeadersOnward, requestHeadersOnward } from "./end-to-end.js"
 import { type ForwardedRequest, forward, oneConnection } from "./forward.js"
 
@@ -18,17 +18,26 @@ export interface SocketRequest {
   readonly length?: number | undefined
   /** Aborts the request, and the response that is being read. */
   readonly signal?: AbortSignal | undefined
+  /** Asks for a WebSocket. Called when the other side has opened it, instead of the response's head: the result is empty then. */
+  readonly onUpgrade?: ((headers: string[], socket: Duplex) => void) | undefined
 }
 
 // Statuses without a body; `Response` does not accept a body for them.
 const bodiless = new Set([204, 205, 304])
 
 /** @throws  the connection's error: no process listens there, or the connection broke */
-export function fetchOverSocket({ socketPath, body, length, ...asked }: SocketRequest): Promise<Response> {
+export function fetchOverSocket({
+  socketPath,
+  body,
+  length,
+  onUpgrade: opened,
+  ...asked
+}: SocketRequest): Promise<Response> {
   const request: ForwardedRequest = {
     ...asked,
     headers: requestHeadersOnward([...asked.headers].flat()),
     body: body instanceof ReadableStream ? { source: readable(body), length } : body,
+    ...(opened && { upgrade: "websocket" as const }),
   }
   const connection = oneConnection(socketPath)
   return new Promise<Response>((resolve, reject) => {
@@ -37,8 +46,12 @@ export function fetchOverSocket({ socketPath, body, length, ...asked }: SocketRe
       resolve(response)
       return sink
     }
+    const onUpgrade = (_: number, headers: string[], socket: Duplex) => {
+      opened?.(answerHeadersOnward(headers), socket)
+      resolve(new Response(null))
+    }
     // A failure after the head becomes an error of the response's body.
-    forward(connection, request, { onAnswer }).catch(reject)
+    forward(connection, request, { onAnswer, onUpgrade }).catch(reject)
     void connection.close()
   })
 }

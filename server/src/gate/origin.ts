@@ -7,6 +7,7 @@ import { takeOwnHeaders, unitHeader } from "@superstep/protocol/http/own-headers
 import { Forbidden } from "@superstep/toolkit/errors/errors"
 import type { Context, MiddlewareHandler } from "hono"
 import type { Caller } from "../auth/caller.js"
+import type { Upgrade } from "../http/upgrade.js"
 
 /** What the server knows about a request that it has passed to the app. */
 export interface Ticket {
@@ -45,8 +46,8 @@ export interface FromListener {
   readonly origin?: Origin
   /** The reply, or the connection if the client asks for a WebSocket. */
   readonly outgoing?: unknown
-  /** Where a route accepts the WebSocket that the client asks for (thread-stream/web-sockets.ts). */
-  readonly upgrade?: unknown
+  /** Set if the client asks for a WebSocket. */
+  readonly upgrade?: Upgrade
 }
 
 /** The origin of a request that came to the server's public address. */

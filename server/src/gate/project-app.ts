@@ -1,10 +1,12 @@
 /** The project's HTTP app in front of the server's routes (agent-server-api §13.1): it gets each request first. */
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
 import { ticketHeader, userHeader } from "@superstep/protocol/http/own-headers"
-import { NotFound, NotSupported, Unavailable } from "@superstep/toolkit/errors/errors"
-import type { Context, HonoRequest, MiddlewareHandler, NotFoundHandler } from "hono"
+import { NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
+import type { Context, HonoRequest, MiddlewareHandler } from "hono"
 import { anyone, type Caller, type User } from "../auth/caller.js"
 import { addressOf, isLoopbackRequest } from "../http/access.js"
+import type { Upgrade } from "../http/upgrade.js"
 import type { Gate } from "./gate.js"
 import type { FromListener, Origin } from "./origin.js"
 import type { OwnChannel } from "./own-channel.js"
@@ -14,6 +16,8 @@ export interface AppInFront {
   readonly channel: OwnChannel
   /** Identifies the caller, for a project with authentication before its app. */
   readonly identify: (c: Context) => Promise<Caller>
+  /** Whether the server has a WebSocket at this path. */
+  readonly hasSocketAt: (path: string) => boolean
 }
 
 // A supervisor calls these routes, so the server answers them itself, whatever the app's process does.
@@ -30,7 +34,7 @@ function isOnlyForApp(origin: Origin): boolean {
 
 /** Passes requests to the app, if there is one. Requests that the app passes on come back over the server's own channel. */
 export const serveThroughApp =
-  ({ gate, channel, identify }: AppInFront): MiddlewareHandler =>
+  ({ gate, channel, identify, hasSocketAt }: AppInFront): MiddlewareHandler =>
   async (c, next) => {
     const origin = c.get("origin")
     const hasApp = gate.project?.app !== undefined && origin.from !== "app" && !isServerRoute(c.req)
@@ -40,31 +44,24 @@ export const serveThroughApp =
     const isOwn = origin.from === "own code"
     const onlyApp = isOnlyForApp(origin)
     const { upgrade, outgoing } = c.env as FromListener
-    const handshake = upgrade === undefined ? {} : { handshake: { upgrade, outgoing } }
+    // The app gets the handshake of a WebSocket of the server as a GET request, so its middleware for HTTP applies (T10).
+    const opensHere = upgrade !== undefined && hasSocketAt(c.req.path)
+    const handshake = opensHere ? { handshake: { upgrade, outgoing } } : {}
     const ticket = { caller, isLoopback: isLoopbackRequest(c), address: addressOf(c), isOwn, onlyApp, ...handshake }
     const { value, done } = channel.issue(c, ticket)
-    return gate.withApp((socketPath) => passOn(c, socketPath, { ticket: value, user: caller?.user }), done)
-  }
-
-/** The reply to a request that neither the app nor the server has a route for. @throws NotSupported  it asks for a WebSocket of the app */
-export const refuseSocketOfApp =
-  (otherwise: NotFoundHandler): NotFoundHandler =>
-  (c) => {
-    const { origin, upgrade } = c.env as FromListener
-    if (origin?.from !== "app" || upgrade === undefined) return otherwise(c)
-    throw new NotSupported(
-      "a WebSocket of http.app cannot be opened: the app gets HTTP requests only. Stream a response instead, such as server-sent events",
-      "websocket_of_app",
-    )
+    const passport = { ticket: value, user: caller?.user, ...(!opensHere && upgrade && { upgrade }) }
+    return gate.withApp((socketPath) => passOn(c, socketPath, passport), done)
   }
 
 interface Passport {
   readonly ticket: string
   /** Undefined when the caller has not been identified yet. */
   readonly user: User | undefined
+  /** Where the connection goes when the app opens the WebSocket that the client asks for. */
+  readonly upgrade?: Upgrade
 }
 
-async function passOn(c: Context, socketPath: string, { ticket, user }: Passport): Promise<Response> {
+async function passOn(c: Context, socketPath: string, { ticket, user, upgrade }: Passport): Promise<Response> {
   const { method, body } = c.req.raw
   const { pathname, search } = new URL(c.req.url)
   const headers = new Headers(c.req.raw.headers)
@@ -78,10 +75,11 @@ async function passOn(c: Context, socketPath: string, { ticket, user }: Passport
   const said = incoming.headers["content-length"]
   const length = said === undefined ? undefined : Number(said)
   const path = `${pathname}${search}`
+  const onUpgrade = upgrade && ((answer: string[], peer: Duplex) => upgrade.carry(answer, peer))
   // Imported when needed: most projects have no app, and their servers should not keep an HTTP client in memory.
   const { fetchOverSocket } = await import("@superstep/protocol/http/socket-fetch")
   try {
-    return await fetchOverSocket({ socketPath, method, path, headers, body, length, signal: gone.signal })
+    return await fetchOverSocket({ socketPath, method, path, headers, body, length, signal: gone.signal, onUpgrade })
   } catch (cause) {
     throw new Unavailable("the project's app ended before it answered: try again in a moment", 1000, { cause })
   }

@@ -4,6 +4,7 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { EventResponse } from "../events/event-response.js"
 import { callerOf } from "../http/caller-of.js"
+import type { Upgrade } from "../http/upgrade.js"
 import type { RunRoutes } from "../runs/creating-routes.js"
 import { eventStream, threadParams } from "../runs/schema.js"
 import { channelFilter } from "./channel-filter.js"
@@ -13,10 +14,12 @@ import { replayThread, untilThreadExists, watchThread } from "./follow.js"
 import { placeAfter } from "./log.js"
 import { command, commandReply, type EventFilterBody, eventFilter } from "./schema.js"
 import { SocketSession } from "./socket-session.js"
-import type { Upgrade } from "./web-sockets.js"
 
 // The protocol's clients expect this status (recordings `v2-chat-bad-envelope.txt`, `v2-chat-bad-filter.txt`).
 const refuse = (error: InvalidInput) => new Refused(error.message, "invalid_input")
+
+/** Whether this is the path of the only WebSocket among the server's routes. */
+export const isThreadSocket = (path: string): boolean => /^\/threads\/[^/]+\/stream\/events$/.test(path)
 
 export function addThreadProtocolRoutes(api: Api, runs: RunRoutes): void {
   addRoute(

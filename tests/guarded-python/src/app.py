@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI, HTTPException, Request, WebSocket
+from fastapi import FastAPI, HTTPException, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from langgraph_sdk import get_client
 
 delivered: Any = None
+left: Any = None
 seen = 0
 
 
@@ -114,8 +115,50 @@ async def words() -> StreamingResponse:
 
 
 @app.websocket("/custom/socket")
-async def socket(websocket: WebSocket) -> None:
+async def echo(websocket: WebSocket) -> None:
+    global left
+    offered = websocket.scope["subprotocols"]
+    await websocket.accept("echo" if "echo" in offered else None, headers=[(b"x-from", b"socket")])
+    if "user" in websocket.scope:
+        await websocket.send_text(websocket.user.identity)
+    try:
+        while True:
+            message = await websocket.receive()
+            if message["type"] == "websocket.disconnect":
+                raise WebSocketDisconnect(message["code"], message.get("reason"))
+            if message.get("text") == "close":
+                await websocket.close(4321, "as you wish")
+            elif message.get("text") == "fail":
+                raise RuntimeError("a bug")
+            else:
+                await websocket.send({**message, "type": "websocket.send"})
+    except WebSocketDisconnect as error:
+        left = [error.code, error.reason]
+
+
+@app.websocket("/custom/flood")
+async def flood(websocket: WebSocket) -> None:
+    """Only sends, until its client has left."""
+    global left
     await websocket.accept()
+    try:
+        while True:
+            await websocket.send_bytes(bytes(100_000))
+    except WebSocketDisconnect as error:
+        left = [error.code, error.reason]
+
+
+@app.websocket("/custom/refused")
+async def refused(websocket: WebSocket) -> None:
+    if "reason" in websocket.query_params:
+        await websocket.send_denial_response(JSONResponse({"detail": "not today"}, 429, {"retry-after": "60"}))
+    else:
+        await websocket.close()
+
+
+@app.get("/custom/left")
+async def how_the_last_socket_ended() -> Any:
+    return left
 
 
 @app.get("/custom/client")

@@ -44,15 +44,6 @@ export class Refused extends KnownError {
   }
 }
 
-/** Nothing here can do it, whatever the request says. */
-export class NotSupported extends KnownError {
-  readonly code: string
-  constructor(message: string, code = "not_supported") {
-    super(message)
-    this.code = code
-  }
-}
-
 export class Unauthenticated extends KnownError {
   readonly code: string
   constructor(message: string, code = "unauthenticated") {

@@ -10,7 +10,6 @@ import {
   KnownError,
   NotFound,
   NotReady,
-  NotSupported,
   PreconditionFailed,
   Refused,
   TooLarge,
@@ -36,7 +35,6 @@ const replyFor = (error: KnownError): Reply => {
   if (error instanceof PreconditionFailed) return { status: 412, level: "info" }
   if (error instanceof TooLarge) return { status: 413, level: "info" }
   if (error instanceof TooManyRequests) return { status: 429, level: "info" }
-  if (error instanceof NotSupported) return { status: 501, level: "info" }
   if (error instanceof NotReady) return { status: 503, level: "debug" }
   if (error instanceof Unavailable) return { status: 503, level: "warn" }
   return { status: 500, level: "error" }

@@ -5,54 +5,26 @@ from __future__ import annotations
 
 import asyncio
 import re
-import sys
-import traceback
-from collections.abc import AsyncIterator, Callable
-from http import HTTPStatus
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
 
-from .asgi import App, Message, Scope
-from .http_message import (
-    BadMessage,
-    Headers,
-    chunk_bytes,
-    end_to_end,
-    framing_of,
-    head_bytes,
-    last_chunk,
-    longest_head,
-    read_body,
-    read_head,
-    values_of,
-)
+from .app_socket import AppSocket, is_handshake, socket_scope
+from .asgi import App, Scope
+from .http_exchange import HttpExchange, WatchedReader, status_line
+from .http_message import BadMessage, Headers, framing_of, head_bytes, longest_head, read_body, read_head
+from .socket_frames import accept_value
 
 _request_line = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20\x7f]+) HTTP/1\.1")
 #: Makes the scope of a request, or the status and the text of a refusal. The event is set when the client leaves.
 ScopeOf = Callable[[dict[str, Any], asyncio.Event], "Scope | tuple[int, str]"]
 
 
-class _Reader(asyncio.StreamReader):
-    """Knows when the other side has closed the connection, also while nobody reads."""
-
-    def __init__(self) -> None:
-        super().__init__(limit=longest_head)
-        self.closed = asyncio.Event()
-
-    def feed_eof(self) -> None:
-        super().feed_eof()
-        self.closed.set()
-
-    def set_exception(self, exc: Exception) -> None:
-        super().set_exception(exc)
-        self.closed.set()
-
-
 async def serve_app(app: App, socket_path: str, scope_of: ScopeOf) -> asyncio.Server:
     """Listens until the process ends."""
 
     async def on_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        assert isinstance(reader, _Reader)
+        assert isinstance(reader, WatchedReader)
         try:
             while await _serve_request(app, scope_of, reader, writer):
                 pass
@@ -64,26 +36,30 @@ async def serve_app(app: App, socket_path: str, scope_of: ScopeOf) -> asyncio.Se
     loop = asyncio.get_running_loop()
 
     def protocol() -> asyncio.StreamReaderProtocol:
-        return asyncio.StreamReaderProtocol(_Reader(), on_connection)
+        return asyncio.StreamReaderProtocol(WatchedReader(longest_head), on_connection)
 
     return await loop.create_unix_server(protocol, socket_path)
 
 
-async def _serve_request(app: App, scope_of: ScopeOf, reader: _Reader, writer: asyncio.StreamWriter) -> bool:
+async def _serve_request(app: App, scope_of: ScopeOf, reader: WatchedReader, writer: asyncio.StreamWriter) -> bool:
     """:returns: whether the connection can serve another request"""
     try:
         head = await read_head(reader)
         if head is None:
             return False
         scope, framing = _scope(*head)
+        accept = accept_value(scope["headers"]) if is_handshake(scope) else None
     except BadMessage as error:
         await _refuse(writer, 400, str(error))
         return False
     body = read_body(reader, framing)
-    exchange = _Exchange(scope, body, reader, writer)
-    made = scope_of(scope, reader.closed)
+    exchange = HttpExchange(scope, body, reader, writer)
+    made = scope_of(scope if accept is None else socket_scope(scope), reader.closed)
     if isinstance(made, tuple):
         await exchange.reply(*made)
+    elif accept is not None:
+        await AppSocket(accept, exchange, reader, writer).run(app, made)
+        return False
     else:
         await exchange.run(app, made)
     return await exchange.finish()
@@ -113,118 +89,7 @@ def _scope(first: bytes, headers: Headers) -> tuple[dict[str, Any], Any]:
     return scope, 0 if framing is None else framing
 
 
-class _Exchange:
-    """One request and its response."""
-
-    def __init__(
-        self, scope: dict[str, Any], body: AsyncIterator[bytes], reader: _Reader, writer: asyncio.StreamWriter
-    ) -> None:
-        self._is_head = scope["method"] == "HEAD"
-        self._closes = b"close" in [each.lower() for each in values_of(scope["headers"], b"connection")]
-        self._body = body
-        self._reader = reader
-        self._writer = writer
-        self._body_over = False
-        self._bad: BadMessage | None = None
-        self._started: tuple[int, Headers] | None = None
-        self._is_sent = False
-        self._is_over = False
-        self._is_chunked = False
-
-    async def run(self, app: App, scope: Scope) -> None:
-        try:
-            await app(scope, self._receive, self._send)
-        except Exception as error:
-            # A client that has left is no failure of the app.
-            if not self._reader.closed.is_set() and self._bad is None:
-                print("".join(traceback.format_exception(error)), file=sys.stderr, flush=True)
-        if self._bad is not None and not self._is_sent:
-            await self.reply(400, str(self._bad))
-        elif not self._is_sent:
-            await self.reply(500, "Internal Server Error")
-
-    async def reply(self, status: int, text: str) -> None:
-        data = text.encode()
-        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(data))]
-        self._started, self._is_over = (status, headers), False
-        await self._write_head(status, headers)
-        await self._write_body(data, is_last=True)
-
-    async def finish(self) -> bool:
-        """:returns: whether the connection can serve another request"""
-        if not self._is_over:
-            # The other side must see that the response is not complete.
-            self._writer.transport.abort()
-            return False
-        if self._bad is None and not self._body_over:
-            try:
-                async for _ in self._body:
-                    pass
-            except BadMessage:
-                return False
-        return self._bad is None and not self._closes and not self._reader.closed.is_set()
-
-    async def _receive(self) -> Message:
-        if not self._body_over:
-            try:
-                piece = await anext(self._body, None)
-            except BadMessage as error:
-                self._bad = error
-                self._body_over = True
-                return {"type": "http.disconnect"}
-            self._body_over = piece is None
-            return {"type": "http.request", "body": piece or b"", "more_body": piece is not None}
-        if self._bad is None and not self._is_over:
-            await self._reader.closed.wait()
-        return {"type": "http.disconnect"}
-
-    async def _send(self, message: Message) -> None:
-        if self._bad is not None:
-            return
-        kind = message["type"]
-        if kind == "http.response.start":
-            if self._started is not None:
-                raise RuntimeError("the response has started already")
-            headers = [(bytes(name).lower(), bytes(value)) for name, value in message.get("headers", ())]
-            self._started = (message["status"], headers)
-        elif kind == "http.response.body":
-            if self._started is None or self._is_over:
-                raise RuntimeError("a body was sent before the start of the response, or after its end")
-            is_last = not message.get("more_body", False)
-            if not self._is_sent:
-                await self._write_head(*self._started)
-            await self._write_body(bytes(message.get("body", b"")), is_last)
-
-    async def _write_head(self, status: int, headers: Headers) -> None:
-        has_length = bool(values_of(headers, b"content-length"))
-        can_have_body = not self._is_head and status not in (204, 205, 304)
-        self._is_chunked = can_have_body and not has_length
-        framed = [*end_to_end(headers), *([(b"transfer-encoding", b"chunked")] if self._is_chunked else [])]
-        if self._closes:
-            framed.append((b"connection", b"close"))
-        self._has_body = can_have_body
-        self._writer.write(head_bytes(_status_line(status), framed))
-        self._is_sent = True
-
-    async def _write_body(self, piece: bytes, is_last: bool) -> None:
-        if piece and self._has_body:
-            self._writer.write(chunk_bytes(piece) if self._is_chunked else piece)
-        if is_last:
-            self._is_over = True
-            if self._is_chunked:
-                self._writer.write(last_chunk)
-        await self._writer.drain()
-
-
-def _status_line(status: int) -> bytes:
-    try:
-        phrase = HTTPStatus(status).phrase
-    except ValueError:
-        phrase = ""
-    return f"HTTP/1.1 {status} {phrase}".encode()
-
-
 async def _refuse(writer: asyncio.StreamWriter, status: int, text: str) -> None:
     headers = [(b"content-length", b"%d" % len(text.encode())), (b"connection", b"close")]
-    writer.write(head_bytes(_status_line(status), headers) + text.encode())
+    writer.write(head_bytes(status_line(status), headers) + text.encode())
     await writer.drain()

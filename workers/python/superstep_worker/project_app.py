@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from .app_socket import refuse_unknown
 from .asgi import App, Message, Receive, Scope, Send
 from .asgi_server import serve_app
 from .forward import OwnRequest, forward_request
@@ -54,6 +55,9 @@ async def listen_for_app(app: App, socket_path: str, loopback: Mapping[str, str]
     server_socket, credential = loopback["socket_path"], loopback["credential"]
 
     async def onward(scope: Scope, receive: Receive, send: Send) -> None:
+        # A WebSocket has passed no middleware for HTTP, so it must not reach a route of the server.
+        if scope["type"] == "websocket":
+            return await refuse_unknown(send)
         await forward_request(server_socket, _request.get(), scope, receive, send)
 
     def scope_of(scope: dict[str, Any], left: asyncio.Event) -> Scope | tuple[int, str]:
@@ -107,6 +111,8 @@ def _in_front_of(app: App, onward: App) -> App:
     """For any other app, a 404 is the only sign that it has no such route; it cannot wrap the server's routes."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            return await app(scope, receive, send)
         received: list[Message] = []
         is_missing = False
 

@@ -96,6 +96,7 @@ const isHono = (app: FetchApp): app is HonoApp => "notFound" in app && typeof ap
 /** Hono calls `notFound` from inside the middleware. */
 function wrapping(app: HonoApp, serverSocket: string): FetchApp["fetch"] {
   app.notFound(async (c) => {
+    if (asksForSocket(c.env)) return refuseSocket()
     const response = await onward(serverSocket, c.req.raw, c.env, await bodyOf(c.req))
     // Created by the context, which adds the headers that a middleware has set so far.
     return c.newResponse(response.body, response)
@@ -112,8 +113,19 @@ const inFrontOf =
     const response = await app.fetch(new Request(url, { method, headers, body }), env)
     if (response.status !== 404) return response
     await response.body?.cancel()
+    if (asksForSocket(env)) return refuseSocket()
     return onward(serverSocket, request, env, body)
   }
+
+// The server passes on the handshake of a WebSocket only if it has none at this path itself.
+const asksForSocket = ({ incoming }: Bindings): boolean => incoming.headers.upgrade?.toLowerCase() === "websocket"
+
+/** Hono opens WebSockets only with the adapter of a server that the project starts itself. */
+function refuseSocket(): Response {
+  const detail =
+    "an app in JavaScript cannot open a WebSocket: stream a response instead, such as server-sent events, or write the app in Python"
+  return Response.json({ detail, code: "websocket_of_app" }, { status: 501 })
+}
 
 /** A middleware that has read the body may have changed Hono's cached body, or have set a new request. */
 async function bodyOf(req: HonoContext["req"]): Promise<Uint8Array | ReadableStream | null> {
