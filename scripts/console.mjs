@@ -30,7 +30,7 @@ export async function buildConsole() {
   if (!consoleIsStale()) return
   // Computed before the build, so that files that change during the build make it stale.
   const digest = digestOfSources()
-  const { files, entry, initial } = await bundle()
+  const { files, entry, initial, modules } = await bundle()
   const assets = join(site, "assets")
   rmSync(assets, { recursive: true, force: true })
   mkdirSync(assets, { recursive: true })
@@ -41,10 +41,13 @@ export async function buildConsole() {
     .replace("{{style}}", `assets/${style}`)
     .replace("{{script}}", `assets/${entry}`)
   writeWhole(join(site, "index.html"), page)
-  writeWhole(digestFile, JSON.stringify({ digest, initial: [style, ...initial] }))
+  writeWhole(digestFile, JSON.stringify({ digest, initial: [style, ...initial], modules }))
 }
 
-/** @returns  the files by name, the one that the page starts, and all scripts that it loads before the first screen */
+/**
+ * @returns  the files by name, the one that the page starts, all scripts that it loads before the first screen, and the paths of all
+ *           modules of other packages, whose licences the published package must name
+ */
 async function bundle() {
   const { build } = await import("esbuild")
   const { metafile, outputFiles } = await build({
@@ -73,7 +76,8 @@ async function bundle() {
   const files = outputFiles
     .map(({ path, contents }) => [relative(join(root, "site"), path), contents])
     .filter(([name]) => !isEmpty(name))
-  return { files: new Map(files), entry, initial: loadedWith(entry, outputs) }
+  const modules = Object.keys(metafile.inputs).filter((path) => path.includes("node_modules/"))
+  return { files: new Map(files), entry, initial: loadedWith(entry, outputs), modules }
 }
 
 function loadedWith(name, outputs, found = new Set()) {

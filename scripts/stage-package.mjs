@@ -31,6 +31,7 @@ async function stage() {
   for (const { path, programs } of packagesWithPrograms()) modules.push(...(await stagePrograms(path, programs)))
   for (const path of unbundled) stageFiles(path, places)
   stagePython()
+  modules.push(...stageConsole())
   for (const name of ["chat", "python-chat"]) stageTemplate(name)
   cpSync(join(root, "LICENSE"), join(cli, "LICENSE"))
   writeFileSync(join(lib, "THIRD-PARTY-LICENSES"), licencesOf(modules))
@@ -61,6 +62,15 @@ function stagePython() {
   for (const file of [...programs, ...modules]) {
     stageFile(file, join(lib, "workers/python", relative(from, file)))
   }
+}
+
+/** Its servers find it by its place relative to theirs. @returns the paths of all modules in it */
+function stageConsole() {
+  const { modules } = JSON.parse(readFileSync(join(root, "console/site/digest.json"), "utf8"))
+  for (const place of ["index.html", "assets"]) {
+    cpSync(join(root, "console/site", place), join(lib, "console/site", place), { recursive: true })
+  }
+  return modules
 }
 
 function stageFile(from, to) {
@@ -126,9 +136,7 @@ function dependenciesOf(folder) {
  * @throws SetupFailed  a package has no licence
  */
 export function licencesOf(modules) {
-  const folders = modules
-    .map((it) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(it)?.[0])
-    .filter((it) => it !== undefined)
+  const folders = modules.map(packageFolder).filter((it) => it !== undefined)
   const texts = [...new Set(folders)].sort().map((folder) => {
     const { name, version, license } = manifestOf(folder)
     const file = readdirSync(join(root, folder)).find((it) => /^(licen[cs]e|copying)/i.test(it))
@@ -137,6 +145,13 @@ export function licencesOf(modules) {
     return `${name} ${version}\n\n${text}\n`
   })
   return texts.join(`\n${"-".repeat(80)}\n\n`)
+}
+
+/** The folder of the package that a module belongs to. A package may contain copies of others, without their manifests. */
+function packageFolder(path) {
+  const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]
+  if (folder === undefined || existsSync(join(root, folder, "package.json"))) return folder
+  return packageFolder(dirname(folder.slice(0, folder.lastIndexOf("node_modules/"))))
 }
 
 /** npm excludes .gitignore and .npmrc from packages, so dotfiles are stored as `dot-…` (cli/src/project/template.ts). */

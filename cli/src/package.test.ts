@@ -36,7 +36,17 @@ async function pack(): Promise<string> {
     "LICENSE",
     "scripts",
   ]
-  const folders = ["protocol", "toolkit", "server", "control", "workers/js", "workers/python", "cli", "examples"]
+  const folders = [
+    "protocol",
+    "toolkit",
+    "server",
+    "control",
+    "workers/js",
+    "workers/python",
+    "cli",
+    "console",
+    "examples",
+  ]
   for (const path of [...files, ...folders]) {
     const filter = (from: string) => !/node_modules|\.superstep/.test(from.slice(repository.length))
     cpSync(join(repository, path), join(copy, path), { recursive: true, preserveTimestamps: true, filter })

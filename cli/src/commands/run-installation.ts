@@ -5,6 +5,7 @@ import { isAlive } from "@superstep/toolkit/exec/process-identity"
 import { makeBackup } from "../backups/make.js"
 import { startScheduledBackups } from "../backups/schedule.js"
 import type { Context } from "../command.js"
+import { consoleAddress } from "../first-start/console-address.js"
 import { ensureExample, untilAgentAnswers } from "../first-start/example-deployment.js"
 import { requireGit } from "../first-start/example-repository.js"
 import { ensureCredentials } from "../first-start/first-credentials.js"
@@ -181,7 +182,8 @@ async function startParts(start: Start): Promise<void> {
   if (stop.first.aborted) return
   await parts.add(await scheduledBackups(start, database.uri))
   await ownership.noteUp()
-  showInstallation(context.err, { credentials, home, agentsUrl, ms: performance.now() - startedAt })
+  const consoleUrl = await consoleAddress(db, credentials)
+  showInstallation(context.err, { credentials, home, consoleUrl, agentsUrl, ms: performance.now() - startedAt })
   // Uses local addresses: the public ones may need a proxy that is not up yet, or a certificate that we cannot verify. The API
   // answers plain HTTP to this machine, whatever it speaks to others.
   const warn = (words: string) => context.err.line(`  ${context.err.style("yellow", "!")} ${words}`)

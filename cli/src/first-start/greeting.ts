@@ -11,16 +11,19 @@ import type { Exit } from "../processes/child.js"
 interface Installation {
   readonly credentials: Credentials
   readonly home: Home
+  /** Signs its reader in. */
+  readonly consoleUrl: string
   readonly agentsUrl: string
   readonly ms: number
 }
 
-export function showInstallation(err: Output, { credentials, home, agentsUrl, ms }: Installation): void {
+export function showInstallation(err: Output, { credentials, home, consoleUrl, agentsUrl, ms }: Installation): void {
   const row = (label: string, text: string) => err.line(`  ${err.style("dim", label.padEnd(15))}${text}`)
   err.line()
   err.line(`  ${err.style("bold", "Superstep")} ${err.style("dim", `is up after ${seconds(ms)}`)}`)
   err.line()
-  row("Control plane", err.style("bold", credentials.url))
+  row("Console", err.style("bold", consoleUrl))
+  row("Control plane", credentials.url)
   row("Agents", `${agentsUrl}/d/<name>`)
   row("API key", credentials.api_key)
   row("Workspace", credentials.tenant_id)

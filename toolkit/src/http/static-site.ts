@@ -30,6 +30,7 @@ export interface StaticSite {
 const types: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
+  ".json": "application/json",
   ".svg": "image/svg+xml",
   ".png": "image/png",
   ".woff2": "font/woff2",
@@ -119,7 +120,7 @@ async function send(c: Context, asset: Asset): Promise<Response> {
 const leastBytes = 1024
 
 function encodingFor(accepted: string, { type, bytes }: Asset): Encoding | undefined {
-  if (bytes.length < leastBytes || !/^text\/|svg/.test(type)) return undefined
+  if (bytes.length < leastBytes || !/^text\/|json|svg/.test(type)) return undefined
   const accepts = (name: Encoding) =>
     new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(?:\\.0*)?\\s*(?:,|$))`, "i").test(accepted)
   return accepts("br") ? "br" : accepts("gzip") ? "gzip" : undefined
