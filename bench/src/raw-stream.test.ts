@@ -7,7 +7,7 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { BenchFailed } from "./http-client.js"
 import { openRawStream } from "./raw-stream.js"
 
-test("a raw listener reads the events of a chunked response, and rejects a response that is not a stream", async () => {
+test("a raw listener reads and times the events of a chunked response, and rejects a response that is not a stream", async () => {
   const socketPath = join(temporaryFolder(), "server.sock")
   const server = createServer((request, response) => {
     if (request.url !== "/stream") return response.writeHead(404).end()
@@ -25,5 +25,8 @@ test("a raw listener reads the events of a chunked response, and rejects a respo
   assert.deepEqual(events[99], { name: "custom", data: "99 é" })
   assert.deepEqual(events.at(-1), { name: "end", data: "null" })
   assert.equal(events.length, 101)
+  assert.ok(stream.arrivedAt("data: 0 ") <= stream.arrivedAt("event: end"))
+  assert.ok(stream.arrivedAt("event: end") <= stream.lastAt())
+  assert.ok(Number.isNaN(stream.arrivedAt("event: other")))
   assert.throws(() => refused.events(), BenchFailed)
 })

@@ -14,6 +14,8 @@ export interface RawStream {
   readonly ended: Promise<unknown>
   /** When the last bytes arrived, by `performance.now()`. */
   lastAt(): number
+  /** When this text had arrived for the first time; NaN when it never did. */
+  arrivedAt(text: string): number
   giveUp(): void
   /** @throws BenchFailed  when the status is not 200 */
   events(): StreamedEvent[]
@@ -26,12 +28,16 @@ export interface RawStreamOptions {
   readonly lastText?: string
 }
 
+interface Piece {
+  readonly bytes: Buffer
+  readonly at: number
+}
+
 export function openRawStream(target: Target, path: string, { body, lastText }: RawStreamOptions = {}): RawStream {
   const { address } = target
   const socket = connect("socketPath" in address ? { path: address.socketPath } : address)
   socket.write(requestOf(target, path, body))
-  const pieces: Buffer[] = []
-  let at = Number.NaN
+  const pieces: Piece[] = []
   // The text may be divided between two pieces.
   let tail = ""
   const isLast = (bytes: Buffer): boolean => {
@@ -41,18 +47,29 @@ export function openRawStream(target: Target, path: string, { body, lastText }: 
     return text.includes(lastText)
   }
   socket.on("data", (bytes) => {
-    pieces.push(bytes)
-    at = performance.now()
+    pieces.push({ bytes, at: performance.now() })
     if (isLast(bytes)) socket.destroy()
   })
   const ended = untilClosed(socket)
+  const received = () => Buffer.concat(pieces.map(({ bytes }) => bytes))
   return {
     joined: Promise.race([once(socket, "data"), ended]),
     ended,
-    lastAt: () => at,
+    lastAt: () => pieces.at(-1)?.at ?? Number.NaN,
+    arrivedAt: (text) => arrivalOf(pieces, received().indexOf(text), Buffer.byteLength(text)),
     giveUp: () => socket.destroy(),
-    events: () => readEvents(Buffer.concat(pieces), path),
+    events: () => readEvents(received(), path),
   }
+}
+
+/** When the last byte of a part of the response arrived. @param start  -1 when there is no such part */
+function arrivalOf(pieces: readonly Piece[], start: number, length: number): number {
+  let end = 0
+  for (const { bytes, at } of pieces) {
+    end += bytes.length
+    if (start >= 0 && end >= start + length) return at
+  }
+  return Number.NaN
 }
 
 function requestOf({ prefix, headers }: Target, path: string, body: unknown): string {

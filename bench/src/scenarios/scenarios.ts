@@ -4,6 +4,7 @@ import { burningScenarios } from "./burning.js"
 import { crowdScenarios } from "./crowd.js"
 import { deployScenarios } from "./deploys.js"
 import { firstEventScenarios } from "./first-event.js"
+import { firstProtocolEventScenarios } from "./first-protocol-event.js"
 import { idleScenarios } from "./idle.js"
 import { joinerScenarios } from "./joiners.js"
 import { longThreadScenarios } from "./long-thread.js"
@@ -31,6 +32,7 @@ export const scenarios = (options: Options): Scenario[] => [
   ...longThreadScenarios(options),
   ...joinerScenarios(options),
   ...threadReaderScenarios(options),
+  ...firstProtocolEventScenarios(options),
   ...burningScenarios(options),
   ...slowStreamScenarios(options),
   ...startScenarios(),

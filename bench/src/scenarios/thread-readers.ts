@@ -1,16 +1,15 @@
-/** The newer streaming protocol: many readers of one thread, a replay, and the first event beside that of the older API. */
-import { randomUUID } from "node:crypto"
+/** The newer streaming protocol: many readers of one thread, and a replay. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { StreamedEvent } from "../event-reader.js"
-import { BenchFailed, callJson } from "../http-client.js"
 import type { Options } from "../options.js"
-import { openRawStream, type RawStream } from "../raw-stream.js"
+import type { RawStream } from "../raw-stream.js"
 import type { System } from "../systems/system.js"
-import { check, createThread, getRun, isFinal, type Sample, type Scenario, userSays } from "./scenario.js"
+import { readEvents, startRun } from "./protocol-requests.js"
+import { check, createThread, getRun, isFinal, type Sample, type Scenario } from "./scenario.js"
 
-export const threadReaderScenarios = ({ isQuick, requests }: Options): Scenario[] => {
+export const threadReaderScenarios = ({ isQuick }: Options): Scenario[] => {
   const [readers, events, replayed] = isQuick ? [10, 100, 200] : [200, 1000, 10_000]
   const common = { systems: ["server"], warmUps: 1, requests: 1, maxRounds: 3 } as const
   return [
@@ -29,38 +28,10 @@ export const threadReaderScenarios = ({ isQuick, requests }: Options): Scenario[
       metrics: [{ key: "eventsPerSecond", label: "events replayed", unit: "/s", better: "high" }],
       run: (system) => replayOneThread(system, replayed),
     },
-    {
-      ...common,
-      warmUps: isQuick ? 2 : 30,
-      requests,
-      name: "echo, newer protocol",
-      metrics: [
-        { key: "newerMs", label: "first values, newer protocol", unit: "ms", better: "low" },
-        { key: "olderMs", label: "first values, older API, thread exists", unit: "ms", better: "low" },
-        { key: "ratio", label: "newer ÷ older, first values", unit: "", better: "low" },
-      ],
-      run: firstValues,
-    },
   ]
 }
 
 const limitMs = 60_000
-
-/** @returns the id of the new run */
-async function startRun(system: System, threadId: string, graph: string, input: unknown): Promise<string> {
-  const params = { assistant_id: graph, input }
-  const reply = (await callJson(system.target, "POST", `/threads/${threadId}/commands`, {
-    id: 1,
-    method: "run.start",
-    params,
-  })) as { result?: { run_id?: string } }
-  if (reply.result?.run_id === undefined) throw new BenchFailed(`run.start returned ${JSON.stringify(reply)}`)
-  return reply.result.run_id
-}
-
-/** @param lastText  ends the reading when it arrives: the stream of a thread has no end */
-const readEvents = (system: System, threadId: string, channels: readonly string[], lastText: string): RawStream =>
-  openRawStream(system.target, `/threads/${threadId}/stream/events`, { body: { channels }, lastText })
 
 const numberOf = ({ data }: StreamedEvent): unknown => JSON.parse(data).params.data.payload.number
 
@@ -117,34 +88,4 @@ async function replayOneThread(system: System, events: number): Promise<Sample> 
   await allEnded([stream])
   check(isComplete(stream, events), "the replay is not complete")
   return { eventsPerSecond: (events / (stream.lastAt() - begin)) * 1000 }
-}
-
-/** Both streams end with the state after the graph's node. */
-async function firstValues(system: System): Promise<Sample> {
-  const newerMs = await firstValuesOfNewer(system)
-  const olderMs = await firstValuesOfOlder(system)
-  return { newerMs, olderMs, ratio: newerMs / olderMs }
-}
-
-async function firstValuesOfNewer(system: System): Promise<number> {
-  const threadId = await createThread(system.target)
-  const stream = readEvents(system, threadId, ["values"], '"method":"values"')
-  await stream.joined
-  const begin = performance.now()
-  await startRun(system, threadId, "echo", userSays("hello"))
-  await allEnded([stream])
-  check(
-    stream.events().some(({ name }) => name === "values"),
-    "no values came",
-  )
-  return stream.lastAt() - begin
-}
-
-async function firstValuesOfOlder(system: System): Promise<number> {
-  const threadId = await createThread(system.target)
-  const body = { assistant_id: "echo", input: userSays("hello"), stream_mode: "values", run_id: randomUUID() }
-  const begin = performance.now()
-  const stream = openRawStream(system.target, `/threads/${threadId}/runs/stream`, { body, lastText: "event: values" })
-  await allEnded([stream])
-  return stream.lastAt() - begin
 }
