@@ -1,4 +1,7 @@
-/** Writes frames to the socket: all frames of one tick in one write, with a promise to wait for while the socket is full. */
+/**
+ * Writes frames to the socket, with a promise to wait for while the socket is full. The first frames of a tick are written at once: a
+ * graph that never waits would else send its first event when it has ended. All further frames of the tick go out in one write.
+ */
 import type { Writable } from "node:stream"
 
 // A graph's stream may produce any number of chunks at once. Writing this early makes `full` return a promise before all of
@@ -18,7 +21,8 @@ export class FrameWriter {
   }
 
   /**
-   * Queues a frame. Order is kept; the bytes are written at the end of this tick, or earlier when they are many.
+   * Queues a frame. Order is kept; the bytes are written when the present function has returned, or, unless they are many, at the end of
+   * this tick when others were written in it before.
    * @param payload  the lines that `header.payload` names: text without line breaks
    */
   send(header: { readonly payload?: readonly string[] }, payload: readonly string[] = []): void {
@@ -27,7 +31,8 @@ export class FrameWriter {
     if (this.#unwritten > maxUnwritten) this.#flush()
     if (this.#isScheduled) return
     this.#isScheduled = true
-    // Runs after the frames of the present tick are queued, so that a burst of events becomes one write.
+    queueMicrotask(() => this.#flush())
+    // Runs after all promise jobs of the present tick, so that a burst of events becomes one write.
     process.nextTick(() => {
       this.#isScheduled = false
       this.#flush()

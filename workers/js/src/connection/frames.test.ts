@@ -39,7 +39,7 @@ test("the error about a header that is not an object contains its text", () => {
   assert.throws(() => new FrameReader().push(Buffer.from("nonsense\n")), /not JSON: nonsense/)
 })
 
-test("all frames of one tick are sent in one write", async () => {
+test("the first frames of a tick are sent at once, all others of the tick in one write", async () => {
   const writes: string[] = []
   const writer = new FrameWriter(
     new Writable({
@@ -51,11 +51,17 @@ test("all frames of one tick are sent in one write", async () => {
   )
 
   writer.send({ payload: ["x", "y"] }, ["1", ""])
+  writer.send({ payload: ["z"] }, ["2"])
   await Promise.resolve()
-  writer.send({})
+  const early = [...writes]
+  for (let frame = 0; frame < 3; frame++) {
+    writer.send({})
+    await Promise.resolve()
+  }
   await turn()
 
-  assert.deepEqual(writes, ['{"payload":["x","y"]}\n1\n\n{}\n'])
+  assert.deepEqual(early, ['{"payload":["x","y"]}\n1\n\n{"payload":["z"]}\n2\n'])
+  assert.deepEqual(writes.slice(1), ["{}\n{}\n{}\n"])
 })
 
 test("writers wait while the socket is full, but not after it has closed", async () => {

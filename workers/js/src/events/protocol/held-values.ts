@@ -1,4 +1,4 @@
-/** Values that wait for their checkpoint, and the first values of a subgraph, which wait for its first task. Pure. */
+/** Values and their checkpoints wait here for each other, and the first values of a subgraph for its first task. Pure. */
 import type { WireEvent } from "../wire-event.js"
 import type { Namespace } from "./protocol-event.js"
 
@@ -23,7 +23,7 @@ export class HeldValues {
    * @returns  the events to send now
    */
   values(namespace: Namespace, event: WireEvent, isStarted: boolean): WireEvent[] {
-    if (isStarted && !this.#checkpointsFollow) return [event]
+    if (isStarted && !this.#checkpointsFollow) return [...this.release(namespace), event]
     const held = this.#in(namespace)
     held.events.push(event)
     held.awaitsCheckpoint = this.#checkpointsFollow
@@ -33,7 +33,6 @@ export class HeldValues {
   /** A checkpoint without values is not sent. */
   checkpoint(namespace: Namespace, event: WireEvent, isStarted: boolean): WireEvent[] {
     if (!this.#checkpointsFollow) {
-      if (isStarted) return [event]
       this.#in(namespace).events.push(event)
       return []
     }

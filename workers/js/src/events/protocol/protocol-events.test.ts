@@ -24,17 +24,13 @@ const token = (content: string) => [[], "messages", [chunkOf(content), { langgra
 const ended = (fields: object) => [[], "tasks", { id: "t", name: "model", result: {}, interrupts: [], ...fields }]
 
 test("a checkpoint stands before its values, also when LangGraph sends it after them", () => {
-  const before = toldOf(new ProtocolEvents(options), [[], "checkpoints", checkpoint], [[], "values", {}])
+  const leading = new ProtocolEvents(options)
+  const alone = toldOf(leading, [[], "checkpoints", checkpoint])
+  const before = toldOf(leading, [[], "values", {}])
   const following = new ProtocolEvents({ ...options, checkpointsFollow: true })
   const after = toldOf(following, [[], "checkpoints", full], [[], "values", {}], [[], "checkpoints", full])
 
-  assert.deepEqual(
-    [before, after],
-    [
-      ["checkpoints", "values"],
-      ["checkpoints", "values"],
-    ],
-  )
+  assert.deepEqual([alone, before, after], [[], ["checkpoints", "values"], ["checkpoints", "values"]])
 })
 
 test("values whose checkpoint does not come are sent before the next checkpoint is saved", () => {
