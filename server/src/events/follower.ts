@@ -1,6 +1,6 @@
-/** Reads new events from the log of a topic that another server appends to, each time it is woken. */
+/** Follows the log of a topic: reads new events each time it is woken, and takes those that this process appends as they are. */
 import type { Log } from "@superstep/toolkit/log/log"
-import type { LoggedEvent } from "./queries.js"
+import type { LoggedEvent, Stretch } from "./queries.js"
 
 export interface FollowerOptions {
   /** The place after which it starts. */
@@ -37,6 +37,12 @@ export class Follower {
     if (this.#isReading || this.#isStopped) return
     this.#isReading = true
     void this.#readOn()
+  }
+
+  /** Called when this process has appended events: they are not read again, unless others were appended before them. */
+  take({ after, events }: Stretch): void {
+    if (this.#isReading || after !== this.#place) this.wake()
+    else for (const event of events) this.#pass(event)
   }
 
   stop(): void {

@@ -11,8 +11,9 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { firstSeq, type RunEvent, resultEvent, stateEvent } from "./event.js"
 import type { EventLog } from "./event-log.js"
-import { finalEvents, inputAnswered, type Refusal, rootLifecycle, rootStatusOf } from "./protocol-event.js"
-import type { NewEvent } from "./queries.js"
+import { firstEvents, runningEvent } from "./first-events.js"
+import { finalEvents, type Refusal, rootLifecycle, rootStatusOf } from "./protocol-event.js"
+import type { NewEvent, Stretch } from "./queries.js"
 import type { Topic } from "./topic.js"
 
 // A client that reads needs far less time than this. A client that does not read delays the run no longer than this.
@@ -61,8 +62,8 @@ export interface PublisherOptions {
   topic(): Topic | undefined
   /** Called when clients were behind for too long: from now on they can read from the log. */
   onLoggedForSlow(): void
-  /** Called when the last events were committed with the run's end. */
-  onLogged(): void
+  /** Called when events were committed with the run: its first ones, which are known, or its last ones. */
+  onLogged(stretch?: Stretch): void
   /** Called when the run is over and its end event was delivered. */
   onOver(): void
   /** Called when this publisher no longer has the run. */
@@ -195,15 +196,21 @@ export class Publisher {
     this.#isLogged = true
   }
 
-  /** Announces to clients of the newer protocol that the run starts. @param answered  the ids of the interrupts that it answers */
-  startProtocol(answered: readonly string[]): void {
-    if (this.#protocol === "none") return
-    const { runId, graphId, attempt } = this.#options.run
-    const running = rootLifecycle({ runId, graphId, attempt, status: "running" })
-    this.publish(running.event, running.data)
-    if (answered.length === 0) return
-    const { event, data } = inputAnswered(answered)
-    this.publish(event, data)
+  /**
+   * Publishes the attempt's first events.
+   * @param answered  the ids of the interrupts that the run answers
+   * @param logged    the first events, when they were committed with the run
+   */
+  start(answered: readonly string[], logged?: Stretch): void {
+    const { run, onLogged } = this.#options
+    if (logged === undefined) {
+      const events = firstEvents(run, { answered, hasProtocolEvents: this.hasProtocolEvents })
+      for (const { event, data } of events) this.publish(event, data)
+      return
+    }
+    this.#seq += logged.events.length
+    for (const event of logged.events) this.#deliverLogged(event)
+    onLogged(logged)
   }
 
   /** Called when a client follows the thread with the newer protocol: it gets the run's lifecycle, and the state after the run. */
@@ -211,7 +218,8 @@ export class Publisher {
     if (this.#protocol !== "none" || this.#isEnding || this.#isDetached) return
     this.#protocol = "late"
     this.#isLogged = true
-    this.startProtocol([])
+    const { event, data } = runningEvent(this.#options.run)
+    this.publish(event, data)
   }
 
   #deliverLogged({ seq, event, data }: NewEvent): void {
@@ -266,9 +274,6 @@ export class Publisher {
     this.#options.onLoggedForSlow()
   }
 }
-
-/** The data of an attempt's first event (agent-server-api §7.3). */
-export const metadataText = (runId: string, attempt: number): string => JSON.stringify({ run_id: runId, attempt })
 
 /** The data of a run's last event. */
 export const endText = (runId: string, status: string): string => JSON.stringify({ run_id: runId, status })

@@ -18,11 +18,20 @@ export interface LoggedEvent extends NewEvent {
   readonly place: number
 }
 
+/** Events that were appended to a thread's log together. */
+export interface Stretch {
+  /** The place of the event before them, of which they are the next ones; -1 for none. */
+  readonly after: number
+  readonly events: readonly LoggedEvent[]
+}
+
 /** A run whose events were appended. */
 export interface AppendedTo {
   readonly runId: string
   /** Null when neither the run nor an earlier event of it is left. */
   readonly threadId: string | null
+  /** What was appended to the thread's log; undefined when that is unknown, or the run is gone. */
+  readonly stretch?: Stretch | undefined
 }
 
 export interface Appended {
@@ -38,7 +47,7 @@ export interface Appended {
  * the threads' logs (G8).
  */
 export async function appendEvents(db: Db, events: readonly NewEvent[]): Promise<Appended> {
-  const rows = await db.rows<{ runId: string; threadId: string | null; seq: number | null }>(sql`
+  const rows = await db.rows<AppendedRow>(sql`
     with given as (
       select * from unnest(${events.map((e) => e.runId)}::uuid[], ${events.map((e) => e.seq)}::bigint[],
         ${events.map((e) => e.event)}::text[], ${events.map((e) => e.data)}::text[],
@@ -58,18 +67,55 @@ export async function appendEvents(db: Db, events: readonly NewEvent[]): Promise
           and (o.run_id is null or g.seq = ${lastSeq}) as is_kept
       from given g left join locked l on l.run_id = g.run_id left join gone on gone.run_id = g.run_id
         left join over o on o.run_id = g.run_id),
-    turn as materialized (select lock_thread_logs(array(select thread_id from judged where is_kept))),
+    turn as materialized (
+      select lock_thread_logs_at_end(array(select thread_id from judged where is_kept)) as last_places),
     added as (
       insert into run_events (run_id, seq, event, data, thread_id)
       select run_id, seq, event, data, thread_id from judged, turn where is_kept order by n
       on conflict do nothing
-      returning run_id, thread_id)
-    select distinct run_id as "runId", thread_id as "threadId", null::bigint as seq from added
-    union all select run_id, null, seq from judged where not is_kept`)
+      returning run_id, thread_id, seq, position),
+    runs_of_added as (
+      select run_id, thread_id, json_agg(json_build_array(seq, position) order by position) as places
+      from added group by run_id, thread_id)
+    select a.run_id as "runId", a.thread_id as "threadId", null::bigint as seq, a.places,
+      -- Several runs of one thread: their events may alternate.
+      case when l.run_id is not null and count(*) over (partition by a.thread_id) = 1
+        then (turn.last_places ->> a.thread_id::text)::bigint end as after
+    from runs_of_added a cross join turn left join locked l on l.run_id = a.run_id
+    union all select run_id, null, seq, null, null from judged where not is_kept`)
+  const runs = rows.filter(({ seq }) => seq === null)
   return {
-    runs: rows.filter(({ seq }) => seq === null),
+    runs: runs.map(({ runId, threadId, after, places }) => ({
+      runId,
+      threadId,
+      stretch: stretchOf(events, runId, { after, places }),
+    })),
     refused: rows.flatMap(({ runId, seq }) => (seq === null ? [] : [{ runId, seq }])),
   }
+}
+
+interface AppendedRow {
+  readonly runId: string
+  readonly threadId: string | null
+  /** Of an event that was left out. */
+  readonly seq: number | null
+  readonly after: number | null
+  /** JSON text: `[seq, position]` of each event. */
+  readonly places: string | null
+}
+
+function stretchOf(
+  given: readonly NewEvent[],
+  runId: string,
+  { after, places }: Pick<AppendedRow, "after" | "places">,
+): Stretch | undefined {
+  if (after === null || places === null) return undefined
+  const placeOf = new Map(JSON.parse(places) as [number, number][])
+  const events = given.flatMap(({ seq, event, data, ...of }) => {
+    const place = of.runId === runId ? placeOf.get(seq) : undefined
+    return place === undefined ? [] : [{ runId, seq, event, data, place }]
+  })
+  return { after, events }
 }
 
 /** A page of a topic's log. */

@@ -22,6 +22,7 @@ import {
   pageOfRun,
   pageOfThread,
   placeInThread,
+  type Stretch,
 } from "./queries.js"
 import { ReaderBudget } from "./reader-budget.js"
 import { protocolKind, runKind, type Subscriber, threadKind } from "./topic.js"
@@ -142,7 +143,7 @@ export class Streams {
       ),
       await db.listen(
         "thread_events",
-        (threadId) => this.#wakeThread(threadId),
+        (payload) => this.#onThreadEvents(payload),
         () => this.#wakeThreads(),
       ),
       await db.listen("run_watched", (payload) => this.#onWatched(payload)),
@@ -205,7 +206,7 @@ export class Streams {
         this.#options.log.info({ run_id: runId }, "a client reads too slowly: the run's events are logged from now on")
         this.runs.catchUp(runId)
       },
-      onLogged: () => this.#announce({ runId, threadId }),
+      onLogged: (stretch) => this.#announce({ runId, threadId, stretch }),
       onOver: () => this.runs.end(runId),
       onDetached: () => {
         if (this.#publishers.get(runId) === publisher) this.#publishers.delete(runId)
@@ -311,15 +312,16 @@ export class Streams {
     }
   }
 
-  /** Called when events of a run were committed: wakes its thread's topic, and sends hints to servers that may follow (B8). */
-  #announce({ runId, threadId }: AppendedTo): void {
-    const { hints } = this.#options
+  /** Called when events of a run were committed: passes them to its thread's topic, and sends hints to servers that may follow (B8). */
+  #announce({ runId, threadId, stretch }: AppendedTo): void {
+    const { hints, serverId } = this.#options
     const publisher = this.#publishers.get(runId)
     // It is unknown who follows a run that does not execute here.
     if (publisher?.isWatched !== false) hints.send("run_events", runId)
     if (threadId === null) return
-    this.#wakeThread(threadId)
-    if (this.watched.isWatched(threadId)) hints.send("thread_events", threadId)
+    if (stretch) this.#passOn(threadId, stretch)
+    else this.#wakeThread(threadId)
+    if (this.watched.isWatched(threadId)) hints.send("thread_events", `${threadId} ${serverId}`)
   }
 
   /** Starts logging the runs of a thread that a client follows from now on. */
@@ -328,7 +330,8 @@ export class Streams {
       if (publisher.threadId !== threadId) continue
       publisher.startLogging()
       // No hint was sent for events that were logged before.
-      this.#options.hints.send("thread_events", threadId)
+      this.#wakeThread(threadId)
+      this.#options.hints.send("thread_events", `${threadId} ${this.#options.serverId}`)
     }
   }
 
@@ -337,6 +340,17 @@ export class Streams {
     for (const publisher of this.#publishers.values()) {
       if (publisher.threadId === threadId) publisher.joinProtocol()
     }
+  }
+
+  #passOn(threadId: string, stretch: Stretch): void {
+    this.arrivals.wake(threadId)
+    this.threads.take(threadId, stretch)
+    this.protocol.take(threadId, stretch)
+  }
+
+  #onThreadEvents(payload: string): void {
+    const [threadId = "", writer] = payload.split(" ")
+    if (writer !== this.#options.serverId) this.#wakeThread(threadId)
   }
 
   #wakeThread(threadId: string): void {

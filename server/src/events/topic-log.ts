@@ -8,7 +8,7 @@ import { isPassing } from "@superstep/toolkit/db/unavailable"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Position, TopicEvent } from "./event.js"
 import { Follower } from "./follower.js"
-import type { LoggedEvent, Page } from "./queries.js"
+import type { LoggedEvent, Page, Stretch } from "./queries.js"
 import type { Subscriber, Topic } from "./topic.js"
 
 /** Where the events of a topic are stored. */
@@ -47,6 +47,8 @@ export class TopicLog {
   #follower: Follower | undefined
   /** How often following has stopped, for example because this process took the run over. */
   #takeovers = 0
+  /** The log got new events while nobody followed it here. */
+  #isWokenEarly = false
   #isClosed = false
 
   constructor(options: TopicLogOptions) {
@@ -74,12 +76,24 @@ export class TopicLog {
       onEvent: (event) => this.#publish(topic, event),
     })
     // A notification may have arrived while the place was being read.
-    this.#follower.wake()
+    if (from !== undefined || this.#isWokenEarly) this.#follower.wake()
+    this.#isWokenEarly = false
   }
 
   /** Called when the log may have new events. */
   wake(): void {
-    this.#follower?.wake()
+    if (this.#follower) this.#follower.wake()
+    else this.#isWokenEarly = true
+  }
+
+  /** Called when this process has appended events to the log. */
+  take(stretch: Stretch): void {
+    if (!this.#follower) {
+      this.#isWokenEarly = true
+      return
+    }
+    this.#follower.take(stretch)
+    this.#options.topic.flush()
   }
 
   /** Called when the topic's events come from another source from now on. */
@@ -97,9 +111,12 @@ export class TopicLog {
 
   /** Sends a subscriber the log after a position, then live events. */
   async replay(subscriber: Subscriber, from: Position): Promise<Outcome> {
-    this.#options.topic.readPast(subscriber)
+    const { topic, source } = this.#options
+    topic.readPast(subscriber)
     await this.follow()
-    return this.#read(subscriber, from, (after) => this.#options.source.page(after))
+    // The first page is usually the last one.
+    topic.hold(subscriber)
+    return this.#read(subscriber, { ...from, isHeld: true }, (after) => source.page(after))
   }
 
   /**
@@ -132,11 +149,16 @@ export class TopicLog {
     if (topic.kind.isLast(event.event)) this.#options.onEnd()
   }
 
-  async #read(subscriber: Subscriber, from: Position, page: LogSource["page"]): Promise<Outcome> {
+  /** @param from  `isHeld`: new events are held for the subscriber already */
+  async #read(
+    subscriber: Subscriber,
+    from: Position & { readonly isHeld?: boolean },
+    page: LogSource["page"],
+  ): Promise<Outcome> {
     const { topic, source } = this.#options
-    const { last } = from
+    const { last, isHeld = false } = from
     let { place } = from
-    for (let isHolding = false; ; ) {
+    for (let isHolding = isHeld; ; ) {
       // A slow reader waits at its place in the log and holds no memory here.
       if (!isHolding) await subscriber.drained?.()
       await source.flushed()

@@ -93,7 +93,7 @@ export class Topic {
 
   /** Subscribers that are behind, after all published events are delivered. */
   behind(): Subscriber[] {
-    this.#flush()
+    this.flush()
     return [...this.#slow.keys()]
   }
 
@@ -108,7 +108,7 @@ export class Topic {
    * a log and has not yet been notified of what it missed (S5).
    */
   followers(): Subscriber[] {
-    this.#flush()
+    this.flush()
     return [...this.#places].flatMap(([subscriber, { isReading, lastSeen }]) =>
       isReading || lastSeen !== undefined ? [] : [subscriber],
     )
@@ -147,7 +147,7 @@ export class Topic {
   hold(subscriber: Subscriber): void {
     const place = this.#places.get(subscriber)
     if (!place) return
-    this.#flush()
+    this.flush()
     place.held = []
   }
 
@@ -155,7 +155,7 @@ export class Topic {
   release(subscriber: Subscriber, position: Position): void {
     const place = this.#places.get(subscriber)
     if (!place) return
-    this.#flush()
+    this.flush()
     const held = place.held ?? []
     place.after = position.place
     place.held = undefined
@@ -197,7 +197,7 @@ export class Topic {
   endOne(subscriber: Subscriber, end: TopicEvent, lastSeen?: number): void {
     const place = this.#places.get(subscriber)
     if (!place) return
-    this.#flush()
+    this.flush()
     place.lastSeen ??= lastSeen
     this.#deliver(subscriber, place, [this.#encode(end)])
     this.remove(subscriber)
@@ -207,7 +207,7 @@ export class Topic {
   /** Ends all live subscribers; those that still read past events find the end in the log. */
   end(): void {
     this.#isOver = true
-    this.#flush()
+    this.flush()
     for (const [subscriber, place] of this.#places) {
       if (place.isReading) continue
       this.remove(subscriber)
@@ -217,7 +217,7 @@ export class Topic {
 
   /** Called when this server can deliver no more events although the topic goes on: clients should reconnect. */
   break(reason: Error): void {
-    this.#flush()
+    this.flush()
     for (const subscriber of [...this.#places.keys()]) {
       this.remove(subscriber)
       if (subscriber.break) subscriber.break(reason)
@@ -238,18 +238,19 @@ export class Topic {
 
   #setPlace(subscriber: Subscriber, place: Omit<Place, "held">): void {
     // Events waiting in this tick were published before the subscriber joined, so it must not get them (S3).
-    this.#flush()
+    this.flush()
     this.#places.set(subscriber, { ...place, held: undefined })
   }
 
   #push(event: TopicEvent): void {
-    if (this.#tick.length === 0) process.nextTick(() => this.#flush())
+    if (this.#tick.length === 0) process.nextTick(() => this.flush())
     const encoded = this.#encode(event)
     if (this.kind.isLast(event.event)) this.#end = encoded
     this.#tick.push(encoded)
   }
 
-  #flush(): void {
+  /** Delivers what was published in this tick now. A server that starts a run writes its first events before it starts its worker. */
+  flush(): void {
     const events = this.#tick
     if (events.length === 0) return
     this.#tick = []

@@ -7,7 +7,7 @@
  *    is lost, logging starts with the next hint, a third of the time in T2 later.
  * T2 A thread stays watched for `ttlMs` after its last client left, so a client that reconnects gets the events in between.
  */
-import type { Database, Db } from "@superstep/toolkit/db/database"
+import type { Database } from "@superstep/toolkit/db/database"
 import type { Hints } from "@superstep/toolkit/db/hints"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -81,20 +81,21 @@ export class WatchedThreads {
     return found !== undefined
   }
 
-  /**
-   * Watches a thread for the newer streaming protocol in the transaction that may create it, so that its first run has protocol events
-   * wherever it executes. Call `announceProtocol` after the commit.
-   */
-  async watchWithin(tx: Db, threadId: string): Promise<void> {
-    const { ttlMs: forMs } = this.#options
-    await watchThreads(tx, [threadId], { forMs, forProtocol: true })
-    this.note(threadId, forMs)
-    this.noteProtocol(threadId, forMs)
+  /** For how long a thread is watched from its last client on, in milliseconds. */
+  get ttlMs(): number {
+    return this.#options.ttlMs
   }
 
-  /** Notifies the other servers that a thread is watched for the newer streaming protocol. */
-  announceProtocol(threadId: string): void {
-    const { hints } = this.#options
+  /**
+   * Called when it was committed that a thread is watched for the newer streaming protocol: notes it, and notifies the other servers, unless
+   * they have learned it a short time ago.
+   */
+  noteProtocolClient(threadId: string): void {
+    const { hints, ttlMs } = this.#options
+    const leftMs = (this.#protocolUntil.get(threadId) ?? 0) - performance.now()
+    this.note(threadId, ttlMs)
+    this.noteProtocol(threadId, ttlMs)
+    if (leftMs > ttlMs * (1 - 1 / renewalsPerTtl)) return
     hints.send("thread_watched", threadId)
     hints.send("thread_watched_for_protocol", threadId)
   }
@@ -117,10 +118,11 @@ export class WatchedThreads {
     const { db, hints, ttlMs: forMs } = this.#options
     const found = await watchThreads(db, threadIds, { forMs, forProtocol })
     for (const threadId of found) {
-      this.note(threadId, forMs)
-      if (forProtocol) this.noteProtocol(threadId, forMs)
-      if (forProtocol) this.announceProtocol(threadId)
-      else hints.send("thread_watched", threadId)
+      if (forProtocol) this.noteProtocolClient(threadId)
+      else {
+        this.note(threadId, forMs)
+        hints.send("thread_watched", threadId)
+      }
     }
     return found
   }

@@ -1,5 +1,4 @@
 /** Shared by the routes that create runs: the key of a repeated request, and the headers of the response. */
-import type { Db } from "@superstep/toolkit/db/database"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Api } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
@@ -7,8 +6,9 @@ import type { Subscriber } from "../events/topic.js"
 import { callerOf } from "../http/caller-of.js"
 import { type Answer, answeredBefore, answerOnce, type RequestKey } from "../idempotency/answers.js"
 import { requestKeyOf } from "../idempotency/once.js"
-import type { InsertedRun, InsertWithin } from "./creation.js"
+import type { FollowingClient, InsertedRun, InsertWithin } from "./creation.js"
 import { createRuns, type Runs } from "./operations.js"
+import type { RunRequest } from "./preparation.js"
 import type { RunRow } from "./queries.js"
 import { renderRun } from "./run-resource.js"
 import type { NewRunBody } from "./schema.js"
@@ -65,8 +65,8 @@ export const failures = {
 export interface NewRunOnce {
   readonly body: NewRunBody
   readonly subscriber?: Subscriber | undefined
-  /** Writes more in the transaction of the run. */
-  readonly alongside?: (tx: Db) => Promise<void>
+  readonly fieldsFor?: RunRequest["fieldsFor"]
+  readonly follower?: FollowingClient
 }
 
 /**
@@ -76,32 +76,19 @@ export interface NewRunOnce {
 export async function createOnce(
   runs: RunRoutes,
   { c, bodyText, threadId }: CreatingRequest,
-  { body, subscriber, alongside }: NewRunOnce,
+  { body, fieldsFor, subscriber, follower }: NewRunOnce,
 ): Promise<{ row: RunRow } | { answer: Answer }> {
   const key = requestKeyOf({ c, bodyText }, body.run_id ? [body.run_id] : [])
-  const request = { caller: callerOf(c), threadId, body, headers: headersFor(runs, c) }
+  const request = { caller: callerOf(c), threadId, body, fieldsFor, headers: headersFor(runs, c) }
   const answerFor = ([row]: readonly RunRow[]) => answerOf(row as RunRow, threadId === undefined)
   const made = await oncePerKey(runs, { key, answerFor }, (within) =>
-    createRuns(runs, [request], {
-      subscriber,
-      turn: c.get("turn"),
-      within: alongside ? withMore(runs.db, alongside, within) : within,
-    }),
+    createRuns(runs, [request], { subscriber, follower, turn: c.get("turn"), within }),
   )
   if ("answer" in made) return made
   const [row] = made.rows
   if (!row) throw new Error("a run that was created has no row")
   return { row }
 }
-
-const withMore =
-  (db: Runs["db"], more: (tx: Db) => Promise<void>, within: InsertWithin = (insert) => db.transaction(insert)) =>
-  (insert: Parameters<InsertWithin>[0]) =>
-    within(async (tx) => {
-      const inserted = await insert(tx)
-      await more(tx)
-      return inserted
-    })
 
 /** Like `createOnce` for several runs: creates all of them or none. */
 export async function createAllOnce(

@@ -7,10 +7,14 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { isSqlState, sqlState } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+import { firstSeq } from "../events/event.js"
+import { firstEvents } from "../events/first-events.js"
+import type { Stretch } from "../events/queries.js"
 import type { Subscriber } from "../events/topic.js"
 import type { Runs } from "./parts.js"
 import { type RunPlan, runIdTaken } from "./preparation.js"
-import { type CreatedRun, insertRun, isThreadVisible, type NewRun, type RunRow } from "./queries.js"
+import { type CreatedRun, type Following, insertRun, isThreadVisible, type NewRun, type RunRow } from "./queries.js"
+import { answeredInterrupts } from "./resume.js"
 import type { Turn } from "./turns.js"
 
 /** A run that was inserted. */
@@ -18,6 +22,8 @@ export interface InsertedRun {
   readonly plan: RunPlan
   readonly created: CreatedRun
   readonly row: RunRow
+  /** Its first events, when they were committed with it. */
+  readonly logged: Stretch | undefined
 }
 
 /** Opens a transaction, inserts the runs in it, and returns the result of `insert`. When it throws, no run was created. */
@@ -28,15 +34,22 @@ export interface Creating {
   readonly subscriber?: Subscriber | undefined
   /** The request's turn in the queue of its thread, if it was already taken. */
   readonly turn?: Turn | undefined
+  /** Clients of the newer streaming protocol follow the run's thread from now on. */
+  readonly follower?: FollowingClient | undefined
   /** Runs the insertion in a transaction that also commits other data, such as the key of the request. */
   readonly within?: InsertWithin | undefined
+}
+
+export interface FollowingClient {
+  /** Called when the run exists, with the place of the thread's last event before it; -1 for none. */
+  readonly onCreated: (placeBefore: number) => void
 }
 
 /** Inserts all runs or none, and starts those that can start. The subscriber is added before that, so it misses nothing. */
 export async function launchRuns(
   runs: Runs,
   plans: readonly RunPlan[],
-  { subscriber, turn, within = inOwnTransaction(runs.db, plans) }: Creating,
+  { subscriber, turn, follower, within = inOwnTransaction(runs.db, plans) }: Creating,
 ): Promise<readonly RunRow[]> {
   const { streams, executor } = runs
   await turn?.come()
@@ -45,17 +58,20 @@ export async function launchRuns(
   if (subscriber) streams.runs.subscribe(first, subscriber)
   try {
     const isStreamed = subscriber !== undefined
-    const inserted = await within((tx) =>
-      insertEach(
-        tx,
-        plans.map((plan, n) => ({ plan, canExecute: slots[n] !== undefined, isStreamed })),
-      ),
-    )
+    const insertions = plans.map((plan, n) => ({
+      plan,
+      canExecute: slots[n] !== undefined,
+      isStreamed,
+      following: follower && { forMs: streams.watched.ttlMs, firstEvents: firstEventsOf(plan) },
+    }))
+    const inserted = await within((tx) => insertEach(tx, insertions))
     turn?.end()
     for (const [n, each] of inserted.entries()) {
       // `start` takes the slot in the same tick, so that no other run can take it.
       slots[n]?.()
+      if (follower) streams.watched.noteProtocolClient(each.row.thread_id)
       await start(runs, each, isStreamed)
+      follower?.onCreated(each.created.place_before ?? -1)
     }
     return inserted.map(({ row }) => row)
   } catch (error) {
@@ -72,7 +88,13 @@ const inOwnTransaction =
     return isPlain ? insert(db) : db.transaction(insert)
   }
 
-interface Insertion extends Pick<NewRun, "canExecute" | "isStreamed"> {
+/** The events that the run begins with when it starts at once. */
+const firstEventsOf = ({ run: { runId, graphId }, kwargs }: RunPlan) =>
+  firstEvents({ runId, graphId, attempt: 1 }, { answered: answeredInterrupts(kwargs), hasProtocolEvents: true }).map(
+    ({ event, data }, n) => ({ seq: firstSeq(1) + n, event, data }),
+  )
+
+interface Insertion extends Pick<NewRun, "canExecute" | "isStreamed" | "following"> {
   readonly plan: RunPlan
 }
 
@@ -90,9 +112,25 @@ async function insertEach(db: Db, insertions: readonly Insertion[]): Promise<rea
       !(await isThreadVisible(db, run.threadId, filter, { orNew: true }))
     if (created.outcome === "no_thread" || isHidden) throw new NotFound(`Thread with ID ${run.threadId} not found`)
     if (created.outcome === "thread_busy") throw new Conflict(busyText, "thread_busy")
-    inserted.push({ plan, created, row: rowOf(plan, created) })
+    inserted.push({
+      plan,
+      created,
+      row: rowOf(plan, created),
+      logged: loggedWith(created, options.following, run.runId),
+    })
   }
   return inserted
+}
+
+/** The first events that were committed with a run; undefined when there are none. */
+function loggedWith(
+  { places, place_before: after }: CreatedRun,
+  following: Following | undefined,
+  runId: string,
+): Stretch | undefined {
+  if (!places || !following || typeof after !== "number") return undefined
+  const events = following.firstEvents.map((event, n) => ({ ...event, runId, place: Number(places[n]) }))
+  return { after, events }
 }
 
 // The message that the JS server's tests and clients expect (decisions, agent server 2).
@@ -101,7 +139,7 @@ const busyText = "Thread is already running a task. Wait for it to finish or cho
 /** Acts on an insertion. A failure here must not fail the request, since the run exists. */
 async function start(
   { streams, executor, peers, hints, log }: Runs,
-  { plan: { run, kwargs }, created }: InsertedRun,
+  { plan: { run, kwargs }, created, logged }: InsertedRun,
   isStreamed: boolean,
 ): Promise<void> {
   const { runId } = run
@@ -114,7 +152,10 @@ async function start(
     } = created
     const { deleteThreadOnCompletion: deletesThread } = run
     const others = { attempt: 1, runsAlone: false, watchedBy: [], hasWebhook: run.webhook !== null }
-    executor.execute({ ...run, kwargs, claimId, hasCheckpoint, deletesThread, followedMs, protocolMs, ...others })
+    executor.execute(
+      { ...run, kwargs, claimId, hasCheckpoint, deletesThread, followedMs, protocolMs, ...others },
+      logged,
+    )
   }
   if (created.stopping) peers.stopRun(created.stopping)
   if (created.waiting) peers.runWaits(created.waiting)

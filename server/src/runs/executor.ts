@@ -13,7 +13,7 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { ClaimWrites } from "../checkpoints/claim-writes.js"
 import { firstSeq } from "../events/event.js"
-import { metadataText } from "../events/publisher.js"
+import type { Stretch } from "../events/queries.js"
 import type { Streams } from "../events/streams.js"
 import type { Peers } from "../servers/peers.js"
 import { type LanguageSlots, slotsForAnyGraph, slotsWithout, takes } from "../workers/language-slots.js"
@@ -120,8 +120,11 @@ export class Executor {
     return () => void this.#reserved.delete(reserved)
   }
 
-  /** Starts an attempt. Its first event is always `metadata` (agent-server-api §7.3). */
-  execute(claim: Claim): void {
+  /**
+   * Starts an attempt. Its first event is always `metadata` (agent-server-api §7.3).
+   * @param logged  its first events, when they were committed with the run
+   */
+  execute(claim: Claim, logged?: Stretch): void {
     const { workers, log, runTimeoutMs } = this.#options
     const { runId, threadId, attempt: number } = claim
     const former = this.#executing(runId)
@@ -130,8 +133,7 @@ export class Executor {
     const attempt = this.#begin(claim)
     log.info({ run_id: runId, thread_id: threadId, attempt: number }, "run started")
     const { publisher } = attempt
-    publisher.publish("metadata", metadataText(runId, number))
-    publisher.startProtocol(answeredInterrupts(claim.kwargs))
+    publisher.start(answeredInterrupts(claim.kwargs), logged)
     workers.execute(
       { ...orderOf(claim), protocolEvents: publisher.hasProtocolEvents },
       {

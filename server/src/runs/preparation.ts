@@ -9,7 +9,7 @@ import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { hasCheckpoint } from "../checkpoints/queries.js"
 import { lastSeqOfRun } from "../events/queries.js"
 import { findThread } from "../threads/queries.js"
-import { metadataOf } from "../threads/thread.js"
+import { metadataOf, type ThreadRow } from "../threads/thread.js"
 import { acceptedWebhook } from "../webhooks/url-rules.js"
 import type { Runs } from "./parts.js"
 import { findThreadId, type NewRun } from "./queries.js"
@@ -23,6 +23,8 @@ export interface RunRequest {
   /** Undefined for a stateless run, which gets its own thread. */
   readonly threadId: string | undefined
   readonly body: NewRunBody
+  /** Fields of the body that depend on the thread, which is undefined when there is none yet. */
+  readonly fieldsFor?: ((thread: ThreadRow | undefined) => Partial<NewRunBody>) | undefined
   /** Headers that the project passes on to the graph. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
@@ -50,10 +52,14 @@ export async function planRun(runs: Runs, request: RunRequest): Promise<RunPlan>
   const ids = { runId: request.body.run_id ?? uuidv7(), threadId: threadId ?? uuidv7() }
   const [assistant, thread] = await Promise.all([
     usableAssistant(runs, caller, request.body.assistant_id),
-    isStateless ? noDefaults : threadDefaults(db, threadId),
+    isStateless ? noThread : readThread(db, threadId),
     requireUnused(db, request.body.run_id),
   ])
-  const { body: asked, filter } = await authorized(request, ids, assistant)
+  const { body: asked, filter } = await authorized(
+    { caller, body: { ...request.body, ...request.fieldsFor?.(thread.row) } },
+    ids,
+    assistant,
+  )
   const body = { ...asked, webhook: acceptedWebhook(runs.webhooks, asked.webhook) }
   await requireCheckpoint(db, ids.threadId, body)
   // The other strategies end the waiting runs, or reject the new run.
@@ -94,7 +100,11 @@ export const runIdTaken = (runId: string) =>
   new Conflict(`the run id ${runId} is taken: choose another one, or none`, "id_taken")
 
 /** A handler may change the metadata and the graph's input; the changed values are stored (agent-server-api §6.2.2). */
-async function authorized({ caller, body }: RunRequest, ids: RunIds, { assistantId }: Assistant) {
+async function authorized(
+  { caller, body }: Pick<RunRequest, "caller" | "body">,
+  ids: RunIds,
+  { assistantId }: Assistant,
+) {
   const { assistant_id: _, run_id: __, metadata, multitask_strategy, if_not_exists, after_seconds, ...kwargs } = body
   const { value, filter } = await caller.authorize("threads:create_run", {
     thread_id: ids.threadId,
@@ -121,12 +131,16 @@ async function requireCheckpoint(db: Database, threadId: string, body: NewRunBod
   throw new NotFound(`Thread ${threadId} has no checkpoint ${id}`)
 }
 
-const noDefaults: ThreadDefaults = { metadata: {}, config: {} }
+interface KnownThread extends ThreadDefaults {
+  readonly row?: ThreadRow
+}
 
-async function threadDefaults(db: Database, threadId: string): Promise<ThreadDefaults> {
-  const thread = await findThread(db, threadId)
-  if (!thread) return noDefaults
-  return { metadata: metadataOf(thread), config: JSON.parse(thread.config), isBusy: thread.status === "busy" }
+const noThread: KnownThread = { metadata: {}, config: {} }
+
+async function readThread(db: Database, threadId: string): Promise<KnownThread> {
+  const row = await findThread(db, threadId)
+  if (!row) return noThread
+  return { row, metadata: metadataOf(row), config: JSON.parse(row.config), isBusy: row.status === "busy" }
 }
 
 function threadRuleOf(isStateless: boolean, { if_not_exists }: NewRunBody) {

@@ -3,6 +3,7 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { matchesFilter } from "../auth/queries.js"
+import type { NewEvent } from "../events/queries.js"
 import { followedMs, protocolMs } from "../events/thread-queries.js"
 import type { StoppingRun, WaitingRun } from "../servers/server.js"
 import type { CancelAction, MultitaskStrategy, RunStatus } from "./run.js"
@@ -183,6 +184,15 @@ export interface NewRun {
   /** JSON text: what the graph gets about the caller. */
   readonly caller: string | null
   readonly webhook: string | null
+  /** Set when clients of the newer streaming protocol follow its thread from now on. */
+  readonly following?: Following | undefined
+}
+
+export interface Following {
+  /** For how long, in milliseconds. */
+  readonly forMs: number
+  /** Logged with the run when it is claimed at once. */
+  readonly firstEvents: readonly Pick<NewEvent, "seq" | "event" | "data">[]
 }
 
 export interface CreatedRun {
@@ -197,18 +207,29 @@ export interface CreatedRun {
   /** The run that can start now or later, and was not claimed. */
   readonly waiting: WaitingRun | null
   readonly created_at: Date
+  /** For how much longer its thread is followed, in milliseconds, and the same for clients of the newer streaming protocol. */
   readonly followed_ms: number | null
   readonly protocol_ms: number | null
+  /** With `following`: the place of the thread's last event before the run, -1 for none. */
+  readonly place_before?: number | null
+  /** The places of the first events, when they were logged with the run. */
+  readonly places?: readonly string[] | null
 }
 
 /** Inserts a run, applies the multitask strategy and claims the run if it can start, in one round trip. */
 export const insertRun = async (db: Db, run: NewRun): Promise<CreatedRun> => {
-  const { serverId, revisionId, leaseMs, canExecute } = run
+  const { serverId, revisionId, leaseMs, canExecute, following } = run
   const claimer = JSON.stringify({ serverId, revisionId, leaseMs, canExecute })
-  const row = await db.row<CreatedRun>(sql`
-    select created.*, ${followedMs(sql`${run.threadId}::uuid`)} as followed_ms, ${protocolMs(sql`${run.threadId}::uuid`)} as protocol_ms from create_run(${run.runId}, ${run.threadId}, ${run.threadRule}, ${run.threadMetadata}, ${run.assistantId},
+  const fields = sql`${run.runId}, ${run.threadId}, ${run.threadRule}, ${run.threadMetadata}, ${run.assistantId},
       ${run.graphId}, ${run.metadata}, ${run.kwargs}, ${run.multitaskStrategy}, ${run.isResumable},
-      ${run.deleteThreadOnCompletion}, ${run.afterSeconds}, ${run.isStreamed}, ${run.caller}, ${run.webhook}, ${claimer}) created`)
+      ${run.deleteThreadOnCompletion}, ${run.afterSeconds}, ${run.isStreamed}, ${run.caller}, ${run.webhook}, ${claimer}`
+  const row = await db.row<CreatedRun>(
+    following
+      ? sql`select created.*, ${following.forMs}::float8 as followed_ms, ${following.forMs}::float8 as protocol_ms
+          from create_followed_run(${fields}, ${following.forMs}, ${JSON.stringify(following.firstEvents)}) created`
+      : sql`select created.*, ${followedMs(sql`${run.threadId}::uuid`)} as followed_ms,
+          ${protocolMs(sql`${run.threadId}::uuid`)} as protocol_ms from create_run(${fields}) created`,
+  )
   if (!row) throw new Error("create_run returned nothing")
   return row
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { insertSystemAssistants } from "../assistants/queries.js"
@@ -40,6 +41,31 @@ async function interrupted(http: TestHttp): Promise<string> {
 }
 
 const commandOf = (run: { readonly order: { readonly command: string } }) => JSON.parse(run.order.command || "null")
+
+test("a run that starts at once is committed with its first events; one that waits gets them when it starts", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = randomUUID()
+  const events = (runId: string) =>
+    db.rows<{ event: string; isOfRun: boolean; position: number }>(sql`
+      select e.event, e.created_at = r.created_at as "isOfRun", e.position from run_events e join runs r on r.run_id = e.run_id
+      where e.run_id = ${runId} order by e.position`)
+
+  await insertSystemAssistants(db, ["agent"], {})
+  const first = await sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: {} })
+  const second = await sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: {} })
+  const [ofFirst, ofSecond] = [await events(`${first.result.run_id}`), await events(`${second.result.run_id}`)]
+
+  assert.deepEqual(
+    ofFirst.map(({ event, isOfRun }) => [event, isOfRun]),
+    [
+      ["metadata", true],
+      ["protocol:lifecycle", true],
+    ],
+  )
+  assert.deepEqual(ofSecond, [])
+  assert.deepEqual([first.meta.applied_through_seq, second.meta.applied_through_seq], [0, ofFirst.at(-1)?.position])
+})
 
 test("answers are one run that resumes by id; its stream begins with the answered ids", async () => {
   await using db = await freshDatabase({ migrations })

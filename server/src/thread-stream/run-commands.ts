@@ -1,12 +1,11 @@
 /** Commands that create runs. */
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import type { Context } from "hono"
-import { lastPlaceOfThread } from "../events/queries.js"
 import { callerOf } from "../http/caller-of.js"
 import { createOnce, type RunRoutes } from "../runs/creating-routes.js"
+import type { RunRequest } from "../runs/preparation.js"
 import { type NewRunBody, newRun } from "../runs/schema.js"
 import { getThread } from "../threads/operations.js"
-import { findThread } from "../threads/queries.js"
 import type { ThreadRow } from "../threads/thread.js"
 import { CommandFailed, type Executed, parseParams } from "./command.js"
 import { inputRespond, runStart, stateFork } from "./schema.js"
@@ -25,13 +24,12 @@ export interface CommandRequest {
  */
 export async function startRun(runs: RunRoutes, request: CommandRequest): Promise<Executed> {
   const { input, multitaskStrategy, ...params } = parseParams(runStart, request.params)
-  const thread = await findThread(runs.db, request.threadId)
-  return create(runs, request, {
+  const body = {
     ...params,
-    ...inputOrCommand(input, thread, hasCheckpoint(params.config)),
     multitask_strategy: params.multitask_strategy ?? multitaskStrategy,
     if_not_exists: "create",
-  })
+  } as const
+  return create(runs, request, body, (thread) => inputOrCommand(input, thread, hasCheckpoint(params.config)))
 }
 
 /** A run from an earlier checkpoint answers nothing. */
@@ -116,20 +114,20 @@ export async function create(
   runs: RunRoutes,
   { c, bodyText, threadId }: CommandRequest,
   body: NewRunBody,
+  fieldsFor?: RunRequest["fieldsFor"],
 ): Promise<Executed & { readonly result: { readonly run_id: string } }> {
-  const { db, streams } = runs
-  // Nothing of the new run is before this place, so no client skips any of it.
-  const before = await lastPlaceOfThread(db, threadId)
-  const created = await createOnce(
-    runs,
-    { c, bodyText, threadId },
-    { body, alongside: (tx) => streams.watched.watchWithin(tx, threadId) },
-  ).catch((error: unknown) => {
-    if (error instanceof Conflict && error.code === "thread_busy")
-      throw new CommandFailed("invalid_argument", error.message)
-    throw error
-  })
-  streams.watched.announceProtocol(threadId)
+  // Nothing of the new run is before this place, so no client skips any of it. It stays 0 when the request is a repeated one.
+  let appliedThroughSeq = 0
+  const onCreated = (placeBefore: number) => {
+    appliedThroughSeq = Math.max(0, placeBefore)
+  }
+  const created = await createOnce(runs, { c, bodyText, threadId }, { body, fieldsFor, follower: { onCreated } }).catch(
+    (error: unknown) => {
+      if (error instanceof Conflict && error.code === "thread_busy")
+        throw new CommandFailed("invalid_argument", error.message)
+      throw error
+    },
+  )
   const run_id = "row" in created ? created.row.run_id : (JSON.parse(created.answer.body) as { run_id: string }).run_id
-  return { result: { run_id }, appliedThroughSeq: Math.max(0, before) }
+  return { result: { run_id }, appliedThroughSeq }
 }

@@ -14,3 +14,15 @@ begin
   end loop;
 end
 $$;
+
+-- Like `lock_thread_logs`. Returns the place of the last event in each log by its thread, -1 for none: it is read when the locks are held, so
+-- what the transaction appends comes next.
+create or replace function lock_thread_logs_at_end(_thread_ids uuid[]) returns jsonb language plpgsql as $$
+begin
+  perform lock_thread_logs(_thread_ids);
+  return (
+    select jsonb_object_agg(given.thread_id, coalesce(
+      (select e.position from run_events e where e.thread_id = given.thread_id order by e.position desc limit 1), -1))
+    from (select distinct thread_id from unnest(_thread_ids) as given (thread_id) where thread_id is not null) given);
+end
+$$;

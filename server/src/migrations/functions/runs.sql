@@ -154,6 +154,45 @@ begin
 end
 $$;
 
+-- Creates a run like `create_run`, on a thread that clients of the newer streaming protocol follow for `_follow_ms` from now on. When it
+-- is claimed at once, its first events are logged with it (`_first_events`: `[{seq, event, data}]`), so that clients get them right after
+-- the commit.
+-- place_before: the place of the thread's last event before the run, -1 for none; places: those of the first events; null: none was logged
+create or replace function create_followed_run(
+  _run_id uuid, _thread_id uuid, _thread_rule text, _thread_metadata json, _assistant_id uuid, _graph_id text,
+  _metadata json, _kwargs json, _multitask_strategy text, _is_resumable boolean, _delete_thread boolean,
+  _after_seconds double precision, _is_streamed boolean, _caller json, _webhook text, _claimer json,
+  _follow_ms double precision, _first_events json
+) returns table (outcome text, claim_id uuid, has_checkpoint boolean, stopped uuid[], created_at timestamptz, stopping jsonb, waiting jsonb,
+  place_before bigint, places bigint[])
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  _created record;
+  _until timestamptz := now() + make_interval(secs => _follow_ms / 1000);
+  _place_before bigint;
+  _places bigint[];
+begin
+  select * into strict _created from create_run(_run_id, _thread_id, _thread_rule, _thread_metadata, _assistant_id, _graph_id, _metadata,
+    _kwargs, _multitask_strategy, _is_resumable, _delete_thread, _after_seconds, _is_streamed, _caller, _webhook, _claimer);
+  if _created.outcome = 'created' then
+    insert into watched_threads (thread_id, until, protocol_until) values (_thread_id, _until, _until)
+      on conflict (thread_id) do update set until = excluded.until, protocol_until = excluded.protocol_until;
+    _place_before := lock_thread_logs_at_end(array[_thread_id]) ->> _thread_id::text;
+  end if;
+  if _created.claim_id is not null then
+    with first as (
+      insert into run_events (run_id, thread_id, seq, event, data)
+        select _run_id, _thread_id, seq, event, data
+        from json_to_recordset(_first_events) as given (seq bigint, event text, data text) order by seq
+        returning position)
+    select array_agg(position order by position) into _places from first;
+  end if;
+  return query select _created.outcome, _created.claim_id, _created.has_checkpoint, _created.stopped, _created.created_at,
+    _created.stopping, _created.waiting, _place_before, _places;
+end
+$$;
+
 -- Stops a run. stopping: its server, which must be notified (`running_run`); waiting: like `create_run`.
 -- outcome: none (no such run) | over (it had ended before) | stopped (it was waiting) | stopping (it executes)
 create or replace function stop_run(_thread_id uuid, _run_id uuid, _action text, _reason text)
