@@ -32,6 +32,9 @@ const colours = HighlightStyle.define([
   { tag: [tags.bool, tags.null], color: "var(--warn)" },
 ])
 
+// The policy of the page lets only style sheets with this value be added.
+const nonce = document.querySelector<HTMLElement>('meta[property="csp-nonce"]')?.nonce ?? ""
+
 interface CodeEditorProps {
   readonly labelId: string
   readonly initial: string
@@ -55,6 +58,7 @@ export default function CodeEditor({ labelId, initial, onChange, isReadOnly }: C
           bracketMatching(),
           json(),
           theme,
+          EditorView.cspNonce.of(nonce),
           syntaxHighlighting(colours),
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({
