@@ -1,0 +1,145 @@
+/** Signing in to the console in a real browser, and what pages of other sites try at it. */
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import { test } from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { type BrowserContext, chromium as browser, type Page } from "playwright-core"
+import { startPlatform } from "../testing/platform.js"
+import { chromium } from "./front-ends.js"
+
+const skip = chromium === "" ? "no Chromium: .ci/run installs it and sets SUPERSTEP_TEST_CHROMIUM" : false
+
+/** A browser for which the name `rebound.example` leads to this machine. */
+async function openBrowser(): Promise<{ context: BrowserContext; problems: string[] }> {
+  const context = await browser.launchPersistentContext(join(temporaryFolder(), "profile"), {
+    executablePath: chromium,
+    headless: true,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--host-resolver-rules=MAP rebound.example 127.0.0.1",
+    ],
+  })
+  const problems: string[] = []
+  context.on("weberror", (error) => problems.push(String(error.error())))
+  context.on("console", (message) => message.type() === "error" && problems.push(message.text()))
+  return { context, problems }
+}
+
+/** Sends a request from a page, as its scripts can. @returns  the status, or `unreadable` */
+const sendFrom = (page: Page, url: string, method: string, body?: object) =>
+  page.evaluate(
+    async ([to, how, text]) => {
+      const init = { method: how, credentials: "include", ...(text !== undefined && { body: text }) } as RequestInit
+      const opaque = await fetch(to as string, { ...init, mode: "no-cors" }).catch(() => undefined)
+      const reply = await fetch(to as string, init).catch(() => undefined)
+      return { isAnswered: opaque !== undefined, status: reply?.status ?? "unreadable" }
+    },
+    [url, method, body === undefined ? undefined : JSON.stringify(body)] as const,
+  )
+
+test("a person signs in with the printed address, and pages of other sites gain nothing by it", { skip }, async (t) => {
+  await using platform = await startPlatform()
+  const { url, tenant_id: tenant, api_key: apiKey } = platform.credentials
+  const printed = /http\S+\/sign-in#code=\S+/.exec(platform.output())?.[0] ?? ""
+  const { context, problems } = await openBrowser()
+  t.after(() => context.close())
+  const page = await context.newPage()
+  const session = (from: Page) => from.evaluate(async () => (await fetch("/v2/console/session")).status)
+
+  await t.test("the code becomes a session that scripts cannot read, and leaves the address", async () => {
+    await page.goto(printed)
+    await page.waitForURL((address) => !address.pathname.startsWith("/sign-in"))
+
+    const [cookie] = await context.cookies(url)
+    assert.deepEqual([cookie?.name, cookie?.httpOnly, cookie?.sameSite], ["superstep_session", true, "Strict"])
+    assert.equal(await page.evaluate("document.cookie"), "")
+    assert.deepEqual([await session(page), page.url().includes("code=")], [200, false])
+  })
+
+  await t.test("a used code signs nobody in: the page says so", async () => {
+    const other = await openBrowser()
+    try {
+      const late = await other.context.newPage()
+      await late.goto(printed)
+      await late.getByText("superstep console", { exact: false }).first().waitFor()
+      assert.equal(await session(late), 401)
+    } finally {
+      await other.context.close()
+    }
+  })
+
+  await t.test(
+    "a page on another port of this host changes and reads nothing, though its requests carry the cookie",
+    async () => {
+      const foreign = createServer((_, response) => response.setHeader("content-type", "text/html").end("<p>agent"))
+      foreign.listen(0, "127.0.0.1")
+      await once(foreign, "listening")
+      const agent = await context.newPage()
+      await agent.goto(`http://127.0.0.1:${(foreign.address() as AddressInfo).port}/`)
+
+      const wrote = await sendFrom(agent, `${url}/v2/api-keys`, "POST", { name: "stolen" })
+      const read = await sendFrom(agent, `${url}/v2/api-keys`, "GET")
+      await agent.close()
+      foreign.close()
+
+      const { body } = await platform.api<{ resources: { name: string }[] }>("GET", "/v2/api-keys")
+      assert.deepEqual(wrote, { isAnswered: false, status: "unreadable" })
+      assert.deepEqual(read, { isAnswered: false, status: "unreadable" })
+      assert.equal(
+        body.resources.some(({ name }) => name === "stolen"),
+        false,
+      )
+    },
+  )
+
+  await t.test("under a name that leads here, nobody can sign in (DNS rebinding)", async () => {
+    const rebound = await context.newPage()
+    await rebound.goto(url.replace("127.0.0.1", "rebound.example"))
+
+    const status = await rebound.evaluate(async (key) => {
+      const body = JSON.stringify({ api_key: key })
+      return (await fetch("/v2/console/sessions", { method: "POST", body })).status
+    }, apiKey)
+    assert.deepEqual([status, await session(rebound)], [403, 401])
+    await rebound.close()
+  })
+
+  await t.test("a name with HTML is text on every page, and the pages keep to their policy", async () => {
+    const html = "<img src=x onerror=\"document.title='attacked'\"><script>document.title='attacked'</script>"
+    await platform.api("POST", "/v2/api-keys", { name: html })
+    problems.length = 0
+    await page.evaluate(`localStorage.setItem("superstep.workspace", "${tenant}")`)
+
+    for (const path of ["/", "/settings", "/system"]) {
+      await page.goto(`${url}${path}`)
+      await page.getByRole("heading").first().waitFor()
+      assert.notEqual(await page.title(), "attacked", path)
+    }
+    await page.goto(`${url}/settings`)
+    await page.getByText("onerror").first().waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  await t.test("the end of its key ends the session; signing in again gives another one", async () => {
+    const { body: key } = await platform.api<{ id: string; key: string }>("POST", "/v2/api-keys", { name: "mine" })
+    const [before] = await context.cookies(url)
+    await page.goto(`${url}/sign-in`)
+    const signedIn = await page.evaluate(async (api_key) => {
+      const body = JSON.stringify({ api_key })
+      return (await fetch("/v2/console/sessions", { method: "POST", body })).status
+    }, key.key)
+    const [after] = await context.cookies(url)
+    const valid = await session(page)
+    await platform.api("DELETE", `/v2/api-keys/${key.id}`)
+
+    assert.deepEqual([signedIn, valid, await session(page)], [201, 200, 401])
+    assert.notEqual(before?.value, after?.value)
+  })
+})
