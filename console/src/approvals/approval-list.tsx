@@ -1,5 +1,6 @@
 /** The questions that wait, one row each. Enter opens one, Space marks it. */
-import { Checkbox, GridList, GridListItem, type Selection } from "react-aria-components"
+import { Checkbox } from "react-aria-components/Checkbox"
+import { GridList, GridListItem, type Selection } from "react-aria-components/GridList"
 import { Ago } from "../frame/time.js"
 import { summaryOf } from "./interrupt.js"
 import type { WaitingInterrupt } from "./waiting.js"

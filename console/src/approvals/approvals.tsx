@@ -1,7 +1,7 @@
 /** The list of one agent's waiting interrupts, with the form of the chosen one beside it. */
 import { Check, X } from "lucide-react"
 import { useState } from "react"
-import type { Selection } from "react-aria-components"
+import type { Selection } from "react-aria-components/GridList"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Empty } from "../frame/empty.js"

@@ -1,7 +1,7 @@
 /** One cron of the table. */
 import { Link } from "@tanstack/react-router"
 import { Play, Trash2 } from "lucide-react"
-import { Switch } from "react-aria-components"
+import { Switch } from "react-aria-components/Switch"
 import { useAgent } from "../agent/use-agent.js"
 import { useAssistantName } from "../assistants/use-assistants.js"
 import { Button, onlyReads } from "../frame/button.js"
@@ -53,7 +53,7 @@ export function CronRow({ cron, actions }: { cron: CronInfo; actions: ReturnType
             isPending={runNow.isPending && runNow.variables === cron.cron_id}
             disabledBecause={blocked}
             onPress={() => runNow.mutate(cron.cron_id)}
-            label={`Run ${cron.schedule} now`}
+            label={`Run now: ${cron.schedule}`}
           >
             <Play size={13} aria-hidden /> Run now
           </Button>

@@ -22,10 +22,12 @@ export function Button(props: ButtonProps) {
   // A button that is really disabled takes no focus, so nobody would learn the reason.
   const button = (
     <AriaButton
-      type={type}
+      type={isPending ? "button" : type}
       className={`button button-${look}`}
-      isPending={isPending}
-      {...(isDisabled ? { "aria-disabled": true, "data-blocked": true } : onPress && { onPress })}
+      // react-aria's own `isPending` announces a progress bar, and leaves its empty announcement in the page.
+      {...(isPending && { "aria-disabled": true, "data-pending": true })}
+      {...(isDisabled && { "aria-disabled": true, "data-blocked": true })}
+      {...(onPress && !isDisabled && !isPending && { onPress })}
       {...(label !== undefined && { "aria-label": label })}
     >
       {children}

@@ -1,6 +1,6 @@
 /** The super-steps of a run, from the checkpoints of its thread. Pure. */
 import { type ModelCall, newModelCalls } from "./model-calls.js"
-import type { StateInfo, StateTask } from "./run-data.js"
+import type { RunInfo, StateInfo, StateTask } from "./run-data.js"
 
 /** One super-step: the nodes that executed between two checkpoints. */
 export interface Step {
@@ -19,7 +19,8 @@ export interface Step {
 const startNode = "__start__"
 
 /** @param states  newest first */
-export function stepsOf(runId: string, states: readonly StateInfo[]): Step[] {
+export function stepsOf(run: RunInfo, states: readonly StateInfo[]): Step[] {
+  const runId = run.run_id
   const byId = new Map(states.map((state) => [idOf(state), state]))
   const own = states.filter((state) => state.metadata?.run_id === runId).reverse()
   const nodesOf = ({ tasks }: StateInfo) => tasks.filter(({ name }) => name !== startNode)
@@ -41,13 +42,13 @@ export function stepsOf(runId: string, states: readonly StateInfo[]): Step[] {
       },
     ]
   })
-  const last = own.at(-1)
+  const last = own.at(-1) ?? baseOf(run, states)
   if (last && nodesOf(last).length > 0) {
     steps.push({
       step: (last.metadata?.step ?? 0) + 1,
       attempt: undefined,
       checkpointId: idOf(last),
-      begunAt: timeOf(last),
+      begunAt: own.length > 0 ? timeOf(last) : 0,
       endedAt: undefined,
       tasks: nodesOf(last),
       calls: [],
@@ -58,3 +59,15 @@ export function stepsOf(runId: string, states: readonly StateInfo[]): Step[] {
 
 const idOf = ({ checkpoint }: StateInfo): string | undefined => checkpoint?.checkpoint_id ?? undefined
 const timeOf = ({ created_at }: StateInfo): number => Date.parse(created_at ?? "") || 0
+
+/**
+ * The checkpoint from which a run went on that saved none itself, since its first super-step failed or was interrupted again: the
+ * requested one, else the newest of its time.
+ */
+function baseOf({ status, updated_at, kwargs }: RunInfo, states: readonly StateInfo[]): StateInfo | undefined {
+  if (status === "pending") return undefined
+  const { configurable } = (kwargs?.config ?? {}) as { configurable?: { checkpoint_id?: unknown } }
+  const requested = configurable?.checkpoint_id
+  if (typeof requested === "string") return states.find((state) => idOf(state) === requested)
+  return states.find((state) => timeOf(state) <= Date.parse(updated_at))
+}

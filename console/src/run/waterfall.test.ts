@@ -256,3 +256,21 @@ test("a resumed step begins with its run, not with the checkpoint that it goes o
 
   assert.deepEqual(rows.at(-1), ["node", "ask", 2, 9])
 })
+
+test("a run that failed before it saved a checkpoint shows the step that it was to run again", () => {
+  const states = [
+    state(5, 2, { runId: "other", parent: 3, tasks: [task("later")] }),
+    state(3, 1, { runId: "other", tasks: [task("write", { error: "no paper" })] }),
+  ]
+  const failed = attempts({ attempts: [{ attempt: 1, claimed_at: second(6), ended_at: second(7), ending: "error" }] })
+  const again = (configurable: object) =>
+    waterfallOf(
+      history({ run: run({ status: "error", kwargs: { config: { configurable } } }), states, attempts: failed }),
+    ).rows.at(-1)
+
+  assert.deepEqual(
+    [again({ checkpoint_id: "c3" })?.label, again({ checkpoint_id: "c3" })?.error],
+    ["write", "no paper"],
+  )
+  assert.equal(again({})?.label, "later")
+})

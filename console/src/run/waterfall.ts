@@ -56,7 +56,7 @@ export interface RunHistory {
 export function waterfallOf({ run, attempts, states, events }: RunHistory): Waterfall {
   const now = Date.parse(attempts.now)
   const spans = attempts.attempts.map((attempt) => spanOf(attempt, { run, attempts, now }))
-  const steps = stepsOf(run.run_id, states)
+  const steps = stepsOf(run, states)
   const times = eventTimesOf(events)
   const lastEnd = spans.at(-1)?.end
   const waits = waitRows(attempts, spans, { run, now })
