@@ -13,6 +13,8 @@ export interface Step {
   readonly endedAt: number | undefined
   readonly tasks: readonly StateTask[]
   readonly calls: readonly ModelCall[]
+  /** Its attempt ended before it did; a later attempt executed it again. */
+  readonly isLost?: true
 }
 
 // LangGraph's own task, which puts the input into the state. Nobody wrote it, and it takes no time.

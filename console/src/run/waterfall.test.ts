@@ -159,6 +159,7 @@ test("a run whose worker died has two lanes, with the wait between them and each
       ["Waiting in the queue", "done", undefined],
       ["Attempt 1", "lost", "its worker process died"],
       ["Super-step 1", "done", undefined],
+      ["Super-step 2", "lost", undefined],
       ["Waiting for attempt 2", "done", undefined],
       ["Attempt 2", "done", "finished"],
       ["Super-step 2", "done", undefined],

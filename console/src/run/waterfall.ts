@@ -64,11 +64,7 @@ export function waterfallOf({ run, attempts, states, events }: RunHistory): Wate
     ...spans.flatMap((span, n) => [
       ...(waits[n] ?? []),
       attemptRow(span),
-      ...stepRows(
-        steps.filter((step) => attemptAt(spans, step) === n),
-        span,
-        { run, times, isLast: n === spans.length - 1 },
-      ),
+      ...stepRows(stepsIn(n, spans, steps), span, { run, times, isLast: n === spans.length - 1 }),
     ]),
     ...(waits[spans.length] ?? []),
   ]
@@ -156,6 +152,14 @@ function attemptRow({ attempt, start, end, ending }: AttemptSpan): Row {
   })
 }
 
+/** The steps that an attempt finished, and the one in which it was lost. */
+function stepsIn(n: number, spans: readonly AttemptSpan[], steps: readonly Step[]): Step[] {
+  const own = steps.filter((step) => attemptAt(spans, step) === n)
+  const next = steps.find((step) => attemptAt(spans, step) > n)
+  if (!next || next.begunAt >= (spans[n]?.end ?? 0)) return own
+  return [...own, { ...next, endedAt: undefined, calls: [], isLost: true }]
+}
+
 /** The attempt in which a step ended, by its checkpoint, else by time. The clocks of a worker and of the database may differ a little: the nearest one. */
 function attemptAt(spans: readonly AttemptSpan[], { attempt, begunAt, endedAt }: Step): number {
   const named = spans.findIndex((span) => span.attempt === attempt)
@@ -179,7 +183,7 @@ function stepRows(steps: readonly Step[], attempt: AttemptSpan, place: StepPlace
     const start = Math.min(Math.max(step.begunAt, attempt.start), attempt.end)
     const end = Math.max(start, Math.min(step.endedAt ?? attempt.end, attempt.end))
     const states = step.tasks.map((task) => stateOf(task, step, place))
-    const state = (["error", "interrupted", "running"] as const).find((one) => states.includes(one)) ?? "done"
+    const state = (["error", "lost", "interrupted", "running"] as const).find((one) => states.includes(one)) ?? "done"
     const label = `Super-step ${step.step}`
     const prefix = `${attempt.attempt}-${step.checkpointId}`
     const stepRow = row({
@@ -196,17 +200,29 @@ function stepRows(steps: readonly Step[], attempt: AttemptSpan, place: StepPlace
     return [
       stepRow,
       ...step.tasks.flatMap((task, n) =>
-        nodeRows(task, { step, state: states[n] ?? "done", start, end, times: place.times, prefix }),
+        nodeRows(task, {
+          step,
+          state: states[n] ?? "done",
+          start,
+          end,
+          times: step.isLost ? noTimes : place.times,
+          prefix,
+        }),
       ),
     ]
   })
 }
 
+// The events of a task that was executed again tell of the later attempt.
+const noTimes: EventTimes = { tasks: new Map(), messages: new Map() }
+
 function stateOf(task: StateTask, step: Step, { run, isLast }: StepPlace): RowState {
+  if (step.isLost) return "lost"
   if (task.error && isLast) return isAborted(task.error) ? "interrupted" : "error"
   if (step.endedAt !== undefined || (task.result !== undefined && task.result !== null)) return "done"
   if (task.interrupts?.length) return "interrupted"
-  if (run.status === "running" || run.status === "pending") return "running"
+  if (run.status === "running") return "running"
+  if (run.status === "pending") return "lost"
   // Beside a node that failed, another one left no result and no error of its own.
   const isCauseKnown = step.tasks.some(({ error }) => error)
   return run.status === "error" && !isCauseKnown ? "error" : "interrupted"
@@ -226,7 +242,7 @@ function nodeRows(task: StateTask, { step, state, start, end, times, prefix }: N
   const isExact = isKnown(span) || (span?.start !== undefined && state === "running")
   const from = isExact ? clamped(span?.start ?? start, start, end) : start
   const to = isExact ? clamped(span?.end ?? end, from, end) : end
-  const returned = modelCallsOf(task.result)
+  const returned = step.isLost ? [] : modelCallsOf(task.result)
   // One node alone made all calls of its step. Of several nodes each call belongs to the one that returned it.
   const calls = step.tasks.length === 1 && step.calls.length > 0 ? step.calls : returned
   const nodeRow = row({
