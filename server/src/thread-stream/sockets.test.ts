@@ -116,6 +116,8 @@ test("the reply comes before the past; live events come once for several subscri
     client.messages.slice(0, 3).map(({ type }) => type),
     ["success", "event", "event"],
   )
+  // Subscriptions outlive runs, and their replies are not repeated with the next one.
+  assert.equal(client.messages.filter(({ type }) => type === "success").length, 2)
   // The past comes for each subscription, since each shows it; what follows comes once.
   assert.deepEqual(summaryOf(client.events), [
     ...["lifecycle running", "lifecycle completed"],

@@ -1,12 +1,10 @@
-/** Adapters and runtimes of other projects, against a real server: each shows a graph's answer. */
+/** Adapters and runtimes of other projects, against a deployment: each shows a graph's answer. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
-import { startGraphServer } from "../testing/graph-server.js"
+import { startPlatform } from "../testing/platform.js"
 import { openChatPage } from "./chat-page.js"
+import { deployGraphs } from "./deployed-graphs.js"
 import { chromium, frontEnd, noBrowserFrontEnds, noFrontEnds } from "./front-ends.js"
-
-const config = fileURLToPath(new URL("../../graphs/browser.json", import.meta.url))
 
 interface Question {
   readonly url: string
@@ -20,14 +18,19 @@ interface Adapters {
   askByAiSdk(question: Question): Promise<{ type: string; delta?: string; toolName?: string }[]>
 }
 
+interface AssistantShown {
+  readonly messages: readonly { readonly role: string; readonly content: string }[]
+  readonly isLoading: boolean
+}
+
 const adapters = async (): Promise<Adapters> => (await import(frontEnd("adapters.mjs"))) as Adapters
 
 const joined = (parts: readonly { type: string; delta?: string }[], type: string) =>
   parts.flatMap((part) => (part.type === type ? (part.delta ?? "") : [])).join("")
 
-test("adapters for back ends", { skip: noFrontEnds }, async (t) => {
-  await using server = await startGraphServer({ SUPERSTEP_CONFIG: config })
-  const { url, headers } = server
+test("adapters and runtimes on a deployment", { skip: noFrontEnds }, async (t) => {
+  await using platform = await startPlatform()
+  const { url, headers } = await deployGraphs(platform, "adapters", ["talk", "agent"])
 
   await t.test("AG-UI shows words and tool calls", async () => {
     const { askByAgUi } = await adapters()
@@ -52,19 +55,11 @@ test("adapters for back ends", { skip: noFrontEnds }, async (t) => {
     assert.ok(agent.some(({ toolName }) => toolName === "add"))
     assert.equal(joined(agent, "text-delta"), "The sum is 3.")
   })
-})
 
-interface AssistantShown {
-  readonly messages: readonly { readonly role: string; readonly content: string }[]
-  readonly isLoading: boolean
-}
-
-test("runtimes of assistant-ui in a browser", { skip: noBrowserFrontEnds }, async (t) => {
-  await using server = await startGraphServer({ SUPERSTEP_CONFIG: config })
   for (const runtime of ["langgraph", "langchain"]) {
-    await t.test(runtime, async () => {
+    await t.test(`assistant-ui with react-${runtime} shows words`, { skip: noBrowserFrontEnds }, async () => {
       const page = { script: frontEnd("assistant-page.mjs"), parameters: { runtime } }
-      await using chat = await openChatPage<AssistantShown>(chromium, server, page)
+      await using chat = await openChatPage<AssistantShown>(chromium, { url, headers }, page)
       await chat.shows("an empty thread", ({ messages }) => messages?.length === 0)
 
       await chat.run("void chat.send('hello')")

@@ -1,24 +1,14 @@
 /** The hook of `@langchain/react` on a deployment, over both transports: what is killed or replaced in the middle of an answer leaves no trace. */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
-import { readFileSync } from "node:fs"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import { until } from "@superstep/toolkit/testing/until"
-import { clientOf, deploy, startRevision, untilDeployed } from "../testing/deployments.js"
+import { clientOf, startRevision, untilDeployed } from "../testing/deployments.js"
 import { pidsOf, startPlatform } from "../testing/platform.js"
-import { createRepository } from "../testing/repository.js"
 import { newGate } from "./chat-page.js"
+import { deployGraphs } from "./deployed-graphs.js"
 import { noBrowserFrontEnds as skip } from "./front-ends.js"
 import { areDistinct, isSaying, isSettled, openReactPage, type ReactPage, submit } from "./react-page.js"
-
-const talk = readFileSync(fileURLToPath(new URL("../../graphs/src/talk.ts", import.meta.url)), "utf8")
-const project = {
-  node_version: "20",
-  graphs: { talk: "./src/talk.ts:graph" },
-  http: { cors: { allow_origins: ["*"] } },
-  env: {},
-}
 
 /** Does something while an answer is half said. @returns what the page shows in the end */
 async function disturb(page: ReactPage, text: string, disturbance: () => Promise<unknown>) {
@@ -35,14 +25,11 @@ async function disturb(page: ReactPage, text: string, disturbance: () => Promise
 for (const transport of ["sse", "websocket"])
   test(`the hook of @langchain/react on a deployment, over ${transport}`, { skip }, async (t) => {
     await using platform = await startPlatform()
-    const repository = await createRepository()
-    await repository.push({ "langgraph.json": JSON.stringify(project), "src/talk.ts": talk })
     const name = `hook-${randomUUID().slice(0, 8)}`
-    const deployment = await deploy(platform, name, repository.url)
+    const { deployment, ...server } = await deployGraphs(platform, name, ["talk"])
     const key = platform.credentials.api_key
     const protocols = [`x-api-key.${Buffer.from(key).toString("base64url")}`, "agent-protocol"]
     const parameters = { transport, protocols: JSON.stringify(protocols) }
-    const server = { url: deployment.source_config.custom_url, headers: { "x-api-key": key } }
     await using page = await openReactPage(server, "the newest SDK", parameters)
 
     const killAll = async (title: string) => {

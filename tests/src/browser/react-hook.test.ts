@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { until } from "@superstep/toolkit/testing/until"
 import { cuttableHttp } from "../testing/cuttable-http.js"
 import { startGraphServer } from "../testing/graph-server.js"
 import { newGate } from "./chat-page.js"
@@ -174,21 +175,34 @@ for (const sdk of ["its own SDK", "the newest SDK"] as const)
       assert.doesNotMatch(String(error), /\\"/)
     })
 
-    await t.test("misses nothing while its connections are cut in the middle of an answer", async () => {
-      await using line = await cuttableHttp(server.url)
-      await using page = await browser.another({ api: line.url })
-      const gate = newGate()
-      await submit(page, "away", { gate: gate.path })
-      await page.shows("the first words", isSaying("away", "You said "))
+    await t.test("shows a subagent with what it says", async () => {
+      await using page = await browser.another({ assistant: "helper" })
+      await submit(page, "what is the answer?")
 
-      line.cut()
-      gate.open()
-      const { threadId } = await page.shows("the thread", ({ threadId }) => threadId !== null)
-      const [run] = await client.runs.list(threadId ?? "")
-      await client.runs.join(threadId ?? "", run?.run_id ?? "")
-      line.heal()
+      const shown = await page.shows("the answer", (it) => !it.isLoading && texts(it).at(-1) === "They say: Forty-two.")
 
-      const shown = await page.shows("the whole answer", isSettled("away", "You said away."))
-      assert.ok(areDistinct(shown))
+      assert.deepEqual(shown.subagents, [{ name: "researcher", status: "complete" }])
+      const said = async () => Object.values((await page.run("subagentTexts")) as Record<string, string[]>).flat()
+      await until(async () => (await said()).includes("Forty-two."), { what: "the subagent's words" })
     })
+
+    // The server keeps the events for two minutes after the run's end, however long the page was away.
+    for (const outage of ["cut", "hold"] as const)
+      await t.test(`misses nothing of an answer that ends while it is offline (${outage})`, async () => {
+        await using line = await cuttableHttp(server.url)
+        await using page = await browser.another({ api: line.url })
+        const gate = newGate()
+        await submit(page, "away", { gate: gate.path })
+        await page.shows("the first words", isSaying("away", "You said "))
+
+        line[outage]()
+        gate.open()
+        const { threadId } = await page.shows("the thread", ({ threadId }) => threadId !== null)
+        const [run] = await client.runs.list(threadId ?? "")
+        await client.runs.join(threadId ?? "", run?.run_id ?? "")
+        line.heal()
+
+        const shown = await page.shows("the whole answer", isSettled("away", "You said away."))
+        assert.ok(areDistinct(shown))
+      })
   })

@@ -6,6 +6,8 @@ export interface CuttableHttp extends AsyncDisposable {
   readonly url: string
   /** Resets all connections, and new ones until `heal`. */
   cut(): void
+  /** Carries nothing any more, in either direction, and breaks nothing: connections and new ones wait for `heal`. */
+  hold(): void
   heal(): void
 }
 
@@ -13,15 +15,21 @@ export interface CuttableHttp extends AsyncDisposable {
 export async function cuttableHttp(url: string): Promise<CuttableHttp> {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()
+  const others = new WeakMap<Socket, Socket>()
   let isCut = false
+  let held: Promise<void> | undefined
+  let release = () => {}
   const destroyAll = () => {
     for (const socket of sockets) socket.resetAndDestroy()
   }
-  const listener = createServer((client) => {
+  const listener = createServer(async (client) => {
     if (isCut) return void client.resetAndDestroy()
+    client.on("error", () => {})
+    await held
     const server = connect(Number(port), hostname)
     for (const socket of [client, server]) {
       sockets.add(socket)
+      others.set(socket, socket === client ? server : client)
       // The other side's end ends it; an error only says that this has happened.
       socket.on("error", () => {}).on("close", () => sockets.delete(socket))
     }
@@ -38,8 +46,17 @@ export async function cuttableHttp(url: string): Promise<CuttableHttp> {
       isCut = true
       destroyAll()
     },
+    hold: () => {
+      held = new Promise((resolve) => {
+        release = resolve
+      })
+      for (const socket of sockets) socket.unpipe().pause()
+    },
     heal: () => {
       isCut = false
+      for (const socket of held ? sockets : []) socket.pipe(others.get(socket) as Socket)
+      held = undefined
+      release()
     },
     [Symbol.asyncDispose]: async () => {
       destroyAll()

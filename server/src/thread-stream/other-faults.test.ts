@@ -1,0 +1,76 @@
+/** What the reference server gets wrong and no other test shows (README.md, "Faults of the reference server"). */
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { insertSystemAssistants } from "../assistants/queries.js"
+import { startTestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+import {
+  emitProtocol,
+  everything,
+  executing,
+  framesOf,
+  openEvents,
+  startRun,
+  untilTerminals,
+} from "./testing/protocol-client.js"
+
+test("a thread runs several assistants, one after the other", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  await insertSystemAssistants(db, ["agent"], {})
+  const { json } = await http.send("POST", "/assistants", { graph_id: "agent", name: "another" })
+  const another = (json as { assistant_id: string }).assistant_id
+  const threadId = randomUUID()
+
+  const first = await executing(await startRun(http, threadId), http)
+  first.done()
+  const second = await executing(await startRun(http, threadId, { assistant_id: another }), http)
+  second.done()
+  const stream = await openEvents(http, threadId, { channels: ["lifecycle"] })
+  await untilTerminals(() => framesOf(stream), 2)
+
+  assert.deepEqual(
+    framesOf(stream).map(({ params }) => params.data.event),
+    ["running", "completed", "running", "completed"],
+  )
+})
+
+test("the terminal event is in the log as soon as the run is over", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = randomUUID()
+  const runId = await startRun(http, threadId)
+  const run = await executing(runId, http)
+  emitProtocol(run, "values", { x: 1 })
+  // One statement sees one moment: both are there, or none.
+  const seen = () =>
+    db.row<{ status: string; isTold: boolean }>(sql`
+      select status, exists (
+        select from run_events e where e.run_id = r.run_id and event = 'protocol:lifecycle' and data like '%completed%'
+      ) as "isTold"
+      from runs r where run_id = ${runId}`)
+
+  run.done()
+  const over = await until(
+    async () => {
+      const row = await seen()
+      return row?.status === "success" || row?.isTold ? row : undefined
+    },
+    { what: "the run is over" },
+  )
+
+  assert.deepEqual(over, { status: "success", isTold: true })
+})
+
+test("an idle stream gets heartbeats", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+
+  const stream = await openEvents(http, randomUUID(), everything)
+
+  await until(() => stream.text().includes(": heartbeat\n\n"), { what: "a heartbeat" })
+})
