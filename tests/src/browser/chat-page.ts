@@ -46,6 +46,8 @@ export interface PageOptions {
   readonly script: string
   /** Gives the page's imports of the SDK the one beside its script: some packages come with an older one of their own. */
   readonly hasNewestSdk?: boolean
+  /** JSX texts that the script imports, by name. */
+  readonly modules?: Readonly<Record<string, string>>
   /** Parameters of the page's address. */
   readonly parameters?: Readonly<Record<string, string>>
 }
@@ -66,9 +68,9 @@ const useStreamPage = fileURLToPath(new URL("../../src/browser/page.mjs", import
 export async function openChatPage<S = Shown>(
   executablePath: string,
   server: ServerAddress,
-  { script, hasNewestSdk = false, parameters = {} }: PageOptions = { script: useStreamPage },
+  { script, hasNewestSdk = false, modules = {}, parameters = {} }: PageOptions = { script: useStreamPage },
 ): Promise<ChatPage<S>> {
-  const web = await servePage(script, hasNewestSdk ? [sdkBeside(script)] : [])
+  const web = await servePage(script, [textModules(script, modules), ...(hasNewestSdk ? [sdkBeside(script)] : [])])
   const profile = join(temporaryFolder(), randomUUID())
   const browser = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args: flags })
   const addressOf = (further: Readonly<Record<string, string>>) => {
@@ -122,6 +124,18 @@ const sdkBeside = (script: string): Plugin => ({
   },
 })
 
+const textModules = (script: string, modules: Readonly<Record<string, string>>): Plugin => ({
+  name: "modules that are texts",
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /:/ }, ({ path }) => (path in modules ? { path, namespace: "text" } : undefined))
+    onLoad({ filter: /./, namespace: "text" }, ({ path }) => ({
+      contents: modules[path] ?? "",
+      loader: "jsx",
+      resolveDir: dirname(script),
+    }))
+  },
+})
+
 async function servePage(script: string, plugins: Plugin[]) {
   const bundle = await build({
     entryPoints: [script],
@@ -130,6 +144,7 @@ async function servePage(script: string, plugins: Plugin[]) {
     write: false,
     format: "esm",
     platform: "browser",
+    jsx: "automatic",
     define: { "process.env.NODE_ENV": '"production"' },
   })
   const bundled = bundle.outputFiles[0]?.contents ?? ""

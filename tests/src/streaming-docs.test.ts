@@ -1,0 +1,99 @@
+/** Every example of docs/streaming.md, as it is written there, against a real server with a key. */
+import assert from "node:assert/strict"
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { Client } from "@langchain/langgraph-sdk"
+import { runCommand } from "@superstep/toolkit/exec/run-command"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { openChatPage } from "./browser/chat-page.js"
+import { chromium, frontEnd, noBrowserFrontEnds } from "./browser/front-ends.js"
+import { startGraphServer } from "./testing/graph-server.js"
+import { testPython, withoutPython } from "./testing/languages.js"
+
+const page = readFileSync(new URL("../../docs/streaming.md", import.meta.url), "utf8")
+const examples = [...page.matchAll(/^```(\w+) run\n(.*?)^```$/gms)].map(([, language, text]) => ({
+  language: language ?? "",
+  text: text ?? "",
+}))
+const key = "the key of the examples"
+const packages = fileURLToPath(import.meta.resolve("@langchain/langgraph-sdk")).replace(
+  /node_modules\/@langchain.*/,
+  "node_modules",
+)
+// Node 20 has no WebSocket, which every browser has.
+const webSocket = fileURLToPath(new URL("testing/global-web-socket.js", import.meta.url))
+
+test("the examples of docs/streaming.md", async (t) => {
+  const config = fileURLToPath(new URL("../graphs/docs.json", import.meta.url))
+  await using server = await startGraphServer({
+    SUPERSTEP_CONFIG: config,
+    SUPERSTEP_UNIT_TOKEN: "",
+    SUPERSTEP_API_KEYS: key,
+  })
+  const { url } = server
+  const folder = temporaryFolder()
+  mkdirSync(folder, { recursive: true })
+  symlinkSync(packages, join(folder, "node_modules"))
+  const env = { PATH: process.env.PATH ?? "", SUPERSTEP_API_KEY: key }
+  const textsOf = (language: string) =>
+    examples.flatMap((it) =>
+      it.language === language ? it.text.replaceAll("https://agents.example.com/d/support", url) : [],
+    )
+  const run = async (...argv: [string, ...string[]]) =>
+    (await runCommand({ argv, cwd: folder, env, timeoutMs: 120_000 })).stdout
+
+  await t.test("none is left out", () => {
+    assert.deepEqual(
+      examples.map(({ language }) => language),
+      ["js", "python", "jsx", "js", "js", "sh"],
+    )
+  })
+
+  await t.test("JavaScript: words, a WebSocket with a key, and a question", async () => {
+    const outputs = textsOf("js").map(async (text, index) => {
+      writeFileSync(join(folder, `${index}.mjs`), text)
+      return await run(process.execPath, "--import", webSocket, `${index}.mjs`)
+    })
+
+    const [words, bySocket, asked] = await Promise.all(outputs)
+
+    assert.match(words ?? "", /^The sum is 3\.\{/)
+    assert.match(bySocket ?? "", /The sum is 3\./)
+    assert.equal(asked, "asked: { question: 'continue?' }\n")
+  })
+
+  await t.test("Python", { skip: withoutPython }, async () => {
+    const [text = ""] = textsOf("python")
+
+    assert.match(await run(testPython, "-c", text), /The sum is 3\./)
+  })
+
+  await t.test("curl", async () => {
+    const [text = ""] = textsOf("sh")
+    const client = new Client({ apiUrl: url, apiKey: key })
+    const { thread_id } = await client.threads.create()
+
+    const output = await run("sh", "-c", `THREAD_ID=${thread_id}\n${text}`)
+
+    assert.match(output, /^\{"type":"success","id":1,"result":\{"run_id":"/)
+    assert.match(output, /The sum is 3\./)
+    assert.match(output, /"event":"completed"[^\n]*\n$/)
+  })
+
+  await t.test("React", { skip: noBrowserFrontEnds }, async () => {
+    const [text = ""] = textsOf("jsx")
+    const parameters = { key }
+    const options = { script: frontEnd("docs-page.mjs"), modules: { "docs:example": text }, parameters }
+    await using chat = await openChatPage(chromium, { url, headers: {} }, options)
+    const shows = (words: string) =>
+      until(async () => String(await chat.run("document.body.innerText")).includes(words), { what: words })
+
+    await shows("Send")
+    await chat.run("document.querySelector('button').click()")
+
+    await shows("The sum is 3.")
+  })
+})
