@@ -23,8 +23,8 @@ import { threadOf } from "./target.js"
 
 // Clients treat 4400 to 4499 like the HTTP status, and do not reconnect.
 const revoked = { code: 4401, reason: "the API key was revoked or has expired" } as const
-// Enough for a unit that is not busy; a caller that does not read cannot keep the connection.
-const revokedMs = 1000
+// Enough for a busy unit; a caller that does not read cannot keep the connection.
+const revokedMs = 5_000
 
 interface Handshake {
   readonly edge: Edge
