@@ -12,6 +12,7 @@ import { networks } from "./edge/config.js"
 import { authoritySettings } from "./host-names/authority-settings.js"
 import { canonicalHostName } from "./host-names/host-name.js"
 import { logForwardSettings } from "./log-forwarding/settings.js"
+import { machineSettings } from "./machines/settings.js"
 import type { Amounts } from "./quotas/quota.js"
 
 const protocols = ["https", "ssh", "http", "file", "git"] as const satisfies readonly GitProtocol[]
@@ -263,6 +264,7 @@ export const settings = {
     describe: "How long the output of builds is kept, in days.",
     schema: count.default(30),
   },
+  ...machineSettings,
   ...logForwardSettings,
   ...authoritySettings,
   sourceMs: {

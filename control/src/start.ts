@@ -12,7 +12,8 @@ import { type ControlPlaneOptions, startControlPlane } from "./control-plane.js"
 import { crashPoints } from "./crash-points.js"
 import { foldersOf } from "./folders.js"
 import { openHome } from "./home.js"
-import { openProcessMachine, type ProcessMachine, type ProcessMachineOptions } from "./machines/process/machine.js"
+import { openMachine } from "./machines/open-machine.js"
+import type { ProcessMachine, ProcessMachineOptions } from "./machines/process/machine.js"
 import type { Installation } from "./machines/process/remote/calls.js"
 import {
   apiDescriptor,
@@ -46,7 +47,7 @@ async function runWithMachine(config: Config, log: Log, programs: Programs): Pro
   // Before anything else runs: a signal during the start must not leave behind what was just started.
   const onSignal = followSignals()
   const homeId = await openHome(foldersOf(config.home))
-  const machine = await openMachine({ config, log, programs, homeId })
+  const machine = await machineFor({ config, log, programs, homeId })
   const rotation = startLogRotation(config.home, machine.logFiles, log)
   const end = await runControlPlane({ config, log, homeId, machine, onSignal })
   await rotation.stop()
@@ -140,7 +141,7 @@ function endAs({ code, signal }: End): void {
   process.kill(process.pid, signal)
 }
 
-const openMachine = ({
+const machineFor = ({
   config,
   log,
   programs,
@@ -152,7 +153,7 @@ const openMachine = ({
   readonly homeId: string
 }): Promise<ProcessMachine> => {
   const { control, uploads } = foldersOf(config.home)
-  return openProcessMachine({
+  return openMachine(config, {
     home: config.home,
     homeId,
     programs,

@@ -2,8 +2,12 @@ import { execFile } from "node:child_process"
 import { statfs } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { describeEngine } from "@superstep/control/machines/docker/machine"
+import { readMachineNote } from "@superstep/control/machines/machine-note"
 import { decideIsolation } from "@superstep/control/machines/process/isolation"
 import { openPortsWarning } from "@superstep/control/machines/process/open-ports"
+import { machineSettings } from "@superstep/control/machines/settings"
+import { readSettings } from "@superstep/toolkit/config/settings"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { CliCommand } from "../command.js"
 import type { Config } from "../config.js"
@@ -40,6 +44,7 @@ export const doctor: CliCommand<{ readonly home?: string }> = {
       await gitFinding(),
       ...(await installationFindings(home, config)),
       ...(await userFindings(home)),
+      ...(await machineFindings(home, config)),
     ]
     const marks = { good: out.style("green", "✔"), warning: out.style("yellow", "!"), missing: out.style("red", "✖") }
     for (const { level, words } of findings) out.line(`${marks[level]} ${words}`)
@@ -137,6 +142,21 @@ async function databaseFinding(home: Home, config: Config): Promise<Finding> {
     return { level: "good", words: `${database.words} starts` }
   } catch (error) {
     return { level: "missing", words: messageOf(error) }
+  }
+}
+
+/** Only for an engine that is in use: most installations have none. */
+async function machineFindings(home: Home, { environment }: Config): Promise<Finding[]> {
+  // What the last start was given as an option is not in our environment.
+  const last = await readMachineNote(home.folder)
+  const noted =
+    last.machine === "docker" ? { SUPERSTEP_MACHINE: "docker", SUPERSTEP_DOCKER_SOCKET: last.engineSocket } : {}
+  const { machine, engineSocket, baseImage } = readSettings(machineSettings, { ...noted, ...environment })
+  if (machine !== "docker") return []
+  try {
+    return [{ level: "good", words: await describeEngine(engineSocket, baseImage) }]
+  } catch (error) {
+    return [{ level: "missing", words: messageOf(error) }]
   }
 }
 

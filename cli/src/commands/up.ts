@@ -1,4 +1,5 @@
 /** `superstep up`, which `npm start` runs: the whole installation in the foreground. */
+import { machineKinds, machineSettings } from "@superstep/control/machines/settings"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { isAlive } from "@superstep/toolkit/exec/process-identity"
 import { Option } from "commander"
@@ -22,6 +23,7 @@ interface UpOptions {
   readonly host?: string
   readonly example: boolean
   readonly takeOver?: boolean
+  readonly machine?: string
 }
 
 export const up: CliCommand<UpOptions> = {
@@ -34,10 +36,14 @@ export const up: CliCommand<UpOptions> = {
       "SUPERSTEP_AGENTS_PORT",
     ),
     new Option("--host <address>", `address to listen on (default: ${defaultPlace.host})`).env("SUPERSTEP_HOST"),
+    new Option("--machine <kind>", "what agents run in (default: process)")
+      .choices(machineKinds)
+      .env("SUPERSTEP_MACHINE"),
     new Option("--no-example", "do not deploy the example on the first start"),
     new Option("--take-over", "replace the superstep up that runs on the folder; agents keep running: for upgrades"),
   ],
-  async run({ options, ...context }) {
+  async run({ options, ...given }) {
+    const context = withMachine(given, options.machine)
     if (context.config.backupSchedule !== undefined)
       assertOwnDatabase(context.config, "unset SUPERSTEP_BACKUP_SCHEDULE, ")
     const home = await openHome(options.home ?? context.config.home)
@@ -56,6 +62,13 @@ export const up: CliCommand<UpOptions> = {
       context.err.line(`  ${context.err.style("yellow", "!")} it did not start: this program continues`)
     } while (!(await run({ ...start, example: false, former: undefined }, await own())))
   },
+}
+
+/** The control plane reads it from its environment. Pure. */
+function withMachine(context: Context, machine: string | undefined): Context {
+  if (machine === undefined) return context
+  const environment = { ...context.config.environment, [machineSettings.machine.env]: machine }
+  return { ...context, config: { ...context.config, environment } }
 }
 
 /** Agents that run under other settings would be moved or, with another database, treated as orphans and stopped. */

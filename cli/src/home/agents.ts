@@ -6,6 +6,9 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { readJson } from "@superstep/control/files/json-file"
 import { homeIdOf } from "@superstep/control/home"
+import { foundDockerUnits } from "@superstep/control/machines/docker/found-units"
+import { readMachineNote } from "@superstep/control/machines/machine-note"
+import type { Units } from "@superstep/control/machines/port"
 import { stopBuilds } from "@superstep/control/machines/process/builds/builds"
 import { installedNodes } from "@superstep/control/machines/process/builds/installed-nodes"
 import { type Cgroups, existingCgroups } from "@superstep/control/machines/process/cgroups/cgroups"
@@ -34,20 +37,24 @@ export function agentsOf(home: Home): Agents {
   const user = () => undefined
   const nodes = installedNodes([], {})
   const shared = { folders, serverEntry: "", isolation: { user }, nodes, environment: {}, log: home.log }
-  const unitsIn = (cgroups: Cgroups | undefined) => processUnits({ ...shared, cgroups })
-  const ungrouped = unitsIn(undefined)
+  const unitsIn = async (cgroups: Cgroups | undefined): Promise<Units> => {
+    const { machine, engineSocket } = await readMachineNote(home.folder)
+    if (machine === "process") return processUnits({ ...shared, cgroups })
+    return foundDockerUnits(folders, await homeIdOf(folders), engineSocket)
+  }
   const edge = () => readJson<ProcessIdentity>(join(folders.edge, "pid.json"))
   const edgeRuns = async () => {
     const identity = await edge()
     return identity !== undefined && isAlive(identity)
   }
   // Listing creates the folder, whose permissions the control plane must choose.
-  const units = async () => (existsSync(folders.units) ? await ungrouped.list() : [])
+  const units = async (found: Units) => (existsSync(folders.units) ? await found.list() : [])
   // Only where a control plane has run; else this must not create the folder.
   const groups = async () =>
     existsSync(folders.units) ? existingCgroups({ homeId: await homeIdOf(folders), home: folders.home }) : undefined
   const running = async () => {
-    const looked = (await units()).map(async (unitId) => ({ unitId, ...(await ungrouped.status(unitId)) }))
+    const ungrouped = await unitsIn(undefined)
+    const looked = (await units(ungrouped)).map(async (unitId) => ({ unitId, ...(await ungrouped.status(unitId)) }))
     return (await Promise.all(looked)).filter(({ state }) => state === "running").map(({ unitId }) => unitId)
   }
   return {
@@ -58,8 +65,9 @@ export function agentsOf(home: Home): Agents {
       const identity = await edge()
       if (identity) await stopProcess(identity, { graceMs })
       await retiredEdges({ folders, token: new Secret(""), drainMs: 0, log: home.log }).stop(graceMs)
-      const [unitIds, cgroups] = [await units(), await groups()]
-      const ending = unitsIn(cgroups)
+      const cgroups = await groups()
+      const ending = await unitsIn(cgroups)
+      const unitIds = await units(ending)
       await Promise.all([...unitIds.map((unitId) => ending.stop(unitId, { graceMs })), stopBuilds(folders)])
       await cgroups?.close()
     },

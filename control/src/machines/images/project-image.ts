@@ -1,14 +1,13 @@
 /** The image of a built project: base, runtime, packages, project. What changes most often comes last. */
 import { appendLayers, type BaseImage, type Image, type Layer } from "./image.js"
 import type { Layout } from "./layout.js"
-import type { Part } from "./tree-entries.js"
 
 /** Where things are in an image. The project's folder is the unit's working folder. */
 export const places = { runtime: "superstep/runtime", project: "superstep/app" } as const
 
+/** Our server and workers, which all projects of an installation share. */
 export interface Runtime {
-  /** The installation's files: our server and workers. */
-  readonly parts: readonly Part[]
+  readonly layer: Layer
   /** The agent server's main file, relative to `places.runtime`. */
   readonly entry: string
 }
@@ -31,8 +30,7 @@ export async function projectImage(input: {
   readonly layout: Layout
 }): Promise<Image> {
   const { base, runtime, project, labels, layout } = input
-  const runtimeLayer = await layout.addLayer(runtime.parts)
-  const layers: Layer[] = [runtimeLayer]
+  const layers: Layer[] = [runtime.layer]
   for (const has of [isPackage, isOwn]) {
     const layer = await layout.addLayer([{ from: project, to: places.project, has }])
     layers.push(layer)

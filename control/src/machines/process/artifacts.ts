@@ -27,6 +27,8 @@ export interface ArtifactsOptions {
   /** The program that reads schemas from the sources of graphs, and how long it may take, in milliseconds. */
   readonly analyseEntry: string
   readonly limitMs: number
+  /** As for builds. */
+  readonly runsAt?: string | undefined
 }
 
 export function processArtifacts(options: ArtifactsOptions): Artifacts {
@@ -39,7 +41,7 @@ export function processArtifacts(options: ArtifactsOptions): Artifacts {
       const user = isolation.user(deploymentNumber)
       const all = [nodes.own, ...(await nodes.others(user))]
       const languages = [undefined, ...(await pythons.found(user))]
-      return all.flatMap((node) => languages.map((python) => platformOf(node, python)))
+      return all.flatMap((node) => languages.map((python) => platformOf(node, python, options.runsAt)))
     },
     readSchemas: async ({ artifactId, deploymentNumber, configPath }, signal) => {
       const reader = isolation.user(deploymentNumber) ?? null

@@ -8,17 +8,18 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { edgeEntry } from "../../edge/client.js"
 import { keyFilesIn } from "../../key-files.js"
 import type { Host } from "../host.js"
+import type { Artifacts, Units } from "../port.js"
 import { processArtifacts } from "./artifacts.js"
 import type { BuildLimits } from "./builds/build-request.js"
 import { processBuilds } from "./builds/builds.js"
-import { installedNodes } from "./builds/installed-nodes.js"
-import { installedPythons } from "./builds/python/pythons.js"
+import { type InstalledNodes, installedNodes } from "./builds/installed-nodes.js"
+import { type InstalledPythons, installedPythons } from "./builds/python/pythons.js"
 import { type Cgroups, openCgroups } from "./cgroups/cgroups.js"
 import { edgeFiles, edgeToken, prepareEdgeFolders } from "./edge/edge-folders.js"
 import { type EdgeOptions, type EdgeProcess, edgeOnThisMachine } from "./edge/edge-process.js"
 import { listenForWakeCalls } from "./edge/wake-socket.js"
 import { handOver } from "./files/own-tree.js"
-import { machineFolders, prepareFolders } from "./folders.js"
+import { type MachineFolders, machineFolders, prepareFolders } from "./folders.js"
 import { controlUserOf, decideIsolation, edgeUserOf, type Isolation, IsolationRequired } from "./isolation.js"
 import { openPortsWarning } from "./open-ports.js"
 import type { Facts } from "./remote/calls.js"
@@ -57,6 +58,26 @@ export interface ProcessMachineOptions {
   readonly crashPoint: (name: string) => void
 }
 
+/** What another kind of machine on this computer replaces: units that are no processes. Builds and the edge are the same. */
+export interface OtherUnits {
+  readonly units: Units
+  readonly nodes: InstalledNodes
+  readonly pythons: InstalledPythons
+  /** Where projects are when they run. */
+  readonly runsAt: string
+  /** Called when an artefact is removed, before its folder is. */
+  removeArtifact(artifactId: string): Promise<void>
+  /** Called when all units have stopped, at the end. */
+  close(): Promise<void>
+}
+
+/** What it gets to make them. */
+export interface OtherUnitsPlace {
+  readonly folders: MachineFolders
+  readonly isolation: Isolation
+  readonly pythons: InstalledPythons
+}
+
 export interface ProcessMachine extends Host {
   readonly edge: EdgeProcess
   /** The user that the control plane is to run as; undefined for our own. */
@@ -73,9 +94,13 @@ export interface ProcessMachine extends Host {
 
 /**
  * Creates the folders and starts nothing.
+ * @param openUnits       for units that are no processes
  * @throws ForeignFolder  the folder for sockets is in the temporary folder, and somebody else created it
  */
-export async function openProcessMachine(options: ProcessMachineOptions): Promise<ProcessMachine> {
+export async function openProcessMachine(
+  options: ProcessMachineOptions,
+  openUnits?: (place: OtherUnitsPlace) => Promise<OtherUnits>,
+): Promise<ProcessMachine> {
   const { home, programs, environment, log, crashPoint } = options
   const folders = machineFolders(home)
   await prepareFolders(folders)
@@ -85,19 +110,25 @@ export async function openProcessMachine(options: ProcessMachineOptions): Promis
   await prepareEdgeFolders(folders, user, controlUser)
   await handOverFolders(options.controlFolders, controlUser)
   const token = await edgeToken(folders)
-  const cgroups = await groupsOfUnits(options, isolation)
-  const nodes = installedNodes(options.nodeDirs, environment)
-  const pythons = installedPythons(environment)
-  const shared = { folders, isolation, nodes, pythons, environment, log, crashPoint }
-  const units = processUnits({ ...shared, serverEntry: programs.server, cgroups })
+  const cgroups = openUnits ? undefined : await groupsOfUnits(options, isolation)
+  const found = { nodes: installedNodes(options.nodeDirs, environment), pythons: installedPythons(environment) }
+  const other = await openUnits?.({ folders, isolation, pythons: found.pythons })
+  const { nodes, pythons, runsAt } = other ?? { ...found, runsAt: undefined }
+  const shared = { folders, isolation, nodes, pythons, runsAt, environment, log, crashPoint }
+  const units = other?.units ?? processUnits({ ...shared, serverEntry: programs.server, cgroups })
   const verifying = { verifyEntry: programs.verify, verifyPython: programs.verifyPython }
   const builds = processBuilds({ ...shared, ...verifying, limits: options.buildLimits })
   const edge = edgeOnThisMachine({ ...options.edge, ...shared, token, user })
   const files = edgeFiles(folders)
+  const artifacts = processArtifacts({
+    ...shared,
+    limitMs: options.buildLimits.verifyMs,
+    analyseEntry: programs.analyse,
+  })
   return {
     units,
     builds,
-    artifacts: processArtifacts({ ...shared, limitMs: options.buildLimits.verifyMs, analyseEntry: programs.analyse }),
+    artifacts: other ? { ...artifacts, remove: removeBoth(artifacts, other) } : artifacts,
     edge,
     keyFiles: keyFilesIn(home, options.masterKeyFile),
     controlUser,
@@ -114,11 +145,19 @@ export async function openProcessMachine(options: ProcessMachineOptions): Promis
     stopAll: async (graceMs) => {
       const stopped = (await units.list()).map((unitId) => units.stop(unitId, { graceMs }))
       await Promise.all([...stopped, builds.stop()])
+      await other?.close()
       await edge.stop()
     },
     close: async () => cgroups?.close(),
   }
 }
+
+const removeBoth =
+  (artifacts: Artifacts, other: OtherUnits): Artifacts["remove"] =>
+  async (artifactId) => {
+    await other.removeArtifact(artifactId)
+    await artifacts.remove(artifactId)
+  }
 
 /** They were root's in releases before 0.2, and are again when there is no isolation any more. */
 async function handOverFolders(folders: readonly string[], controlUser: OsUser | undefined): Promise<void> {

@@ -15,6 +15,8 @@ export interface UnitsUnderTest {
   units(): Units
   /** An artefact with `langgraph.json`. */
   readonly artifactId: string
+  /** The process of this computer with which the unit lives and ends. */
+  pidOf(unitId: string): number | Promise<number>
 }
 
 const token = new Secret("unit-token")
@@ -23,7 +25,11 @@ const token = new Secret("unit-token")
  * @param prepare  creates a new place for each test
  * @param skip     why the suite cannot run here
  */
-export function unitsConformance(name: string, prepare: () => UnitsUnderTest, skip: string | false = false): void {
+export function unitsConformance(
+  name: string,
+  prepare: () => UnitsUnderTest | Promise<UnitsUnderTest>,
+  skip: string | false = false,
+): void {
   const unitIn = (place: UnitsUnderTest, variables: Record<string, string> = {}): UnitSpec => ({
     unitId: newId(),
     deploymentId: newId(),
@@ -48,34 +54,37 @@ export function unitsConformance(name: string, prepare: () => UnitsUnderTest, sk
   }
 
   test(`${name}: a second start of a unit returns the running one (R1)`, { skip }, async () => {
-    const place = prepare()
+    const place = await prepare()
     const units = place.units()
     const unit = unitIn(place)
 
     await units.start(unit)
     await units.start(unit)
-    const { pid } = await untilReady(units, unit)
+    await untilReady(units, unit)
+    const pid = await place.pidOf(unit.unitId)
     await units.start(unit)
 
     assert.deepEqual(await units.status(unit.unitId), { state: "running" })
-    assert.equal((await untilReady(units, unit)).pid, pid)
+    assert.equal(await place.pidOf(unit.unitId), pid)
     await end(units, unit)
   })
 
   test(`${name}: another control plane adopts the unit and continues its log (R2, R6)`, {
     skip,
   }, async () => {
-    const place = prepare()
+    const place = await prepare()
     const unit = unitIn(place)
     await place.units().start(unit)
-    const { pid } = await untilReady(place.units(), unit)
+    await untilReady(place.units(), unit)
+    const pid = await place.pidOf(unit.unitId)
     const first = await place.units().logs(unit.unitId, 0)
 
     const adopted = place.units()
     await adopted.start(unit)
 
     assert.deepEqual(await adopted.status(unit.unitId), { state: "running" })
-    assert.equal((await untilReady(adopted, unit)).pid, pid)
+    await untilReady(adopted, unit)
+    assert.equal(await place.pidOf(unit.unitId), pid)
     assert.deepEqual(await adopted.list(), [unit.unitId])
     assert.match(first.lines.join("\n"), /unit starts[\s\S]*unit listens/)
     assert.deepEqual((await adopted.logs(unit.unitId, first.next)).lines, [])
@@ -90,19 +99,20 @@ export function unitsConformance(name: string, prepare: () => UnitsUnderTest, sk
   test(`${name}: a unit that exited is reported as exited and can be restarted at the same address (R3)`, {
     skip,
   }, async () => {
-    const place = prepare()
+    const place = await prepare()
     const units = place.units()
     const unit = unitIn(place)
     await units.start(unit)
-    const first = await untilReady(units, unit)
+    await untilReady(units, unit)
+    const first = await place.pidOf(unit.unitId)
 
-    process.kill(first.pid, "SIGKILL")
+    process.kill(first, "SIGKILL")
     await until(async () => (await units.status(unit.unitId)).state === "exited", { what: "its end is known" })
     const address = units.address(unit.unitId)
     await units.start(unit)
-    const second = await untilReady(units, unit)
+    await untilReady(units, unit)
 
-    assert.notEqual(second.pid, first.pid)
+    assert.notEqual(await place.pidOf(unit.unitId), first)
     assert.equal(units.address(unit.unitId), address)
     assert.ok(Buffer.byteLength(address) < 100)
     await end(units, unit)
@@ -111,7 +121,7 @@ export function unitsConformance(name: string, prepare: () => UnitsUnderTest, sk
   test(`${name}: kill ends a unit with all its descendants, whose memory use was measured (R3)`, {
     skip,
   }, async () => {
-    const place = prepare()
+    const place = await prepare()
     const units = place.units()
     const unit = unitIn(place, { FAKE_EATS_MB: "150" })
     await units.start(unit)
@@ -127,7 +137,7 @@ export function unitsConformance(name: string, prepare: () => UnitsUnderTest, sk
   })
 
   test(`${name}: stop and remove may be repeated and leave nothing (R5)`, { skip }, async () => {
-    const place = prepare()
+    const place = await prepare()
     const units = place.units()
     const unit = unitIn(place)
     await units.start(unit)
@@ -150,7 +160,11 @@ export interface MachineUnderTest {
  * @param prepare  creates a new place for each test; its builds load graphs with `testing/fake-verify.ts`
  * @param skip     why the suite cannot run here
  */
-export function buildsConformance(name: string, prepare: () => MachineUnderTest, skip: string | false = false): void {
+export function buildsConformance(
+  name: string,
+  prepare: () => MachineUnderTest | Promise<MachineUnderTest>,
+  skip: string | false = false,
+): void {
   const files = {
     "langgraph.json": JSON.stringify({ graphs: { chat: "./chat.mjs:graph" } }),
     "package.json": JSON.stringify({ name: "app", type: "module" }),
@@ -184,7 +198,7 @@ export function buildsConformance(name: string, prepare: () => MachineUnderTest,
   test(`${name}: a build goes on when the control plane ends, and is found again with its log (R1, R2, R6, R8)`, {
     skip,
   }, async () => {
-    const place = prepare()
+    const place = await prepare()
     const source = sourceOf("echo built")
     const { revisionId, deploymentId, deploymentNumber } = source
     await fetchInto(place.open(), source)
@@ -227,7 +241,7 @@ export function buildsConformance(name: string, prepare: () => MachineUnderTest,
   test(`${name}: the same source built in the same way has the same id, and any other has another (R7)`, {
     skip,
   }, async () => {
-    const machine = prepare().open()
+    const machine = (await prepare()).open()
     const source = sourceOf(null)
     await fetchInto(machine, source)
     const idOf = (change: Partial<BuildSource>) => machine.builds.plan({ ...source, ...change })
@@ -241,7 +255,7 @@ export function buildsConformance(name: string, prepare: () => MachineUnderTest,
   })
 
   test(`${name}: a project's fault is told with its code, and nothing is published (R8)`, { skip }, async () => {
-    const machine = prepare().open()
+    const machine = (await prepare()).open()
     const source = sourceOf("echo to no avail && exit 3")
     await fetchInto(machine, source)
     const artifactId = await machine.builds.plan(source)
@@ -257,7 +271,7 @@ export function buildsConformance(name: string, prepare: () => MachineUnderTest,
   })
 
   test(`${name}: a stopped build has ended, and starts again from a fresh tree (R5)`, { skip }, async () => {
-    const machine = prepare().open()
+    const machine = (await prepare()).open()
     const source = sourceOf("echo begun && sleep 60")
     const { builds } = machine
     await fetchInto(machine, source)

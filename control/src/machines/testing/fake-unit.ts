@@ -8,7 +8,7 @@
  * FAKE_BUSY=<file>: it is busy while that file exists; FAKE_DUE_MS=<number>: a cron is due in that many milliseconds;
  * FAKE_WORKER_CRASHES=<number>: it reports that many crashes of workers;
  * FAKE_EATS_MB=<number>: it starts a process, in a session of its own, that uses that much memory;
- * FAKE_EATS_LATER_MB=<number>: the same at a request for /eat; FAKE_BURNS=<number>: that many threads use all processor time;
+ * FAKE_EATS_LATER_MB=<number>: the same at a request for /eat; FAKE_SWELLS_MB=<number>: at one for /swell it uses that much itself; FAKE_BURNS=<number>: that many threads use all processor time;
  * FAKE_CORS=<json>: its rule for pages of other origins; FAKE_PROBES=<json>: what /probe tries to reach;
  * FAKE_SAYS=<file>: /say prints the content of that file unchanged; FAKE_COMMAND=<text>: /sh runs it in a shell.
  */
@@ -130,6 +130,10 @@ const answers: Readonly<Record<string, (response: ServerResponse, query: URLSear
     eat(Number(agentEnv.FAKE_EATS_LATER_MB))
     reply(response, 200, { eats: true })
   },
+  "/swell": (response) => {
+    const eaten = Array.from({ length: Number(agentEnv.FAKE_SWELLS_MB) }, () => Buffer.alloc(1048576, 1))
+    reply(response, 200, { uses: eaten.length })
+  },
   "/metrics": (response) => {
     response.end('superstep_runs{status="pending"} 2\nsuperstep_runs{status="running"} 1\n')
   },
@@ -163,7 +167,10 @@ if (agentEnv.FAKE_EXIT_AT === "no-base") {
   process.exit(1)
 }
 const server = createServer(answer)
-server.listen({ fd: Number(env.SUPERSTEP_LISTEN?.replace(/^fd:/, "")) }, () => say("unit listens"))
+const place = env.SUPERSTEP_LISTEN ?? ""
+server.listen(place.startsWith("unix:") ? { path: place.slice(5) } : { fd: Number(place.replace(/^fd:/, "")) }, () =>
+  say("unit listens"),
+)
 process.on("SIGTERM", () => {
   for (const end of watches) end()
   server.closeIdleConnections()

@@ -50,7 +50,7 @@ export async function smallImage(project: string, layout: Layout = layoutIn(temp
   writeFileSync(join(runtime, "main.js"), "")
   const image = await projectImage({
     base: await smallBase(layout),
-    runtime: { parts: [{ from: runtime, to: "superstep/runtime" }], entry: "main.js" },
+    runtime: { layer: await layout.addLayer([{ from: runtime, to: "superstep/runtime" }]), entry: "main.js" },
     project,
     labels: { test: "1" },
     layout,

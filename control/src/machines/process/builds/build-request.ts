@@ -28,6 +28,8 @@ export interface BuildRequest {
   readonly configPath: string
   /** Where the tree is moved at the end, by rename. */
   readonly artifactFolder: string
+  /** Where the project will be when it runs, if that is another place. */
+  readonly runsAt?: string
   /** A folder for this build alone: `HOME` and temporary files. */
   readonly home: string
   /** The caches of package managers, kept for the next builds of the deployment. */

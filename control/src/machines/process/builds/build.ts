@@ -44,8 +44,8 @@ async function publishTree({ request, writeLine }: BuildInput): Promise<void> {
   // Commands of the project may have changed the file since the plan was made.
   const config = await readProjectConfig(request.tree, request.configPath)
   await checkEnvironment(request.tree, request.configPath, config)
-  const { tree, artifactFolder } = request
-  if (config.python) await relocate(join(dirname(request.configPath), venvName), { from: tree, to: artifactFolder })
+  const { tree, artifactFolder, runsAt = artifactFolder } = request
+  if (config.python) await relocate(join(dirname(request.configPath), venvName), { from: tree, to: runsAt })
   await removeTree(request.home)
   await publish(request.tree, request.artifactFolder)
 }

@@ -46,6 +46,8 @@ export interface BuildsOptions {
   readonly verifyPython: string
   /** Builds get a few of its variables. */
   readonly environment: NodeJS.ProcessEnv
+  /** Where every project is when it runs; where it is published when undefined. */
+  readonly runsAt?: string | undefined
 }
 
 interface Plan {
@@ -93,7 +95,7 @@ export function processBuilds(options: BuildsOptions): Builds {
     const path = [dirname(choice.node.path), options.environment.PATH ?? ""].join(delimiter)
     const commands = { installCommand, buildCommand }
     const plan = planBuild(facts, commands, await toolsOnPath(path, user), await pythonProject(source, facts, python))
-    const platform = platformOf(choice.node, python)
+    const platform = platformOf(choice.node, python, options.runsAt)
     return {
       plan,
       choice,
@@ -127,12 +129,13 @@ export function processBuilds(options: BuildsOptions): Builds {
       tree,
       configPath: source.configPath,
       artifactFolder: join(folders.artifacts, artifactId),
+      ...(options.runsAt !== undefined && { runsAt: options.runsAt }),
       home,
       plan,
       environment: buildEnvironment(environment),
       packageCache,
       keptPackages: join(cache, "packages"),
-      platform: platformOf(choice.node, python),
+      platform: platformOf(choice.node, python, options.runsAt),
       node: choice.node,
       notes: choice.note === undefined ? [] : [choice.note],
       limits: options.limits,

@@ -3,11 +3,18 @@ import type { NodeProgram } from "./choose-node.js"
 import { compare, versionOf } from "./node-range.js"
 import type { PythonProgram } from "./python/pythons.js"
 
-/** @param python  of a project with graphs in Python */
-export const platformOf = (
+/**
+ * @param python  of a project with graphs in Python
+ * @param runsAt  where the project will be when it runs, if not where it is published: an environment of Python has that path in it
+ */
+export function platformOf(
   { version }: Pick<NodeProgram, "version">,
   python?: Pick<PythonProgram, "version"> | undefined,
-): string => `node ${version} ${process.platform} ${process.arch}${python ? ` python ${python.version}` : ""}`
+  runsAt?: string | undefined,
+): string {
+  const forPython = python ? ` python ${python.version}${runsAt === undefined ? "" : ` at ${runsAt}`}` : ""
+  return `node ${version} ${process.platform} ${process.arch}${forPython}`
+}
 
 /** @returns  undefined for text that `platformOf` did not write */
 export const nodeVersionOf = (platform: string): string | undefined => /^node (v[\d.]+) /.exec(platform)?.[1]

@@ -1,0 +1,121 @@
+/**
+ * The images of artefacts. An artefact is a folder of this computer, and its image follows from it: where the engine lacks the image, or has
+ * one of another release or base, it is made again. So an engine whose images were deleted loses nothing.
+ */
+import { rm } from "node:fs/promises"
+import { join } from "node:path"
+import type { Log } from "@superstep/toolkit/log/log"
+import { imageArchive } from "../images/archive.js"
+import type { BaseImage, Image } from "../images/image.js"
+import type { Layout } from "../images/layout.js"
+import { projectImage, type Runtime } from "../images/project-image.js"
+import type { Part } from "../images/tree-entries.js"
+import { exportBase, inspectImage, requireImage } from "./base-image.js"
+import { labels } from "./container.js"
+import { type Engine, EngineFailed, untilDone } from "./engine.js"
+
+export interface ArtifactImages {
+  /**
+   * The image of an artefact, in the engine.
+   * @returns  its name
+   */
+  ensure(artifactId: string): Promise<string>
+  remove(artifactId: string): Promise<void>
+}
+
+export interface ArtifactImagesOptions {
+  readonly engine: Engine
+  readonly homeId: string
+  /** Contains the base and the runtime, and a project's layers while its image is made. */
+  readonly layout: Layout
+  readonly baseReference: string
+  readonly runtime: { readonly parts: () => Promise<readonly Part[]>; readonly entry: string }
+  readonly folderOf: (artifactId: string) => string
+  readonly log: Log
+}
+
+interface Shared {
+  readonly baseId: string
+  readonly base: BaseImage
+  readonly runtime: Runtime
+}
+
+export function artifactImages(options: ArtifactImagesOptions): ArtifactImages {
+  const { engine, layout, log, homeId } = options
+  const nameOf = (artifactId: string) => `superstep/${homeId.replaceAll("-", "").toLowerCase()}:${artifactId}`
+  let shared: Promise<Shared> | undefined
+  // Some engines keep layers in a way that requires all of them in each archive.
+  let needsAll = false
+  let last: Promise<unknown> = Promise.resolve()
+
+  const readShared = async (): Promise<Shared> => {
+    const found = await requireImage(engine, options.baseReference)
+    const base = await exportBase(engine, found, layout)
+    const layer = await layout.addLayer(await options.runtime.parts())
+    return { baseId: found.Id, base, runtime: { layer, entry: options.runtime.entry } }
+  }
+  /** Read once; after a failure again. */
+  const sharedParts = (): Promise<Shared> => {
+    shared ??= readShared().catch((error: unknown) => {
+      shared = undefined
+      throw error
+    })
+    return shared
+  }
+  const load = async (image: Image, reference: string, base: BaseImage) => {
+    const present = new Set(needsAll ? [] : base.layers.map(({ blob }) => blob.digest))
+    const archive = imageArchive({ image, layout, reference }, present)
+    await untilDone(await engine.stream("/images/load", { method: "POST", query: { quiet: "1" }, archive }))
+  }
+  const loadSomehow = async (image: Image, reference: string, base: BaseImage) => {
+    try {
+      await load(image, reference, base)
+    } catch (error) {
+      if (needsAll || !(error instanceof EngineFailed)) throw error
+      log.info({ err: error }, "the engine needs all layers of an image")
+      needsAll = true
+      await load(image, reference, base)
+    }
+  }
+  const make = async (artifactId: string, { base, baseId, runtime }: Shared): Promise<void> => {
+    const begun = performance.now()
+    const marks = { [labels.home]: homeId, [labels.artifact]: artifactId, ...labelsOf(baseId, runtime) }
+    const image = await projectImage({ base, runtime, project: options.folderOf(artifactId), labels: marks, layout })
+    await loadSomehow(image, nameOf(artifactId), base)
+    const kept = new Set([...base.layers, runtime.layer].map(({ blob }) => blob.digest))
+    for (const { blob } of image.layers)
+      if (!kept.has(blob.digest)) await rm(layout.pathOf(blob.digest), { force: true })
+    const durationMs = Math.round(performance.now() - begun)
+    log.info(
+      { artifact_id: artifactId, digest: image.manifestDescriptor.digest, duration_ms: durationMs },
+      "image loaded",
+    )
+  }
+  const ensure = async (artifactId: string): Promise<string> => {
+    const parts = await sharedParts()
+    const wanted = labelsOf(parts.baseId, parts.runtime)
+    const present = (await inspectImage(engine, nameOf(artifactId)))?.Config?.Labels ?? {}
+    const isCurrent = Object.entries(wanted).every(([name, value]) => present[name] === value)
+    if (!isCurrent) await make(artifactId, parts)
+    return nameOf(artifactId)
+  }
+  return {
+    // One after the other: images of one project share layers while they are made.
+    ensure: (artifactId) => {
+      const done = last.then(() => ensure(artifactId))
+      last = done.catch(() => undefined)
+      return done
+    },
+    remove: async (artifactId) => {
+      await engine.json(`/images/${nameOf(artifactId)}`, { method: "DELETE", query: { force: "1" }, also: [404, 409] })
+    },
+  }
+}
+
+const labelsOf = (baseId: string, { layer }: Runtime): Record<string, string> => ({
+  [labels.base]: baseId,
+  [labels.runtime]: layer.diffId,
+})
+
+/** The layers that an installation needs for its images. */
+export const layoutFolder = (home: string): string => join(home, "images")

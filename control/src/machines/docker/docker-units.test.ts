@@ -1,0 +1,169 @@
+import assert from "node:assert/strict"
+import { appendFileSync, writeFileSync } from "node:fs"
+import { request } from "node:http"
+import { text } from "node:stream/consumers"
+import { after, test } from "node:test"
+import { connectOptions } from "@superstep/protocol/http/address"
+import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
+import { until } from "@superstep/toolkit/testing/until"
+import { v7 as newId } from "uuid"
+import type { UnitSpec, Units } from "../port.js"
+import { unitsConformance } from "../testing/conformance.js"
+import { baseReference, dockerPlace, noEngine, removeTestImages, testEngine } from "./testing/place.js"
+import { ForeignContainer } from "./units.js"
+
+unitsConformance("containers", dockerPlace, noEngine)
+
+after(removeTestImages)
+
+const skip = noEngine
+type Place = ReturnType<typeof dockerPlace>
+
+const unitIn = (place: Place, variables: Record<string, string> = {}, memoryMb?: number): UnitSpec => ({
+  unitId: newId(),
+  deploymentId: newId(),
+  revisionId: newId(),
+  artifactId: place.artifactId,
+  platform: undefined,
+  configPath: "langgraph.json",
+  name: "my-agent",
+  deploymentNumber: 77,
+  token: new Secret("unit-token"),
+  databaseUri: new Secret("postgres://unit:of-the-database@localhost/unit"),
+  poolSize: 4,
+  secrets: secretsOf(variables),
+  memoryMb: 400,
+  limits: { memoryMb, cpu: 1 },
+})
+
+/** @returns  undefined while it does not answer */
+const ask = (units: Units, { unitId }: UnitSpec, path: string): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const headers = { "x-superstep-unit": "unit-token" }
+    const sent = request({ ...connectOptions(units.address(unitId)), path, headers, agent: false }, (response) => {
+      text(response).then(resolve, () => resolve(undefined))
+    })
+    sent.once("error", () => resolve(undefined))
+    sent.end()
+  })
+
+async function started(place: Place, variables: Record<string, string>, memoryMb?: number) {
+  const units = place.units()
+  const unit = unitIn(place, variables, memoryMb)
+  await units.start(unit)
+  await until(() => ask(units, unit, "/ok"), { what: "the unit answers" })
+  const end = async () => {
+    await units.stop(unit.unitId, { graceMs: 0 })
+    await units.remove(unit.unitId)
+  }
+  return { units, unit, end }
+}
+
+test("an engine shows no secret of a unit, and its container has no rights and a read-only image (C2, C4)", {
+  skip,
+}, async () => {
+  const place = dockerPlace({ user: () => ({ uid: 200_077, gid: 200_077 }) })
+  const looks = "id -u; cat /proc/1/status; touch /x; touch /superstep/app/x; touch $HOME/x && echo home-is-writable"
+  const { units, unit, end } = await started(place, { MODEL_KEY: "sk-hidden", FAKE_COMMAND: looks }, 256)
+
+  const found = await place.containers.find(unit.unitId)
+  const { body } = await place.engine.json<{ HostConfig: object }>(`/containers/${found?.id}/json`)
+  const shown = JSON.stringify(body)
+  const inside = JSON.parse((await ask(units, unit, "/sh")) ?? "{}") as { output: string }
+
+  for (const secret of ["sk-hidden", "unit-token", "of-the-database"]) assert.ok(!shown.includes(secret), secret)
+  assert.match(inside.output, /^200077$/m)
+  assert.match(inside.output, /^CapEff:\s+0+$/m)
+  assert.match(inside.output, /^NoNewPrivs:\s+1$/m)
+  assert.match(inside.output, /home-is-writable/)
+  assert.equal(inside.output.match(/Read-only file system/g)?.length, 2)
+  assert.equal((await units.memoryMb([unit.unitId])).size, 0, "the engine enforces its limit")
+  assert.ok(((await units.usage([unit.unitId])).get(unit.unitId)?.[0]?.rssBytes ?? 0) > 0)
+  await end()
+})
+
+test("a unit that uses more than its memory is reported with its limit (R3)", { skip }, async () => {
+  const { units, unit, end } = await started(dockerPlace(), { FAKE_SWELLS_MB: "600" }, 160)
+
+  void ask(units, unit, "/swell")
+  const ended = await until(
+    async () => {
+      const now = await units.status(unit.unitId)
+      return now.state === "exited" && now
+    },
+    { what: "it was killed" },
+  )
+
+  assert.deepEqual(ended, { state: "exited", ranOutOfMb: 160 })
+  await end()
+})
+
+test("the output of a unit is kept once and in order, with long lines, after a crash between two writes (R6)", {
+  skip,
+}, async () => {
+  const place = dockerPlace()
+  const long = "x".repeat(40_000)
+  writeFileSync(`${place.folders.artifacts}/${place.artifactId}/long.txt`, `${long}\nshort\n`)
+  // The engine stores a line in parts of 16 KB.
+  const { units, unit, end } = await started(place, { FAKE_SAYS: "/superstep/app/long.txt" })
+  let changes = 0
+  const stopWatching = await units.watchLogs(unit.unitId, () => changes++)
+  const first = await units.logs(unit.unitId, 0)
+  await ask(units, unit, "/say")
+  await until(() => changes > 0, { what: "the watch reports output" })
+
+  // As if a process had died after it appended, and before it noted so.
+  appendFileSync(`${place.folders.units}/${unit.unitId}/out.log`, "half a line")
+  const next = await place.units().logs(unit.unitId, first.next)
+
+  assert.deepEqual(next.lines, [long, "short"])
+  stopWatching?.()
+  await end()
+})
+
+test("nothing without our label is listed, stopped or removed (C1)", { skip }, async () => {
+  const place = dockerPlace()
+  const units = place.units()
+  const unit = unitIn(place)
+  const engine = testEngine()
+  const name = `superstep-unit-${unit.unitId}`
+  const body = { Image: baseReference, Cmd: ["sleep", "600"], HostConfig: { NetworkMode: "none" } }
+  const foreign = await engine.json<{ Id: string }>("/containers/create", { method: "POST", query: { name }, body })
+  await engine.json(`/containers/${foreign.body.Id}/start`, { method: "POST" })
+
+  await assert.rejects(units.start(unit), ForeignContainer)
+  await units.kill(unit.unitId)
+  await units.stop(unit.unitId, { graceMs: 0 })
+  await units.remove(unit.unitId)
+
+  const { body: seen } = await engine.json<{ State: { Running: boolean } }>(`/containers/${foreign.body.Id}/json`)
+  assert.equal(seen.State.Running, true)
+  assert.deepEqual(await units.status(unit.unitId), { state: "absent" })
+  assert.deepEqual(await units.list(), [])
+  await engine.json(`/containers/${foreign.body.Id}`, { method: "DELETE", query: { force: "1" } })
+})
+
+test("an image that the engine has lost is made again at the next start", { skip }, async () => {
+  const place = dockerPlace()
+  const { units, unit, end } = await started(place, {})
+  await units.stop(unit.unitId, { graceMs: 0 })
+  await place.removeImage()
+
+  await units.start(unit)
+
+  assert.ok(await until(() => ask(units, unit, "/ok"), { what: "it answers again" }))
+  await end()
+})
+
+test("a container that puts a link in the place of its socket redirects nobody (C3)", { skip }, async () => {
+  const place = dockerPlace()
+  const swap = "rm /superstep/sockets/unit.sock && ln -s /etc/passwd /superstep/sockets/unit.sock && echo swapped"
+  const { units, unit, end } = await started(place, { FAKE_COMMAND: swap })
+
+  const swapped = await ask(units, unit, "/sh")
+
+  assert.match(swapped ?? "", /swapped/)
+  assert.match((await ask(place.units(), unit, "/ok")) ?? "", /true/)
+  assert.deepEqual(await place.units().status(unit.unitId), { state: "running" })
+  await end()
+})

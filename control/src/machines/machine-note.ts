@@ -1,0 +1,18 @@
+/** Which kind of machine has the units of a data folder, for whoever finds them there later. */
+import { join } from "node:path"
+import { readJson, writeJson } from "../files/json-file.js"
+import type { machineKinds } from "./settings.js"
+
+export interface MachineNote {
+  readonly machine: (typeof machineKinds)[number]
+  readonly engineSocket: string
+}
+
+const noteOf = (home: string): string => join(home, "machine.json")
+
+/** A folder without a note has processes. */
+export const readMachineNote = async (home: string): Promise<MachineNote> =>
+  (await readJson<MachineNote>(noteOf(home))) ?? { machine: "process", engineSocket: "" }
+
+export const writeMachineNote = (home: string, { machine, engineSocket }: MachineNote): Promise<void> =>
+  writeJson(noteOf(home), { machine, engineSocket } satisfies MachineNote)
