@@ -133,7 +133,7 @@ function Revisions({ deployment: { id, active_revision_id } }: { deployment: Dep
           <Badge tone={tone} isMoving={isMoving}>
             {word}
           </Badge>
-          <span className="deployments-commit">{newest.commit?.message.split("\n")[0] ?? newest.source}</span>
+          <span className="deployments-commit">{newest.commit?.message.split("\n")[0] ?? "uploaded"}</span>
         </Link>
         <span className="faint">
           {newest.commit && <code>{newest.commit.sha.slice(0, 7)} </code>}
