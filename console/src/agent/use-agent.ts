@@ -9,6 +9,8 @@ export interface Agent {
   readonly client: Client
   /** For routes that the official client lacks. @param path  such as `/threads` */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>
+  /** Opens a WebSocket of the agent: a page has few connections for streams, and as many sockets as it wants. */
+  readonly webSocket: (url: string) => WebSocket
   /** The agent's address, without a slash at its end. */
   readonly url: string
   /** A command for the same request, with `$KEY` in place of the key. */
@@ -23,42 +25,66 @@ export interface Agent {
 
 /** The agent of `superstep dev`, which serves the page itself and asks for no key. */
 export const ownAgent = (origin: string): Agent =>
-  agentOf({ url: origin, base: "", deploymentId: undefined, mayRun: true, headers: async () => ({}) })
+  agentOf({
+    url: origin,
+    base: "",
+    deploymentId: undefined,
+    mayRun: true,
+    token: async () => undefined,
+    lastToken: () => undefined,
+  })
 
 /** @param current  the token for the next request */
-export const deployedAgent = (deploymentId: string, first: AgentToken, current: () => Promise<AgentToken>): Agent =>
-  agentOf({
+export function deployedAgent(deploymentId: string, first: AgentToken, current: () => Promise<AgentToken>): Agent {
+  let last = first.token
+  return agentOf({
     url: first.url.replace(/\/$/, ""),
     base: `/deployments/${deploymentId}/agent`,
     deploymentId,
     mayRun: first.scopes.includes("run"),
-    headers: async () => ({ "x-api-key": (await current()).token }),
+    token: async () => {
+      last = (await current()).token
+      return last
+    },
+    lastToken: () => last,
   })
+}
 
 interface AgentOptions {
   readonly url: string
   readonly base: string
   readonly deploymentId: string | undefined
   readonly mayRun: boolean
-  readonly headers: () => Promise<Record<string, string>>
+  readonly token: () => Promise<string | undefined>
+  /** The one of the last request; the pages send some all the time, so it is a fresh one. */
+  readonly lastToken: () => string | undefined
 }
 
-function agentOf({ url, base, deploymentId, mayRun, headers }: AgentOptions): Agent {
-  const withKey = async (init: RequestInit = {}) => {
-    const all = new Headers(init.headers)
-    for (const [name, value] of Object.entries(await headers())) all.set(name, value)
-    return { ...init, headers: all }
+function agentOf({ url, base, deploymentId, mayRun, token, lastToken }: AgentOptions): Agent {
+  const fetchWithKey = async (input: string | URL | Request, init: RequestInit = {}) => {
+    const headers = new Headers(init.headers)
+    const key = await token()
+    if (key !== undefined) headers.set("x-api-key", key)
+    return fetch(input, { ...init, headers })
   }
   return {
     url,
     base,
     deploymentId,
     mayRun,
-    client: new Client({ apiUrl: url, apiKey: null, onRequest: (_, init) => withKey(init) }),
-    fetch: async (path, init) => fetch(url + path, await withKey(init)),
+    // Not `onRequest`: with it the client refuses to open WebSockets.
+    client: new Client({ apiUrl: url, apiKey: null, callerOptions: { fetch: fetchWithKey } }),
+    fetch: (path, init) => fetchWithKey(url + path, init),
+    webSocket: (address) => new WebSocket(address, subprotocolsOf(lastToken())),
     curl: (method, path, body) => curlOf({ method, url: url + path, body, hasKey: deploymentId !== undefined }),
   }
 }
+
+/** A page cannot send headers with a WebSocket: the key goes along as a subprotocol (server/src/thread-stream/README.md). */
+const subprotocolsOf = (key: string | undefined): string[] =>
+  key === undefined
+    ? []
+    : [`x-api-key.${btoa(key).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`, "agent-protocol"]
 
 export const AgentContext = createContext<Agent | undefined>(undefined)
 

@@ -29,8 +29,7 @@ export function Account({ session }: { session: Session }) {
   }
   return (
     <MenuTrigger>
-      <Button className="account">
-        <span className="visually-hidden">Account and workspace</span>
+      <Button className="account" aria-label="Account and workspace">
         <span className="account-text">
           <span>{session.workspaces.find(({ workspace_id }) => workspace_id === current)?.name ?? "No workspace"}</span>
           <span className="account-key">

@@ -1,18 +1,12 @@
 /** How the pages keep what they have read: fresh for some seconds, repeated once unless the server refused. */
-import { QueryCache, QueryClient } from "@tanstack/react-query"
+import { QueryClient } from "@tanstack/react-query"
 import { ApiError } from "./api-error.js"
 
 const staleMs = 5000
 const retries = 1
 
 export function createQueryClient(): QueryClient {
-  const client: QueryClient = new QueryClient({
-    queryCache: new QueryCache({
-      // The session may have ended, for example since its key was revoked: then the frame asks to sign in.
-      onError: (error) => {
-        if (error instanceof ApiError && error.status === 401) void client.invalidateQueries({ queryKey: ["session"] })
-      },
-    }),
+  return new QueryClient({
     defaultOptions: {
       queries: {
         staleTime: staleMs,
@@ -20,5 +14,4 @@ export function createQueryClient(): QueryClient {
       },
     },
   })
-  return client
 }

@@ -7,7 +7,7 @@ type Reader = Pick<Platform, "call" | "workspaceId">
 
 // A deployment changes on its own: revisions finish, processes crash, runs end.
 const refreshMs = 5000
-const inListMs = 15_000
+const metricsMs = 15_000
 
 export const paths = {
   deployments: "/v2/deployments?limit=100",
@@ -31,19 +31,11 @@ export const deploymentQuery = ({ call }: Reader, id: string) =>
     refetchInterval: refreshMs,
   })
 
-export const revisionsQuery = ({ call }: Reader, id: string) =>
+export const revisionsQuery = ({ call }: Reader, id: string, limit?: number) =>
   queryOptions({
-    queryKey: ["revisions", id],
-    queryFn: ({ signal }) => call<PageOf<Revision>>(paths.revisions(id), { signal }),
+    queryKey: ["revisions", id, limit ?? "all"],
+    queryFn: ({ signal }) => call<PageOf<Revision>>(paths.revisions(id, limit), { signal }),
     refetchInterval: refreshMs,
-  })
-
-/** For a line of a list, which has many. */
-export const newestRevisionsQuery = ({ call }: Reader, id: string) =>
-  queryOptions({
-    queryKey: ["newest-revisions", id],
-    queryFn: ({ signal }) => call<PageOf<Revision>>(paths.revisions(id, 5), { signal }),
-    refetchInterval: inListMs,
   })
 
 export const revisionQuery = ({ call }: Reader, id: string, revisionId: string) =>
@@ -57,7 +49,7 @@ export const metricsQuery = ({ call }: Reader, id: string) =>
   queryOptions({
     queryKey: ["metrics", id],
     queryFn: ({ signal }) => call<Metrics>(paths.metrics(id), { signal }),
-    refetchInterval: inListMs,
+    refetchInterval: metricsMs,
   })
 
 /** Whether the pipeline has finished with a revision. */

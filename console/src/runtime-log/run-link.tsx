@@ -1,33 +1,17 @@
-/** From a line to its run, and to the other lines of the run. */
-import { Link } from "@tanstack/react-router"
-import { Filter } from "lucide-react"
+/** From a line to its run: the log names only the run, so its thread is looked up when the link is used. */
 import { shortId } from "../deployments/status.js"
 
 export interface RunLinkProps {
   readonly deploymentId: string
-  readonly runId: string
-  /** Undefined if no line that was read names it. */
-  readonly threadId: string | undefined
-  readonly onFilter: () => void
+  readonly runId: string | null
+  readonly onFilter: (runId: string) => void
 }
 
-export function RunLink({ deploymentId, runId, threadId, onFilter }: RunLinkProps) {
-  const name = `run ${shortId(runId).slice(-4)}`
+export function RunLink({ runId, onFilter }: RunLinkProps) {
+  if (runId === null) return null
   return (
-    <span className="log-run">
-      {threadId === undefined ? (
-        name
-      ) : (
-        <Link to={`/deployments/${deploymentId}/agent/threads/${threadId}/runs/${runId}`}>{name}</Link>
-      )}
-      <button
-        type="button"
-        aria-label={`Show only the lines of ${name}`}
-        title="Show only its lines"
-        onClick={onFilter}
-      >
-        <Filter size={11} aria-hidden />
-      </button>
-    </span>
+    <button type="button" className="log-run" title="Shows only this run" onClick={() => onFilter(runId)}>
+      run {shortId(runId).slice(-4)}
+    </button>
   )
 }

@@ -72,3 +72,14 @@ test("a thread without a run shows where it stands by the tasks of its state", (
     ],
   )
 })
+
+test("results of a checkpoint's tasks are done only beside a task that stopped", () => {
+  const statuses = (tasks: Parameters<typeof nodesOfTasks>[0]) =>
+    [...nodesOfTasks(tasks)].map(([id, { status }]) => `${id} ${status}`)
+
+  assert.deepEqual(statuses([{ name: "a", result: {} }]), [])
+  assert.deepEqual(statuses([{ name: "a", result: {} }, { name: "b", error: "no" }, { name: "c" }]), [
+    "a done",
+    "b failed",
+  ])
+})

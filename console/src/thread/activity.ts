@@ -98,10 +98,14 @@ export interface StateTask {
   readonly state?: { readonly tasks?: readonly StateTask[] } | null | undefined
 }
 
-/** What a checkpoint's tasks say about the nodes that come after it: where a thread without a run stands. */
+/**
+ * Where a checkpoint's tasks stopped. Tasks that have a result are done only if others of the same step are not: else the
+ * results belong to the next checkpoint.
+ */
 export function nodesOfTasks(tasks: readonly StateTask[], path: readonly string[] = []): Map<string, NodeActivity> {
   const nodes = new Map<string, NodeActivity>()
-  for (const task of tasks) {
+  const isStopped = tasks.some(({ error, interrupts }) => Boolean(error) || (interrupts?.length ?? 0) > 0)
+  for (const task of isStopped ? tasks : []) {
     const status = task.error ? "failed" : task.interrupts?.length ? "waiting" : task.result ? "done" : undefined
     if (status) nodes.set([...path, task.name].join(":"), { status, times: 1, tasks: new Set() })
     for (const inner of nodesOfTasks(task.state?.tasks ?? [], [...path, task.name])) nodes.set(...inner)

@@ -10,16 +10,19 @@ import { InputForm } from "./input-form.js"
 import type { InputSchema } from "./input-kind.js"
 import { JsonText } from "./json-text.js"
 import { MessageView } from "./message-view.js"
-import { areMessages, type RawMessage, shownMessages } from "./messages.js"
+import { areMessages, shownMessages } from "./messages.js"
 import { Questions } from "./questions.js"
 import { StickToEnd } from "./stick-to-end.js"
 import type { Conversation } from "./thread-stream.js"
+import { useWholeMessages } from "./whole-messages.js"
 
 interface Props {
   readonly conversation: Conversation
   /** undefined: the graph is no chat, its input is a form */
   readonly chatKey: string | undefined
   readonly inputSchema: InputSchema | undefined
+  /** Whether it is not known yet what the graph takes. */
+  readonly isSchemaPending: boolean
   readonly activity: Activity
   readonly isRunning: boolean
   readonly present: TreeItem | undefined
@@ -28,7 +31,7 @@ interface Props {
 }
 
 export function Chat(props: Props) {
-  const { conversation, chatKey, inputSchema, activity, isRunning, present, past, onBackToNow } = props
+  const { conversation, chatKey, inputSchema, isSchemaPending, activity, isRunning, present, past, onBackToNow } = props
   return (
     <section className="chat" aria-label="Conversation">
       {past && (
@@ -53,6 +56,7 @@ export function Chat(props: Props) {
         {!past && !isRunning && present && <Questions conversation={conversation} present={present} />}
       </StickToEnd>
       {!past &&
+        !isSchemaPending &&
         (chatKey === undefined ? (
           <InputForm conversation={conversation} schema={inputSchema} isRunning={isRunning} />
         ) : (
@@ -62,10 +66,13 @@ export function Chat(props: Props) {
   )
 }
 
-function LiveMessages({ conversation, chatKey, isRunning, present }: Props) {
+function LiveMessages({ conversation, chatKey, isSchemaPending, activity, isRunning, present }: Props) {
+  const saved = (present?.item.values as Readonly<Record<string, unknown>> | undefined)?.[chatKey ?? "messages"]
+  const whole = useWholeMessages(conversation, saved, activity.attempt)
   // Typing and scrolling go before the drawing of new tokens.
-  const messages = useDeferredValue(conversation.messages)
-  const shown = useMemo(() => shownMessages(messages as unknown as RawMessage[]), [messages])
+  const messages = useDeferredValue(whole)
+  const shown = useMemo(() => shownMessages(messages), [messages])
+  if (shown.length === 0 && isSchemaPending) return null
   if (shown.length === 0 && chatKey === undefined)
     return <StateMessages state={conversation.values ?? present?.item.values} chatKey={chatKey} />
   if (shown.length === 0) return <p className="chat-empty soft">Nothing has been said yet.</p>

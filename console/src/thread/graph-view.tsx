@@ -33,7 +33,8 @@ function Drawing({ graph, activity, next = noNext }: Props) {
   const nodes = useMemo(() => nodesOf(layout, activity, next), [layout, activity, next])
   const edges = useMemo(() => edgesOf(layout, activity), [layout, activity])
   return (
-    <div className="graph" role="img" aria-label={descriptionOf(layout, activity, next)}>
+    <div className="graph">
+      <p className="visually-hidden">{descriptionOf(layout, activity, next)}</p>
       <ReactFlow
         nodes={nodes}
         edges={edges}

@@ -4,6 +4,7 @@ import { useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Problem } from "../frame/problem.js"
+import { JsonEditor } from "../json-editor/json-editor.js"
 import { SchemaForm } from "../schema-form/schema-form.js"
 import { StopButton } from "./composer.js"
 import type { InputSchema } from "./input-kind.js"
@@ -33,7 +34,12 @@ export function InputForm({ conversation, schema, isRunning }: Props) {
       }}
     >
       {error !== undefined && <Problem error={error} />}
-      {schema && <SchemaForm schema={schema as never} value={value} onChange={setValue} />}
+      {Object.keys(schema?.properties ?? {}).length > 0 ? (
+        <SchemaForm schema={schema as never} value={value} onChange={setValue} />
+      ) : (
+        // Without types the graph says nothing about its input.
+        <JsonEditor label="Input" value={{}} onChange={setValue} />
+      )}
       {isRunning ? (
         <StopButton conversation={conversation} />
       ) : (

@@ -9,12 +9,13 @@ export type State = Record<string, unknown>
 export type Conversation = ReturnType<typeof useConversation>
 
 export function useConversation(threadId: string, assistantId: string, messagesKey: string | undefined) {
-  const { client } = useAgent()
+  const { client, webSocket } = useAgent()
   return useStream<State>({
     client,
     assistantId,
     threadId,
-    transport: "sse",
+    transport: "websocket",
+    webSocketFactory: webSocket,
     ...(messagesKey !== undefined && { messagesKey }),
   })
 }
@@ -27,7 +28,7 @@ interface Options {
 
 /** @returns what the graph does, and why that is not known if it is not */
 export function useActivity({ threadId, assistantId, onCheckpoint }: Options) {
-  const { client } = useAgent()
+  const { client, webSocket } = useAgent()
   const [activity, setActivity] = useState<Activity>(noActivity)
   const [error, setError] = useState<unknown>()
   const noteCheckpoint = useRef(onCheckpoint)
@@ -36,8 +37,16 @@ export function useActivity({ threadId, assistantId, onCheckpoint }: Options) {
     setActivity(noActivity)
     setError(undefined)
     const onCheckpoint = () => noteCheckpoint.current()
-    return watchThread({ client, threadId, assistantId, onActivity: setActivity, onCheckpoint, onError: setError })
-  }, [client, threadId, assistantId])
+    return watchThread({
+      client,
+      webSocket,
+      threadId,
+      assistantId,
+      onActivity: setActivity,
+      onCheckpoint,
+      onError: setError,
+    })
+  }, [client, webSocket, threadId, assistantId])
   return { activity, error }
 }
 

@@ -41,7 +41,7 @@ export function ThreadView({ thread, assistantId, onForeignRun }: Props) {
   const [view, setView] = useState<(typeof views)[number]>("Conversation")
   const history = useHistory(threadId)
   const historyChanged = useHistoryChanged(threadId)
-  const { data: schemas } = useSchemas(assistantId)
+  const { data: schemas, isPending: isSchemaPending } = useSchemas(assistantId)
   const chatKey = chatKeyOf(schemas?.input_schema)
   const conversation = useConversation(threadId, assistantId, chatKey)
   const { activity } = useActivity({ threadId, assistantId, onCheckpoint: useSettled(historyChanged, settleMs) })
@@ -85,6 +85,7 @@ export function ThreadView({ thread, assistantId, onForeignRun }: Props) {
           conversation={conversation}
           chatKey={chatKey}
           inputSchema={schemas?.input_schema ?? undefined}
+          isSchemaPending={isSchemaPending}
           activity={activity}
           isRunning={isRunning}
           present={present}

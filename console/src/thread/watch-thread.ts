@@ -4,6 +4,7 @@ import { type Activity, follow, noActivity, type ThreadEvent } from "./activity.
 
 interface Watch {
   readonly client: Client
+  readonly webSocket: (url: string) => WebSocket
   readonly threadId: string
   readonly assistantId: string
   /** Called with the present activity, at most once for each frame of the screen. */
@@ -14,8 +15,16 @@ interface Watch {
 }
 
 /** @returns a function that ends it */
-export function watchThread({ client, threadId, assistantId, onActivity, onCheckpoint, onError }: Watch): () => void {
-  const thread = client.threads.stream(threadId, { assistantId, transport: "sse" })
+export function watchThread({
+  client,
+  webSocket,
+  threadId,
+  assistantId,
+  onActivity,
+  onCheckpoint,
+  onError,
+}: Watch): () => void {
+  const thread = client.threads.stream(threadId, { assistantId, transport: "websocket", webSocketFactory: webSocket })
   let activity = noActivity
   let frame: number | undefined
   let isOver = false

@@ -40,7 +40,8 @@ export function ThreadList({ filters, count }: { filters: Filters; count: number
     const row = scroller.current?.querySelector<HTMLElement>(`[data-row="${current}"]`)
     if (!row) return
     row.focus({ preventScroll: true })
-    moved.current = false
+    // A row that is still being read is replaced by another element, which takes the focus over.
+    moved.current = row.classList.contains("threads-row-empty")
   })
   const focused = Math.min(current, count - 1)
   const choose = useCallback((row: number) => setCurrent(row), [])

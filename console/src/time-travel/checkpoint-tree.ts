@@ -111,7 +111,7 @@ export function titleOf(item: HistoryItem, parent: HistoryItem | undefined): str
   const source = item.metadata?.source
   if (source === "input") return "input"
   if (source === "update") return "edited"
-  if (source === "fork") return "copy"
+  if (source === "fork") return "fork"
   const ran = parent?.next.filter((name) => name !== "__start__") ?? []
   return ran.length > 0 ? ran.join(" + ") : parent || Number(item.metadata?.step) <= 0 ? "start" : "checkpoint"
 }

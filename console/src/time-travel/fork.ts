@@ -10,6 +10,10 @@ export interface ForkRequest {
   readonly edit?: { readonly before: State; readonly after: State; readonly asNode: string | undefined } | undefined
 }
 
+interface UpdateReply {
+  readonly checkpoint: { readonly checkpoint_id: string }
+}
+
 /** @returns the checkpoint that the run starts from: another one than was asked for if the state was edited */
 export async function fork(client: Client, request: ForkRequest): Promise<string> {
   const { threadId, assistantId, edit } = request
@@ -30,8 +34,10 @@ export async function editCheckpoint(
   const update = updateOf(before, after)
   if (!update) return checkpointId
   const write = async (values: State, from: string) => {
-    const reply = await client.threads.updateState(threadId, { values, checkpointId: from, ...(asNode && { asNode }) })
-    return String(reply.configurable?.checkpoint_id)
+    const update = { values, checkpointId: from, ...(asNode !== undefined && { asNode }) }
+    // The SDK's type has `configurable` here; the servers reply with `checkpoint`.
+    const reply = (await client.threads.updateState(threadId, update)) as unknown as UpdateReply
+    return reply.checkpoint.checkpoint_id
   }
   const edited = await write(update, checkpointId)
   const { values } = await client.threads.getState<State>(threadId, edited)

@@ -30,8 +30,8 @@ export function StateEditor({ state, nodes, isPending, error, onGoOn, onCancel }
         value={state}
         onChange={(value, problem) => setEdited({ edited: isState(value) ? value : undefined, problem })}
       />
-      {error !== null && error !== undefined && <Problem error={error} />}
       <div className="state-editor-foot">
+        {error !== null && error !== undefined && <Problem error={error} />}
         <Button
           look="primary"
           onPress={() => edited && onGoOn(edited, asNode === "" ? undefined : asNode)}

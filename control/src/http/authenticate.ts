@@ -17,8 +17,6 @@ declare module "hono" {
   interface ContextVariableMap {
     /** Set for every route below /v1 and /v2. */
     caller: Caller
-    /** For replies that last: throws when a new request of this caller would be refused. */
-    checkCaller: () => Promise<unknown>
   }
 }
 
@@ -40,6 +38,8 @@ export function identifyBy({ db, trustedProxies, counted, consoleOrigins }: Iden
     const id = oneSessionId(c)
     if (id === undefined) throw new Unauthenticated("Invalid API key")
     requireOwnPage(consoleOrigins, askedPage(c, trustedProxies))
+    // What a person has read must not stay in the browser after they have signed out.
+    c.header("cache-control", "no-store")
     return findSessionCaller(db, id, tenantId)
   }
 }
@@ -57,11 +57,7 @@ export function oneSessionId(c: Context): string | undefined {
 
 export function authenticate(identify: Identify): MiddlewareHandler {
   return async (c, next) => {
-    const check = () => identify(c, c.req.header("x-tenant-id"))
-    c.set("caller", await check())
-    c.set("checkCaller", check)
-    // What a person has read must not stay in the browser after they have signed out.
-    if (!c.req.header("x-api-key")) c.header("cache-control", "no-store")
+    c.set("caller", await identify(c, c.req.header("x-tenant-id")))
     const route = askedRoute(c)
     if (route) requireScope(c, scopeOf(route.method, route.path))
     await next()

@@ -33,6 +33,8 @@ export interface AgentServerSetup {
   readonly databaseUri: string
   /** Over the settings that every test server has. */
   readonly env?: Readonly<Record<string, string>>
+  /** False: everybody may send it requests, as with `superstep dev`; for pages, which send no headers with a WebSocket. */
+  readonly hasUnitToken?: boolean
   /** For Node, before the program. */
   readonly nodeArguments?: readonly string[]
 }
@@ -88,7 +90,7 @@ export async function startAgentServer(setup: AgentServerSetup): Promise<AgentSe
 }
 
 function launch(
-  { databaseUri, env, nodeArguments = [] }: AgentServerSetup,
+  { databaseUri, env, hasUnitToken = true, nodeArguments = [] }: AgentServerSetup,
   token: string,
   logFile: string,
 ): ChildProcess {
@@ -100,7 +102,7 @@ function launch(
       SUPERSTEP_CONFIG: config,
       DATABASE_URI: databaseUri,
       SUPERSTEP_LISTEN: "127.0.0.1:0",
-      SUPERSTEP_UNIT_TOKEN: token,
+      ...(hasUnitToken && { SUPERSTEP_UNIT_TOKEN: token }),
       // Enough for what most tests ask, and each of them starts a process that loads LangGraph.
       SUPERSTEP_WORKERS: "1",
       // A test that fails half way must not wait for its runs.

@@ -1,7 +1,7 @@
 /** An agent server as a process of its own, with the graphs of `tests/graphs`. */
 import { fileURLToPath } from "node:url"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { type AgentServerProcess, startAgentServer } from "./agent-servers.js"
+import { type AgentServerProcess, type AgentServerSetup, startAgentServer } from "./agent-servers.js"
 
 const migrations = fileURLToPath(new URL("../../../server/src/migrations", import.meta.url))
 
@@ -11,10 +11,13 @@ export interface GraphServer extends AgentServerProcess {
   readonly databaseUri: string
 }
 
-export async function startGraphServer(env: Readonly<Record<string, string>> = {}): Promise<GraphServer> {
+export async function startGraphServer(
+  env: Readonly<Record<string, string>> = {},
+  options: Pick<AgentServerSetup, "hasUnitToken"> = {},
+): Promise<GraphServer> {
   // The server would migrate an empty one; that is the subject of other tests.
   const db = await freshDatabase({ migrations })
-  const setup = { databaseUri: db.uri, env: { SUPERSTEP_CONFIG: graphsConfig, ...env } }
+  const setup = { databaseUri: db.uri, env: { SUPERSTEP_CONFIG: graphsConfig, ...env }, ...options }
   const server = await startAgentServer(setup).catch(async (error: unknown) => {
     await db.close()
     throw error

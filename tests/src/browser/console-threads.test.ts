@@ -1,0 +1,265 @@
+/** The console's pages of threads in a real browser, on an agent server of `superstep dev`. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { withClient } from "@superstep/toolkit/db/with-client"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { childrenOf, killAll, skip as noProc } from "../chaos/processes.js"
+import { startGraphServer } from "../testing/graph-server.js"
+import { newGate } from "./chat-page.js"
+import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
+import { firstScreenMs, keyPressMs } from "./measured.js"
+import {
+  checkpoints,
+  composer,
+  conversation,
+  openThread,
+  replaceState,
+  say,
+  untilConversation,
+  untilNode,
+} from "./thread-page.js"
+
+const config = fileURLToPath(new URL("../../graphs/console.json", import.meta.url))
+const skip = noChromium || noProc || unlessWide("drives a browser for a minute")
+const threads = 10_000
+
+const manyThreads = `
+  insert into threads (thread_id, graph_id, metadata, status, values, created_at, updated_at, state_updated_at)
+  select gen_random_uuid(), 'talk', json_build_object('graph_id', 'talk', 'customer', n), (array['idle', 'error'])[1 + n % 2],
+    json_build_object('messages', json_build_array(json_build_object('type', 'human', 'content', 'question ' || n))), at, at, at
+  from (select n, now() - make_interval(secs => 60 + n) as at from generate_series(1, $1::int) as n) numbered`
+
+test("the console's pages of threads", { skip }, async (t) => {
+  const env = { SUPERSTEP_CONFIG: config, SUPERSTEP_DEV: "1" }
+  await using server = await startGraphServer(env, { hasUnitToken: false })
+  const { client } = server
+  await using browser = await openConsole(`${server.url}/studio/`)
+  t.afterEach(() => browser.closePages())
+  /** A thread whose runs wait for a gate before their last word. */
+  const gatedThread = async () => {
+    const gate = newGate()
+    const assistant = await client.assistants.create({ graphId: "talk", config: { configurable: { gate: gate.path } } })
+    const metadata = { graph_id: "talk", assistant_id: assistant.assistant_id }
+    return { gate, thread: await client.threads.create({ metadata }) }
+  }
+
+  await t.test("a new thread is talked to, and its graph lights up", async () => {
+    const { gate, thread } = await gatedThread()
+    const page = await openThread(browser, thread.thread_id)
+
+    await say(page, "hello")
+    await untilConversation(page, ["You: hello", "Agent: You said"])
+    await untilNode(page, "answer", "running")
+    gate.open()
+
+    await untilConversation(page, ["You: hello", "Agent: You said hello."])
+    await untilNode(page, "answer", "done")
+    await checkpoints(page).first().getByText("answer").waitFor()
+  })
+
+  await t.test("a page that is loaded again in the middle of an answer goes on with it", async () => {
+    const { gate, thread } = await gatedThread()
+    const page = await openThread(browser, thread.thread_id)
+    await say(page, "again")
+    await untilConversation(page, ["You: again", "Agent: You said"])
+
+    await page.reload()
+    await untilConversation(page, ["You: again", "Agent: You said"])
+    await untilNode(page, "answer", "running")
+    gate.open()
+
+    await untilConversation(page, ["You: again", "Agent: You said again."])
+  })
+
+  await t.test("after the death of the worker the second attempt is shown, and the text is whole", async () => {
+    const { gate, thread } = await gatedThread()
+    const page = await openThread(browser, thread.thread_id)
+    await say(page, "twice")
+    await untilConversation(page, ["You: twice", "Agent: You said"])
+    await untilNode(page, "answer", "running")
+
+    await killAll(childrenOf(server.pid))
+    await page.getByText("attempt 2", { exact: true }).waitFor()
+    gate.open()
+
+    await untilConversation(page, ["You: twice", "Agent: You said twice."])
+    await page.getByText(/Attempt 2 went on from the last checkpoint/).waitFor()
+    // Without a worker the server cannot read a state: the page has asked again.
+    browser.problems.length = 0
+  })
+
+  await t.test("a run is stopped from the page", async () => {
+    const { thread } = await gatedThread()
+    const page = await openThread(browser, thread.thread_id)
+    await say(page, "long")
+    await untilConversation(page, ["You: long", "Agent: You said"])
+
+    await page.getByRole("button", { name: "Stop the run" }).click()
+
+    await page.getByRole("button", { name: "Send" }).waitFor()
+    const [run] = await client.runs.list(thread.thread_id)
+    assert.ok(run)
+    await client.runs.join(thread.thread_id, run.run_id)
+    assert.equal((await client.runs.get(thread.thread_id, run.run_id)).status, "interrupted")
+  })
+
+  await t.test("a question of the graph is shown and answered", async () => {
+    const thread = await client.threads.create({ metadata: { graph_id: "talk" } })
+    const page = await openThread(browser, thread.thread_id)
+    await say(page, "ask")
+    await page.getByText("go on?").waitFor()
+    await untilNode(page, "answer", "waiting")
+    assert.deepEqual(await accessibilityProblems(page), [])
+
+    await page.getByRole("textbox", { name: "Your answer" }).fill("gladly")
+    await page.getByRole("button", { name: "Answer", exact: true }).click()
+
+    await untilConversation(page, ["You: ask", "Agent: You answered gladly."])
+    await page.getByText("go on?").waitFor({ state: "detached" })
+  })
+
+  await t.test("a run that the API starts on the shown thread appears on the page", async () => {
+    const { gate, thread } = await gatedThread()
+    const page = await openThread(browser, thread.thread_id)
+    const input = { messages: [{ role: "user", content: "from elsewhere" }] }
+    await client.runs.create(thread.thread_id, String(thread.metadata?.assistant_id), { input })
+
+    await untilConversation(page, ["You: from elsewhere", "Agent: You said"])
+    gate.open()
+
+    await untilConversation(page, ["You: from elsewhere", "Agent: You said from elsewhere."])
+  })
+
+  await t.test("HTML in messages stays text, and nothing of it runs or loads", async () => {
+    const hostile =
+      '<img src=x onerror="document.title=1"><script>document.title=2</script>![x](https://elsewhere.test/x.png)'
+    const thread = await client.threads.create({ metadata: { graph_id: "talk" } })
+    const page = await openThread(browser, thread.thread_id)
+    const requested: string[] = []
+    page.on("request", (request) => requested.push(request.url()))
+
+    await say(page, `${hostile} [link](javascript:document.title=3)`)
+    await page.locator("article.message-ai").getByText("You said <img src=x").waitFor()
+
+    const [, answer = ""] = await conversation(page)
+    assert.match(answer, /<img src=x onerror="document.title=1"><script>document.title=2<\/script>/)
+    const message = page.locator("article.message-ai")
+    assert.equal(await message.locator("img, script, [onerror], [href^='javascript:']").count(), 0)
+    assert.match(await page.title(), /^Thread /)
+    assert.deepEqual(
+      requested.filter((url) => !url.startsWith(server.url)),
+      [],
+    )
+  })
+
+  await t.test(
+    "a checkpoint is looked at, edited and gone on from, and what was there stays a branch with a name",
+    async () => {
+      const thread = await client.threads.create({ metadata: { graph_id: "talk" } })
+      await client.runs.wait(thread.thread_id, "talk", { input: { messages: [{ role: "user", content: "first" }] } })
+      const page = await openThread(browser, thread.thread_id)
+      await untilConversation(page, ["You: first", "Agent: You said first."])
+      await checkpoints(page).nth(1).click()
+      await page.getByText("The thread as it was at step 0").waitFor()
+      assert.match(page.url(), /checkpoint=/)
+      await untilConversation(page, ["You: first"])
+      await untilNode(page, "answer", "next")
+
+      await page.getByRole("button", { name: "Edit the state" }).click()
+      const [, start] = await client.threads.getHistory<{ messages: { content: string }[] }>(thread.thread_id)
+      await replaceState(page, { messages: start?.values.messages.map((each) => ({ ...each, content: "edited" })) })
+      await page.getByText("messages[0].content").waitFor()
+      assert.deepEqual(await accessibilityProblems(page), [])
+      await page.getByRole("button", { name: "Go on with this state" }).click()
+
+      await untilConversation(page, ["You: edited", "Agent: You said edited."])
+      assert.doesNotMatch(page.url(), /checkpoint=/)
+      await checkpoints(page).filter({ hasText: "edited" }).waitFor()
+      await keepScreenshot(page, "thread-forked")
+
+      await checkpoints(page)
+        .filter({ hasText: /^answer/ })
+        .nth(1)
+        .click()
+      await untilConversation(page, ["You: first", "Agent: You said first."])
+      await page.getByRole("button", { name: "Name the branch" }).click()
+      await page.getByRole("textbox", { name: "Name of the branch" }).fill("before the edit")
+      await page.keyboard.press("Enter")
+      await checkpoints(page).filter({ hasText: "before the edit" }).waitFor()
+      const { metadata } = await client.threads.get(thread.thread_id)
+      assert.deepEqual(Object.values(metadata?.branch_names as object), ["before the edit"])
+    },
+  )
+
+  await t.test("a checkpoint is gone on from as it is", async () => {
+    const thread = await client.threads.create({ metadata: { graph_id: "nested" } })
+    await client.runs.wait(thread.thread_id, "nested", { input: { log: [] } })
+    const page = await openThread(browser, thread.thread_id)
+    await checkpoints(page).first().getByText("sub").waitFor()
+    const before = await checkpoints(page).count()
+    await checkpoints(page)
+      .filter({ hasText: /^first/ })
+      .click()
+
+    await page.getByRole("button", { name: "Go on from here" }).click()
+
+    await untilNode(page, "sub", "done")
+    await checkpoints(page).nth(before).waitFor()
+    await checkpoints(page).filter({ hasText: /^fork/ }).waitFor()
+    const [run] = await client.runs.list(thread.thread_id)
+    assert.equal(run?.status, "success")
+  })
+
+  await t.test(`among ${threads} threads one is found by text, status and metadata, and by keyboard`, async (t) => {
+    await withClient(server.databaseUri, (db) => db.query(manyThreads, [threads]))
+    const page = await browser.open("threads")
+    const rows = page.getByRole("list", { name: "Threads" }).getByRole("link")
+    await rows.filter({ hasText: "question 1" }).first().waitFor()
+    t.diagnostic(`first screen after ${await firstScreenMs(page)} ms`)
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await keepScreenshot(page, "threads")
+    assert.ok((await rows.count()) < 100)
+
+    await rows.first().focus()
+    const pressed = await keyPressMs(page, "ArrowDown", 40)
+    t.diagnostic(`a key press in the list: median ${pressed[20]} ms, slowest ${pressed.at(-1)} ms`)
+    await page.keyboard.press("End")
+    await page.getByRole("link", { name: `question ${threads} ` }).waitFor()
+    assert.match((await page.locator(":focus").textContent()) ?? "", new RegExp(`question ${threads}`))
+
+    await page.getByRole("searchbox", { name: "Text in values" }).fill("QUESTION 777")
+    await page.getByText("11 threads", { exact: true }).waitFor()
+    await page.getByRole("combobox", { name: "Status" }).selectOption("idle")
+    await page.getByText("5 threads", { exact: true }).waitFor()
+    await page.getByRole("searchbox", { name: "Metadata" }).fill("customer:7772")
+    await page.getByText("1 thread", { exact: true }).waitFor()
+    assert.match(page.url(), /q=.*777.*status=idle.*metadata=/)
+    await page.reload()
+    await page.getByText("1 thread", { exact: true }).waitFor()
+
+    await rows.first().focus()
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: /^Thread / }).waitFor()
+    await composer(page).waitFor()
+  })
+
+  await t.test("the pages work in dark colours and in a narrow window", async () => {
+    const thread = await client.threads.create({ metadata: { graph_id: "talk" } })
+    await client.runs.wait(thread.thread_id, "talk", { input: { messages: [{ role: "user", content: "ask" }] } })
+    const page = await openThread(browser, thread.thread_id)
+    await page.emulateMedia({ colorScheme: "dark" })
+    await page.getByText("go on?").waitFor()
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await keepScreenshot(page, "thread-dark")
+
+    await page.setViewportSize({ width: 480, height: 800 })
+    for (const view of ["Graph", "Time travel", "Conversation"]) {
+      await page.getByRole("button", { name: view, exact: true }).click()
+      assert.deepEqual(await accessibilityProblems(page), [], view)
+    }
+    assert.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+  })
+
+  assert.deepEqual(browser.problems, [])
+})

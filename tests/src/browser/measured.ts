@@ -1,0 +1,19 @@
+/** How quick a page feels, measured in the page itself. The figures are printed, and no test depends on them. */
+import type { Page } from "playwright-core"
+
+/** From the request of the page to the first time that it shows something. In milliseconds. */
+export const firstScreenMs = (page: Page): Promise<number> =>
+  page.evaluate<number>(`Math.round(performance.getEntriesByName("first-contentful-paint")[0].startTime)`)
+
+const noteKeys = `
+  globalThis.pressed = []
+  document.addEventListener("keydown", (event) =>
+    requestAnimationFrame(() => setTimeout(() => pressed.push(Math.round(performance.now() - event.timeStamp)))), true)`
+
+/** From a key to the frame that shows its effect, for each of some presses. In milliseconds, sorted. */
+export async function keyPressMs(page: Page, key: string, times: number): Promise<number[]> {
+  await page.evaluate(noteKeys)
+  for (let count = 0; count < times; count++) await page.keyboard.press(key)
+  await page.waitForFunction(`pressed.length >= ${times}`)
+  return page.evaluate<number[]>("pressed.sort((a, b) => a - b)")
+}
