@@ -16,6 +16,7 @@ test("GET, HEAD and searches by POST count as reading", () => {
     ["POST", "/threads/search?limit=1"],
     ["POST", "/threads/count"],
     ["POST", `${thread}/history`],
+    ["POST", "/assistants/0190a1b2-0000-7000-8000-000000000000/versions"],
     ["POST", `${thread}/state/checkpoint`],
     ["POST", `${thread}/stream/events`],
     ["POST", "/store/items/search"],

@@ -1,0 +1,339 @@
+/** The console's pages of runs in a real browser, on an agent server of `superstep dev`. */
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { childrenOf, killAll, skip as noProc } from "../chaos/processes.js"
+import { newGate } from "./chat-page.js"
+import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
+import { copiedCommands, resultOf } from "./copied-commands.js"
+import { ask, askForRefund, refundOf, replaceJson, startDesk } from "./desk.js"
+
+const skip = noChromium || noProc || unlessWide("drives a browser for a minute")
+
+test("the console's pages of runs", { skip }, async (t) => {
+  await using server = await startDesk()
+  const { client } = server
+  await using browser = await openConsole(`${server.url}/studio/`)
+  t.afterEach(() => browser.closePages())
+  const copiedResults = async (page: Parameters<typeof copiedCommands>[0]) =>
+    Promise.all((await copiedCommands(page)).map(resultOf))
+
+  await t.test("a question is approved as it is, with changes, and rejected with a reason", async () => {
+    const threads = [await askForRefund(client, 25), await askForRefund(client, 80), await askForRefund(client, 310)]
+    const page = await browser.open("approvals")
+    const question = (amount: number) => page.getByRole("row").filter({ hasText: `amount: ${amount} ·` })
+    const panel = page.getByRole("region", { name: "refund", exact: true }).first()
+    const choose = async (amount: number) => {
+      await question(amount).getByText("refund").click()
+      await panel.getByText(`The customer asks for ${amount} euros back.`).waitFor()
+    }
+    await choose(25)
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await keepScreenshot(page, "approvals")
+    const [found] = (await copiedResults(page)) as { thread_id: string }[][]
+    assert.deepEqual(found?.map(({ thread_id }) => thread_id).sort(), [...threads].sort())
+
+    await panel.getByRole("button", { name: "Approve" }).click()
+    await question(25).waitFor({ state: "detached" })
+    await choose(80)
+    await panel.getByRole("button", { name: "Edit" }).click()
+    await replaceJson(page, "Arguments", { amount: 60 })
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await panel.getByRole("button", { name: "Approve with these" }).click()
+    await question(80).waitFor({ state: "detached" })
+    await choose(310)
+    await panel.getByRole("button", { name: "Reject" }).click()
+    await panel.getByRole("textbox", { name: "Reason, for the model" }).fill("too much")
+    await panel.getByRole("button", { name: "Reject" }).click()
+    await page.getByText("Nothing waits for an answer").waitFor()
+
+    assert.deepEqual(await Promise.all(threads.map((id) => refundOf(client, id))), [25, 60, 0])
+  })
+
+  await t.test("many questions are approved at once, by keyboard alone", async () => {
+    const threads = [await askForRefund(client, 1), await askForRefund(client, 2), await askForRefund(client, 3)]
+    const page = await browser.open("approvals")
+    await page.getByRole("row").nth(2).waitFor()
+
+    await page.getByRole("row").first().focus()
+    await page.keyboard.press("Space")
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Space")
+    await page.getByText("2 marked").waitFor()
+    await page.keyboard.press("Control+A")
+    await page.getByText("3 marked").waitFor()
+    await page.keyboard.press("Shift+Tab")
+    await page.keyboard.press("Shift+Tab")
+    assert.equal(await page.locator(":focus").textContent(), " Approve")
+    await page.keyboard.press("Enter")
+
+    await page.getByText("3 threads got their answers.").waitFor()
+    assert.deepEqual(await Promise.all(threads.map((id) => refundOf(client, id))), [1, 2, 3])
+  })
+
+  await t.test("a question of no known shape is answered with a text, yes or no, or JSON", async () => {
+    const thread = await client.threads.create()
+    await client.runs.wait(thread.thread_id, "hitl", { input: { x: 1 } })
+    const page = await browser.open("approvals")
+    await page.getByRole("region", { name: "continue?" }).waitFor()
+
+    await page.getByText("JSON", { exact: true }).click()
+    await replaceJson(page, "Your answer as JSON", false)
+    await page.getByRole("button", { name: "Answer", exact: true }).click()
+
+    await page.getByText("The answer was sent.").waitFor()
+    await until(
+      async () => ((await client.threads.get<{ y: string }>(thread.thread_id)).values as { y: string }).y === "false",
+      { what: "the answer in the state" },
+    )
+    await page.getByRole("link", { name: "Show the run" }).click()
+    await page.getByRole("heading", { name: /^Run / }).waitFor()
+  })
+
+  await t.test("a run whose worker was killed has two attempts, each with its reason and its steps", async () => {
+    const gate = newGate()
+    const { threadId, runId } = await ask(client, { wish: "wait", gate: gate.path })
+    const page = await browser.open(`threads/${threadId}/runs/${runId}`)
+    const row = (name: string | RegExp) => page.getByRole("button", { name })
+    await row(/^look_up .*executing/).waitFor()
+
+    await killAll(childrenOf(server.pid))
+    await row(/^Attempt 1 its worker process died/).waitFor()
+    await row(/^Attempt 2 executing/).waitFor()
+    gate.open()
+    await page.getByText("success", { exact: true }).waitFor()
+
+    await row(/^Attempt 2 finished/).waitFor()
+    await row(/^reply .*done/).waitFor()
+    const names = await page.locator(".waterfall-row .waterfall-name").allTextContents()
+    const lanes = names.map((name) => /^(Attempt \d|plan|look_up|reply)/.exec(name)?.[0]).filter(Boolean)
+    assert.deepEqual(lanes, ["Attempt 1", "plan", "look_up", "Attempt 2", "look_up", "reply"])
+    await page.getByText("80 in, 21 out").first().waitFor()
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await keepScreenshot(page, "run")
+    const [run, attempts, events, history] = (await copiedResults(page)) as [
+      { run_id: string },
+      { attempts: unknown[] },
+      unknown[],
+      unknown[],
+    ]
+    assert.equal(run.run_id, runId)
+    assert.equal(attempts.attempts.length, 2)
+    assert.ok(events.length > 5)
+    assert.ok(history.length > 4)
+  })
+
+  await t.test("the first error of a run is in view, and it is run again from there", async () => {
+    const { threadId, runId } = await ask(client, { wish: "damage" })
+    await assert.rejects(client.runs.join(threadId, runId).then(throwError))
+    const page = await browser.open("queue")
+    await page.setViewportSize({ width: 1200, height: 620 })
+    await page.goto(new URL(`threads/${threadId}/runs/${runId}`, `${server.url}/studio/`).href)
+    const failed = page.getByRole("button", { name: /^look_up .*failed/ })
+    await failed.waitFor()
+
+    await page.getByRole("alert").getByText("RangeError: the ledger has no such order").waitFor()
+    await page.getByText("The node look_up failed first.").waitFor()
+    assert.equal(await failed.getAttribute("aria-current"), "true")
+    const box = await failed.boundingBox()
+    assert.ok(box && box.y >= 0 && box.y + box.height <= 620)
+    assert.deepEqual(await accessibilityProblems(page), [])
+
+    await failed.focus()
+    await page.keyboard.press("ArrowUp")
+    await page.keyboard.press("ArrowUp")
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Enter")
+    await page.getByRole("region", { name: /^Super-step/ }).waitFor()
+    await page.getByRole("button", { name: "Run again from here" }).click()
+
+    await page.waitForURL((url) => !url.pathname.endsWith(runId))
+    await page.getByText("The node look_up failed first.").waitFor()
+    assert.equal((await client.runs.list(threadId)).length, 2)
+  })
+
+  await t.test("the raw events and the request of a run are shown", async () => {
+    const { threadId, runId } = await ask(client, { wish: "damage", amount: 4711 })
+    await assert.rejects(client.runs.join(threadId, runId).then(throwError))
+    const page = await browser.open(`threads/${threadId}/runs/${runId}?view=events`)
+
+    await page.getByRole("button", { name: /updates .*plan/ }).click()
+    await page
+      .getByRole("region", { name: /^Event/ })
+      .getByText("Please refund 4711 euros.")
+      .waitFor()
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await page.getByRole("link", { name: "Request" }).click()
+
+    await page.getByRole("region", { name: "input" }).getByText("4711").waitFor()
+    assert.deepEqual(await accessibilityProblems(page), [])
+  })
+
+  await t.test("the queue says why a run waits, and cancels it", async () => {
+    const gate = newGate()
+    const running = await ask(client, { wish: "wait", gate: gate.path })
+    const waiting = await ask(client, { wish: "wait", threadId: running.threadId })
+    const page = await browser.open("queue")
+    await page.getByText(`Another run executes on its thread, and a thread has one running run:`).waitFor()
+    await page.getByRole("heading", { name: "1 waiting" }).waitFor()
+    await page.getByRole("heading", { name: "1 executing" }).waitFor()
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await keepScreenshot(page, "queue")
+    const [waits, executes] = (await copiedResults(page)) as { run_id: string }[][]
+    assert.deepEqual(
+      [waits?.map(({ run_id }) => run_id), executes?.map(({ run_id }) => run_id)],
+      [[waiting.runId], [running.runId]],
+    )
+
+    await page.getByRole("button", { name: `Cancel run ${waiting.runId.slice(-8)}` }).click()
+    await page.getByRole("heading", { name: "1 waiting" }).waitFor({ state: "detached" })
+    gate.open()
+
+    await page.getByText("Nothing waits and nothing executes").waitFor()
+    assert.equal((await client.runs.get(waiting.threadId, waiting.runId)).status, "interrupted")
+  })
+
+  await t.test("a cron is created, run now, switched off and deleted", async () => {
+    const page = await browser.open("crons")
+    await page.getByRole("button", { name: "New cron" }).first().click()
+    await page.getByRole("combobox", { name: "Assistant" }).selectOption("hitl")
+    await page.getByRole("textbox", { name: "Schedule" }).fill("0 0 1 1 *")
+    await page.getByRole("textbox", { name: "Time zone" }).fill("Europe/Berlin")
+    await page.getByText(/^Next: .*1 Jan, 00:00/).waitFor()
+    await replaceJson(page, "Input of each run", { x: 7 })
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await page.getByRole("button", { name: "Create", exact: true }).click()
+    await page.getByRole("cell", { name: /1 Jan, 00:00/ }).waitFor()
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await keepScreenshot(page, "crons")
+    const [crons] = (await copiedResults(page)) as { cron_id: string; schedule: string }[][]
+    assert.deepEqual(
+      crons?.map(({ schedule }) => schedule),
+      ["0 0 1 1 *"],
+    )
+
+    await page.getByRole("button", { name: "Run now: 0 0 1 1 *" }).click()
+    await page.getByText("The run was created.").waitFor()
+    const [thread] = await client.threads.search({ metadata: { cron_id: crons?.[0]?.cron_id } })
+    await page.getByRole("switch", { name: "Cron 0 0 1 1 *" }).press("Space")
+    await page.getByText("switched off").waitFor()
+    await page.getByRole("button", { name: "Delete 0 0 1 1 *" }).click()
+    await page.getByRole("button", { name: "Delete", exact: true }).click()
+
+    await page.getByText("No crons").waitFor()
+    assert.ok(thread)
+  })
+
+  await t.test("versions of an assistant are compared, edited and made the latest", async () => {
+    const { assistant_id: id } = await client.assistants.create({
+      graphId: "desk",
+      name: "Careful",
+      context: { tone: "dry" },
+    })
+    await client.assistants.update(id, { context: { tone: "warm", limit: 80 } })
+    const page = await browser.open(`assistants?assistant=${id}`)
+
+    await page.getByRole("combobox", { name: "Compare with" }).selectOption("1")
+    assert.deepEqual(
+      await page
+        .getByRole("row", { name: /context\.tone/ })
+        .getByRole("cell")
+        .allTextContents(),
+      ["dry", "warm"],
+    )
+    assert.deepEqual(
+      await page
+        .getByRole("row", { name: /context\.limit/ })
+        .getByRole("cell")
+        .allTextContents(),
+      ["none", "80"],
+    )
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await keepScreenshot(page, "assistants")
+    const [assistants, versions] = (await copiedResults(page)) as { name: string; version: number }[][]
+    assert.ok(assistants?.some(({ name }) => name === "Careful"))
+    assert.deepEqual(
+      versions?.map(({ version }) => version),
+      [2, 1],
+    )
+
+    await page.getByRole("combobox", { name: "Version" }).first().selectOption("1")
+    await page.getByRole("button", { name: "Make version 1 the latest" }).click()
+    await page.getByText("latest", { exact: true }).waitFor()
+    assert.equal((await client.assistants.get(id)).version, 1)
+    await page.getByRole("button", { name: "Edit" }).click()
+    await replaceJson(page, "Context", { tone: "kind" })
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await page.getByRole("button", { name: "Save as a new version" }).click()
+    await page.getByText("desk · version 3").waitFor()
+
+    const { version, context } = await client.assistants.get(id)
+    assert.deepEqual([version, context], [3, { tone: "kind" }])
+  })
+
+  await t.test("an item of the store is found, edited and deleted", async () => {
+    await client.store.putItem(["users", "u1"], "profile", { name: "Ada", likes: ["tea"] })
+    await client.store.putItem(["policies"], "refunds", { limit: 50 })
+    const page = await browser.open("store")
+    await page.getByRole("searchbox", { name: "Search" }).fill("ADA")
+    await page.getByRole("button", { name: /^refunds/ }).waitFor({ state: "detached" })
+    await page.getByRole("region", { name: "Item profile" }).waitFor()
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await keepScreenshot(page, "store")
+
+    await page.getByRole("button", { name: "Edit" }).click()
+    await replaceJson(page, "Value", { name: "Ada", likes: ["maps"] })
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await page.getByRole("button", { name: "Save" }).click()
+    await page.getByRole("region", { name: "Value" }).getByText('"maps"').waitFor()
+    const item = await client.store.getItem(["users", "u1"], "profile")
+    assert.deepEqual(item?.value, { name: "Ada", likes: ["maps"] })
+
+    await page.getByRole("searchbox", { name: "Search" }).fill("")
+    await page.getByRole("link", { name: "policies" }).click()
+    await page.getByRole("region", { name: "Item refunds" }).waitFor()
+    const [found, namespaces] = (await copiedResults(page)) as [
+      { items: { key: string }[] },
+      { namespaces: string[][] },
+    ]
+    assert.deepEqual(
+      found.items.map(({ key }) => key),
+      ["refunds"],
+    )
+    assert.equal(namespaces.namespaces.length, 2)
+    await page.getByRole("button", { name: "Delete refunds" }).click()
+    await page.getByRole("button", { name: "Delete", exact: true }).click()
+
+    await page.getByText("Nothing here matches.").waitFor()
+    assert.equal(await client.store.getItem(["policies"], "refunds"), null)
+  })
+
+  await t.test("the pages work in dark colours and in a narrow window", async () => {
+    await askForRefund(client, 5)
+    const { threadId, runId } = await ask(client, { wish: "damage" })
+    await client.store.putItem(["n"], randomUUID(), {})
+    for (const path of ["approvals", `threads/${threadId}/runs/${runId}`, "queue", "crons", "assistants", "store"]) {
+      const page = await browser.open(path)
+      await page.emulateMedia({ colorScheme: "dark" })
+      await page.setViewportSize({ width: 480, height: 800 })
+      await page.getByRole("button", { name: "Copy as curl" }).waitFor()
+      assert.deepEqual(await accessibilityProblems(page), [], path)
+      assert.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path)
+      await page.close()
+    }
+  })
+
+  // While a killed worker is replaced, the server answers 503, which a browser notes as an error.
+  assert.deepEqual(
+    browser.problems.filter((problem) => !problem.includes("503")),
+    [],
+  )
+})
+
+/** The result of a failed run says so. */
+function throwError(result: unknown): void {
+  const { __error__: error } = result as { __error__?: { message: string } }
+  if (error) throw new Error(error.message)
+}
