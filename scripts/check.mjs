@@ -75,13 +75,13 @@ export function sizeProblems(files) {
 
 const lines = (problems) => problems.map(({ path, line, message }) => `${path}:${line} ${message}`)
 
-/** Files that git tracks or would track, with their text; binaries are left out. */
+/** Files that git tracks or would track, with their text; binaries, such as images that documents show, have none. */
 function sources() {
   const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], { cwd: root })
   return [...new Set(listed.toString().split("\0"))]
     .filter((path) => path !== "" && existsSync(join(root, path)))
     .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }))
-    .filter(({ text }) => !text.includes("\0"))
+    .map(({ path, text }) => ({ path, text: text.includes("\0") ? "" : text }))
 }
 
 function run(program, args) {

@@ -35,7 +35,6 @@ export async function buildConsole() {
   rmSync(assets, { recursive: true, force: true })
   mkdirSync(assets, { recursive: true })
   for (const [name, contents] of files) writeFileSync(join(assets, name), contents)
-  writeFileSync(join(assets, "example.json"), JSON.stringify(textsOf(example)))
   const style = [...files.keys()].find((name) => name.endsWith(".css"))
   const page = readFileSync(join(source, "index.html"), "utf8")
     .replace("{{style}}", `assets/${style}`)
@@ -65,7 +64,7 @@ async function bundle() {
     minify: true,
     define: { "process.env.NODE_ENV": '"production"' },
     legalComments: "none",
-    plugins: [allStyles],
+    plugins: [allStyles, exampleFiles],
     metafile: true,
     write: false,
     logLevel: "warning",
@@ -103,6 +102,20 @@ const allStyles = {
   },
 }
 
+/** The texts of the example's files by path, as a module: a page loads it only when it deploys the example. */
+const exampleFiles = {
+  name: "example-files",
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^virtual:example-files$/ }, ({ path }) => ({ path, namespace: "example" }))
+    onLoad({ filter: /.*/, namespace: "example" }, () => ({
+      contents: JSON.stringify(
+        Object.fromEntries(filesOfExample().map((file) => [relative(example, file), readFileSync(file, "utf8")])),
+      ),
+      loader: "json",
+    }))
+  },
+}
+
 const isTheme = (file) => file.endsWith("/frame/theme.css")
 const styleSheets = () => {
   const files = sourceFiles().filter((file) => file.endsWith(".css"))
@@ -125,13 +138,12 @@ function filesBelow(folder) {
 const sourceFiles = () => filesBelow(source).filter((file) => !/\.test\.tsx?$/.test(file))
 
 /** What git does not track stays out: packages, and what the example wrote when somebody ran it. */
-const exampleFiles = () =>
+const filesOfExample = () =>
   filesBelow(example).filter((file) => !/\/(node_modules|\.superstep|dist)\/|\/\.env$/.test(file))
-const textsOf = (folder) =>
-  Object.fromEntries(exampleFiles().map((file) => [relative(folder, file), readFileSync(file, "utf8")]))
 
 function digestOfSources() {
-  const files = [...sourceFiles(), join(root, "node_modules/.package-lock.json"), fileURLToPath(import.meta.url)]
+  const own = [join(root, "node_modules/.package-lock.json"), fileURLToPath(import.meta.url)]
+  const files = [...sourceFiles(), ...filesOfExample(), ...own]
   const hash = createHash("sha256")
   for (const file of files) hash.update(`${relative(root, file)}\0`).update(readFileSync(file))
   return hash.digest("hex")

@@ -77,23 +77,26 @@ test("the packed package works in a foreign folder that has another zod", { skip
   await run("npx", ["--no-install", "superstep", "new", "my-agent"], app)
   const project = { ...app, cwd: join(app.cwd, "my-agent") }
   await run("npm", ["install", "--no-audit", "--no-fund"], project)
-  const answer = await answerOfDev(project)
+  const { answer, studio } = await askDev(project)
 
   assert.match(version, /^\d+\.\d+\.\d+\n$/)
   assert.ok(existsSync(join(app.cwd, "my-agent/langgraph.json")))
   for (const name of ["superstep_worker/main.py", "main.py", "verify.py"])
     assert.ok(existsSync(join(app.cwd, "node_modules/superstep/lib/workers/python", name)), name)
   assert.match(answer, /^event: end\ndata: .*"status":"success"/m)
+  assert.match(studio, /<base href="\/studio\/" \/>/)
   assert.deepEqual(unwanted(join(app.cwd, "node_modules/superstep/lib")), [])
 })
 
-/** Runs the new project and pastes the command that is printed. */
-async function answerOfDev(project: { cwd: string; env: NodeJS.ProcessEnv }): Promise<string> {
+/** Runs the new project, pastes the command that is printed, and opens the console. */
+async function askDev(project: { cwd: string; env: NodeJS.ProcessEnv }): Promise<{ answer: string; studio: string }> {
   const port = String(await freePort())
   const dev = startProgram(["npx", "--no-install", "superstep", "dev", "--port", port], project)
   try {
     await until(() => dev.lines.some((line) => line.includes("  Try ")), { what: "dev is up", timeoutMs: 60_000 })
-    return (await run("sh", ["-c", printedCurl(dev.lines)])).stdout
+    const { stdout: answer } = await run("sh", ["-c", printedCurl(dev.lines)])
+    const studio = await (await fetch(`http://127.0.0.1:${port}/studio`)).text()
+    return { answer, studio }
   } finally {
     dev.signal("SIGINT")
     await dev.ended

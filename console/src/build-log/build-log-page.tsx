@@ -53,7 +53,7 @@ export function BuildLogPage() {
               { method: "GET", url: `${path}?type=${type}&limit=1000`, workspaceId },
             ]}
           />
-          <RevisionActions revision={revision} deployment={deployment} />
+          <RevisionActions revision={revision} deployment={deployment} hasLogLink={false} />
         </>
       }
     >

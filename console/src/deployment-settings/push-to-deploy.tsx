@@ -12,12 +12,14 @@ import { Section } from "../frame/section.js"
 import { Switch } from "../frame/switch.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
+import { ChooseIntegration } from "./choose-integration.js"
 import { newSecret } from "./new-secret.js"
 import { useChange } from "./use-change.js"
 
 export function PushToDeploy({ deployment }: { deployment: Deployment }) {
   const { mayWrite } = usePlatform()
-  const { mutate, isPending, error } = useChange(deployment)
+  const changing = useChange(deployment)
+  const { mutate, isPending, error } = changing
   const { repo_url, repo_branch, build_on_push, integration_id, watch_paths } = deployment.source_config
   if (repo_url === null)
     return (
@@ -47,14 +49,8 @@ export function PushToDeploy({ deployment }: { deployment: Deployment }) {
           </p>
         )}
         {error && <Problem error={error} />}
-        {integration_id === null ? (
-          <p className="soft">
-            Without an integration the branch is polled. For a webhook, create an integration in the settings of the
-            workspace and give it to this deployment.
-          </p>
-        ) : (
-          <Webhook integrationId={integration_id} />
-        )}
+        <ChooseIntegration deployment={deployment} changing={changing} />
+        {integration_id !== null && <Webhook integrationId={integration_id} />}
       </div>
     </Section>
   )

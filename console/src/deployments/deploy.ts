@@ -21,12 +21,9 @@ export const repositoryRequest = ({ name, repoUrl, ref, configPath }: Repository
 export const deployRepository = ({ call }: Pick<Platform, "call">, repository: Repository): Promise<Deployment> =>
   call("/v2/deployments", { method: "POST", body: repositoryRequest(repository) })
 
-/**
- * Deploys the example that comes with the console: creates a deployment, uploads the files, and asks for a revision.
- * @param base  the console's folder
- */
-export async function deployExample({ call }: Pick<Platform, "call">, base: URL): Promise<Deployment> {
-  const files = (await (await fetch(new URL("assets/example.json", base))).json()) as Record<string, string>
+/** Deploys the example that comes with the console: creates a deployment, uploads the files, and asks for a revision. */
+export async function deployExample({ call }: Pick<Platform, "call">): Promise<Deployment> {
+  const { default: files } = await import("virtual:example-files")
   const { id } = await call<Deployment>("/v2/deployments", {
     method: "POST",
     body: {

@@ -7,7 +7,7 @@ import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
 import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
 import { Ago } from "../frame/time.js"
-import { deploymentsQuery, metricsQuery, paths, revisionsQuery } from "../platform/queries.js"
+import { deploymentsQuery, metricsQuery, newestRevisionsQuery, paths } from "../platform/queries.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { HourChart } from "./hour-chart.js"
@@ -115,7 +115,7 @@ function Row({ deployment }: { deployment: Deployment }) {
 
 /** The newest revision, and how the threads are divided: usually all are on one. */
 function Revisions({ deployment: { id, active_revision_id } }: { deployment: Deployment }) {
-  const { data } = useQuery(revisionsQuery(usePlatform(), id, 10))
+  const { data } = useQuery(newestRevisionsQuery(usePlatform(), id))
   const newest = data?.resources[0]
   if (!newest)
     return (
@@ -133,7 +133,7 @@ function Revisions({ deployment: { id, active_revision_id } }: { deployment: Dep
           <Badge tone={tone} isMoving={isMoving}>
             {word}
           </Badge>
-          <span className="deployments-commit">{newest.commit?.message.split("\n")[0] ?? newest.source}</span>
+          <span className="deployments-commit">{newest.commit?.message.split("\n")[0] ?? "uploaded"}</span>
         </Link>
         <span className="faint">
           {newest.commit && <code>{newest.commit.sha.slice(0, 7)} </code>}

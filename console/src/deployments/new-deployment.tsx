@@ -7,7 +7,6 @@ import { Form } from "react-aria-components/Form"
 import { Button, onlyReads } from "../frame/button.js"
 import { Dialog } from "../frame/dialog.js"
 import { Field } from "../frame/field.js"
-import { useHome } from "../frame/home.js"
 import { Problem } from "../frame/problem.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
@@ -27,9 +26,8 @@ function useOpenBuild() {
 
 export function DeployExample() {
   const platform = usePlatform()
-  const { base } = useHome()
   const onSuccess = useOpenBuild()
-  const { mutate, isPending, error } = useMutation({ mutationFn: () => deployExample(platform, base), onSuccess })
+  const { mutate, isPending, error } = useMutation({ mutationFn: () => deployExample(platform), onSuccess })
   return (
     <>
       {error && <Problem error={error} />}

@@ -16,8 +16,8 @@ test("of two deployed revisions only the active one is serving", () => {
 })
 
 test("a status message is a sentence with the end of the log", () => {
-  assert.deepEqual(reasonOf("npm ci failed. Run it in a clean checkout.\n  npm ERR! 404\n    at x"), {
-    sentence: "npm ci failed. Run it in a clean checkout.",
+  assert.deepEqual(reasonOf("the install failed. Run it in a clean checkout.\n  npm ERR! 404\n    at x"), {
+    sentence: "The install failed. Run it in a clean checkout.",
     lines: ["npm ERR! 404", "  at x"],
   })
   assert.equal(reasonOf(null), undefined)

@@ -63,7 +63,11 @@ export function reasonOf(message: string | null): Reason | undefined {
   const all = message.split("\n")
   const first = all.findIndex((line, index) => index > 0 && line.startsWith("  "))
   const end = first < 0 ? all.length : first
-  return { sentence: all.slice(0, end).join(" "), lines: all.slice(end).map((line) => line.replace(/^ {2}/, "")) }
+  const sentence = all.slice(0, end).join(" ")
+  return {
+    sentence: sentence.charAt(0).toUpperCase() + sentence.slice(1),
+    lines: all.slice(end).map((line) => line.replace(/^ {2}/, "")),
+  }
 }
 
 const triggers: Readonly<Record<string, string>> = {

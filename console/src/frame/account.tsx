@@ -29,7 +29,8 @@ export function Account({ session }: { session: Session }) {
   }
   return (
     <MenuTrigger>
-      <Button className="account" aria-label="Account and workspace">
+      <Button className="account">
+        <span className="visually-hidden">Account and workspace</span>
         <span className="account-text">
           <span>{session.workspaces.find(({ workspace_id }) => workspace_id === current)?.name ?? "No workspace"}</span>
           <span className="account-key">

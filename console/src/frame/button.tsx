@@ -18,16 +18,17 @@ export interface ButtonProps {
 
 export function Button(props: ButtonProps) {
   const { children, onPress, type = "button", look = "plain", disabledBecause, isPending = false, tip, label } = props
-  const isDisabled = disabledBecause !== undefined
-  // A button that is really disabled takes no focus, so nobody would learn the reason.
+  const isBlocked = disabledBecause !== undefined
+  const canPress = !isBlocked && !isPending
+  // A button that is really disabled takes no focus, so nobody would learn the reason. The pending state of the package announces
+  // elements that may be gone, so it is our own.
   const button = (
     <AriaButton
-      type={isPending ? "button" : type}
+      type={canPress ? type : "button"}
       className={`button button-${look}`}
-      // react-aria's own `isPending` announces a progress bar, and leaves its empty announcement in the page.
-      {...(isPending && { "aria-disabled": true, "data-pending": true })}
-      {...(isDisabled && { "aria-disabled": true, "data-blocked": true })}
-      {...(onPress && !isDisabled && !isPending && { onPress })}
+      {...(canPress ? onPress && { onPress } : { "aria-disabled": true })}
+      {...(isBlocked && { "data-blocked": true })}
+      {...(isPending && { "aria-busy": true, "data-pending": true })}
       {...(label !== undefined && { "aria-label": label })}
     >
       {children}

@@ -1,16 +1,30 @@
 /** What surrounds all pages: the navigation at the side, and the page. */
 import { useSuspenseQuery } from "@tanstack/react-query"
-import { Navigate, Outlet, useLocation } from "@tanstack/react-router"
-import { type ReactNode, Suspense } from "react"
-import { sessionQuery } from "../platform/session.js"
+import { Outlet, useLocation, useRouter } from "@tanstack/react-router"
+import { type ReactNode, Suspense, useEffect } from "react"
+import { chooseWorkspace, sessionQuery } from "../platform/session.js"
 import { Loading } from "./empty.js"
 import { AgentNavigation, PlatformNavigation } from "./navigation.js"
+import { type RawSearch, textIn } from "./search.js"
 
 export function PlatformFrame() {
   const { data: session } = useSuspenseQuery(sessionQuery)
-  const { href } = useLocation()
-  if (!session) return <Navigate to="/sign-in" search={{ next: href } as never} />
+  const { search } = useLocation()
+  const linked = textIn(search as RawSearch, "workspace")
+  if (!session) return <SignInFirst />
+  // Links from elsewhere, such as from a commit's status at a git host, name their workspace.
+  if (linked !== undefined && session.workspaces.some((it) => it.workspace_id === linked)) chooseWorkspace(linked)
   return <Frame navigation={<PlatformNavigation session={session} />} />
+}
+
+function SignInFirst() {
+  const router = useRouter()
+  // Once: `Navigate` would navigate again at each render, and a change of the address is one.
+  useEffect(() => {
+    const { href } = router.state.location
+    void router.navigate({ to: "/sign-in", search: { next: href } as never, replace: true })
+  }, [router])
+  return null
 }
 
 export const AgentFrame = () => <Frame navigation={<AgentNavigation />} />

@@ -1,12 +1,18 @@
 /** How the pages keep what they have read: fresh for some seconds, repeated once unless the server refused. */
-import { QueryClient } from "@tanstack/react-query"
+import { QueryCache, QueryClient } from "@tanstack/react-query"
 import { ApiError } from "./api-error.js"
 
 const staleMs = 5000
 const retries = 1
 
 export function createQueryClient(): QueryClient {
-  return new QueryClient({
+  const client: QueryClient = new QueryClient({
+    queryCache: new QueryCache({
+      // The session may have ended, for example since its key was revoked: then the frame asks to sign in.
+      onError: (error) => {
+        if (error instanceof ApiError && error.status === 401) void client.invalidateQueries({ queryKey: ["session"] })
+      },
+    }),
     defaultOptions: {
       queries: {
         staleTime: staleMs,
@@ -14,4 +20,5 @@ export function createQueryClient(): QueryClient {
       },
     },
   })
+  return client
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { highlighted, matching, nextError } from "./find.js"
+import { highlighted, inParts, matching, nextError } from "./find.js"
 
 const line = (message: string, level: "INFO" | "ERROR" = "INFO") => ({ message, level })
 
@@ -17,4 +17,10 @@ test("a search finds text in any case and marks it", () => {
   assert.deepEqual(matching([line("Added 3"), line("removed")], "added "), [line("Added 3")])
   assert.deepEqual(highlighted("an Error is an error", "error"), ["an ", "Error", " is an ", "error", ""])
   assert.deepEqual(highlighted("text", " "), ["text"])
+})
+
+test("the fields of a logger are apart from the message", () => {
+  assert.deepEqual(inParts('run ended {"attempt":1}'), ["run ended", ' {"attempt":1}'])
+  assert.deepEqual(inParts('{"attempt":1}'), ['{"attempt":1}', ""])
+  assert.deepEqual(inParts("plain {text}"), ["plain {text}", ""])
 })

@@ -35,3 +35,9 @@ export function highlighted(text: string, searched: string): string[] {
   }
   return [...parts, text.slice(from)]
 }
+
+/** A message and the fields that its logger added: `run ended {"attempt":1}`. @returns no fields for any other text */
+export function inParts(text: string): [words: string, fields: string] {
+  const at = text.indexOf(' {"')
+  return at > 0 && text.endsWith("}") ? [text.slice(0, at), text.slice(at)] : [text, ""]
+}

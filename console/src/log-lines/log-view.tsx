@@ -6,7 +6,7 @@ import { Button } from "../frame/button.js"
 import { Loading } from "../frame/empty.js"
 import { Problem } from "../frame/problem.js"
 import type { LogLine } from "../platform/types.js"
-import { highlighted, isError, matching, nextError } from "./find.js"
+import { highlighted, inParts, isError, matching, nextError } from "./find.js"
 import type { LogState } from "./use-log.js"
 
 export interface LogViewProps {
@@ -131,6 +131,15 @@ export function LogView(props: LogViewProps) {
 const clock = (timestamp: string): string => new Date(timestamp).toLocaleTimeString("en-GB")
 
 function Message({ text, search }: { text: string; search: string }) {
+  if (search.trim() === "") {
+    const [words, fields] = inParts(text)
+    return (
+      <span className="log-message">
+        {words}
+        {fields && <span className="log-fields">{fields}</span>}
+      </span>
+    )
+  }
   const parts = highlighted(text, search)
   return (
     <span className="log-message">

@@ -7,7 +7,7 @@ type Reader = Pick<Platform, "call" | "workspaceId">
 
 // A deployment changes on its own: revisions finish, processes crash, runs end.
 const refreshMs = 5000
-const metricsMs = 15_000
+const inListMs = 15_000
 
 export const paths = {
   deployments: "/v2/deployments?limit=100",
@@ -31,11 +31,19 @@ export const deploymentQuery = ({ call }: Reader, id: string) =>
     refetchInterval: refreshMs,
   })
 
-export const revisionsQuery = ({ call }: Reader, id: string, limit?: number) =>
+export const revisionsQuery = ({ call }: Reader, id: string) =>
   queryOptions({
-    queryKey: ["revisions", id, limit ?? "all"],
-    queryFn: ({ signal }) => call<PageOf<Revision>>(paths.revisions(id, limit), { signal }),
+    queryKey: ["revisions", id],
+    queryFn: ({ signal }) => call<PageOf<Revision>>(paths.revisions(id), { signal }),
     refetchInterval: refreshMs,
+  })
+
+/** For a line of a list, which has many. */
+export const newestRevisionsQuery = ({ call }: Reader, id: string) =>
+  queryOptions({
+    queryKey: ["newest-revisions", id],
+    queryFn: ({ signal }) => call<PageOf<Revision>>(paths.revisions(id, 5), { signal }),
+    refetchInterval: inListMs,
   })
 
 export const revisionQuery = ({ call }: Reader, id: string, revisionId: string) =>
@@ -49,7 +57,7 @@ export const metricsQuery = ({ call }: Reader, id: string) =>
   queryOptions({
     queryKey: ["metrics", id],
     queryFn: ({ signal }) => call<Metrics>(paths.metrics(id), { signal }),
-    refetchInterval: metricsMs,
+    refetchInterval: inListMs,
   })
 
 /** Whether the pipeline has finished with a revision. */

@@ -8,7 +8,14 @@ import type { Deployment, Revision } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { usePost } from "./deployment-actions.js"
 
-export function RevisionActions({ revision, deployment }: { revision: Revision; deployment: Deployment }) {
+export interface RevisionActionsProps {
+  readonly revision: Revision
+  readonly deployment: Deployment
+  /** Default true; false on the page of the log itself. */
+  readonly hasLogLink?: boolean
+}
+
+export function RevisionActions({ revision, deployment, hasLogLink = true }: RevisionActionsProps) {
   const { mayWrite } = usePlatform()
   const post = usePost(deployment.id)
   const disabledBecause = mayWrite ? undefined : onlyReads
@@ -48,9 +55,11 @@ export function RevisionActions({ revision, deployment }: { revision: Revision; 
           A new revision repeats this one: the same commit, secrets and resources.
         </Confirm>
       )}
-      <Link to={`/deployments/${deployment.id}/revisions/${id}`} className="button button-quiet">
-        Build log
-      </Link>
+      {hasLogLink && (
+        <Link to={`/deployments/${deployment.id}/revisions/${id}`} className="button button-quiet">
+          Build log
+        </Link>
+      )}
     </div>
   )
 }

@@ -1,16 +1,16 @@
 /** The log from a time on, page by page. */
 import { useInfiniteQuery } from "@tanstack/react-query"
 import { Button } from "../frame/button.js"
-import { LogView, type LogViewProps } from "../log-lines/log-view.js"
 import type { LogLine } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
+import { RuntimeLines, type RuntimeView } from "./runtime-lines.js"
 
 interface LogPage {
   readonly items: readonly LogLine[]
   readonly next_cursor: string | null
 }
 
-export function PastLog({ path, view }: { path: string; view: Omit<LogViewProps, "log"> }) {
+export function PastLog({ path, view }: { path: string; view: RuntimeView }) {
   const { call } = usePlatform()
   const { data, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["past-log", path],
@@ -22,7 +22,11 @@ export function PastLog({ path, view }: { path: string; view: Omit<LogViewProps,
   const lines = data?.pages.flatMap(({ items }) => items) ?? []
   return (
     <>
-      <LogView log={{ lines, isLoading: isPending, isLive: false, error: error ?? undefined }} {...view} startsAtTop />
+      <RuntimeLines
+        log={{ lines, isLoading: isPending, isLive: false, error: error ?? undefined }}
+        {...view}
+        startsAtTop
+      />
       {hasNextPage && (
         <div className="runtime-log-more">
           <Button onPress={() => void fetchNextPage()} isPending={isFetchingNextPage}>

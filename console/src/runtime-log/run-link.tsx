@@ -1,17 +1,33 @@
-/** From a line to its run: the log names only the run, so its thread is looked up when the link is used. */
+/** From a line to its run, and to the other lines of the run. */
+import { Link } from "@tanstack/react-router"
+import { Filter } from "lucide-react"
 import { shortId } from "../deployments/status.js"
 
 export interface RunLinkProps {
   readonly deploymentId: string
-  readonly runId: string | null
-  readonly onFilter: (runId: string) => void
+  readonly runId: string
+  /** Undefined if no line that was read names it. */
+  readonly threadId: string | undefined
+  readonly onFilter: () => void
 }
 
-export function RunLink({ runId, onFilter }: RunLinkProps) {
-  if (runId === null) return null
+export function RunLink({ deploymentId, runId, threadId, onFilter }: RunLinkProps) {
+  const name = `run ${shortId(runId).slice(-4)}`
   return (
-    <button type="button" className="log-run" title="Shows only this run" onClick={() => onFilter(runId)}>
-      run {shortId(runId).slice(-4)}
-    </button>
+    <span className="log-run">
+      {threadId === undefined ? (
+        name
+      ) : (
+        <Link to={`/deployments/${deploymentId}/agent/threads/${threadId}/runs/${runId}`}>{name}</Link>
+      )}
+      <button
+        type="button"
+        aria-label={`Show only the lines of ${name}`}
+        title="Show only its lines"
+        onClick={onFilter}
+      >
+        <Filter size={11} aria-hidden />
+      </button>
+    </span>
   )
 }

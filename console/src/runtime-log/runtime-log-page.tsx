@@ -7,14 +7,11 @@ import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
 import { useSearchState } from "../frame/search.js"
-import { LogView } from "../log-lines/log-view.js"
-import { useLog } from "../log-lines/use-log.js"
 import { deploymentQuery, revisionsQuery } from "../platform/queries.js"
-import type { LogLine } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { addressOf, levels, searchOf } from "./filter.js"
+import { LiveLog } from "./live-log.js"
 import { PastLog } from "./past-log.js"
-import { RunLink } from "./run-link.js"
 
 const tail = 1000
 
@@ -65,18 +62,12 @@ export function RuntimeLogPage() {
     </>
   )
   const view = {
+    deploymentId,
+    onRun: (run: string) => change({ run }),
     label: `Log of ${deployment.name}`,
     search: search.q,
     onSearch: (text: string) => change({ q: text || undefined }),
     filters,
-    mark: (line: LogLine) => (
-      <>
-        <Link className="log-revision" to={`/deployments/${deploymentId}/revisions/${line.revision_id}`}>
-          {shortId(line.revision_id).slice(-4)}
-        </Link>
-        <RunLink deploymentId={deploymentId} runId={line.run_id} onFilter={(run) => change({ run })} />
-      </>
-    ),
     empty: (
       <Empty title="No line matches">
         {query === "type=deploy"
@@ -97,17 +88,10 @@ export function RuntimeLogPage() {
       actions={<CurlButton requests={[{ method: "GET", url: curlPath, workspaceId: platform.workspaceId }]} />}
     >
       {search.from === undefined ? (
-        <Live path={path} query={query} view={view} />
+        <LiveLog address={{ path, query, tail }} view={view} />
       ) : (
         <PastLog path={curlPath} view={view} />
       )}
     </Page>
   )
-}
-
-type View = Omit<Parameters<typeof LogView>[0], "log">
-
-function Live({ path, query, view }: { path: string; query: string; view: View }) {
-  const log = useLog(usePlatform(), { path, query, tail })
-  return <LogView log={log} {...view} />
 }

@@ -8,7 +8,6 @@ import { findDeployment } from "../deployments/operations.js"
 import { requireOperator } from "../http/authenticate.js"
 import { type StreamedEvent, sendEvents, wantsStream } from "../http/event-stream.js"
 import { uuid } from "../http/fields.js"
-import { findCaller } from "../workspaces/operations.js"
 import { followEvents } from "./follow.js"
 import { listEvents } from "./operations.js"
 import type { EventFilter } from "./queries.js"
@@ -73,7 +72,7 @@ async function answer(
     const after = lastId ?? query.cursor ?? 0
     return sendEvents(c, {
       stopping,
-      check: () => findCaller(db, c.req.header("x-api-key"), c.req.header("x-tenant-id")),
+      check: c.get("checkCaller"),
       events: (signal) => streamed(db, filter, { after, signal }),
     })
   }

@@ -4,13 +4,15 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { listen } from "@superstep/toolkit/http/listen"
 import { until } from "@superstep/toolkit/testing/until"
+import { fromPage, signIn } from "../console/testing/sign-in.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { openEvents } from "./testing/event-source.js"
 
 const start = async () => {
   const stopping = new AbortController()
-  const api = await startApi({ stopping: stopping.signal })
-  return { ...api, stopping }
+  const consoleOrigins = ["http://localhost"]
+  const api = await startApi({ stopping: stopping.signal, consoleOrigins })
+  return { ...api, stopping, consoleOrigins }
 }
 
 async function served(api: TestApi) {
@@ -100,6 +102,23 @@ test("a stream ends when its key is revoked", async () => {
   await until(() => follower.hasEnded, { what: "the stream ends" })
 
   assert.equal(follower.events.length, 2)
+})
+
+test("a stream of a session goes on, and ends when the person signs out", async () => {
+  await using api = await start()
+  await using server = await served(api)
+  api.consoleOrigins.push(new URL(server.url).origin)
+  const cookie = await signIn(api, api.apiKey)
+  const follower = await openEvents(server.url, { cookie })
+  await until(() => follower.events.length === 2, { what: "it knows the past" })
+
+  await rename(api, server.deploymentId, "a")
+  await until(() => follower.events.length === 3, { what: "it goes on" })
+  await api.call("DELETE", "/v2/console/session", fromPage(cookie))
+  await rename(api, server.deploymentId, "secret plan")
+  await until(() => follower.hasEnded, { what: "the stream ends" })
+
+  assert.equal(follower.events.length, 3)
 })
 
 test("another workspace, an unknown deployment and an invalid Last-Event-ID are refused before a stream (E4)", async () => {

@@ -17,6 +17,8 @@ declare module "hono" {
   interface ContextVariableMap {
     /** Set for every route below /v1 and /v2. */
     caller: Caller
+    /** For replies that last: throws when a new request of this caller would be refused. */
+    checkCaller: () => Promise<unknown>
   }
 }
 
@@ -38,8 +40,6 @@ export function identifyBy({ db, trustedProxies, counted, consoleOrigins }: Iden
     const id = oneSessionId(c)
     if (id === undefined) throw new Unauthenticated("Invalid API key")
     requireOwnPage(consoleOrigins, askedPage(c, trustedProxies))
-    // What a person has read must not stay in the browser after they have signed out.
-    c.header("cache-control", "no-store")
     return findSessionCaller(db, id, tenantId)
   }
 }
@@ -57,7 +57,11 @@ export function oneSessionId(c: Context): string | undefined {
 
 export function authenticate(identify: Identify): MiddlewareHandler {
   return async (c, next) => {
-    c.set("caller", await identify(c, c.req.header("x-tenant-id")))
+    const check = () => identify(c, c.req.header("x-tenant-id"))
+    c.set("caller", await check())
+    c.set("checkCaller", check)
+    // What a person has read must not stay in the browser after they have signed out.
+    if (!c.req.header("x-api-key")) c.header("cache-control", "no-store")
     const route = askedRoute(c)
     if (route) requireScope(c, scopeOf(route.method, route.path))
     await next()

@@ -6,7 +6,6 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { holds } from "../http/event-stream.js"
 import { uuid } from "../http/fields.js"
-import { findCaller } from "../workspaces/operations.js"
 import type { Follower, LiveLogs } from "./live-logs.js"
 import { readLog } from "./operations.js"
 import { type LineFilter, type LogRow, newestLine } from "./queries.js"
@@ -78,7 +77,7 @@ async function stream(
   const after = lastId ?? Math.max(past.at(-1)?.log_line_id ?? 0, newest)
   const follower = await liveLogs.follow(filter, after)
   const isAllowed = async () => {
-    await findCaller(db, c.req.header("x-api-key"), c.req.header("x-tenant-id"))
+    await c.get("checkCaller")()
     await findLog(db, workspaceId, filter)
   }
   return c.body(eventsOf(past, follower, isAllowed), 200, {

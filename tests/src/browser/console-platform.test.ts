@@ -1,0 +1,228 @@
+/** A person walks through the console's pages of the platform, in a real browser with a real installation. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { until } from "@superstep/toolkit/testing/until"
+import type { Page } from "playwright-core"
+import type { Deployment, Revision } from "../testing/deployments.js"
+import { type Platform, startPlatform } from "../testing/platform.js"
+import { accessibilityProblems, keepScreenshot, openConsole, noChromium as skip } from "./console-page.js"
+import { copiedCommands, executed } from "./curl-commands.js"
+
+// A build installs packages, and the machine may be busy.
+const buildMs = 300_000
+
+const revisionsOf = async (platform: Platform, id: string) =>
+  (await platform.api<{ resources: Revision[] }>("GET", `/v2/deployments/${id}/revisions`)).body.resources
+
+const exampleOf = async (platform: Platform): Promise<Deployment> => {
+  const { body } = await platform.api<{ resources: Deployment[] }>("GET", "/v2/deployments?name=chat")
+  assert.ok(body.resources[0], "the example is not there")
+  return body.resources[0]
+}
+
+const untilServing = (page: Page) => page.getByText("Serving", { exact: true }).first().waitFor({ timeout: buildMs })
+
+test("the pages of the platform", { skip }, async (t) => {
+  await using platform = await startPlatform()
+  // As `superstep up` does it: the session has the rights of the installation's key.
+  const { org_api_key: key } = platform.credentials
+  await using browser = await openConsole(`${platform.credentials.url}/`)
+  await browser.context.grantPermissions(["clipboard-read", "clipboard-write"])
+  const code = await platform.api<{ url: string }>("POST", "/v2/console/codes", {}, { "x-api-key": key })
+  const page = await browser.open(code.body.url)
+  const button = (name: string | RegExp) => page.getByRole("button", { name })
+  const field = (name: string) => page.getByRole("textbox", { name, exact: true })
+  const go = async (name: string) => {
+    await page.getByRole("navigation").getByRole("link", { name, exact: true }).last().click()
+  }
+  /** Looks at a page: nothing serious for axe-core, and its requests can be repeated. */
+  const look = async (name: string) => {
+    await page.locator(".loading").waitFor({ state: "detached" })
+    await keepScreenshot(page, `console-${name}`)
+    assert.deepEqual(await accessibilityProblems(page), [], name)
+    const commands = await copiedCommands(page)
+    assert.ok(commands.length > 0)
+    for (const command of commands) await executed(command, key)
+  }
+
+  await t.test("the address of the terminal signs in, once, and an empty workspace offers the example", async () => {
+    await page.getByText("Nothing is deployed yet").waitFor()
+
+    assert.equal(new URL(page.url()).hash, "")
+    assert.deepEqual(await accessibilityProblems(page), [])
+    const second = await browser.open(code.body.url)
+    await second.getByText("code works once").waitFor()
+    await second.close()
+  })
+
+  await t.test("the example is deployed, and its build is watched, also after a reload", async () => {
+    await button("Deploy the example").click()
+    const log = page.getByRole("log")
+    await log.getByText("install: npm").waitFor({ timeout: buildMs })
+    await page.reload()
+    await log.getByText("install: npm").waitFor()
+    await untilServing(page)
+    await log.getByText("build finished").waitFor()
+
+    await page.getByLabel("Search in the log").fill("verify")
+    await page.getByText(/^\d+ of \d+ lines$/).waitFor()
+    assert.equal(new URL(page.url()).searchParams.get("q"), "verify")
+    await page.getByLabel("Search in the log").fill("")
+    await look("build-log")
+  })
+
+  await t.test("the list shows how it is", async () => {
+    await go("Deployments")
+    await page.getByText("Healthy").waitFor()
+    await page.getByRole("img", { name: /^In the last hour: / }).waitFor()
+    await look("deployments")
+  })
+
+  await t.test("a revision that fails says why, and what to do next", async () => {
+    await button("New deployment").click()
+    await field("Repository").fill("file:///nowhere/agent.git")
+    await field("Name").fill("broken")
+    await page.getByRole("dialog").getByRole("button", { name: "Deploy" }).click()
+
+    await page.getByText("Build failed").first().waitFor({ timeout: buildMs })
+    await page.getByText(/Check repo_url/).waitFor()
+    await page.locator(".page-above").getByRole("link", { name: "broken" }).click()
+    await page.getByText(/Check repo_url/).waitFor()
+    await look("failed-revision")
+  })
+
+  await t.test("a secret starts a revision; a comparison names it", async () => {
+    const { id } = await exampleOf(platform)
+    await go("Deployments")
+    await page.getByRole("link", { name: "chat", exact: true }).click()
+    await page.getByRole("heading", { name: "chat" }).waitFor()
+    await go("Settings")
+    await button("Set a secret").click()
+    await field("Name").fill("MODEL_KEY")
+    await page.getByLabel("Value", { exact: true }).fill("very secret")
+    await page.getByRole("dialog").getByRole("button", { name: "Set" }).click()
+    await page.getByText("MODEL_KEY").first().waitFor()
+    await page.getByRole("dialog").waitFor({ state: "detached" })
+
+    assert.equal(await page.getByText("very secret").count(), 0)
+    await button("Show").click()
+    await page.getByText("very secret").waitFor()
+    await button("Hide").click()
+    await look("deployment-settings")
+    const newest = async () => (await revisionsOf(platform, id))[0]
+    await until(async () => (await newest())?.status === "DEPLOYED", { what: "the secret serves", timeoutMs: buildMs })
+    await go("Revisions")
+    for (const box of await page.getByRole("checkbox").all()) await box.check({ force: true })
+    await page
+      .getByRole("row", { name: /Names of the secrets/ })
+      .getByText("MODEL_KEY")
+      .waitFor()
+    await look("revisions")
+    await button("Close the comparison").click()
+  })
+
+  await t.test("a rollback by keyboard alone", async () => {
+    await button("Roll back to it").focus()
+    await page.keyboard.press("Enter")
+    await page.getByRole("dialog").waitFor()
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+
+    await page.getByText("rolled back").waitFor({ timeout: buildMs })
+    await page
+      .getByRole("listitem")
+      .filter({ hasText: "rolled back" })
+      .getByText("Serving")
+      .waitFor({ timeout: buildMs })
+    assert.equal(
+      (await exampleOf(platform)).active_revision_id,
+      (await revisionsOf(platform, (await exampleOf(platform)).id))[0]?.id,
+    )
+  })
+
+  await t.test("a line of the log leads to its run, and filters are in the address", async () => {
+    const { source_config } = await exampleOf(platform)
+    const headers = { "content-type": "application/json", "x-api-key": platform.credentials.api_key }
+    const body = JSON.stringify({ assistant_id: "chat", input: { messages: [{ role: "user", content: "hello" }] } })
+    const reply = await fetch(`${source_config.custom_url}/runs/wait`, { method: "POST", headers, body })
+    assert.equal(reply.status, 200, await reply.text())
+    await go("Logs")
+
+    await page.getByRole("log").getByText("run ended").first().waitFor({ timeout: 60_000 })
+    const run = page.getByRole("log").getByRole("link", { name: /^run / }).first()
+    assert.match((await run.getAttribute("href")) ?? "", /agent\/threads\/[\w-]+\/runs\/[\w-]+$/)
+    await page
+      .getByRole("button", { name: /^Show only the lines of run/ })
+      .first()
+      .click()
+    await page.waitForURL(/run=/)
+    await page.getByRole("log").getByText("server ready").waitFor({ state: "detached" })
+    await page.getByLabel("Level").selectOption("ERROR")
+    await page.waitForURL(/level=ERROR/)
+    await page.reload()
+    await page.getByText("No line matches").waitFor()
+    await page.getByLabel("Level").selectOption("")
+    await look("logs")
+  })
+
+  let readKey = ""
+  await t.test("a key is shown once; the audit log tells who made it", async () => {
+    await page.getByRole("navigation").getByRole("link", { name: "Settings" }).first().click()
+    await button("New key").click()
+    await field("Name").fill("a reader")
+    await page.getByRole("checkbox", { name: /^run/ }).uncheck({ force: true })
+    await page.getByRole("dialog").getByRole("button", { name: "Create" }).click()
+    readKey = (await page.getByRole("dialog").locator("code").textContent()) ?? ""
+    await button("Done").click()
+    await page.getByRole("row", { name: /a reader/ }).waitFor()
+    await page.reload()
+
+    await page.getByRole("row", { name: /a reader/ }).waitFor()
+    assert.match(readKey, /^ssk_[\w-]{20,}$/)
+    assert.equal(await page.getByText(readKey).count(), 0)
+    await page.getByRole("cell", { name: "POST /v2/api-keys" }).waitFor()
+    await button("Verify the chain").click()
+    await page.getByText(/entries are unchanged/).waitFor()
+    await look("settings")
+  })
+
+  await t.test("the system page says how the platform is", async () => {
+    await go("System")
+    await page.getByText("The control plane answers").waitFor()
+    await page.getByRole("meter", { name: "Database connections" }).waitFor()
+    await page.getByRole("meter", { name: "Deployments" }).waitFor()
+    await look("system")
+  })
+
+  await t.test("after signing out, a key that may only read sees and cannot press", async () => {
+    const signOut = async () => {
+      await button(/^Account and workspace/).click()
+      await page.getByRole("menuitem", { name: "Sign out" }).click()
+      await page.getByLabel("API key").waitFor()
+    }
+    await signOut()
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await page.getByLabel("API key").fill("not a key")
+    await button("Sign in").click()
+    await page.getByRole("alert").waitFor()
+    await page.getByLabel("API key").fill(readKey)
+    await page.keyboard.press("Enter")
+
+    await page.getByRole("link", { name: "chat", exact: true }).waitFor()
+    await button("New deployment").focus()
+    await page.getByRole("tooltip", { name: /may only read/ }).waitFor()
+    await page.keyboard.press("Enter")
+    assert.equal(await page.getByRole("dialog").count(), 0)
+    await signOut()
+    await page.goto(platform.credentials.url)
+    await page.getByLabel("API key").waitFor()
+  })
+
+  // Refused sign-ins are written to the browser's console as failed requests.
+  const expected = /status of 401/
+  assert.deepEqual(
+    browser.problems.filter((problem) => !expected.test(problem)),
+    [],
+  )
+})
