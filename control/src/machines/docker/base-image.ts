@@ -47,7 +47,8 @@ export async function requireImage(engine: Engine, reference: string): Promise<I
   const present = await inspectImage(engine, reference)
   if (present) return present
   try {
-    await untilDone(await engine.stream("/images/create", { method: "POST", query: { fromImage: reference } }))
+    const query = { fromImage: withTag(reference) }
+    await untilDone(await engine.stream("/images/create", { method: "POST", query }))
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
     const remedy = "set SUPERSTEP_BASE_IMAGE to an image that the engine has, or may fetch"
@@ -56,9 +57,12 @@ export async function requireImage(engine: Engine, reference: string): Promise<I
     })
   }
   const fetched = await inspectImage(engine, reference)
-  if (!fetched) throw new EngineFailed(`the engine has fetched ${reference}, and does not have it: name it with a tag`)
+  if (!fetched) throw new EngineFailed(`the engine has fetched ${reference}, and does not have it under that name`)
   return fetched
 }
+
+/** Without a tag an engine would fetch all of them. Pure. */
+export const withTag = (reference: string): string => (/[:@][^/]+$/.test(reference) ? reference : `${reference}:latest`)
 
 const probe = (pythons: readonly string[]): string => `
 const { spawnSync } = require("node:child_process")

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import type { UnitSpec } from "../port.js"
-import { unfitReason } from "./base-image.js"
+import { unfitReason, withTag } from "./base-image.js"
 import { containerOf, databaseOf, labels, withCertificates } from "./container.js"
 import { measuredOf } from "./containers.js"
 import { commonFolder, outermost } from "./runtime-files.js"
@@ -95,6 +95,18 @@ test("a base image is refused when packages that were compiled here would not ru
   assert.match(unfitReason(here, { ...here, glibc: undefined }) ?? "", /no glibc/)
   assert.match(unfitReason(here, { ...here, node: "v22.1.0" }) ?? "", /Node v22.1.0/)
   assert.match(unfitReason(here, { ...here, arch: "arm64" }) ?? "", /arm64/)
+})
+
+test("one image is fetched, also where its name has no tag", () => {
+  const names = ["node", "node:20", "localhost:5000/node", "localhost:5000/node:20", "node@sha256:ab"]
+
+  assert.deepEqual(names.map(withTag), [
+    "node:latest",
+    "node:20",
+    "localhost:5000/node:latest",
+    "localhost:5000/node:20",
+    "node@sha256:ab",
+  ])
 })
 
 test("memory is counted without what the kernel would give up, in both versions of control groups", () => {
