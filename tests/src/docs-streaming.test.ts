@@ -83,6 +83,11 @@ test("the examples of docs/streaming.md", async (t) => {
     assert.match(output, /"event":"completed"[^\n]*\n$/)
   })
 
+  await t.test("the key is in no log", () => {
+    const log = server.log()
+    for (const text of [key, Buffer.from(key).toString("base64url")]) assert.equal(log.includes(text), false)
+  })
+
   await t.test("React", { skip: noBrowserFrontEnds }, async () => {
     const [text = ""] = textsOf("jsx")
     const parameters = { key }
