@@ -7,7 +7,7 @@ import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { childrenOf, killAll, skip as noProc } from "../chaos/processes.js"
 import { newGate } from "./chat-page.js"
 import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
-import { copiedCommands, resultOf } from "./copied-commands.js"
+import { copiedCommands, executed } from "./curl-commands.js"
 import { ask, askForRefund, refundOf, replaceJson, startDesk } from "./desk.js"
 
 const skip = noChromium || noProc || unlessWide("drives a browser for a minute")
@@ -17,8 +17,9 @@ test("the console's pages of runs", { skip }, async (t) => {
   const { client } = server
   await using browser = await openConsole(`${server.url}/studio/`)
   t.afterEach(() => browser.closePages())
+  await browser.context.grantPermissions(["clipboard-read", "clipboard-write"])
   const copiedResults = async (page: Parameters<typeof copiedCommands>[0]) =>
-    Promise.all((await copiedCommands(page)).map(resultOf))
+    Promise.all((await copiedCommands(page)).map((command) => executed(command, "")))
 
   await t.test("a question is approved as it is, with changes, and rejected with a reason", async () => {
     const threads = [await askForRefund(client, 25), await askForRefund(client, 80), await askForRefund(client, 310)]
