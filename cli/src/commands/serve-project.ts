@@ -68,20 +68,22 @@ interface Start {
 async function startParts({ project, options, context, home, ownership, parts, stop }: Start): Promise<Child> {
   const startedAt = performance.now()
   await assertPortFree({ ...options, option: "--port" })
-  const database = await withProgress(context.err, "starting Postgres", () =>
+  const { environment } = context.config
+  const starting = withProgress(context.err, "starting Postgres", () =>
     startHomeDatabase({ home, config: context.config, name: "superstep", stopWithParent: true }),
   )
+  const failed = new AbortController()
+  const signal = AbortSignal.any([stop.first, failed.signal])
+  // Both take seconds, and neither needs the other.
+  const installing = options.isDev ? installPackages({ project, context, signal, after: starting }) : undefined
+  installing?.catch(() => undefined)
+  const database = await starting.catch(async (error) => {
+    failed.abort()
+    await installing?.catch(() => undefined)
+    throw error
+  })
   await parts.add({ name: "Postgres", stop: () => database.stop(), kill: () => database.kill() })
-  const { environment } = context.config
-  if (options.isDev) {
-    // Loaded here: most projects need none of it.
-    const { preparePython } = await import("../project/python-environment.js")
-    await preparePython(project, {
-      environment,
-      signal: stop.first,
-      whileInstalling: (words, work) => withProgress(context.err, words, work),
-    })
-  }
+  await installing
   const serverId = await serverIdOf(home)
   const child = await startChild({
     script: serverScript(),
@@ -106,6 +108,31 @@ async function startParts({ project, options, context, home, ownership, parts, s
       ms: performance.now() - startedAt,
     })
   return child
+}
+
+interface Installing {
+  readonly project: Project
+  readonly context: Context
+  /** Ends the installation. */
+  readonly signal: AbortSignal
+  /** Its progress has the terminal until then. */
+  readonly after: Promise<unknown>
+}
+
+async function installPackages({ project, context: { config, err }, signal, after }: Installing): Promise<void> {
+  // Loaded here: most projects need none of it.
+  const { preparePython } = await import("../project/python-environment.js")
+  const { environment } = config
+  await preparePython(project, {
+    environment,
+    signal,
+    whileInstalling: async (words, work) => {
+      const installed = work()
+      installed.catch(() => undefined)
+      await after
+      return withProgress(err, words, () => installed)
+    },
+  })
 }
 
 /** When `serve` writes to a file or a collector, the JSON lines stay unchanged. */
