@@ -16,6 +16,7 @@ import { keepPackages, restorePackages } from "./kept-packages.js"
 import { packagesKey } from "./packages-key.js"
 import { checkEnvironment, readProjectConfig } from "./project-facts.js"
 import { closeAndPrune, publish } from "./publish.js"
+import { installFailure } from "./python/install-failure.js"
 import { venvName } from "./python/plan-python.js"
 import { relocate } from "./python/relocate.js"
 import { runStep } from "./run-step.js"
@@ -74,6 +75,9 @@ async function keepCacheSmall({ packageCache, user, limits }: BuildRequest, writ
   writeLine("the package cache used more than half of the build's disk limit and was emptied")
 }
 
+// An installer explains its failure at the end of its output.
+const explainingLines = 100
+
 /** Restores the packages of a former install if they fit, else runs the install. */
 async function runOrRestore(step: BuildStep, input: BuildInput): Promise<void> {
   const { request, writeLine } = input
@@ -98,8 +102,10 @@ async function runPlanned(step: BuildStep, input: BuildInput): Promise<void> {
   const { installMs, buildMs, silenceMs } = request.limits
   const limits = { limitMs: step.name === "install" ? installMs : buildMs, silenceMs }
   let isHeapFull = false
+  const last: string[] = []
   const onLine = (line: string) => {
     isHeapFull ||= saysHeapIsFull(line)
+    if (last.push(line) > explainingLines) last.shift()
     writeLine(line)
   }
   const command = {
@@ -114,7 +120,8 @@ async function runPlanned(step: BuildStep, input: BuildInput): Promise<void> {
     const end = await runStep(command, onLine, input.signal)
     if (end.kind === "exited" && end.code === 0) return
     const code = isHeapFull && end.kind !== "not started" ? "build_oom" : codeFor(end, step.failure)
-    throw new BuildFailed(code, `"${shown}" ${wordsFor(end, limits)}`)
+    const reason = step.name === "install" && end.kind === "exited" ? installFailure(last) : undefined
+    throw new BuildFailed(code, `"${shown}" ${wordsFor(end, limits)}${reason === undefined ? "" : `: ${reason}`}`)
   })
 }
 
