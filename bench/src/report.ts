@@ -55,7 +55,7 @@ export function summarise(measured: readonly Measured[]): Row[] {
       values,
       ratios: Object.fromEntries(Object.entries({ ...ratios, ...ofPython }).filter(([, value]) => value !== undefined)),
       ...serverVerdict(target, target?.isRatio ? ratios.floor : server, metric),
-      ...pythonVerdict({ scenario: scenario?.name ?? "", metric, ...ofPython }),
+      ...pythonVerdict({ scenario: scenario?.name ?? "", metric, python, ...ofPython }),
       ...(ratios.edge !== undefined && { edge: judge(ratios.edge, { ...edgeTarget, isRatio: true }, metric) }),
     }
   })
@@ -76,14 +76,17 @@ const serverVerdict = (target: Target | undefined, value: number | undefined, me
 interface OfPython {
   readonly scenario: string
   readonly metric: Metric
+  readonly python: number | undefined
   readonly pythonFloor: number | undefined
   readonly pythonServer: number | undefined
 }
 
-function pythonVerdict({ scenario, metric, ...ratios }: OfPython): Pick<Row, "python"> {
+function pythonVerdict({ scenario, metric, python, ...ratios }: OfPython): Pick<Row, "python"> {
   const target = pythonTargetOf(scenario, metric.label)
-  const value = target && ratios[target.base]
-  return target && value !== undefined ? { python: judge(value, { ...target, isRatio: true }, metric) } : {}
+  const value = target?.base === undefined ? python : ratios[target.base]
+  return target && value !== undefined
+    ? { python: judge(value, { ...target, ...(target.base && { isRatio: true }) }, metric) }
+    : {}
 }
 
 function judge(

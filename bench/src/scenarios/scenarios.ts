@@ -10,6 +10,7 @@ import { joinerScenarios } from "./joiners.js"
 import { longThreadScenarios } from "./long-thread.js"
 import { manyServerScenarios } from "./many-servers.js"
 import { processorTimeScenarios } from "./processor-time.js"
+import { pythonScalingScenarios } from "./python-scaling.js"
 import { queueScenarios } from "./queue.js"
 import type { Scenario } from "./scenario.js"
 import { slowStreamScenarios } from "./slow-streams.js"
@@ -39,5 +40,6 @@ export const scenarios = (options: Options): Scenario[] => [
   ...agedScenarios(options),
   ...manyServerScenarios(options),
   ...deployScenarios(options),
+  ...(options.systems.includes("python") ? pythonScalingScenarios(options) : []),
   ...(options.withIdle ? [...idleScenarios(options), ...crowdScenarios(options)] : []),
 ]
