@@ -41,7 +41,7 @@ const withoutPython =
     "no Python with langgraph and uvicorn: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON")
 
 test("graphs in Python give correct results and have figures beside their floor", { skip: withoutPython }, async () => {
-  for (const only of ["5 tokens, stateless", "streams of", "Python graphs"]) {
+  for (const only of ["5 tokens, stateless", "streams of"]) {
     const { rows, failures } = await quickBench("--python", "--only", only)
 
     assert.deepEqual(failures, [])

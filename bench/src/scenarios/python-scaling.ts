@@ -48,7 +48,7 @@ async function scaling(cleanup: Cleanup, { runs, rounds }: { runs: number; round
     const launch = launchOn(folder, { number: workers, databaseUri, workers, env: pythonGraphs() })
     const { target } = await startServer(launch, own)
     await untilComputing(target, workers, warmUp)
-    return { target, workers, ms: 0 }
+    return { target, workers, pids: new Set<number>(), ms: 0 }
   }
   const servers = [await start(1), await start(2)]
   // In turns, so that changes of the machine's speed affect both.
@@ -57,8 +57,9 @@ async function scaling(cleanup: Cleanup, { runs, rounds }: { runs: number; round
       const begin = performance.now()
       const pids = await compute(server.target, work)
       server.ms += performance.now() - begin
-      check(pids.size === server.workers, `${pids.size} of ${server.workers} processes computed`)
+      for (const pid of pids) server.pids.add(pid)
     }
+  for (const { workers, pids } of servers) check(pids.size === workers, `${pids.size} of ${workers} processes computed`)
   const [one = Number.NaN, two = Number.NaN] = servers.map(({ ms }) => (runs / ms) * 1000)
   return { one, two, ratio: two / one }
 }
