@@ -9,7 +9,8 @@ export interface Watch {
 }
 
 /**
- * Records that these threads are followed from now on.
+ * Records that these threads are followed from now on. Threads are locked before the rows of `watched_threads`, as at the creation of a
+ * run: the check of the foreign key would lock them afterwards, and both would wait for each other.
  * @returns the ids of those that exist
  */
 export const watchThreads = async (
@@ -21,7 +22,7 @@ export const watchThreads = async (
     insert into watched_threads (thread_id, until, protocol_until)
     select thread_id, now() + make_interval(secs => ${forMs} / 1000.0),
       case when ${forProtocol}::boolean then now() + make_interval(secs => ${forMs} / 1000.0) end
-    from threads where thread_id = any (${threadIds}::uuid[]) order by thread_id
+    from threads where thread_id = any (${threadIds}::uuid[]) order by thread_id for key share
     on conflict (thread_id) do update
       set until = excluded.until, protocol_until = coalesce(excluded.protocol_until, watched_threads.protocol_until)
     returning thread_id`)

@@ -66,6 +66,24 @@ test("the terminal event is in the log as soon as the run is over", async () => 
   assert.deepEqual(over, { status: "success", isTold: true })
 })
 
+test("a stream that is opened while a run starts delays neither", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threads = Array.from({ length: 30 }, () => randomUUID())
+  for (const thread_id of threads) await http.send("POST", "/threads", { thread_id })
+
+  const command = { id: 1, method: "run.start", params: { assistant_id: "agent", input: {} } }
+  const both = threads.map((threadId) =>
+    Promise.all([openEvents(http, threadId), http.send("POST", `/threads/${threadId}/commands`, command)]),
+  )
+
+  for (const replies of await Promise.all(both))
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      [200, 200],
+    )
+})
+
 test("an idle stream gets heartbeats", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
