@@ -42,6 +42,33 @@ async function interrupted(http: TestHttp): Promise<string> {
 
 const commandOf = (run: { readonly order: { readonly command: string } }) => JSON.parse(run.order.command || "null")
 
+test("a question is answered as soon as it is read, before the run that asks it is over", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  await insertSystemAssistants(db, ["agent"], {})
+  const threadId = randomUUID()
+  const stream = await openEvents(http, threadId)
+  const asking = await executing(await startRun(http, threadId), http)
+  await emitProtocol(asking, "input.requested", { interrupt_id: first, payload: "\u0000?", value: "\u0000?" }, [
+    "node:1",
+  ])
+  await until(() => framesOf(stream).find(({ method }) => method === "input.requested"), { what: "the question" })
+  const other = await sendCommand(http, threadId, "input.respond", { interrupt_id: "c".repeat(32), response: 1 })
+
+  const replied = sendCommand(http, threadId, "input.respond", { interrupt_id: first, response: "yes" })
+  // The reply has to wait for the run's end: this request is answered while it waits.
+  const tree = await sendCommand(http, threadId, "agent.getTree", {})
+  asking.done({ status: "interrupted", next: ["node"], values: "{}", interrupts })
+  const reply = await replied
+  const answer = await until(() => [...http.server.workers.running.values()][0], { what: "the answer executes" })
+  stream.leave()
+
+  assert.equal(other.message, "input.respond can only be used while the run is interrupted.")
+  assert.equal(tree.type, "success")
+  assert.equal(reply.type, "success", reply.message)
+  assert.deepEqual(commandOf(answer), { resume: { [first]: "yes" } })
+})
+
 test("a run that starts at once is committed with its first events; one that waits gets them when it starts", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)

@@ -33,6 +33,25 @@ export const findRootLifecycle = async (
   return row?.position
 }
 
+/**
+ * The run that has asked one of these questions and is not over; undefined when there is none. Its id is found as text: a question may
+ * contain U+0000, and then Postgres cannot decode its JSON.
+ */
+export const findAskingRun = async (
+  db: Db,
+  threadId: string,
+  interruptIds: readonly string[],
+): Promise<string | undefined> => {
+  const asked = interruptIds.map((id) => `"interrupt_id":${JSON.stringify(id)}`)
+  const row = await db.row<{ run_id: string }>(sql`
+    select e.run_id from runs r join run_events e on e.run_id = r.run_id
+    where r.thread_id = ${threadId} and r.status in ('pending', 'running')
+      and (e.event = 'protocol:input.requested' or e.event like 'protocol:input.requested|%')
+      and exists (select from unnest(${asked}::text[]) as question (id) where strpos(e.data, question.id) > 0)
+    limit 1`)
+  return row?.run_id
+}
+
 /** The data of a run's lifecycle events in the order of the log, as JSON texts. @param runId  null: the run that started last */
 export const findLifecycle = (db: Db, threadId: string, runId: string | null): Promise<{ data: string }[]> =>
   db.rows(sql`

@@ -7,6 +7,7 @@ import type { RunRequest } from "../runs/preparation.js"
 import { type NewRunBody, newRun } from "../runs/schema.js"
 import { getThread } from "../threads/operations.js"
 import type { ThreadRow } from "../threads/thread.js"
+import { untilAsked } from "./asking-run.js"
 import { CommandFailed, type Executed, parseParams } from "./command.js"
 import { inputRespond, runStart, stateFork } from "./schema.js"
 
@@ -62,19 +63,18 @@ const notInterrupted = () =>
   new CommandFailed("invalid_argument", "input.respond can only be used while the run is interrupted.")
 
 /**
- * Answers open interrupts with a new run.
+ * Answers open interrupts with a new run. A question may be answered before the run that asks it is over: then this waits for its end.
  * @throws CommandFailed  nothing is open, an interrupt is not open, or nothing has run on the thread
  */
 export async function respond(runs: RunRoutes, request: CommandRequest): Promise<Executed> {
   const { answers, update, goto, config, metadata, strict_resume } = parseParams(inputRespond, request.params)
-  const thread = await threadWithAssistant(runs, request)
+  const interruptIds = answers.map(({ interrupt_id }) => interrupt_id)
+  const thread = await askingThread(runs, request, interruptIds)
   const open = openInterrupts(thread)
   if (open.length === 0) throw notInterrupted()
-  const unknown = answers.filter(({ interrupt_id }) => !open.includes(interrupt_id))
-  if (unknown.length > 0) {
-    const ids = unknown.map(({ interrupt_id }) => interrupt_id).join(", ")
-    throw new CommandFailed("no_such_interrupt", `No open interrupt of this thread has the id ${ids}.`)
-  }
+  const unknown = interruptIds.filter((id) => !open.includes(id))
+  if (unknown.length > 0)
+    throw new CommandFailed("no_such_interrupt", `No open interrupt of this thread has the id ${unknown.join(", ")}.`)
   const resume = Object.fromEntries(answers.map(({ interrupt_id, response }) => [interrupt_id, response ?? null]))
   const body: NewRunBody = {
     assistant_id: thread.assistant_id,
@@ -91,6 +91,14 @@ export async function respond(runs: RunRoutes, request: CommandRequest): Promise
     if (error instanceof Conflict && error.code === "thread_busy") throw notInterrupted()
     throw error
   }
+}
+
+/** The thread, as the run leaves it that asks these questions. @throws CommandFailed  nothing has run on the thread */
+async function askingThread(runs: RunRoutes, request: CommandRequest, interruptIds: readonly string[]) {
+  const thread = await threadWithAssistant(runs, request)
+  if (thread.status !== "busy") return thread
+  await untilAsked(runs, { caller: callerOf(request.c), threadId: request.threadId, interruptIds })
+  return threadWithAssistant(runs, request)
 }
 
 /** Starts a run from an earlier checkpoint, with the assistant that ran last. */

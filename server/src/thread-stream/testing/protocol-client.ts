@@ -38,14 +38,11 @@ export async function sendCommand(
   method: string,
   params: object = {},
 ): Promise<CommandReply> {
-  const { status, json, text } = await http.send("POST", `/threads/${threadId}/commands`, {
-    id: ++lastId,
-    method,
-    params,
-  })
+  const id = ++lastId
+  const { status, json, text } = await http.send("POST", `/threads/${threadId}/commands`, { id, method, params })
   assert.equal(status, 200, text)
   const reply = json as CommandReply
-  assert.equal(reply.id, lastId)
+  assert.equal(reply.id, id)
   return reply
 }
 

@@ -1,0 +1,26 @@
+/** A client may answer a question as soon as it reads it, and then the run that asks has not ended yet: other tasks of its step execute. */
+import type { Caller } from "../auth/caller.js"
+import { leaveRun } from "../runs/leave-run.js"
+import { joinRun, type Runs } from "../runs/operations.js"
+import { AwaitedEnd } from "../runs/run-to-end.js"
+import { findAskingRun } from "./queries.js"
+
+// A run usually ends within milliseconds of its question. The commands of a socket wait for each other, so this must end.
+const maxWaitMs = 30_000
+
+/** Resolves when the run that asks one of these questions is over; at once when no run that executes has asked them. */
+export async function untilAsked(
+  runs: Runs,
+  { caller, threadId, interruptIds }: { caller: Caller; threadId: string; interruptIds: readonly string[] },
+): Promise<void> {
+  const runId = await findAskingRun(runs.db, threadId, interruptIds)
+  if (runId === undefined) return
+  const subscriber = new AwaitedEnd()
+  await joinRun(runs, { caller, threadId, runId, subscriber, after: undefined })
+  const timer = setTimeout(() => {
+    leaveRun(runs, { threadId, runId, subscriber, cancel: false })
+    subscriber.end()
+  }, maxWaitMs)
+  await subscriber.over
+  clearTimeout(timer)
+}
