@@ -11,6 +11,7 @@ import inspect
 import json
 import sys
 import time
+from contextlib import asynccontextmanager
 
 from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk import get_client, get_sync_client
@@ -32,6 +33,17 @@ async def items(stream):
     else:
         for item in stream:
             yield item
+
+
+@asynccontextmanager
+async def opened(stream):
+    """The stream of a thread of either client."""
+    if hasattr(stream, "__aenter__"):
+        async with stream as it:
+            yield it
+    else:
+        with stream as it:
+            yield it
 
 
 async def all_of(stream):
@@ -261,17 +273,19 @@ async def _(w):
     # The client's own headers do not go along with the handshake of a WebSocket.
     headers = json.loads(sys.argv[2])
     for transport in ["sse", "websocket"]:
-        thread = await w.new_thread()
-        stream = w.client.threads.stream(thread, assistant_id="chat", transport=transport, headers=headers)
-        if hasattr(stream, "__aenter__"):
-            async with stream as opened:
-                await opened.run.start(input=QUESTION)
-                output = await opened.output
-        else:
-            with stream as opened:
-                opened.run.start(input=QUESTION)
-                output = opened.output
+        options = {"transport": transport, "headers": headers}
+        async with opened(w.client.threads.stream(await w.new_thread(), assistant_id="chat", **options)) as thread:
+            await done(thread.run.start(input=QUESTION))
+            output = await done(thread.output)
         assert len(output["messages"]) == 2, output
+        async with opened(w.client.threads.stream(await w.new_thread(), assistant_id="hitl", **options)) as thread:
+            await done(thread.run.start(input={"x": 1}))
+            # Set when the question arrives, which is before the run is over.
+            while not thread.interrupted:
+                await asyncio.sleep(0.001)
+            await done(thread.run.respond("yes"))
+            output = await done(thread.output)
+        assert output == {"x": 4, "y": "yes"}, output
 
 
 @call("threads.copy")
