@@ -133,7 +133,7 @@ async function operationsOf(server: AgentServerProcess): Promise<Operation[]> {
 // They name nothing of Ada's, whatever is asked of them.
 const namesNothing = ({ method, path }: Operation) =>
   /^\/(ok|info|docs|openapi\.json|metrics)?$/.test(path) ||
-  /\/(search|count|namespaces|items)(\/|$)/.test(path) ||
+  /\/(search|count|namespaces|items|queue)(\/|$)/.test(path) ||
   path.startsWith("/ui/") ||
   (path === "/mcp" && method !== "POST") ||
   (method === "GET" && path === "/assistants")
@@ -166,12 +166,13 @@ test("nobody reads or changes anything by the ids of somebody else", async (t) =
   }
 
   await t.test("searches of Bob find nothing of Ada's", async () => {
-    for (const path of ["/assistants/search", "/threads/search", "/runs/crons/search"]) {
-      const reply = await ask(server, path, {
-        method: "POST",
-        body: JSON.stringify({ limit: 1000 }),
-        headers: bearer("bob"),
-      })
+    const searches = ["/assistants/search", "/threads/search", "/runs/crons/search"]
+    const body = JSON.stringify({ limit: 1000 })
+    for (const [path, request] of [
+      ...searches.map((path) => [path, { method: "POST", body }] as const),
+      ["/queue?status=running", {}] as const,
+    ]) {
+      const reply = await ask(server, path, { ...request, headers: bearer("bob") })
 
       assert.equal(reply.status, 200, path)
       assert.equal(JSON.stringify(reply.body).includes(secret), false, path)

@@ -121,10 +121,13 @@ async function withDependencies(start: readonly string[]): Promise<Map<string, b
   return found
 }
 
-const isOwn = (name: string): boolean => name.startsWith("@superstep/")
+// The parts of a name: names of our packages as literals are made relative in the published package.
+const [ourScope, bundled] = ["@superstep", ["server", "toolkit"]]
+
+const isOwn = (name: string): boolean => name.split("/")[0] === ourScope
 
 /** The server's programs contain the packages that these two depend on, but for ours that are programs themselves. */
-const isBundled = ({ name = "" }: Manifest): boolean => ["@superstep/server", "@superstep/toolkit"].includes(name)
+const isBundled = ({ name = "" }: Manifest): boolean => isOwn(name) && bundled.includes(name.split("/")[1] ?? "")
 
 async function resolvePackage(from: string, name: string): Promise<string | undefined> {
   for (let at = from; at !== dirname(at); at = dirname(at)) {

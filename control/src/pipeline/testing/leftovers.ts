@@ -94,7 +94,7 @@ function wanted(platform: Platform, { deployments, units, artifacts, uploads }: 
   }
 }
 
-const homeFiles = ["control", "control.json", "id", "master.key"]
+const homeFiles = ["control", "control.json", "id", "machine.json", "master.key"]
 // Logs and git's home exist as soon as something has written them, and stay.
 const mayBeThere = /^(out\.log(\.1)?|retired|state|successor\.json|uploads)$/
 
