@@ -1,10 +1,18 @@
 /** The console's table of contents: one line a page. Each page is a part of its own, loaded when it is opened. */
 import type { QueryClient } from "@tanstack/react-query"
-import { type AnyRoute, createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router"
+import {
+  type AnyRoute,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  notFound,
+} from "@tanstack/react-router"
 import { Loading } from "./frame/empty.js"
 import type { Home } from "./frame/home.js"
 import { AgentFrame, PlatformFrame } from "./frame/layout.js"
 import { NotFound, PageFailed } from "./frame/page-failed.js"
+import { areIds } from "./frame/request-path.js"
 import { sessionQuery } from "./platform/session.js"
 
 /** Loads the component of a page. `name` is its export. */
@@ -42,8 +50,18 @@ const agentLayout = () => import("./agent/agent-layout.js")
 
 const pagesBelow = (parent: AnyRoute, pages: Pages): AnyRoute[] =>
   pages.map(([path, load, name]) =>
-    createRoute({ getParentRoute: () => parent, path, component: lazyRouteComponent(load as never, name as never) }),
+    createRoute({
+      getParentRoute: () => parent,
+      path,
+      beforeLoad: onlyIds,
+      component: lazyRouteComponent(load as never, name as never),
+    }),
   )
+
+/** A link with anything else in place of an id opens no page, so it makes no page send requests. */
+function onlyIds({ params }: { params: Readonly<Record<string, string>> }): void {
+  if (!areIds(params)) throw notFound()
+}
 
 export function createConsoleRouter({ home, base }: Home, queryClient: QueryClient) {
   return createRouter({
@@ -69,6 +87,7 @@ function platformTree(queryClient: QueryClient) {
   const agent: AnyRoute = createRoute({
     getParentRoute: () => frame,
     path: "/deployments/$deploymentId/agent",
+    beforeLoad: onlyIds,
     component: lazyRouteComponent(agentLayout, "DeployedAgentLayout"),
   })
   agent.addChildren(pagesBelow(agent, agentPages))

@@ -1,4 +1,5 @@
 /** Short-lived tokens for one deployment's agent. The page never has the user's key. */
+import { requestPath } from "../frame/request-path.js"
 import type { PlatformApi } from "../platform/api.js"
 import { callPlatform } from "../platform/api.js"
 
@@ -14,7 +15,7 @@ export interface AgentToken {
 export const renewBeforeMs = 60_000
 
 export const readAgentToken = (api: PlatformApi, deploymentId: string): Promise<AgentToken> =>
-  callPlatform(api, `/v2/deployments/${deploymentId}/agent-token`, { method: "POST" })
+  callPlatform(api, requestPath`/v2/deployments/${deploymentId}/agent-token`, { method: "POST" })
 
 export const isDue = ({ expires_at }: AgentToken, now: number): boolean => Date.parse(expires_at) - now < renewBeforeMs
 

@@ -6,6 +6,7 @@ import { useAgent } from "../agent/use-agent.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty, Loading } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
+import { requestPath } from "../frame/request-path.js"
 import { textIn, useSearchState } from "../frame/search.js"
 import { NewAssistant } from "./assistant-dialogs.js"
 import { AssistantPanel } from "./assistant-panel.js"
@@ -29,7 +30,9 @@ export function AssistantsPage() {
   const chosen = assistants.find(({ assistant_id }) => assistant_id === assistant) ?? assistants[0]
   const requests = [
     agentRequest(agent, "POST", "/assistants/search", assistantSearch),
-    ...(chosen ? [agentRequest(agent, "POST", `/assistants/${chosen.assistant_id}/versions`, versionSearch)] : []),
+    ...(chosen
+      ? [agentRequest(agent, "POST", requestPath`/assistants/${chosen.assistant_id}/versions`, versionSearch)]
+      : []),
   ]
   return (
     <Page

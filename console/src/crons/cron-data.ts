@@ -3,6 +3,7 @@ import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-q
 import type { Agent } from "../agent/use-agent.js"
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../frame/api-error.js"
+import { requestPath } from "../frame/request-path.js"
 
 export interface CronInfo {
   readonly cron_id: string
@@ -71,14 +72,14 @@ export function useCronActions() {
   return {
     enable: useMutation({
       mutationFn: ({ cronId, enabled }: { cronId: string; enabled: boolean }) =>
-        send(agent, "PATCH", `/runs/crons/${cronId}`, { enabled }),
+        send(agent, "PATCH", requestPath`/runs/crons/${cronId}`, { enabled }),
       onSuccess,
     }),
     runNow: useMutation({
-      mutationFn: (cronId: string) => send<CreatedRun>(agent, "POST", `/runs/crons/${cronId}/run`),
+      mutationFn: (cronId: string) => send<CreatedRun>(agent, "POST", requestPath`/runs/crons/${cronId}/run`),
     }),
     remove: async (cronId: string) => {
-      await send(agent, "DELETE", `/runs/crons/${cronId}`)
+      await send(agent, "DELETE", requestPath`/runs/crons/${cronId}`)
       await onSuccess()
     },
     create: useMutation({ mutationFn: (cron: NewCron) => send(agent, "POST", "/runs/crons", bodyOf(cron)), onSuccess }),

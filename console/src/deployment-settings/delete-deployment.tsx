@@ -8,7 +8,7 @@ import { Dialog } from "../frame/dialog.js"
 import { Field } from "../frame/field.js"
 import { Problem } from "../frame/problem.js"
 import { Section } from "../frame/section.js"
-import { paths } from "../platform/queries.js"
+import { paths } from "../platform/paths.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 

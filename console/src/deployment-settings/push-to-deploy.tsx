@@ -8,6 +8,7 @@ import { CopyText } from "../frame/copy-text.js"
 import { Field } from "../frame/field.js"
 import { useHome } from "../frame/home.js"
 import { Problem } from "../frame/problem.js"
+import { requestPath } from "../frame/request-path.js"
 import { Section } from "../frame/section.js"
 import { Switch } from "../frame/switch.js"
 import type { Deployment } from "../platform/types.js"
@@ -66,7 +67,7 @@ function Webhook({ integrationId }: { integrationId: string }) {
   const { call, session } = usePlatform()
   const { base } = useHome()
   const queryClient = useQueryClient()
-  const path = `/v2/integrations/git/${integrationId}/webhook`
+  const path = requestPath`/v2/integrations/git/${integrationId}/webhook`
   const queryKey = ["webhook", integrationId]
   const { data, error } = useQuery({
     queryKey,

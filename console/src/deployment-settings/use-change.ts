@@ -1,6 +1,6 @@
 /** Changes a deployment; what the pages know of it is read again. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { paths } from "../platform/queries.js"
+import { paths } from "../platform/paths.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 

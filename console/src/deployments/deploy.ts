@@ -1,4 +1,5 @@
 /** Creates deployments by the same requests as `superstep deploy`. */
+import { paths } from "../platform/paths.js"
 import type { Deployment } from "../platform/types.js"
 import type { Platform } from "../platform/use-platform.js"
 import { gzip, tarOf } from "./archive.js"
@@ -34,7 +35,7 @@ export async function deployExample({ call }: Pick<Platform, "call">): Promise<D
       secrets: [],
     },
   })
-  const place = await call<{ upload_url: string; object_path: string }>(`/v2/deployments/${id}/upload-url`, {
+  const place = await call<{ upload_url: string; object_path: string }>(`${paths.deployment(id)}/upload-url`, {
     method: "POST",
     body: {},
   })
@@ -46,7 +47,7 @@ export async function deployExample({ call }: Pick<Platform, "call">): Promise<D
     headers: { "content-type": "application/gzip" },
   })
   if (!upload.ok) throw new Error(`The upload of the example failed: ${await upload.text()}`)
-  return call(`/v2/deployments/${id}`, {
+  return call(paths.deployment(id), {
     method: "PATCH",
     body: {
       revision_source: "internal_source",

@@ -18,9 +18,11 @@ import {
 } from "lucide-react"
 import { lazy, type ReactNode, Suspense } from "react"
 import { callPlatform, platformApi } from "../platform/api.js"
+import { paths } from "../platform/paths.js"
 import { type Session, workspaceOf } from "../platform/session.js"
 import { useHome } from "./home.js"
 import { Logo } from "./logo.js"
+import { areIds } from "./request-path.js"
 
 // Menus are a large part of react-aria-components, and the first screen needs no other one.
 const Account = lazy(async () => ({ default: (await import("./account.js")).Account }))
@@ -36,7 +38,8 @@ const agentItems: readonly (readonly [page: string, label: string, icon: LucideI
 ]
 
 export function PlatformNavigation({ session }: { session: Session }) {
-  const { deploymentId } = useParams({ strict: false }) as { deploymentId?: string }
+  const params = useParams({ strict: false }) as { deploymentId?: string }
+  const deploymentId = areIds({ ...params }) ? params.deploymentId : undefined
   return (
     <Side
       foot={
@@ -66,10 +69,9 @@ export function PlatformNavigation({ session }: { session: Session }) {
 
 function DeploymentItems({ session, deploymentId }: { session: Session; deploymentId: string }) {
   const api = platformApi(workspaceOf(session))
-  const path = `/v2/deployments/${deploymentId}`
   const { data } = useQuery({
     queryKey: ["deployment", deploymentId],
-    queryFn: () => callPlatform<{ name: string }>(api, path),
+    queryFn: () => callPlatform<{ name: string }>(api, paths.deployment(deploymentId)),
   })
   const base = `/deployments/${deploymentId}`
   return (

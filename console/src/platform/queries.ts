@@ -1,5 +1,6 @@
 /** What several pages read of the control plane, with one key each, so that they share what was read. */
 import { queryOptions } from "@tanstack/react-query"
+import { paths } from "./paths.js"
 import type { Deployment, Metrics, PageOf, Revision } from "./types.js"
 import type { Platform } from "./use-platform.js"
 
@@ -8,14 +9,6 @@ type Reader = Pick<Platform, "call" | "workspaceId">
 // A deployment changes on its own: revisions finish, processes crash, runs end.
 const refreshMs = 5000
 const inListMs = 15_000
-
-export const paths = {
-  deployments: "/v2/deployments?limit=100",
-  deployment: (id: string) => `/v2/deployments/${id}`,
-  revisions: (id: string, limit = 50) => `/v2/deployments/${id}/revisions?limit=${limit}`,
-  revision: (id: string, revisionId: string) => `/v2/deployments/${id}/revisions/${revisionId}`,
-  metrics: (id: string) => `/v2/deployments/${id}/metrics?window=1h`,
-}
 
 export const deploymentsQuery = ({ call, workspaceId }: Reader) =>
   queryOptions({

@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query"
 import { Button, onlyReads } from "../frame/button.js"
 import { Confirm } from "../frame/dialog.js"
-import { paths } from "../platform/queries.js"
+import { paths } from "../platform/paths.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 

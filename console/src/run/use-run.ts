@@ -3,6 +3,7 @@ import { useQuery, useSuspenseQuery } from "@tanstack/react-query"
 import type { Agent } from "../agent/use-agent.js"
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../frame/api-error.js"
+import { requestPath } from "../frame/request-path.js"
 import type { Attempts, RunInfo, StateInfo, TimedEvent } from "./run-data.js"
 import type { RunHistory } from "./waterfall.js"
 
@@ -20,12 +21,12 @@ export interface RunPlace {
 
 /** The requests of the page, as paths and bodies: also for "copy as curl". */
 export const requestsOf = ({ threadId, runId }: RunPlace) => {
-  const path = `/threads/${threadId}/runs/${runId}`
+  const path = requestPath`/threads/${threadId}/runs/${runId}`
   return {
     run: path,
     attempts: `${path}/attempts`,
     events: `${path}/events?limit=${eventsPage}`,
-    history: { path: `/threads/${threadId}/history`, body: { limit: historyLimit } },
+    history: { path: requestPath`/threads/${threadId}/history`, body: { limit: historyLimit } },
   }
 }
 

@@ -16,6 +16,12 @@ test("the filters of the page's address become those of the API", () => {
   )
 })
 
+test("a revision in the address stays one segment of the log's path", () => {
+  const { path } = addressOf("d-1", searchOf({ revision: "../../x?" }))
+
+  assert.equal(path, "/v2/deployments/d-1/revisions/..%2F..%2Fx%3F/logs")
+})
+
 test("an address that somebody changed by hand filters nothing that does not exist", () => {
   const search = searchOf({ level: "LOUD", from: "yesterday", run: { a: 1 } })
 

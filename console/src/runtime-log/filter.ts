@@ -1,5 +1,6 @@
 /** The filters of the runtime log, in the page's address and in those of the API. Pure. */
 import { oneIn, type RawSearch, textIn } from "../frame/search.js"
+import { paths } from "../platform/paths.js"
 
 export const levels = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const
 
@@ -22,7 +23,7 @@ export const searchOf = (raw: RawSearch): LogSearch => ({
 
 /** @returns  the log's path and filters for a stream, and the path that reads the same lines once */
 export function addressOf(deploymentId: string, { level, revision, run, from }: LogSearch) {
-  const path = revision === undefined ? `/v2/deployments/${deploymentId}/logs` : ofRevision(deploymentId, revision)
+  const owner = revision === undefined ? paths.deployment(deploymentId) : paths.revision(deploymentId, revision)
   const filters = new URLSearchParams({ ...(level && { level }), ...(run !== undefined && { run_id: run }) })
   const once = new URLSearchParams({
     deployment_id: deploymentId,
@@ -32,11 +33,8 @@ export function addressOf(deploymentId: string, { level, revision, run, from }: 
     ...(from !== undefined && { start_time: new Date(from).toISOString() }),
   })
   return {
-    path,
+    path: `${owner}/logs`,
     query: ["type=deploy", filters.toString()].filter((part) => part !== "").join("&"),
     curlPath: `/v2/deployment-logs?${once}${filters.size > 0 ? `&${filters}` : ""}`,
   }
 }
-
-const ofRevision = (deploymentId: string, revisionId: string) =>
-  `/v2/deployments/${deploymentId}/revisions/${revisionId}/logs`

@@ -39,7 +39,10 @@ export function AuditLog() {
   const { data, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["audit-log", workspaceId, resource],
     queryFn: ({ pageParam, signal }) =>
-      call<AuditPage>(`/v2/audit-log?limit=20${filter}${pageParam === null ? "" : `&cursor=${pageParam}`}`, { signal }),
+      call<AuditPage>(
+        `/v2/audit-log?limit=20${filter}${pageParam === null ? "" : `&cursor=${encodeURIComponent(pageParam)}`}`,
+        { signal },
+      ),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor }) => next_cursor,
   })

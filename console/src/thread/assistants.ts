@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../frame/api-error.js"
+import { requestPath } from "../frame/request-path.js"
 import type { DrawnGraph } from "./graph-layout.js"
 import type { InputSchema } from "./input-kind.js"
 
@@ -38,7 +39,7 @@ export function useSchemas(assistantId: string) {
   const { fetch, url } = useAgent()
   return useQuery({
     queryKey: ["schemas", url, assistantId],
-    queryFn: async () => (await jsonOf(await fetch(`/assistants/${assistantId}/schemas`))) as GraphSchemas,
+    queryFn: async () => (await jsonOf(await fetch(requestPath`/assistants/${assistantId}/schemas`))) as GraphSchemas,
     staleTime: unchangingMs,
   })
 }

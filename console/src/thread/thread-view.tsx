@@ -8,6 +8,7 @@ import { agentRequest } from "../agent/agent-request.js"
 import { useAgent } from "../agent/use-agent.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Page } from "../frame/page.js"
+import { requestPath } from "../frame/request-path.js"
 import { useSearchState } from "../frame/search.js"
 import { namesIn } from "../time-travel/branch-names.js"
 import { fork } from "../time-travel/fork.js"
@@ -59,7 +60,7 @@ export function ThreadView({ thread, assistantId, onForeignRun }: Props) {
   }
   const names = useMemo(() => namesIn(thread.metadata), [thread.metadata])
   const status = isRunning ? "busy" : thread.status === "busy" && activity.status !== "idle" ? "idle" : thread.status
-  const paths = ["state", "history"].map((what) => `/threads/${threadId}/${what}`)
+  const paths = ["state", "history"].map((what) => requestPath`/threads/${threadId}/${what}`)
   return (
     <Page
       title={titleOf(threadId)}

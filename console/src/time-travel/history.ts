@@ -3,6 +3,7 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
 import { useCallback, useMemo } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../frame/api-error.js"
+import { requestPath } from "../frame/request-path.js"
 import { type CheckpointTree, type HistoryItem, treeOf } from "./checkpoint-tree.js"
 
 const pageSize = 60
@@ -24,8 +25,11 @@ export function useHistory(threadId: string): History {
     queryKey: historyKey(url, threadId),
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam, signal }) => {
-      const before = pageParam === undefined ? "" : `&before=${pageParam}`
-      const path = `/threads/${threadId}/history?limit=${pageSize}${before}`
+      const query = new URLSearchParams({
+        limit: String(pageSize),
+        ...(pageParam !== undefined && { before: pageParam }),
+      })
+      const path = `${requestPath`/threads/${threadId}/history`}?${query}`
       return (await jsonOf(await fetch(path, { signal }))) as HistoryItem[]
     },
     getNextPageParam: (page) =>

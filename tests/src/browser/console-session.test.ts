@@ -1,5 +1,6 @@
 /** Signing in to the console in a real browser, and what pages of other sites try at it. */
 import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -125,6 +126,23 @@ test("a person signs in with the printed address, and pages of other sites gain 
     await page.goto(`${url}/settings`)
     await page.getByText("onerror").first().waitFor()
     assert.deepEqual(problems, [])
+  })
+
+  await t.test("a link whose id is a path opens no page, and sends nothing that changes anything", async () => {
+    const id = randomUUID()
+    const sent: string[] = []
+    page.on(
+      "request",
+      (request) => request.url().includes(id) && !request.isNavigationRequest() && sent.push(request.url()),
+    )
+    const hostile = [`${id}%2Fpause%3F`, `${id}%2F..%2F${id}%2Fpause%23`, `..%2Fapi-keys%3F${id}`]
+
+    for (const deployment of hostile)
+      for (const rest of ["", "/logs", "/settings", "/agent/threads", `/revisions/${id}`]) {
+        await page.goto(`${url}/deployments/${deployment}${rest}`)
+        await page.getByText("There is no such page").waitFor()
+      }
+    assert.deepEqual(sent, [])
   })
 
   await t.test("the end of its key ends the session; signing in again gives another one", async () => {

@@ -1,0 +1,10 @@
+/** The paths of the control plane that several pages read or write. Pure. */
+import { requestPath } from "../frame/request-path.js"
+
+export const paths = {
+  deployments: "/v2/deployments?limit=100",
+  deployment: (id: string) => requestPath`/v2/deployments/${id}`,
+  revisions: (id: string, limit = 50) => `${requestPath`/v2/deployments/${id}/revisions`}?limit=${limit}`,
+  revision: (id: string, revisionId: string) => requestPath`/v2/deployments/${id}/revisions/${revisionId}`,
+  metrics: (id: string) => requestPath`/v2/deployments/${id}/metrics?window=1h`,
+}
