@@ -233,6 +233,32 @@ test("a failed run says why in plain text, before and after it was lost too ofte
   )
 })
 
+test("a client continues after each event of a failed run, also when its error contains U+0000", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const stream = await openEvents(http, threadId)
+  const run = await executing(await startRun(http, threadId), http)
+  run.done({ status: "error", error: { error: "ValueError", message: "a\u0000b" } })
+  await untilTerminals(() => framesOf(stream), 1)
+  const [begun, failed] = framesOf(stream)
+  ;(await executing(await startRun(http, threadId), http)).done()
+  await untilTerminals(() => framesOf(stream), 2)
+
+  const after = async (eventId: string | undefined) => {
+    const again = await openEvents(http, threadId, everything, { "last-event-id": eventId ?? "" })
+    assert.equal(again.status, 200)
+    await until(() => framesOf(again).at(-1)?.seq === framesOf(stream).at(-1)?.seq, { what: "the last event came" })
+    again.leave()
+    return summaryOf(framesOf(again))
+  }
+
+  assert.equal(failed?.params.data.error, "a\u0000b")
+  const next = ["lifecycle running", "lifecycle completed"]
+  assert.deepEqual(await after(begun?.event_id), ["lifecycle failed", ...next])
+  assert.deepEqual(await after(failed?.event_id), next)
+})
+
 test("a waiting run that is cancelled is interrupted, and so is a running one; a rolled back run, too", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)

@@ -20,7 +20,10 @@ export const countEvents = (db: Db, threadId: string, after: number): Promise<{ 
       and created_at >= (select t.created_at from threads t where t.thread_id = ${threadId})
     group by event`)
 
-/** The place of a run's root lifecycle event with this id (`synth:…`); undefined when the log does not have it. */
+/**
+ * The place of a run's root lifecycle event with this id (`synth:…`); undefined when the log does not have it. The id, with which such an
+ * event begins, is compared as text: a run's error may contain U+0000, and then Postgres cannot decode the event's JSON.
+ */
 export const findRootLifecycle = async (
   db: Db,
   threadId: string,
@@ -29,7 +32,7 @@ export const findRootLifecycle = async (
   const row = await db.row<{ position: number }>(sql`
     select position from run_events
     where run_id = ${runId} and thread_id = ${threadId} and event = 'protocol:lifecycle'
-      and data::jsonb ->> 'event_id' = ${eventId}`)
+      and starts_with(data, ${`{"event_id":${JSON.stringify(eventId)},`})`)
   return row?.position
 }
 
